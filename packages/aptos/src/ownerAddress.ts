@@ -1,0 +1,17 @@
+import { ConfigError } from '@sluice/core';
+
+/**
+ * An account address in its long form: `0x` and 64 lower-case hex digits. Short forms are padded (AIP-40).
+ *
+ * @throws ConfigError unless it is `0x` and 1 to 64 hex digits.
+ * @example ownerAddress('0x1') // '0x0000…0001'
+ */
+export function ownerAddress(text: string): string {
+  const digits = /^0x([0-9a-f]{1,64})$/i.exec(text)?.[1];
+  if (digits === undefined)
+    throw new ConfigError(
+      `${JSON.stringify(text.slice(0, 80))} is no account address: it must be 0x and 1 to 64 hex digits.`,
+      { address: text.slice(0, 80) },
+    );
+  return `0x${digits.toLowerCase().padStart(64, '0')}`;
+}

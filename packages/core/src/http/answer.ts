@@ -1,0 +1,171 @@
+import {
+  DecodeError,
+  HttpError,
+  RateLimitError,
+  ResponseTooLargeError,
+  NetworkError,
+  RequestTimeoutError,
+  UnexpectedRedirectError,
+  type SluiceError,
+} from '../errors.js';
+import type { AdapterFault } from './adapter/adapterFault.js';
+import { dateAfter, isRetriedStatus, retryAfter } from './retryPolicy.js';
+import type { Secrets } from './secrets.js';
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+/** Why an attempt failed, and whether another one may do better. */
+export interface AttemptFault {
+  readonly error: SluiceError;
+  readonly retry: boolean;
+  /** Ms the API asked to wait. */
+  readonly retryAfter?: number | undefined;
+  readonly status?: number;
+}
+
+export interface AnswerContext {
+  readonly route: string;
+  readonly secrets: Secrets;
+  /** Wall time, ms. */
+  readonly now: number;
+}
+
+export type Reading =
+  { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly fault: AttemptFault };
+
+const excerptLength = 200;
+
+/** Reads an answer: a decoded document, or the fault it stands for. */
+export function readAnswer(answer: RawAnswer, context: AnswerContext): Reading {
+  const { status, headers } = answer;
+  const { route } = context;
+  if (status >= 200 && status < 300) return readDocument(answer, context);
+  if (status >= 300 && status < 400) {
+    const to = redirectOrigin(headers['location'], context.secrets);
+    const message = `${route} was answered with a redirect (${String(status)}) to ${to}. It was not followed, since the API key would go along: check the base address.`;
+    return failed({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
+  }
+  const excerpt = excerptOf(answer.text, context.secrets);
+  const asked = retryAfter(headers['retry-after'], headers['date'], context.now);
+  const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status)}`;
+  const error =
+    status === 429
+      ? new RateLimitError(message, {
+          status,
+          retryAt: asked === undefined ? undefined : dateAfter(context.now, asked),
+          details: { route, excerpt },
+        })
+      : new HttpError(message, { status, excerpt, details: { route } });
+  return failed({ error, retry: isRetriedStatus(status), retryAfter: asked, status });
+}
+
+function readDocument({ status, headers, text }: RawAnswer, { route, secrets }: AnswerContext): Reading {
+  try {
+    const body: unknown = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+    return { ok: true, body };
+  } catch {
+    // The parser's own message quotes the document, which may hold anything.
+    const excerpt = excerptOf(text, secrets);
+    const isHtml = /html/i.test(headers['content-type'] ?? '') || /^\s*</.test(text);
+    const found =
+      text.trim() === '' ? 'an empty body' : isHtml ? 'a web page' : 'something that is not JSON, or not all of it';
+    const message = `${route} was answered with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
+    return failed({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
+  }
+}
+
+/** What an attempt's missing answer means. `ms` are the connect deadline and the body's cap, for the message. */
+export function faultOf(
+  fault: AdapterFault,
+  route: string,
+  limits: { connect: number; maxBodyBytes: number },
+): AttemptFault {
+  const because = fault.platformCode === undefined ? '' : ` (${fault.platformCode})`;
+  const details = { route, platformCode: fault.platformCode };
+  switch (fault.kind) {
+    case 'connect-timeout':
+      return { error: timeoutError(route, 'connect', limits.connect), retry: true };
+    case 'network':
+      return {
+        error: new NetworkError(
+          `${route} got no answer: the connection failed${because}. Check the network and the base address.`,
+          { details },
+        ),
+        retry: true,
+      };
+    case 'cut-body':
+      return {
+        error: new DecodeError(`${route} was answered, but the body broke off before its end${because}.`, {
+          ...details,
+          path: '',
+          excerpt: '',
+        }),
+        retry: true,
+      };
+    case 'not-text':
+      return {
+        error: new DecodeError(`${route} was answered with bytes that are no UTF-8 text.`, {
+          ...details,
+          path: '',
+          excerpt: '',
+        }),
+        retry: true,
+      };
+    case 'too-large': {
+      const message = `${route} was answered with more than ${String(limits.maxBodyBytes)} bytes. Ask for smaller pages (pageSize), or raise maxBodyBytes.`;
+      return { error: new ResponseTooLargeError(message, { route, maxBodyBytes: limits.maxBodyBytes }), retry: false };
+    }
+  }
+}
+
+/** The error of a deadline that passed. */
+export function timeoutError(
+  route: string,
+  deadline: 'connect' | 'response' | 'total',
+  ms: number,
+): RequestTimeoutError {
+  const what = {
+    connect: 'found no connection',
+    response: 'had no whole answer',
+    total: 'was not done, retries included,',
+  }[deadline];
+  return new RequestTimeoutError(
+    `${route} ${what} after ${String(ms)} ms. Try again later, or raise timeouts.${deadline}.`,
+    {
+      details: { route, deadline, ms },
+    },
+  );
+}
+
+/** A body's beginning on one line. Secrets go first: cut in half they would not be found. */
+function excerptOf(text: string, secrets: Secrets): string {
+  // eslint-disable-next-line no-control-regex -- an excerpt goes to terminals, where control characters act
+  const line = secrets
+    .redact(text)
+    .replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .trim();
+  return line.length > excerptLength ? `${line.slice(0, excerptLength)}…` : line;
+}
+
+function redirectOrigin(location: string | undefined, secrets: Secrets): string {
+  if (location === undefined) return 'an unknown place';
+  return URL.canParse(location) ? secrets.redact(new URL(location).origin) : 'another path';
+}
+
+function adviceFor(status: number): string {
+  if (status === 401 || status === 403) return 'Check the API key and what it may read.';
+  if (status === 404) return 'Check the base address.';
+  if (status === 429) return 'Lower rateLimit, or wait.';
+  if (status >= 500 || status === 408) return 'The service is in trouble: try again later.';
+  return 'Check the request.';
+}
+
+function failed(fault: AttemptFault): Reading {
+  return { ok: false, fault };
+}

@@ -1,0 +1,56 @@
+/** A right to start one request now. It holds one of the limiter's places until it is released. */
+export interface Turn {
+  /** Gives the place back; calling it again does nothing. */
+  release(): void;
+}
+
+/** What a turn is asked for. */
+export interface TurnRequest {
+  readonly route: string;
+  /** Gives up the place in the queue at once: the promise rejects with `signal.reason`. */
+  readonly signal?: AbortSignal;
+}
+
+/** What a limiter is doing. */
+export interface LimiterState {
+  /** Requests that wait for their turn. */
+  readonly queued: number;
+  /** Turns that are not released yet. */
+  readonly running: number;
+  /** Ms until a pause ends; 0 when there is none. */
+  readonly pausedFor: number;
+}
+
+/**
+ * Decides when a request may start. One limiter serves a whole client, since all its requests share one key's quota.
+ *
+ * Every attempt takes its own turn, so that retries can't exceed the limit either, and holds none while it backs off.
+ */
+export interface Limiter {
+  /** Resolves when the request may start; in the order of asking. */
+  turn(request: TurnRequest): Promise<Turn>;
+  /** Lets nothing start for `ms`; a longer pause that is already under way stays. */
+  pause(ms: number): void;
+  readonly state: LimiterState;
+}
+
+/**
+ * A rate: at most `requests` starts in any `per` ms.
+ *
+ * @example { requests: 25, per: 1000, concurrent: 4, costs: { 'aptos.walletNfts': 5 } }
+ */
+export interface Limit {
+  /** Starts (or cost units, where routes have costs) in any window of `per` ms. */
+  readonly requests: number;
+  /** Length of the window in ms. */
+  readonly per: number;
+  /** How many may start back to back; the rest is spread evenly. Default: `requests`. 1 gives an even pace. */
+  readonly burst?: number;
+  /** Requests under way at once. Default: as many as are asked for. */
+  readonly concurrent?: number;
+  /** What one request of a route counts, where it isn't 1. A cost above `requests` (or `burst`) can never start: it is refused. */
+  readonly costs?: Readonly<Record<string, number>>;
+}
+
+/** What a client does when nothing is said, since the APIs' own limits are unknown: 5 requests a second, 4 at once. */
+export const defaultLimit: Limit = { requests: 5, per: 1000, concurrent: 4 };

@@ -1,0 +1,33 @@
+/** A query parameter's value; `undefined` leaves the parameter out, an array repeats it. */
+export type QueryValue = string | number | boolean | readonly string[] | undefined;
+export type Query = Readonly<Record<string, QueryValue>>;
+
+/**
+ * How an array goes into the query: `a[]=1&a[]=2`, `a=1&a=2`, `a[0]=1&a[1]=2` or `a=1,2`.
+ * APIs differ; `brackets` is what the public SDK of the APIs we speak sends.
+ */
+export type ArrayFormat = 'brackets' | 'repeat' | 'indices' | 'comma';
+
+/**
+ * Writes a query string, without the question mark, percent-encoded as forms are (WHATWG URL, section 5.2).
+ *
+ * @example encodeQuery({ limit: 2, owner: ['a', 'b'] }, 'repeat') // 'limit=2&owner=a&owner=b'
+ */
+export function encodeQuery(query: Query, arrays: ArrayFormat): string {
+  const encoded = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    if (typeof value !== 'object') encoded.append(name, String(value));
+    else if (arrays === 'comma') encoded.append(name, value.join(','));
+    else
+      value.forEach((item, index) => {
+        encoded.append(arrayName(name, index, arrays), item);
+      });
+  }
+  return encoded.toString();
+}
+
+function arrayName(name: string, index: number, arrays: Exclude<ArrayFormat, 'comma'>): string {
+  if (arrays === 'repeat') return name;
+  return arrays === 'brackets' ? `${name}[]` : `${name}[${String(index)}]`;
+}

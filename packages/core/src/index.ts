@@ -1,0 +1,64 @@
+// Clients
+export { createClient, type Client, type ClientEvent, type ClientOptions } from './client.js';
+export type { ApiRequest, Endpoint, Plugin, PluginContext } from './plugin.js';
+
+// Requests
+export type { ApiKey } from './http/apiKey.js';
+export type { HttpEvent } from './http/events.js';
+export type { Timeouts } from './http/exchange.js';
+export type { Limit, Limiter, LimiterState, Turn, TurnRequest } from './http/limiter.js';
+export type { ArrayFormat, Query, QueryValue } from './http/query.js';
+export type { RetryOptions } from './http/retryPolicy.js';
+export type { Link, Transport, TransportRequest, TransportResponse } from './http/transport.js';
+
+// Sources
+export { Flow } from './source/flow.js';
+export { createSource, Source, type PagesOptions, type PerPageOptions, type SourceInfo } from './source/source.js';
+export type { FetchedPage, Json, PageRequest, RowSchema, SourceDefinition } from './source/definition.js';
+export { documentReader, type DocumentReader } from './source/documentReader.js';
+export type { Page } from './source/page.js';
+export { groupsOf, type GroupOptions } from './source/plan.js';
+export type { ChainPosition, Mark, Position } from './position.js';
+export type { Puller } from './source/stoppable.js';
+
+// Sinks
+export {
+  exportTo,
+  type ExportFlow,
+  type ExportOptions,
+  type ExportProgress,
+  type ExportReport,
+  type PageSource,
+} from './sink/exportTo.js';
+export { writeTo, type WriteOptions } from './sink/writeTo.js';
+export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
+export type { RowEncoder, RowFormat } from './sink/rowFormat.js';
+export { memoryState, type Checkpoint, type Release, type StateStore } from './sink/checkpoint.js';
+
+// Errors
+export {
+  BackpressureError,
+  CheckpointError,
+  ConfigError,
+  DecodeError,
+  HttpError,
+  LockError,
+  NetworkError,
+  PaginationError,
+  PluginError,
+  RateLimitError,
+  RequestTimeoutError,
+  ResponseTooLargeError,
+  SinkError,
+  SluiceError,
+  UnexpectedRedirectError,
+  type ErrorDetails,
+  type PaginationFault,
+  type SluiceErrorCode,
+} from './errors.js';
+
+// Options
+export { checkCount } from './count.js';
+
+// Time
+export { systemClock, type Clock } from './clock.js';

@@ -1,0 +1,78 @@
+import { constants } from 'node:fs';
+import { link, lstat, open, rename, stat, unlink } from 'node:fs/promises';
+
+/** A file that is open for writing. */
+export interface WritableFile {
+  /** Writes some of `bytes` at `position`; answers how many, which may be fewer than given. */
+  write(bytes: Uint8Array, position: number): Promise<number>;
+  truncate(size: number): Promise<void>;
+  /** Resolves when what was written is on the disk. */
+  sync(): Promise<void>;
+  size(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** What kind of thing a path names. */
+export type PathKind = 'absent' | 'file' | 'folder' | 'special';
+
+/** All that sinks and state do to a disk, in one place, so that a test can stand between them and it. */
+export interface FileSystem {
+  /** `new`: the file must not be there yet. `existing`: it must. */
+  open(path: string, mode: 'new' | 'existing'): Promise<WritableFile>;
+  /** Follows links: a link to a folder is a folder. */
+  kind(path: string): Promise<PathKind>;
+  rename(from: string, to: string): Promise<void>;
+  /** Gives a file a second name; fails with `EEXIST` where the name is taken. */
+  link(from: string, to: string): Promise<void>;
+  unlink(path: string): Promise<void>;
+  /** Makes the names in a folder durable. */
+  syncFolder(path: string): Promise<void>;
+}
+
+/** The machine's own file system. */
+export const nodeFileSystem: FileSystem = {
+  async open(path, mode) {
+    const flags = mode === 'new' ? constants.O_CREAT | constants.O_EXCL | constants.O_RDWR : constants.O_RDWR;
+    const handle = await open(path, flags, 0o666);
+    return {
+      write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,
+      truncate: (size) => handle.truncate(size),
+      sync: () => handle.datasync(),
+      size: async () => (await handle.stat()).size,
+      close: () => handle.close(),
+    };
+  },
+  async kind(path) {
+    try {
+      const found = await stat(path);
+      return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'special';
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // A link that leads nowhere is there all the same.
+      return lstat(path).then(
+        () => 'special' as const,
+        () => 'absent' as const,
+      );
+    }
+  },
+  rename,
+  link,
+  unlink,
+  async syncFolder(path) {
+    const handle = await open(path, constants.O_RDONLY);
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+};
+
+function isNotFound(error: unknown): boolean {
+  return platformCode(error) === 'ENOENT';
+}
+
+/** The operating system's word for a fault, e.g. `ENOSPC`. */
+export function platformCode(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}

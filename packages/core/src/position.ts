@@ -1,0 +1,35 @@
+/** Where a chain of pages goes on: at the API's own cursor, or after a number of rows. */
+export type Mark = { readonly cursor: string } | { readonly offset: number };
+
+/** How far one part's chain of pages has come, with what is needed to notice that it stops making progress. */
+export interface ChainPosition {
+  readonly next: Mark;
+  /** Pages received so far in this chain. */
+  readonly pages: number;
+  /** Rows that lie before this place; unknown in a chain that began at a cursor given from outside. */
+  readonly offset?: number;
+  /** Fingerprints of the chain's first and previous pages that had rows, and of the very last row. */
+  readonly first?: string;
+  readonly previous?: string;
+  readonly lastRow?: string;
+  /** Empty pages in a row, up to here. */
+  readonly empty?: number;
+}
+
+/**
+ * Where a walk stands in its plan: every part below `before` is finished, `begun` holds the others that were begun.
+ *
+ * Plain JSON, and small whatever the plan's size, since parts are begun within a bounded window.
+ *
+ * @example { before: 3, begun: { '3': { next: { cursor: 'abc' }, pages: 7, offset: 700, … }, '4': 'done' }, rows: 4200, pages: 43 }
+ */
+export interface Position {
+  readonly before: number;
+  readonly begun: Readonly<Record<string, ChainPosition | 'done'>>;
+  /** Rows and pages given out by the walk up to here. */
+  readonly rows: number;
+  readonly pages: number;
+}
+
+/** The position of a walk that has not begun. */
+export const startOfPlan: Position = { before: 0, begun: {}, rows: 0, pages: 0 };

@@ -1,0 +1,270 @@
+import { checkCount } from '../count.js';
+import { ConfigError } from '../errors.js';
+import { startOfPlan, type Position } from '../position.js';
+import { Flow } from '../source/flow.js';
+import type { Page } from '../source/page.js';
+import type { PagesOptions, SourceInfo } from '../source/source.js';
+import { done, stoppable, type Puller } from '../source/stoppable.js';
+import { decodeCheckpoint, type Checkpoint, type Release, type StateStore } from './checkpoint.js';
+import { planHash } from './planHash.js';
+import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
+
+/** Options of {@link exportTo}. */
+export interface ExportOptions {
+  /** Where the checkpoint is kept. Default: nowhere; an export that fails then begins again from the start. */
+  readonly state?: StateStore;
+  /** Pages between two commits. Default 32. Fewer pages are fetched again after a crash, but each commit waits for the disk. */
+  readonly commitEvery?: number;
+  /** Parts of the plan walked at once. Default 1. */
+  readonly lanes?: number;
+  /** Pages fetched ahead of the sink. Default 1. */
+  readonly prefetch?: number;
+  /** Starts over, whatever an earlier run left behind. Default `false`. */
+  readonly restart?: boolean;
+}
+
+/** How far an export has come; rows and pages count those of an interrupted run before it too. */
+export interface ExportProgress {
+  readonly isDone: boolean;
+  readonly rows: number;
+  readonly pages: number;
+  /** Rows kept from an interrupted run. */
+  readonly resumedRows: number;
+  /** Rows in the whole listing, where the API says so. */
+  readonly total?: number;
+}
+
+/** The last progress of an export that reached its end. */
+export interface ExportReport extends ExportProgress, SinkReport {
+  readonly isDone: true;
+}
+
+/** What can be exported: anything with pages, whichever copy of the library made it. */
+export interface PageSource<T> {
+  readonly info: SourceInfo<T>;
+  pages(options?: PagesOptions): AsyncIterable<Page<T>>;
+}
+
+const defaultCommitEvery = 32;
+
+/**
+ * Moves a source into a sink, page by page: the next page is fetched while this one is written, and no further.
+ *
+ * Cold: nothing happens before it is subscribed to, pulled or `run`. The last value is the report. With `state` it goes on
+ * where an interrupted run of the same plan stopped.
+ *
+ * @example
+ * const report = await exportTo(client.aptos.walletNfts({ ownerAddresses }), csv({ path: 'holdings.csv' })).run();
+ *
+ * @throws SinkError if the target can't be written, CheckpointError if the state does not fit, LockError if it is in use,
+ * and whatever the source raises.
+ */
+export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
+  const { commitEvery = defaultCommitEvery } = options;
+  checkCount('commitEvery', commitEvery);
+  return new ExportFlow(() => {
+    const run = new ExportRun(source, sink, { ...options, commitEvery });
+    return stoppable(
+      () => run.step(),
+      () => run.end(),
+    );
+  });
+}
+
+/** A flow of progress, which can also be awaited as a whole. */
+export class ExportFlow extends Flow<ExportProgress> {
+  constructor(open: () => Puller<ExportProgress | ExportReport>) {
+    super(() => {
+      const progress = open();
+      return stoppable<ExportProgress[]>(
+        async () => {
+          const next = await progress.next();
+          return next.done ? done : { done: false, value: [next.value] };
+        },
+        async () => {
+          await progress.return();
+        },
+      );
+    });
+    this.#open = open;
+  }
+
+  readonly #open: () => Puller<ExportProgress | ExportReport>;
+
+  /**
+   * Runs the export to its end. An `await` on the flow itself would do nothing, since a flow is cold.
+   *
+   * Settles after the target is closed and the lock is released.
+   *
+   * @param options.signal stops it: the promise rejects with `signal.reason`.
+   */
+  async run({ signal }: { readonly signal?: AbortSignal } = {}): Promise<ExportReport> {
+    signal?.throwIfAborted();
+    const progress = this.#open();
+    const stop = (): void => {
+      void progress.return();
+    };
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      for await (const step of progress) if (isReport(step)) return step;
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      await progress.return();
+    }
+    signal?.throwIfAborted();
+    throw new Error('An export ended without a report.');
+  }
+}
+
+function isReport(progress: ExportProgress | ExportReport): progress is ExportReport {
+  return progress.isDone;
+}
+
+/** One run of an export: opens, writes page by page, commits, closes. */
+class ExportRun<T> {
+  readonly #source: PageSource<T>;
+  readonly #sink: Sink<T>;
+  readonly #options: ExportOptions & { readonly commitEvery: number };
+  #release: Release | undefined;
+  #writer: SinkWriter<T> | undefined;
+  #pages: AsyncIterator<Page<T>> | undefined;
+  #checkpoint: Checkpoint | undefined;
+  #uncommitted = 0;
+  #rows = 0;
+  #pageCount = 0;
+  #resumedRows = 0;
+  #total: number | undefined;
+  #failure: unknown;
+  #isEnding = false;
+  #isFinished = false;
+  /** The step under way: whoever ends the run waits for it, since a write can't be taken back half-way. */
+  #current: Promise<unknown> = Promise.resolve();
+
+  constructor(source: PageSource<T>, sink: Sink<T>, options: ExportOptions & { readonly commitEvery: number }) {
+    this.#source = source;
+    this.#sink = sink;
+    this.#options = options;
+  }
+
+  step(): Promise<IteratorResult<ExportProgress | ExportReport, undefined>> {
+    const step = this.#isFinished ? Promise.resolve(done) : this.#advance();
+    this.#current = step.catch((error: unknown) => {
+      this.#failure = error;
+    });
+    return step;
+  }
+
+  /** Stops the walk at once, then closes what is open. */
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    await this.#pages?.return?.();
+    await this.#current;
+    try {
+      if (!this.#isFinished)
+        await this.#writer?.abort(this.#failure, { isResumable: this.#options.state !== undefined });
+    } finally {
+      await this.#release?.();
+    }
+  }
+
+  async #advance(): Promise<IteratorResult<ExportProgress | ExportReport, undefined>> {
+    const writer = this.#writer ?? (await this.#open());
+    if (this.#checkpoint?.isSealed) return this.#finish(writer);
+    if (this.#isEnding) return done;
+    const next = await this.#pages?.next();
+    // A walk that is stopped ends like one that is through: only the latter may be sealed.
+    if (this.#isEnding) return done;
+    if (!next || next.done) {
+      await this.#commit(await writer.seal(), { isSealed: true });
+      return this.#finish(writer);
+    }
+    const page = next.value;
+    await writer.write({ items: page.items, part: page.part, endsPart: page.endsPart });
+    this.#rows += page.items.length;
+    this.#pageCount += 1;
+    this.#uncommitted += 1;
+    this.#total = page.total ?? this.#total;
+    const isDue = page.commit === true || this.#uncommitted >= this.#options.commitEvery;
+    if (this.#options.state && isDue && writer.isCommittable !== false) {
+      await this.#commit(await writer.flush(), { position: page.position });
+    }
+    return { done: false, value: this.#progress(false) };
+  }
+
+  async #open(): Promise<SinkWriter<T>> {
+    const { state, restart = false } = this.#options;
+    const { info } = this.#source;
+    this.#release = await state?.lock();
+    const position = state ? await this.#begin(state, restart) : startOfPlan;
+    const context: SinkContext<T> = {
+      source: info.name,
+      restart,
+      ...(info.schema && { schema: info.schema }),
+      ...(this.#checkpoint?.place !== undefined && {
+        resumeAt: { place: this.#checkpoint.place, isSealed: this.#checkpoint.isSealed ?? false },
+      }),
+    };
+    this.#writer = await this.#sink.open(context);
+    this.#rows = this.#resumedRows = position.rows;
+    this.#pageCount = position.pages;
+    const { lanes, prefetch } = this.#options;
+    const pages = this.#source.pages({
+      startAt: position,
+      ...(lanes !== undefined && { lanes }),
+      ...(prefetch !== undefined && { prefetch }),
+    });
+    this.#pages = pages[Symbol.asyncIterator]();
+    return this.#writer;
+  }
+
+  /** Finds the checkpoint of this plan, or writes the first one before the sink touches its target. */
+  async #begin(state: StateStore, restart: boolean): Promise<Position> {
+    const { info } = this.#source;
+    if (info.isUnversioned) {
+      throw new ConfigError(
+        "A checkpoint can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
+      );
+    }
+    const hash = await planHash({
+      source: info.name,
+      identity: info.identity,
+      sink: this.#sink.name,
+      target: this.#sink.identity,
+    });
+    const record = restart ? undefined : await state.load('checkpoint');
+    this.#checkpoint =
+      record === undefined
+        ? { v: 1, runId: crypto.randomUUID(), planHash: hash, position: startOfPlan }
+        : decodeCheckpoint(record, hash);
+    if (record === undefined) await state.save('checkpoint', this.#checkpoint);
+    return this.#checkpoint.position;
+  }
+
+  /** The rows are durable by now: only then may the checkpoint say so. */
+  async #commit(
+    place: Awaited<ReturnType<SinkWriter<T>['flush']>>,
+    change: { position?: Position; isSealed?: true },
+  ): Promise<void> {
+    this.#uncommitted = 0;
+    if (!this.#checkpoint) return;
+    this.#checkpoint = { ...this.#checkpoint, ...change, place };
+    await this.#options.state?.save('checkpoint', this.#checkpoint);
+  }
+
+  async #finish(writer: SinkWriter<T>): Promise<IteratorResult<ExportReport, undefined>> {
+    const report = await writer.close();
+    await this.#options.state?.remove('checkpoint');
+    this.#isFinished = true;
+    return { done: false, value: { ...this.#progress(true), ...report, isDone: true } };
+  }
+
+  #progress(isDone: boolean): ExportProgress {
+    return {
+      isDone,
+      rows: this.#rows,
+      pages: this.#pageCount,
+      resumedRows: this.#resumedRows,
+      ...(this.#total !== undefined && { total: this.#total }),
+    };
+  }
+}

@@ -1,0 +1,69 @@
+import type { Json, RowSchema } from '../source/definition.js';
+
+/** What a sink is told when it opens. */
+export interface SinkContext<T> {
+  /** The source's name, e.g. `aptos.walletNfts`. */
+  readonly source: string;
+  /** The rows' shape, where the source knows it. */
+  readonly schema?: RowSchema<T>;
+  /**
+   * Goes on from this place, which an earlier `flush` (or `seal`) of the same target answered: everything behind it is cut off.
+   * Absent = a new target.
+   */
+  readonly resumeAt?: { readonly place: Json; readonly isSealed: boolean };
+  /** Replaces what an earlier run left behind. */
+  readonly restart: boolean;
+}
+
+/** What a page's rows come with. */
+export interface SinkPage<T> {
+  readonly items: readonly T[];
+  /** Which part of the plan they belong to, and whether it ends here (also with no items). */
+  readonly part: number;
+  readonly endsPart: boolean;
+}
+
+/** What a sink says at the end. */
+export interface SinkReport {
+  /** Where the rows are now, for people: a path, an address. */
+  readonly target: string;
+  readonly bytes?: number;
+}
+
+/** A target that is open. Its calls never overlap; after an error only `abort` is called. */
+export interface SinkWriter<T> {
+  write(page: SinkPage<T>): Promise<void>;
+  /** Whether a commit may fall here. A sink that writes in blocks says no inside of one. Default: always. */
+  readonly isCommittable?: boolean;
+  /** Makes all that was written durable; answers the place to go on from, plain JSON. */
+  flush(): Promise<Json>;
+  /** Writes what belongs behind the last row and makes it durable; answers the place from which only `close` is left. */
+  seal(): Promise<Json>;
+  /** Puts the sealed target in its final place. */
+  close(): Promise<SinkReport>;
+  /** Gives up. `isResumable`: leaves everything so that `resumeAt` can go on; otherwise clears away what is not finished. */
+  abort(reason: unknown, options: { readonly isResumable: boolean }): Promise<void>;
+}
+
+/**
+ * Where rows go. A sink is a description: each export opens it anew.
+ *
+ * @example
+ * const counting = (): Sink<unknown> => ({
+ *   name: 'counting', identity: null, promises: 'at-least-once',
+ *   open: async () => { let rows = 0; return {
+ *     write: async ({ items }) => void (rows += items.length),
+ *     flush: async () => rows, seal: async () => rows,
+ *     close: async () => ({ target: `${rows} rows` }), abort: async () => {},
+ *   }; },
+ * });
+ */
+export interface Sink<T> {
+  readonly name: string;
+  /** What decides the bytes, as plain JSON: format, columns. Another identity is another plan. */
+  readonly identity: Json;
+  /** `exactly-once`: it can go back to a place. `at-least-once`: rows behind the last commit may come twice after a crash. */
+  readonly promises: 'exactly-once' | 'at-least-once';
+  /** @throws SinkError if the target can't be written. Nothing was changed then. */
+  open(context: SinkContext<T>): Promise<SinkWriter<T>>;
+}

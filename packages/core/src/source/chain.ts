@@ -1,0 +1,179 @@
+import { HttpError, PaginationError } from '../errors.js';
+import type { ChainPosition, Mark } from '../position.js';
+import type { FetchedPage, SourceDefinition } from './definition.js';
+import { Fingerprint, hashOf } from './fingerprint.js';
+
+/** One page of a chain, before the walk gives it its place among the others. */
+export interface ChainPage<T> {
+  readonly items: readonly T[];
+  readonly part: number;
+  readonly endsPart: boolean;
+  readonly total: number | undefined;
+  /** Where the chain goes on after this page. Worked out when asked for, since few are written down. */
+  readonly position: () => ChainPosition | 'done';
+}
+
+const mostEmptyPages = 100;
+
+/** One part of a plan: a chain of pages, each found through the one before. It refuses to go in circles. */
+export class Chain<T> {
+  readonly part: number;
+  isDone = false;
+  readonly #definition: SourceDefinition<T>;
+  #next: Mark | undefined;
+  #pages = 0;
+  #offset: number | undefined;
+  #empty = 0;
+  #first: Fingerprint | string | undefined;
+  #previous: Fingerprint | string | undefined;
+  /** The last row received, or its hash; known to be none at the beginning of a part. */
+  #lastRow: { readonly row: T } | string | undefined;
+
+  constructor(definition: SourceDefinition<T>, part: number, from: ChainPosition | undefined) {
+    this.#definition = definition;
+    this.part = part;
+    this.#offset = from ? from.offset : (definition.offset ?? 0);
+    if (!from) {
+      if (definition.offset) this.#next = { offset: definition.offset };
+      return;
+    }
+    this.#next = from.next;
+    this.#pages = from.pages;
+    this.#empty = from.empty ?? 0;
+    this.#first = from.first;
+    this.#previous = from.previous;
+    this.#lastRow = from.lastRow;
+  }
+
+  /** Fetches the next page and checks that it is one. */
+  async next(signal: AbortSignal): Promise<ChainPage<T>> {
+    const at = this.#next;
+    // Going on by offset reads the last row again: if it is another one now, rows have moved and some would be lost.
+    const again = at !== undefined && 'offset' in at && this.#lastRow !== undefined;
+    const fetched = await this.#fetch(again ? { offset: at.offset - 1 } : at, again, signal);
+    const items = again ? this.#withoutKnownRow(fetched.rows) : fetched.rows;
+    this.#checkProgress(items);
+    this.#pages += 1;
+    if (this.#offset !== undefined) this.#offset += items.length;
+    const last = items.at(-1);
+    if (last !== undefined) this.#lastRow = { row: last };
+    this.#next = this.#markAfter(fetched.next, items.length);
+    this.isDone = this.#next === undefined;
+    return { items, part: this.part, endsPart: this.isDone, total: fetched.total, position: this.#snapshot() };
+  }
+
+  async #fetch(at: Mark | undefined, again: boolean, signal: AbortSignal): Promise<FetchedPage<T>> {
+    try {
+      return await this.#definition.fetch({ part: this.part, at, atLeast: again ? 2 : 1, signal });
+    } catch (error) {
+      // The same question without a cursor was answered, so it is the cursor that the API refuses: most likely it expired.
+      if (at !== undefined && 'cursor' in at && error instanceof HttpError && [400, 404, 410].includes(error.status)) {
+        const message = `${this.#name} can't go on: the API refused the cursor of page ${String(this.#pages + 1)} with ${String(error.status)}. It may have expired: begin this part again.`;
+        throw new PaginationError('cursor-refused', message, {
+          details: { part: this.part, status: error.status },
+          cause: error,
+        });
+      }
+      throw error;
+    }
+  }
+
+  #withoutKnownRow(rows: readonly T[]): readonly T[] {
+    const known = typeof this.#lastRow === 'string' ? this.#lastRow : hashOf(this.#lastRow?.row);
+    if (rows.length > 0 && hashOf(rows[0]) === known) return rows.slice(1);
+    throw this.#fault(
+      'rows-moved',
+      `the row before page ${String(this.#pages + 1)} is another one now, so rows were added or removed during the walk. Begin again`,
+    );
+  }
+
+  /** Whatever the cursor says: rows that were just received, or that the chain began with, are no progress. */
+  #checkProgress(items: readonly T[]): void {
+    const { maxPages } = this.#definition;
+    if (maxPages !== undefined && this.#pages >= maxPages) {
+      throw this.#fault(
+        'too-many-pages',
+        `there are more than maxPages (${String(maxPages)}) pages. Raise maxPages if that is right`,
+      );
+    }
+    if (items.length === 0) {
+      this.#empty += 1;
+      if (this.#empty > mostEmptyPages)
+        throw this.#fault(
+          'no-progress',
+          `the API sent ${String(this.#empty)} pages without rows in a row, each saying that more follow`,
+        );
+      return;
+    }
+    this.#empty = 0;
+    const fingerprint = new Fingerprint(items);
+    const twin = [this.#previous, this.#first].find((known) => known !== undefined && fingerprint.equals(known));
+    if (twin !== undefined) {
+      const which = twin === this.#previous ? 'the page before' : 'the first page';
+      throw this.#fault(
+        'no-progress',
+        `page ${String(this.#pages + 1)} has the same rows as ${which}: the API ignores its cursor, or the cursor expired`,
+      );
+    }
+    this.#first ??= fingerprint;
+    this.#previous = fingerprint;
+  }
+
+  #markAfter(next: FetchedPage<T>['next'], received: number): Mark | undefined {
+    if (next === 'end') return undefined;
+    if (next !== 'by-offset') {
+      if (this.#definition.isSecret?.(next.cursor)) {
+        throw this.#fault(
+          'secret-in-cursor',
+          "the API sent a cursor that holds the API key, and cursors are written to checkpoints. Tell the API's operator",
+        );
+      }
+      return next;
+    }
+    if (this.#offset === undefined) {
+      throw this.#fault(
+        'missing-cursor',
+        'the API says that more rows follow but gives no cursor, and how many rows lie before is not known. Begin without startAt',
+      );
+    }
+    if (received === 0)
+      throw this.#fault('no-progress', 'the API says that more rows follow, gives no cursor and sent none');
+    return { offset: this.#offset };
+  }
+
+  #snapshot(): () => ChainPosition | 'done' {
+    const [next, pages, offset, empty, first, previous, lastRow] = [
+      this.#next,
+      this.#pages,
+      this.#offset,
+      this.#empty,
+      this.#first,
+      this.#previous,
+      this.#lastRow,
+    ];
+    if (!next) return () => 'done';
+    return () => ({
+      next,
+      pages,
+      ...(offset !== undefined && { offset }),
+      ...(first !== undefined && { first: String(first) }),
+      ...(previous !== undefined && { previous: String(previous) }),
+      ...(lastRow !== undefined && { lastRow: typeof lastRow === 'string' ? lastRow : hashOf(lastRow.row) }),
+      ...(empty > 0 && { empty }),
+    });
+  }
+
+  #fault(
+    fault: 'no-progress' | 'missing-cursor' | 'rows-moved' | 'too-many-pages' | 'secret-in-cursor',
+    what: string,
+  ): PaginationError {
+    return new PaginationError(fault, `${this.#name} can't go on: ${what}.`, {
+      details: { part: this.part, page: this.#pages + 1 },
+    });
+  }
+
+  get #name(): string {
+    const { name, parts = 1 } = this.#definition;
+    return parts === 1 ? name : `${name}, part ${String(this.part + 1)} of ${String(parts)},`;
+  }
+}

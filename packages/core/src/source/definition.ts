@@ -1,0 +1,51 @@
+import type { Mark } from '../position.js';
+
+/** Any value that JSON can say. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+
+/** What a source's rows look like, known before the first one comes. */
+export interface RowSchema<T> {
+  /** The fields' names, in the order in which a table shows them. */
+  readonly columns: readonly string[];
+  /** What tells one row from all others, where something does. */
+  readonly key?: (row: T) => string;
+}
+
+/** One question of a walk. */
+export interface PageRequest {
+  readonly part: number;
+  /** Where to go on; absent at the beginning of a part. */
+  readonly at: Mark | undefined;
+  /** Fewest rows the page must have room for: 2 where a row is read again to compare it. */
+  readonly atLeast: 1 | 2;
+  readonly signal: AbortSignal;
+}
+
+/** What the API answered. */
+export interface FetchedPage<T> {
+  readonly rows: readonly T[];
+  /** How to go on: at a cursor, by the number of rows received so far, or not at all. */
+  readonly next: { readonly cursor: string } | 'by-offset' | 'end';
+  readonly total?: number | undefined;
+}
+
+/** All that a walk has to know about an API. */
+export interface SourceDefinition<T> {
+  /** A name for errors, events and costs, e.g. `aptos.walletNfts`. */
+  readonly name: string;
+  /** What decides which rows come, as plain JSON: another identity is another plan, and no checkpoint carries over. */
+  readonly identity: Json;
+  readonly schema: RowSchema<T>;
+  /** How many parts the plan has, each a chain of pages of its own. Default 1. */
+  readonly parts?: number;
+  /** Where each part begins, if not at its first row. */
+  readonly offset?: number;
+  /** A part with more pages than this is an error. Default: no bound. */
+  readonly maxPages?: number | undefined;
+  /** The walk ends after this many rows. Default: no bound. Needs `lanes: 1`, or which rows come would be chance. */
+  readonly maxRows?: number | undefined;
+  /** Fetches and decodes one page. */
+  readonly fetch: (request: PageRequest) => Promise<FetchedPage<T>>;
+  /** Whether a text holds a secret, and so must not be kept as a cursor. */
+  readonly isSecret?: (text: string) => boolean;
+}

@@ -1,0 +1,160 @@
+import { lastValueFrom, from, toArray, type OperatorFunction } from 'rxjs';
+import { checkCount } from '../count.js';
+import { ConfigError } from '../errors.js';
+import { startOfPlan, type Position } from '../position.js';
+import type { Json, RowSchema, SourceDefinition } from './definition.js';
+import { Flow } from './flow.js';
+import { withItems, type Page } from './page.js';
+import { done, stoppable, type Puller } from './stoppable.js';
+import { checkPosition, walk, type WalkOptions } from './walk.js';
+
+/** How a source's pages are asked for. */
+export interface PagesOptions {
+  /** Goes on from a page's `position`, from an error's, or (where the plan has one part) at a cursor of the API's own. */
+  readonly startAt?: Position | string;
+  /** Parts of the plan walked at once. Default 1. More lanes don't start requests faster than the limiter lets them. */
+  readonly lanes?: number;
+  /** Pages fetched ahead of the consumer, beyond one a lane. Default 1 for pullers and 0 for subscribers, who show no demand. */
+  readonly prefetch?: number;
+}
+
+/** What a source is, for sinks and checkpoints. */
+export interface SourceInfo<T> {
+  readonly name: string;
+  /** Plain JSON: what decides which rows come. */
+  readonly identity: Json;
+  readonly parts: number;
+  /** Its rows are made by an operator without a version, so no checkpoint can tell what it did. */
+  readonly isUnversioned?: true;
+  /** Absent where an operator made rows of an unknown shape. */
+  readonly schema?: RowSchema<T>;
+}
+
+/** What operators on pages need to say about what they make. */
+export interface PerPageOptions<R> {
+  /** The new rows' columns. Without them a CSV needs its own `columns`. */
+  readonly schema?: RowSchema<R>;
+  /** Names this operator in the plan; change it when the operator changes. Needed where a checkpoint is kept. */
+  readonly version?: string;
+}
+
+/**
+ * Where rows come from: a flow of rows that knows its pages.
+ *
+ * @example
+ * source.pipe(filter(isLarge), take(10)).subscribe(console.log);
+ * for await (const row of source) await save(row);
+ * for await (const page of source.pages({ lanes: 4 })) console.log(page.index, page.items.length);
+ */
+export class Source<T> extends Flow<T> {
+  readonly info: SourceInfo<T>;
+  readonly #walk: (options: WalkOptions) => Puller<Page<T>>;
+
+  constructor(info: SourceInfo<T>, walkWith: (options: WalkOptions) => Puller<Page<T>>) {
+    super((demand) =>
+      mapped<Page<T>, readonly T[]>(
+        walkWith({ startAt: startOfPlan, lanes: 1, prefetch: demand === 'push' ? 0 : 1 }),
+        (page) => page.items,
+      ),
+    );
+    this.info = info;
+    this.#walk = walkWith;
+  }
+
+  /**
+   * The pages of a walk, each with the position from which another walk goes on.
+   *
+   * @throws ConfigError if an option makes no sense for this plan.
+   */
+  pages(options: PagesOptions = {}): Flow<Page<T>> {
+    const { lanes = 1, prefetch, startAt } = options;
+    checkCount('lanes', lanes);
+    if (prefetch !== undefined) checkCount('prefetch', prefetch, { least: 0 });
+    const position = this.#positionOf(startAt);
+    return new Flow((demand) =>
+      mapped<Page<T>, readonly Page<T>[]>(
+        this.#walk({ startAt: position, lanes, prefetch: prefetch ?? (demand === 'push' ? 0 : 1) }),
+        (page) => [page],
+      ),
+    );
+  }
+
+  /**
+   * Runs any RxJS operator on each page's rows. Pages, positions and backpressure stay as they are, so that the result can
+   * still be pulled, exported and resumed.
+   *
+   * The operator starts anew with every page: `take(2)` gives 2 rows of each page, `scan` begins again, `mergeMap` may reorder.
+   *
+   * @example source.perPage(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
+   */
+  perPage<R>(operator: OperatorFunction<T, R>, options: PerPageOptions<R> = {}): Source<R> {
+    const { name, identity, parts } = this.info;
+    const info = {
+      name,
+      identity: { of: identity, perPage: options.version ?? null },
+      parts,
+      ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
+      ...(options.schema && { schema: options.schema }),
+    };
+    return new Source<R>(info, (walkOptions) => {
+      const pages = this.#walk(walkOptions);
+      return mapped(pages, async (page) =>
+        withItems(page, await lastValueFrom(from(page.items).pipe(operator, toArray()))),
+      );
+    });
+  }
+
+  /**
+   * All rows in memory.
+   *
+   * @param options.max most rows to keep; beyond it a `ConfigError` instead of a full memory. Default 1,000,000.
+   */
+  async toArray({ max = 1_000_000 }: { readonly max?: number } = {}): Promise<T[]> {
+    const rows: T[] = [];
+    for await (const page of this.pages()) {
+      if (rows.length + page.items.length > max) {
+        throw new ConfigError(
+          `${this.info.name} has more than ${String(max)} rows. Raise toArray's max, or go through the rows one by one.`,
+        );
+      }
+      rows.push(...page.items);
+    }
+    return rows;
+  }
+
+  #positionOf(startAt: Position | string | undefined): Position {
+    if (startAt === undefined) return startOfPlan;
+    if (typeof startAt !== 'string') return checkPosition(startAt, this.info.parts);
+    if (this.info.parts > 1)
+      throw new ConfigError(
+        `startAt is a cursor, but this plan has ${String(this.info.parts)} parts. Give a position instead.`,
+      );
+    return { before: 0, begun: { '0': { next: { cursor: startAt }, pages: 0 } }, rows: 0, pages: 0 };
+  }
+}
+
+/**
+ * Makes a source of an API's definition. Nothing is requested until someone subscribes or pulls.
+ *
+ * @throws ConfigError if a bound makes no sense.
+ */
+export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
+  const { name, identity, schema, parts = 1, maxRows = Infinity, maxPages = Infinity } = definition;
+  for (const [bound, value] of Object.entries({ parts, maxRows, maxPages }))
+    if (value !== Infinity) checkCount(bound, value);
+  return new Source({ name, identity, schema, parts }, (options) => walk(definition, options));
+}
+
+function mapped<T, R extends object>(items: Puller<T>, map: (item: T) => R | Promise<R>): Puller<R> {
+  return stoppable<R>(
+    async () => {
+      const next = await items.next();
+      if (next.done) return done;
+      const value = await map(next.value);
+      return { done: false, value };
+    },
+    async () => {
+      await items.return();
+    },
+  );
+}

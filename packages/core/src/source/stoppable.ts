@@ -1,0 +1,78 @@
+/** An async iterator that a consumer pulls from, and can stop at any moment. */
+export interface Puller<T> extends AsyncIterableIterator<T, undefined>, AsyncDisposable {
+  next(): Promise<IteratorResult<T, undefined>>;
+  /** Ends it: a pending `next()` answers `done` at once. Resolves when everything behind it is closed. */
+  return(): Promise<IteratorResult<T, undefined>>;
+}
+
+/** One step of a {@link stoppable} iterator. */
+export type Step<T> = (signal: AbortSignal) => Promise<IteratorResult<T, undefined>>;
+
+/** The end of every iteration. */
+export const done: { readonly done: true; readonly value: undefined } = { done: true, value: undefined };
+
+/**
+ * Makes an iterator from a step. Unlike an async generator's, its `return()` does not wait for the step under way: it aborts
+ * the step's signal and answers at once.
+ *
+ * Steps never overlap. After the end, an error or a stop no further step is made.
+ *
+ * @param close is called once, when it ends for whatever reason; `return()` waits for it.
+ */
+export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = () => undefined): Puller<T> {
+  const stopped = new AbortController();
+  const { signal } = stopped;
+  let ended = false;
+  let closed: Promise<void> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  const end = (): Promise<void> => {
+    ended = true;
+    return (closed ??= Promise.resolve(close()));
+  };
+  const advance = async (): Promise<IteratorResult<T, undefined>> => {
+    if (ended) return done;
+    try {
+      const result = await step(signal);
+      if (!result.done) return ended ? done : result;
+    } catch (error) {
+      // What a stopped step throws is about the stop, which its consumer asked for.
+      if (signal.aborted) return done;
+      await end();
+      throw error;
+    }
+    await end();
+    return done;
+  };
+  const untilStopped = (result: Promise<IteratorResult<T, undefined>>): Promise<IteratorResult<T, undefined>> =>
+    new Promise((resolve, reject) => {
+      const onStop = (): void => {
+        resolve(done);
+      };
+      signal.addEventListener('abort', onStop, { once: true });
+      result
+        .then(resolve, reject)
+        .finally(() => {
+          signal.removeEventListener('abort', onStop);
+        })
+        .catch(() => undefined);
+    });
+  const iterator: Puller<T> = {
+    next() {
+      if (ended) return Promise.resolve(done);
+      const result = last.then(advance);
+      last = result.catch(() => undefined);
+      return untilStopped(result);
+    },
+    async return() {
+      const closing = end();
+      stopped.abort();
+      await closing;
+      return done;
+    },
+    [Symbol.asyncIterator]: () => iterator,
+    [Symbol.asyncDispose]: async () => {
+      await iterator.return();
+    },
+  };
+  return iterator;
+}

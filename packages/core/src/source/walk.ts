@@ -1,0 +1,189 @@
+import { ConfigError, SluiceError } from '../errors.js';
+import type { ChainPosition, Position } from '../position.js';
+import { Chain, type ChainPage } from './chain.js';
+import type { SourceDefinition } from './definition.js';
+import type { Page } from './page.js';
+import { done, stoppable, type Puller } from './stoppable.js';
+
+/** How a walk is made. */
+export interface WalkOptions {
+  readonly startAt: Position;
+  /** Parts walked at once. */
+  readonly lanes: number;
+  /** Pages fetched beyond one a lane while the consumer is busy. */
+  readonly prefetch: number;
+}
+
+/**
+ * One pass over a plan. It is pulled: with the page that its consumer is busy with it never holds more than `lanes + prefetch`
+ * pages, requests under way included.
+ */
+export function walk<T>(definition: SourceDefinition<T>, options: WalkOptions): Puller<Page<T>> {
+  if (definition.maxRows !== undefined && options.lanes > 1) {
+    throw new ConfigError(
+      'maxRows needs lanes: 1. With several lanes it would be chance which rows are the first ones.',
+    );
+  }
+  const steps = new Walk(definition, options);
+  return stoppable(
+    () => steps.next(),
+    () => {
+      steps.stop();
+    },
+  );
+}
+
+/** A part that was begun: where it goes on, as of the last page given out. */
+type Begun = () => ChainPosition | 'done';
+
+class Walk<T> {
+  readonly #definition: SourceDefinition<T>;
+  readonly #parts: number;
+  readonly #lanes: number;
+  readonly #capacity: number;
+  readonly #stopped = new AbortController();
+  /** Chains that may have pages left, by part. */
+  readonly #chains = new Map<number, Chain<T>>();
+  readonly #busy = new Set<Chain<T>>();
+  readonly #ready: ChainPage<T>[] = [];
+  readonly #begun = new Map<number, Begun>();
+  #before: number;
+  #nextPart: number;
+  #rows: number;
+  #pages: number;
+  /** Rows fetched or given out, of this walk and those it goes on from. */
+  #rowsFetched: number;
+  #isHeld = false;
+  #failure: { readonly error: unknown } | undefined;
+  #wake: () => void = () => undefined;
+
+  constructor(definition: SourceDefinition<T>, { startAt, lanes, prefetch }: WalkOptions) {
+    this.#definition = definition;
+    this.#parts = definition.parts ?? 1;
+    this.#lanes = lanes;
+    this.#capacity = lanes + prefetch;
+    this.#before = startAt.before;
+    this.#nextPart = startAt.before;
+    this.#rows = startAt.rows;
+    this.#rowsFetched = startAt.rows;
+    this.#pages = startAt.pages;
+    for (const [part, at] of Object.entries(startAt.begun)) this.#begun.set(Number(part), () => at);
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+    this.#wake();
+  }
+
+  async next(): Promise<IteratorResult<Page<T>, undefined>> {
+    this.#isHeld = false;
+    for (;;) {
+      this.#startFetching();
+      const page = this.#ready.shift();
+      if (page) return { done: false, value: this.#giveOut(page) };
+      if (this.#failure) throw this.#located(this.#failure.error);
+      if (this.#busy.size === 0) return done;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  #giveOut(page: ChainPage<T>): Page<T> {
+    this.#isHeld = true;
+    const { maxRows = Infinity } = this.#definition;
+    const items = page.items.length > maxRows - this.#rows ? page.items.slice(0, maxRows - this.#rows) : page.items;
+    this.#rows += items.length;
+    this.#pages += 1;
+    this.#begun.set(page.part, page.endsPart ? () => 'done' : page.position);
+    this.#advance();
+    const index = this.#pages - 1;
+    const position = this.#snapshot();
+    this.#startFetching();
+    return {
+      items,
+      get position() {
+        return position();
+      },
+      index,
+      part: page.part,
+      endsPart: page.endsPart,
+      ...(page.total !== undefined && { total: page.total }),
+    };
+  }
+
+  /** Finished parts at the front are only counted, so that a position stays small. */
+  #advance(): void {
+    while (this.#begun.get(this.#before)?.() === 'done') {
+      this.#begun.delete(this.#before);
+      this.#before += 1;
+    }
+  }
+
+  #snapshot(): () => Position {
+    const [before, rows, pages, begun] = [this.#before, this.#rows, this.#pages, [...this.#begun]];
+    return () => ({ before, begun: Object.fromEntries(begun.map(([part, at]) => [String(part), at()])), rows, pages });
+  }
+
+  #startFetching(): void {
+    while (this.#hasRoom()) {
+      const chain = this.#idleChain() ?? this.#openPart();
+      if (!chain) return;
+      void this.#fetch(chain);
+    }
+  }
+
+  #hasRoom(): boolean {
+    if (this.#failure || this.#stopped.signal.aborted) return false;
+    if (this.#rowsFetched >= (this.#definition.maxRows ?? Infinity)) return false;
+    return this.#busy.size + this.#ready.length + (this.#isHeld ? 1 : 0) < this.#capacity;
+  }
+
+  #idleChain(): Chain<T> | undefined {
+    for (const chain of this.#chains.values()) if (!this.#busy.has(chain)) return chain;
+    return undefined;
+  }
+
+  /** Begins the next part, unless every lane is taken or it lies too far ahead of the first unfinished one. */
+  #openPart(): Chain<T> | undefined {
+    while (this.#begun.get(this.#nextPart)?.() === 'done') this.#nextPart += 1;
+    const part = this.#nextPart;
+    const window = this.#before + 2 * this.#lanes;
+    if (this.#chains.size >= this.#lanes || part >= Math.min(this.#parts, window)) return undefined;
+    this.#nextPart += 1;
+    const from = this.#begun.get(part)?.();
+    const chain = new Chain(this.#definition, part, from === 'done' ? undefined : from);
+    this.#chains.set(part, chain);
+    return chain;
+  }
+
+  async #fetch(chain: Chain<T>): Promise<void> {
+    this.#busy.add(chain);
+    try {
+      const page = await chain.next(this.#stopped.signal);
+      this.#rowsFetched += page.items.length;
+      this.#ready.push(page);
+      if (chain.isDone) this.#chains.delete(chain.part);
+    } catch (error) {
+      this.#failure ??= { error };
+      this.#stopped.abort();
+    } finally {
+      this.#busy.delete(chain);
+      this.#wake();
+    }
+  }
+
+  #located(error: unknown): unknown {
+    if (error instanceof SluiceError) error.position ??= this.#snapshot()();
+    return error;
+  }
+}
+
+/** Checks a position that came from outside, e.g. from a checkpoint, against a plan. */
+export function checkPosition(position: Position, parts: number): Position {
+  const { before, begun, rows, pages } = position;
+  const counts = [before, rows, pages].every((count) => Number.isSafeInteger(count) && count >= 0);
+  const isBegun = Object.keys(begun).every((part) => Number(part) >= before && Number(part) < parts);
+  if (!counts || before > parts || !isBegun) {
+    throw new ConfigError(`startAt is no position of this plan, which has ${String(parts)} part(s).`);
+  }
+  return position;
+}

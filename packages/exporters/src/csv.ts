@@ -1,0 +1,18 @@
+import type { Sink } from '@sluice/core';
+import { fileSink, type FileTarget } from '@sluice/core/node';
+import { csvFormat, type CsvFormatOptions } from './csvFormat.js';
+
+export { csvFormat, type CsvFormatOptions } from './csvFormat.js';
+
+/** Options of {@link csv}. */
+export interface CsvOptions extends FileTarget, CsvFormatOptions {}
+
+/**
+ * A CSV file (RFC 4180), compressed if its name ends in `.gz`.
+ *
+ * @example await exportTo(holdings, csv({ path: 'holdings.csv' })).run();
+ * @throws ConfigError if there are no columns or one is unknown, SinkError if the file can't be written; its final name is not touched then.
+ */
+export function csv<T extends object>(options: CsvOptions): Sink<T> {
+  return fileSink<T>(csvFormat(options), options);
+}

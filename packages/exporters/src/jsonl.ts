@@ -1,0 +1,18 @@
+import type { Sink } from '@sluice/core';
+import { fileSink, type FileTarget } from '@sluice/core/node';
+import { jsonlFormat, type JsonlFormatOptions } from './jsonlFormat.js';
+
+export { jsonlFormat, type JsonlFormatOptions } from './jsonlFormat.js';
+
+/** Options of {@link jsonl}. */
+export interface JsonlOptions extends FileTarget, JsonlFormatOptions {}
+
+/**
+ * A JSON Lines file, compressed if its name ends in `.gz`.
+ *
+ * @example await exportTo(holdings, jsonl({ path: 'holdings.jsonl.gz' })).run();
+ * @throws ConfigError if a column is unknown, SinkError if the file can't be written; its final name is not touched then.
+ */
+export function jsonl<T extends object>(options: JsonlOptions): Sink<T> {
+  return fileSink<T>(jsonlFormat(options), options);
+}

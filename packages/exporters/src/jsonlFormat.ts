@@ -1,0 +1,47 @@
+import { ConfigError, SinkError, type RowFormat } from '@sluice/core';
+
+/** How rows become JSON Lines. */
+export interface JsonlFormatOptions {
+  /** Only these fields, in this order. Default: all that a row has. */
+  readonly columns?: readonly string[];
+}
+
+/**
+ * Rows as JSON Lines: one JSON value a line, each ended by a line feed. U+2028 and U+2029 are escaped, since some readers take them for
+ * line ends. What is read back equals what was written.
+ *
+ * @throws ConfigError, when the encoder is made, if a column is unknown; SinkError, when a row is encoded, if it is no JSON (a BigInt,
+ * a circle).
+ */
+export function jsonlFormat<T extends object>({ columns }: JsonlFormatOptions = {}): RowFormat<T> {
+  return {
+    name: 'jsonl',
+    identity: { format: 'jsonl', columns: columns ? [...columns] : null },
+    encoder(schema) {
+      const unknown = columns?.find((column) => schema && !schema.columns.includes(column));
+      if (unknown !== undefined)
+        throw new ConfigError(
+          `There is no column ${JSON.stringify(unknown)}. The columns are: ${schema?.columns.join(', ') ?? ''}.`,
+        );
+      const fieldsOf = columns ? (row: T): object => picked(row, columns) : (row: T): object => row;
+      return { header: '', encode: (rows) => rows.map((row) => line(fieldsOf(row))).join('') };
+    },
+  };
+}
+
+function picked(row: object, columns: readonly string[]): object {
+  const fields = new Map<string, unknown>(Object.entries(row));
+  return Object.fromEntries(
+    columns.filter((column) => fields.has(column)).map((column) => [column, fields.get(column)]),
+  );
+}
+
+function line(row: object): string {
+  try {
+    return `${JSON.stringify(row).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
+  } catch (error) {
+    throw new SinkError(
+      `A row can't be written as JSON: ${error instanceof Error ? error.message : 'for an unknown reason'}. Turn its values into text with perPage(map(…)).`,
+    );
+  }
+}

@@ -1,0 +1,34 @@
+import { documentReader, type DocumentReader, type FetchedPage } from '@sluice/core';
+import type { EvmStream } from './evmStream.js';
+
+/**
+ * Reads one answer of the streams' listing.
+ *
+ * Tolerant, since the reference and the live service differ: `result` may be a list, one record, `null` or absent. A `cursor` that is
+ * `null`, empty or absent ends the listing; a short page does not.
+ *
+ * @throws DecodeError with the place in the document; the same answer would come again, so it is not retried.
+ */
+export function decodeStreamPage(body: unknown, route: string): FetchedPage<EvmStream> {
+  const read = documentReader(route);
+  const document = read.record(body, '');
+  const rows = read.rows(document['result']).map((row, index) => decodeStream(read, row, `result[${String(index)}]`));
+  const cursor = read.cursor(document['cursor'], 'cursor');
+  return { rows, next: cursor === undefined ? 'end' : { cursor }, total: countOf(document['total']) };
+}
+
+function decodeStream(read: DocumentReader, value: unknown, path: string): EvmStream {
+  const row = read.record(value, path);
+  if (!hasId(row)) throw read.fault(`${path}.id`, 'it is neither text nor a number');
+  return row;
+}
+
+/** The other fields have no promised type, so nothing about them can be wrong. */
+function hasId(row: Record<string, unknown>): row is Record<string, unknown> & { id: string | number } {
+  return (typeof row['id'] === 'string' && row['id'] !== '') || typeof row['id'] === 'number';
+}
+
+/** Only for show, so that a wrong one is none. */
+function countOf(total: unknown): number | undefined {
+  return typeof total === 'number' && Number.isSafeInteger(total) && total >= 0 ? total : undefined;
+}
