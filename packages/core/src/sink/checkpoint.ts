@@ -1,6 +1,7 @@
-import { CheckpointError, LockError } from '../errors.js';
+import { CheckpointError } from '../errors.js';
 import type { Position } from '../position.js';
 import type { Json } from '../source/definition.js';
+import { LockQueue } from './lockQueue.js';
 
 /** The durable record "all rows up to this position are in the sink, up to this place". */
 export interface Checkpoint {
@@ -21,8 +22,12 @@ export type Release = () => Promise<void>;
 
 /** Keeps small records durably, by name. A record is replaced whole or not at all. */
 export interface StateStore {
-  /** @throws LockError if somebody else holds it. */
-  lock(): Promise<Release>;
+  /**
+   * Waits for other holders in this process, and refuses when there is one in another.
+   *
+   * @throws LockError if another process holds it; `signal.reason` if the wait is aborted.
+   */
+  lock(signal: AbortSignal): Promise<Release>;
   /** The record, or `undefined` if there is none. @throws CheckpointError if there is one that can't be read. */
   load(name: string): Promise<unknown>;
   /** Resolves when the record is durable. */
@@ -40,19 +45,9 @@ export interface StateStore {
  */
 export function memoryState(): StateStore {
   const records = new Map<string, string>();
-  let isLocked = false;
+  const queue = new LockQueue();
   return {
-    lock() {
-      if (isLocked)
-        return Promise.reject(
-          new LockError('Another export of this process works with the same state. Wait for its end.'),
-        );
-      isLocked = true;
-      return Promise.resolve(() => {
-        isLocked = false;
-        return Promise.resolve();
-      });
-    },
+    lock: (signal) => queue.acquire(signal),
     load(name) {
       const record = records.get(name);
       return Promise.resolve(record === undefined ? undefined : JSON.parse(record));

@@ -125,17 +125,18 @@ class ExportRun<T> {
   readonly #source: PageSource<T>;
   readonly #sink: Sink<T>;
   readonly #options: ExportOptions & { readonly commitEvery: number };
+  readonly #ending = new AbortController();
   #release: Release | undefined;
   #writer: SinkWriter<T> | undefined;
   #pages: AsyncIterator<Page<T>> | undefined;
   #checkpoint: Checkpoint | undefined;
+  #last: Page<T> | undefined;
   #uncommitted = 0;
   #rows = 0;
   #pageCount = 0;
   #resumedRows = 0;
   #total: number | undefined;
   #failure: unknown;
-  #isEnding = false;
   #isFinished = false;
   /** The step under way: whoever ends the run waits for it, since a write can't be taken back half-way. */
   #current: Promise<unknown> = Promise.resolve();
@@ -156,7 +157,7 @@ class ExportRun<T> {
 
   /** Stops the walk at once, then closes what is open. */
   async end(): Promise<void> {
-    this.#isEnding = true;
+    this.#ending.abort();
     await this.#pages?.return?.();
     await this.#current;
     try {
@@ -170,18 +171,19 @@ class ExportRun<T> {
   async #advance(): Promise<IteratorResult<ExportProgress | ExportReport, undefined>> {
     const writer = this.#writer ?? (await this.#open());
     if (this.#checkpoint?.isSealed) return this.#finish(writer);
-    if (this.#isEnding) return done;
+    if (this.#ending.signal.aborted) return done;
     const next = await this.#pages?.next();
     // A walk that is stopped ends like one that is through: only the latter may be sealed.
-    if (this.#isEnding) return done;
+    if (this.#ending.signal.aborted) return done;
     if (!next || next.done) {
-      await this.#commit(await writer.seal(), { isSealed: true });
+      await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
       return this.#finish(writer);
     }
     const page = next.value;
     await writer.write({ items: page.items, part: page.part, endsPart: page.endsPart });
     this.#rows += page.items.length;
     this.#pageCount += 1;
+    this.#last = page;
     this.#uncommitted += 1;
     this.#total = page.total ?? this.#total;
     const isDue = page.commit === true || this.#uncommitted >= this.#options.commitEvery;
@@ -194,7 +196,7 @@ class ExportRun<T> {
   async #open(): Promise<SinkWriter<T>> {
     const { state, restart = false } = this.#options;
     const { info } = this.#source;
-    this.#release = await state?.lock();
+    this.#release = await state?.lock(this.#ending.signal);
     const position = state ? await this.#begin(state, restart) : startOfPlan;
     const context: SinkContext<T> = {
       source: info.name,

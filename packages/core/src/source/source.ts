@@ -1,4 +1,4 @@
-import { lastValueFrom, from, toArray, type OperatorFunction } from 'rxjs';
+import { from, type Observable, type OperatorFunction } from 'rxjs';
 import { checkCount } from '../count.js';
 import { ConfigError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
@@ -98,8 +98,8 @@ export class Source<T> extends Flow<T> {
     };
     return new Source<R>(info, (walkOptions) => {
       const pages = this.#walk(walkOptions);
-      return mapped(pages, async (page) =>
-        withItems(page, await lastValueFrom(from(page.items).pipe(operator, toArray()))),
+      return mapped(pages, async (page, signal) =>
+        withItems(page, await collected(from(page.items).pipe(operator), signal)),
       );
     });
   }
@@ -145,16 +145,41 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
   return new Source({ name, identity, schema, parts }, (options) => walk(definition, options));
 }
 
-function mapped<T, R extends object>(items: Puller<T>, map: (item: T) => R | Promise<R>): Puller<R> {
+function mapped<T, R extends object>(
+  items: Puller<T>,
+  map: (item: T, signal: AbortSignal) => R | Promise<R>,
+): Puller<R> {
   return stoppable<R>(
-    async () => {
+    async (signal) => {
       const next = await items.next();
       if (next.done) return done;
-      const value = await map(next.value);
+      const value = await map(next.value, signal);
       return { done: false, value };
     },
     async () => {
       await items.return();
     },
   );
+}
+
+/** All that an Observable emits, unless it is stopped before. */
+function collected<R>(rows: Observable<R>, signal: AbortSignal): Promise<R[]> {
+  return new Promise((resolve, reject) => {
+    const items: R[] = [];
+    const stop = (): void => {
+      subscription.unsubscribe();
+    };
+    const subscription = rows.subscribe({
+      next: (row) => items.push(row),
+      error: reject,
+      complete: () => {
+        resolve(items);
+      },
+    });
+    if (subscription.closed) return;
+    signal.addEventListener('abort', stop, { once: true });
+    subscription.add(() => {
+      signal.removeEventListener('abort', stop);
+    });
+  });
 }

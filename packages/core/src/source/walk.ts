@@ -167,6 +167,7 @@ class Walk<T> {
       this.#stopped.abort();
     } finally {
       this.#busy.delete(chain);
+      this.#startFetching();
       this.#wake();
     }
   }

@@ -1,0 +1,71 @@
+import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
+import { onTestFinished } from 'vitest';
+import {
+  createClient,
+  createSource,
+  documentReader,
+  type Client,
+  type ClientOptions,
+  type Plugin,
+  type Source,
+  type SourceDefinition,
+} from '../src/index.js';
+
+/** A row of the sandbox's holdings, as far as these tests look at it. */
+export type Row = Record<string, unknown>;
+
+export interface HoldingsOptions extends Partial<Pick<SourceDefinition<Row>, 'maxRows' | 'maxPages' | 'offset'>> {
+  readonly pageSize?: number;
+  /** Each inner list of owners is a part. Default: all owners in one part. */
+  readonly parts?: readonly (readonly string[])[];
+}
+
+interface HoldingsApi {
+  list(options?: HoldingsOptions): Source<Row>;
+}
+
+/** The wallets' endpoint as a plugin of this test's own, made of what core publishes. */
+export function holdings(sandbox: Sandbox): Plugin<'holdings', HoldingsApi> {
+  const route = 'test.holdings';
+  const read = documentReader(route);
+  return {
+    name: 'holdings',
+    setup({ endpoint }) {
+      const api = endpoint(sandbox.aptosUrl);
+      return {
+        list({ pageSize = 100, parts = [sandbox.owners], ...bounds } = {}) {
+          return createSource<Row>({
+            name: route,
+            identity: { parts, pageSize },
+            schema: { columns: ['name', 'amount'] },
+            parts: parts.length,
+            ...bounds,
+            isSecret: api.isSecret,
+            async fetch({ part, at, atLeast, signal }) {
+              const query = { limit: Math.max(pageSize, atLeast), owner_addresses: parts[part] ?? [], ...at };
+              const body = read.record(await api.request({ route, path: '/wallets/nfts', query, signal }), '');
+              const cursor = read.cursor(body['cursor'], 'cursor');
+              const rows = read.rows(body['result']).map((row, index) => read.record(row, `result[${String(index)}]`));
+              if (body['hasNextPage'] !== true) return { rows, next: 'end' };
+              return { rows, next: cursor === undefined ? 'by-offset' : { cursor } };
+            },
+          });
+        },
+      };
+    },
+  };
+}
+
+/** A sandbox and a client of it, both closed when the test ends. */
+export async function startHoldings(
+  options: SandboxOptions = {},
+  clientOptions: Partial<ClientOptions> = {},
+): Promise<{ sandbox: Sandbox; client: Client; list: HoldingsApi['list'] }> {
+  const sandbox = await startSandbox(options);
+  const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false, ...clientOptions }).use(holdings(sandbox));
+  onTestFinished(async () => {
+    await client.close();
+    await sandbox.close();
+  });
+  return { sandbox, client, list: client.holdings.list };
+}

@@ -1,0 +1,389 @@
+import fc from 'fast-check';
+import { lastValueFrom, map, startWith, Subject, switchMap, take, takeWhile, toArray } from 'rxjs';
+import { describe, expect, test } from 'vitest';
+import {
+  CheckpointError,
+  ConfigError,
+  createSource,
+  exportTo,
+  memoryState,
+  type Page,
+  type Source,
+  type StateStore,
+} from '../../src/index.js';
+import { startHoldings, type Row } from '../sandboxSource.js';
+import { recordingSink } from './recordingSink.js';
+
+describe('exportTo', () => {
+  test('moves every row, in order, and reports at the end', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 1234 });
+    const sink = recordingSink<Row>();
+    const progress = await lastValueFrom(exportTo(list(), sink).pipe(toArray()));
+    expect(sink.rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
+    expect(sink.isClosed).toBe(true);
+    expect(progress.map(({ rows }) => rows)).toEqual([
+      100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1234, 1234,
+    ]);
+    expect(progress.at(-1)).toEqual({ isDone: true, rows: 1234, pages: 13, resumedRows: 0, target: 'memory' });
+  });
+
+  test('does nothing before it is run, and runs anew each time', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 50 });
+    const sink = recordingSink<Row>();
+    const flow = exportTo(list(), sink);
+    expect(sink.calls).toEqual([]);
+    expect(await flow.run()).toMatchObject({ isDone: true, rows: 50 });
+    expect(await flow.run()).toMatchObject({ isDone: true, rows: 50 });
+    expect(sandbox.counts.requests).toBe(2);
+  });
+
+  test('P9 takes any object with pages', async () => {
+    const page: Page<number> = {
+      items: [1, 2],
+      position: { before: 1, begun: {}, rows: 2, pages: 1 },
+      index: 0,
+      part: 0,
+      endsPart: true,
+    };
+    const source = {
+      info: { name: 'mine', identity: null, parts: 1 },
+      async *pages() {
+        yield await Promise.resolve(page);
+      },
+    };
+    const sink = recordingSink<number>();
+    await exportTo(source, sink).run();
+    expect(sink.rows).toEqual([1, 2]);
+  });
+
+  test('P2 a sink of 20 ms a page never sees more than 2 pages ahead, over 1,000 pages', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 1000 });
+    const sink = recordingSink<Row>();
+    let most = 0;
+    sink.beforeWrite = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      // This page is being written: what was asked for beyond the pages before it is ahead.
+      most = Math.max(most, sandbox.counts.requests - sink.rows.length);
+    };
+    await exportTo(list({ pageSize: 1 }), sink).run();
+    expect(sink.rows).toHaveLength(1000);
+    expect(most).toBe(2);
+  }, 60_000);
+
+  test('T4 an abort stops the walk, closes the sink, and rejects with the very reason', async () => {
+    const { list, sandbox } = await startHoldings({
+      holdings: 5000,
+      script: ({ n }) => (n === 5 ? { kind: 'never' } : undefined),
+    });
+    for (const reason of [new Error('enough'), 'enough']) {
+      const sink = recordingSink<Row>();
+      const stop = new AbortController();
+      const before = sandbox.counts.requests;
+      const running = exportTo(list(), sink).run({ signal: stop.signal });
+      await expect.poll(() => sandbox.counts.open + sink.rows.length).toBeGreaterThan(100);
+      stop.abort(reason);
+      await expect(running).rejects.toBe(reason);
+      expect(sink.calls.at(-1)).toBe('abort');
+      expect(sink.isClosed).toBe(false);
+      await expect.poll(() => sandbox.counts.open).toBe(0);
+      expect(sandbox.counts.requests - before).toBeLessThan(51);
+    }
+    await expect(exportTo(list(), recordingSink<Row>()).run({ signal: AbortSignal.abort('too late') })).rejects.toBe(
+      'too late',
+    );
+  });
+
+  test('unsubscribing stops it too, and does not seal what is half-written', async () => {
+    const { list } = await startHoldings({ holdings: 5000 });
+    const sink = recordingSink<Row>();
+    await lastValueFrom(exportTo(list(), sink).pipe(take(3)));
+    await expect.poll(() => sink.calls.at(-1)).toBe('abort');
+    expect(sink.calls).not.toContain('seal');
+  });
+
+  test('a sink that fails stops the walk and hears of its own error', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 5000 });
+    const sink = recordingSink<Row>();
+    const full = new Error('disk full');
+    sink.beforeWrite = () => {
+      if (sink.rows.length === 300) throw full;
+    };
+    await expect(exportTo(list(), sink).run()).rejects.toBe(full);
+    expect(sink.aborted).toEqual({ reason: full, isResumable: false });
+    expect(sandbox.counts.requests).toBeLessThanOrEqual(5);
+    expect(sandbox.counts.open).toBe(0);
+  });
+
+  test('a sink that can not be opened costs no request', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 5000 });
+    const sink = { ...recordingSink<Row>(), open: () => Promise.reject(new Error('no such folder')) };
+    await expect(exportTo(list(), sink).run()).rejects.toThrow('no such folder');
+    expect(sandbox.counts.requests).toBe(0);
+  });
+});
+
+describe('exportTo with state', () => {
+  test('goes on where it failed, and gives each row once', async () => {
+    const { list, sandbox } = await startHoldings({
+      holdings: 3000,
+      script: ({ n }) => (n === 17 ? { kind: 'status', status: 403 } : undefined),
+    });
+    const sink = recordingSink<Row>();
+    const state = memoryState();
+    await expect(exportTo(list(), sink, { state, commitEvery: 5 }).run()).rejects.toMatchObject({ code: 'http' });
+    expect(sink.aborted).toMatchObject({ isResumable: true });
+    const before = sandbox.counts.requests;
+    const report = await exportTo(list(), sink, { state, commitEvery: 5 }).run();
+    expect(report).toMatchObject({ rows: 3000, pages: 30, resumedRows: 1500 });
+    expect(sandbox.counts.requests - before).toBe(15);
+    expect(sink.rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
+    expect(await state.load('checkpoint')).toBeUndefined();
+  });
+
+  test('the first checkpoint stands before the sink touches its target, and each commit follows its flush', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const sink = recordingSink<Row>();
+    await exportTo(list(), sink, { state: noted(memoryState(), sink.calls), commitEvery: 2 }).run();
+    expect(sink.calls.join(', ')).toBe(
+      'lock, load, save, open, write, write, flush, save, write, write, flush, save, write, seal, save sealed, close, remove, release',
+    );
+  });
+
+  test('commits fall where the sink allows them, and where a page asks for one', async () => {
+    const { list } = await startHoldings({ holdings: 600 });
+    const sink = recordingSink<Row>();
+    sink.isCommittable = () => sink.rows.length % 300 === 0;
+    await exportTo(list(), sink, { state: memoryState(), commitEvery: 2 }).run();
+    expect(sink.calls.filter((call) => call === 'flush')).toHaveLength(2);
+
+    const asking = createSource({
+      name: 'asking',
+      identity: null,
+      schema: { columns: ['id'] },
+      fetch: () => Promise.resolve({ rows: [{ id: 1 }], next: 'end' }),
+    });
+    const withCommit = {
+      info: asking.info,
+      async *pages() {
+        for await (const page of asking.pages()) yield { ...page, commit: true as const };
+      },
+    };
+    const other = recordingSink<{ id: number }>();
+    await exportTo(withCommit, other, { state: memoryState() }).run();
+    expect(other.calls).toEqual(['open', 'write', 'flush', 'seal', 'close']);
+  });
+
+  test('a sealed target is only put in place', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 500 });
+    const sink = recordingSink<Row>();
+    const state = memoryState();
+    sink.beforeClose = () => {
+      throw new Error('killed');
+    };
+    await expect(exportTo(list(), sink, { state }).run()).rejects.toThrow('killed');
+    sink.beforeClose = () => undefined;
+    const before = sandbox.counts.requests;
+    expect(await exportTo(list(), sink, { state }).run()).toMatchObject({ rows: 500, resumedRows: 500 });
+    expect(sandbox.counts.requests).toBe(before);
+    expect(sink.calls.slice(-2)).toEqual(['open at 500', 'close']);
+  });
+
+  test('another plan is refused, and nothing is touched', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const state = memoryState();
+    const sink = recordingSink<Row>();
+    await interrupted(list(), sink, state);
+    const kept = [...sink.rows];
+    const record = await state.load('checkpoint');
+    for (const [source, target] of [
+      [list({ pageSize: 50 }), sink],
+      [list(), { ...sink, identity: 'other columns' }],
+    ] as const) {
+      await expect(exportTo(source, target, { state }).run()).rejects.toThrow(CheckpointError);
+    }
+    expect(sink.rows).toEqual(kept);
+    expect(await state.load('checkpoint')).toEqual(record);
+    expect(await exportTo(list({ pageSize: 50 }), recordingSink<Row>(), { state, restart: true }).run()).toMatchObject({
+      resumedRows: 0,
+      rows: 500,
+    });
+  });
+
+  test('state of a newer version, or no state at all, is refused', async () => {
+    const { list } = await startHoldings({ holdings: 5 });
+    for (const record of [{ v: 2 }, { v: 1 }, {}]) {
+      const state = memoryState();
+      await state.save('checkpoint', record);
+      await expect(exportTo(list(), recordingSink<Row>(), { state }).run()).rejects.toThrow(CheckpointError);
+    }
+  });
+
+  test('one state serves one export at a time: the next one waits, and can be stopped while it does', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const state = memoryState();
+    const [one, two, three] = [recordingSink<Row>(), recordingSink<Row>(), recordingSink<Row>()];
+    const first = exportTo(list(), one, { state }).run();
+    const stop = new AbortController();
+    const second = exportTo(list(), two, { state }).run({ signal: stop.signal });
+    three.beforeWrite = () => {
+      expect(one.isClosed).toBe(true);
+    };
+    const third = exportTo(list(), three, { state }).run();
+    stop.abort('changed my mind');
+    await expect(second).rejects.toBe('changed my mind');
+    await Promise.all([first, third]);
+    expect(two.calls).toEqual([]);
+    expect(three.rows).toHaveLength(500);
+  });
+
+  test('an operator on pages needs a version to be resumed', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 5 });
+    const named = list().perPage(map((row) => ({ name: row['name'] })));
+    await expect(exportTo(named, recordingSink(), { state: memoryState() }).run()).rejects.toThrow(ConfigError);
+    await exportTo(named, recordingSink()).run();
+    await exportTo(
+      list().perPage(
+        map((row) => ({ name: row['name'] })),
+        { version: '1' },
+      ),
+      recordingSink(),
+      { state: memoryState() },
+    ).run();
+    expect(sandbox.counts.requests).toBe(2);
+  });
+
+  test('E4 any sequence of faults gives every row once and in order, and few pages are fetched again', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          pages: fc.integer({ min: 1, max: 40 }),
+          commitEvery: fc.integer({ min: 1, max: 10 }),
+          prefetch: fc.integer({ min: 0, max: 3 }),
+          faults: fc.array(
+            fc.record({ after: fc.integer({ min: 0, max: 30 }), at: fc.constantFrom('fetch', 'write', 'close') }),
+            { maxLength: 6 },
+          ),
+        }),
+        async ({ pages, commitEvery, prefetch, faults }) => {
+          const state = memoryState();
+          const sink = recordingSink<{ id: number }>();
+          let fetches = 0;
+          let fuse = { after: Infinity, at: '' };
+          const burn = (at: string): void => {
+            if (fuse.at === at && (fuse.after -= 1) < 0) throw new Error(`broken at ${at}`);
+          };
+          const source = createSource({
+            name: 'counted',
+            identity: pages,
+            schema: { columns: ['id'] },
+            fetch({ at }) {
+              burn('fetch');
+              fetches += 1;
+              const page = at && 'cursor' in at ? Number(at.cursor) : 0;
+              return Promise.resolve({
+                rows: [{ id: 2 * page }, { id: 2 * page + 1 }],
+                next: page + 1 < pages ? { cursor: String(page + 1) } : 'end',
+              });
+            },
+          });
+          sink.beforeWrite = () => {
+            burn('write');
+          };
+          sink.beforeClose = () => {
+            burn('close');
+          };
+          for (const fault of [...faults, { after: Infinity, at: '' }]) {
+            fuse = { ...fault };
+            if (sink.isClosed) break;
+            await exportTo(source, sink, { state, commitEvery, prefetch })
+              .run()
+              .catch(() => undefined);
+          }
+          expect(sink.isClosed).toBe(true);
+          expect(sink.rows).toEqual(Array.from({ length: 2 * pages }, (_, id) => ({ id })));
+          expect(fetches - pages).toBeLessThanOrEqual(faults.length * (commitEvery + prefetch + 1));
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('any sequence of faults in lanes loses no row and doubles none', async () => {
+    const { list, sandbox } = await startHoldings(
+      { holdings: 900, owners: 6, faults: { serverError: 0.05 } },
+      { retry: { baseDelay: 1 } },
+    );
+    const parts = sandbox.owners.map((owner) => [owner]);
+    const all = [...sandbox.holdingsOf(sandbox.owners)].map((row) => JSON.stringify(row)).sort();
+    for (let after = 1; after <= 10; after += 1) {
+      const state = memoryState();
+      const sink = recordingSink<Row>();
+      let writes = 0;
+      sink.beforeWrite = () => {
+        if ((writes += 1) === after) throw new Error('broken');
+      };
+      const run = () => exportTo(list({ parts, pageSize: 50 }), sink, { state, commitEvery: 3, lanes: 3 }).run();
+      await expect(run()).rejects.toThrow('broken');
+      await run();
+      expect(sink.rows.map((row) => JSON.stringify(row)).sort()).toEqual(all);
+    }
+  });
+
+  test('stopped and started again in one breath, it goes on where it stopped', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 3000 });
+    const sink = recordingSink<Row>();
+    const state = memoryState();
+    const restarts = new Subject<void>();
+    const report = lastValueFrom(
+      restarts.pipe(
+        startWith(undefined),
+        switchMap(() => exportTo(list(), sink, { state, commitEvery: 1 })),
+        takeWhile(({ isDone }) => !isDone, true),
+      ),
+    );
+    for (const rows of [500, 1000, 2000]) {
+      await expect.poll(() => sink.rows.length, { interval: 1 }).toBeGreaterThan(rows);
+      restarts.next();
+    }
+    expect(await report).toMatchObject({ isDone: true, rows: 3000 });
+    expect(sink.rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
+  });
+});
+
+async function interrupted(
+  source: Source<Row>,
+  sink: ReturnType<typeof recordingSink<Row>>,
+  state: StateStore,
+): Promise<void> {
+  sink.beforeWrite = () => {
+    if (sink.rows.length === 300) throw new Error('broken');
+  };
+  await expect(exportTo(source, sink, { state, commitEvery: 1 }).run()).rejects.toThrow('broken');
+  sink.beforeWrite = () => undefined;
+}
+
+/** Notes a store's calls among others. */
+function noted(state: StateStore, calls: string[]): StateStore {
+  return {
+    async lock(signal) {
+      calls.push('lock');
+      const release = await state.lock(signal);
+      return async () => {
+        calls.push('release');
+        await release();
+      };
+    },
+    load(name) {
+      calls.push('load');
+      return state.load(name);
+    },
+    save(name, record) {
+      calls.push('isSealed' in record ? 'save sealed' : 'save');
+      return state.save(name, record);
+    },
+    remove(name) {
+      calls.push('remove');
+      return state.remove(name);
+    },
+  };
+}

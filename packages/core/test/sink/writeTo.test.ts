@@ -1,0 +1,70 @@
+import { concat, interval, lastValueFrom, NEVER, of, range, throwError, toArray } from 'rxjs';
+import { describe, expect, test } from 'vitest';
+import { BackpressureError, ConfigError, writeTo } from '../../src/index.js';
+import { recordingSink } from './recordingSink.js';
+
+describe('writeTo', () => {
+  test('writes what any Observable emits, and reports at the end', async () => {
+    const sink = recordingSink<number>();
+    const progress = await lastValueFrom(range(0, 1000).pipe(writeTo(sink), toArray()));
+    expect(sink.rows).toEqual(Array.from({ length: 1000 }, (_, row) => row));
+    expect(sink.isClosed).toBe(true);
+    expect(progress.at(-1)).toMatchObject({ isDone: true, rows: 1000, target: 'memory' });
+  });
+
+  test('writes an empty target where nothing comes', async () => {
+    const sink = recordingSink<number>();
+    expect(await lastValueFrom(of<number[]>().pipe(writeTo(sink)))).toMatchObject({ isDone: true, rows: 0 });
+    expect(sink.calls).toEqual(['open', 'seal', 'close']);
+  });
+
+  test('a source that is faster than its sink ends in an error, not in a full memory', async () => {
+    const sink = recordingSink<number>();
+    sink.beforeWrite = () => new Promise(() => undefined);
+    await expect(lastValueFrom(range(0, 1000).pipe(writeTo(sink, { buffer: 100 })))).rejects.toThrow(BackpressureError);
+  });
+
+  test('or loses rows where that is allowed: the newest ones, or the oldest ones', async () => {
+    const [newest, oldest] = [recordingSink<number>(), recordingSink<number>()];
+    // All rows come before the sink is open, so only the buffer decides.
+    await lastValueFrom(range(0, 1000).pipe(writeTo(newest, { buffer: 3, overflow: 'drop-newest' })));
+    await lastValueFrom(range(0, 1000).pipe(writeTo(oldest, { buffer: 3, overflow: 'drop-oldest' })));
+    expect(newest.rows).toEqual([0, 1, 2]);
+    expect(oldest.rows).toEqual([997, 998, 999]);
+  });
+
+  test('an error of the source reaches the subscriber, and the target is given up', async () => {
+    const sink = recordingSink<number>();
+    const broken = new Error('broken');
+    await expect(
+      lastValueFrom(
+        concat(
+          of(1, 2),
+          throwError(() => broken),
+        ).pipe(writeTo(sink)),
+      ),
+    ).rejects.toBe(broken);
+    expect(sink.aborted).toEqual({ reason: broken, isResumable: false });
+    expect(sink.isClosed).toBe(false);
+  });
+
+  test('an error of the sink unsubscribes from the source', async () => {
+    const sink = recordingSink<number>();
+    sink.beforeWrite = () => {
+      throw new Error('disk full');
+    };
+    await expect(lastValueFrom(interval(1).pipe(writeTo(sink)))).rejects.toThrow('disk full');
+  });
+
+  test('unsubscribing gives the target up', async () => {
+    const sink = recordingSink<number>();
+    const subscription = concat(of(1), NEVER).pipe(writeTo(sink)).subscribe();
+    await expect.poll(() => sink.rows).toEqual([1]);
+    subscription.unsubscribe();
+    await expect.poll(() => sink.aborted).toEqual({ reason: undefined, isResumable: false });
+  });
+
+  test('refuses a buffer that holds nothing', () => {
+    expect(() => writeTo(recordingSink<number>(), { buffer: 0 })).toThrow(ConfigError);
+  });
+});

@@ -1,0 +1,430 @@
+import { createRequire } from 'node:module';
+import type * as rxjs from 'rxjs';
+import { firstValueFrom, lastValueFrom, map, mergeMap, NEVER, Observable, take, tap, timer, toArray } from 'rxjs';
+import { describe, expect, test } from 'vitest';
+import { createSource, ConfigError, PaginationError, SluiceError, type Page, type Position } from '../../src/index.js';
+import { startHoldings, type Row } from '../sandboxSource.js';
+
+describe('a walk', () => {
+  test('P1 makes no request before someone subscribes, and walks anew for each subscriber', async () => {
+    const { sandbox, list } = await startHoldings({ holdings: 250 });
+    const source = list();
+    source.pipe(map((row) => row));
+    expect(sandbox.counts.requests).toBe(0);
+    const [first, second] = await Promise.all([
+      lastValueFrom(source.pipe(toArray())),
+      lastValueFrom(source.pipe(toArray())),
+    ]);
+    expect(first).toHaveLength(250);
+    expect(second).toEqual(first);
+    expect(sandbox.counts.requests).toBe(6);
+  });
+
+  test('gives every row once and in order, pushed and pulled', async () => {
+    const { sandbox, list } = await startHoldings({ holdings: 1234 });
+    const sent = [...sandbox.holdingsOf(sandbox.owners)];
+    expect(await lastValueFrom(list().pipe(toArray()))).toEqual(sent);
+    const pulled: Row[] = [];
+    for await (const row of list()) pulled.push(row);
+    expect(pulled).toEqual(sent);
+  });
+
+  test('P3 take(150) at 100 a page makes 2 requests when pushed', async () => {
+    const { sandbox, list } = await startHoldings({ holdings: 5000 });
+    expect(await lastValueFrom(list().pipe(take(150), toArray()))).toHaveLength(150);
+    expect(sandbox.counts.requests).toBe(2);
+  });
+
+  test('P3 150 rows pulled at 100 a page make 3 requests, and the last one is aborted at once', async () => {
+    const { sandbox, list } = await startHoldings({
+      holdings: 5000,
+      script: ({ n }) => (n === 3 ? { kind: 'never' } : undefined),
+    });
+    let rows = 0;
+    for await (const row of list()) {
+      expect(row).toBeDefined();
+      if ((rows += 1) < 150) continue;
+      await expect.poll(() => sandbox.counts.requests).toBe(3);
+      break;
+    }
+    await expect.poll(() => sandbox.counts.aborted).toBe(1);
+    expect(sandbox.counts.requests).toBe(3);
+  });
+
+  test('P3 leaving a loop does not wait for the request under way', async () => {
+    const { sandbox, list } = await startHoldings({
+      holdings: 5000,
+      script: ({ n }) => (n === 2 ? { kind: 'never' } : undefined),
+    });
+    const rows = list()[Symbol.asyncIterator]();
+    for (let i = 0; i < 100; i += 1) await rows.next();
+    const pending = rows.next();
+    await expect.poll(() => sandbox.counts.requests).toBe(2);
+    await rows.return();
+    expect(await pending).toEqual({ done: true, value: undefined });
+    await expect.poll(() => sandbox.counts.aborted).toBe(1);
+  });
+
+  test('P3 unsubscribing aborts the open request and starts no other', async () => {
+    const { sandbox, list } = await startHoldings({
+      holdings: 5000,
+      script: ({ n }) => (n === 2 ? { kind: 'never' } : undefined),
+    });
+    const subscription = list().subscribe();
+    await expect.poll(() => sandbox.counts.requests).toBe(2);
+    subscription.unsubscribe();
+    await expect.poll(() => sandbox.counts.aborted).toBe(1);
+    expect(sandbox.counts.requests).toBe(2);
+  });
+
+  test('P2 a puller never has more than lanes + prefetch pages, requests under way included', async () => {
+    for (const { lanes, prefetch } of [
+      { lanes: 1, prefetch: 0 },
+      { lanes: 1, prefetch: 1 },
+      { lanes: 1, prefetch: 4 },
+      { lanes: 4, prefetch: 0 },
+      { lanes: 4, prefetch: 1 },
+      { lanes: 4, prefetch: 6 },
+    ]) {
+      let started = 0;
+      let taken = 0;
+      let most = 0;
+      const source = createSource({
+        name: 'counted',
+        identity: null,
+        schema: { columns: ['row'] },
+        parts: 12,
+        fetch({ part, at }) {
+          started += 1;
+          most = Math.max(most, started - taken);
+          const from = at && 'offset' in at ? at.offset : 0;
+          // A row is read again at each step by offset.
+          const rows = [from, from + 1, from + 2].map((row) => ({ row: `${String(part)}.${String(row)}` }));
+          return Promise.resolve({ rows, next: from < 12 ? 'by-offset' : 'end' });
+        },
+      });
+      for await (const page of source.pages({ lanes, prefetch })) {
+        expect(page.items.length).toBeGreaterThan(0);
+        await firstValueFrom(timer(0));
+        expect(started - taken, `lanes ${String(lanes)}, prefetch ${String(prefetch)}`).toBeLessThanOrEqual(
+          lanes + prefetch,
+        );
+        taken += 1;
+      }
+      expect(most).toBe(lanes + prefetch);
+      expect(taken).toBe(started);
+    }
+  });
+
+  test('P4 a server that ignores the cursor and mints a new one is noticed before its rows are given out', async () => {
+    const { list } = await startHoldings({
+      holdings: 5000,
+      script: ({ n }) => (n >= 4 ? { kind: 'ignore-cursor' } : undefined),
+    });
+    const rows: Row[] = [];
+    const error = await lastValueFrom(list().pipe(tap((row) => rows.push(row)))).catch((fault: unknown) => fault);
+    expect(SluiceError.is(error, 'no-progress')).toBe(true);
+    expect(rows).toHaveLength(300);
+    expect(error).toMatchObject({ message: expect.stringContaining('first page'), position: { rows: 300, pages: 3 } });
+  });
+
+  test('P4 a cursor that stays the same for ever is noticed', async () => {
+    const { list, sandbox } = await startHoldings({
+      holdings: 5000,
+      script: ({ n }) => (n >= 3 ? { kind: 'repeat-cursor' } : undefined),
+    });
+    const rows: Row[] = [];
+    const error = await lastValueFrom(list().pipe(tap((row) => rows.push(row)))).catch((fault: unknown) => fault);
+    expect(SluiceError.is(error, 'no-progress')).toBe(true);
+    expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)].slice(0, 300));
+  });
+
+  test('P4 page 1 again is noticed also by a walk that went on from a position', async () => {
+    const { list } = await startHoldings({
+      holdings: 5000,
+      script: ({ n }) => (n >= 4 ? { kind: 'ignore-cursor' } : undefined),
+    });
+    const position = await positionAfter(list().pages(), 3);
+    const error = await lastValueFrom(list().pages({ startAt: position })).catch((fault: unknown) => fault);
+    expect(error).toMatchObject({ code: 'no-progress', position });
+  });
+
+  test('P4 pages without rows are followed up to a hundred times', async () => {
+    const endless = emptyPages(Infinity);
+    await expect(endless.toArray()).rejects.toMatchObject({
+      code: 'no-progress',
+      message: expect.stringContaining('101 pages without rows'),
+    });
+    await expect(emptyPages(100).toArray()).resolves.toEqual([{ id: 1 }]);
+  });
+
+  test('P4 more pages than maxPages are an error', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    expect(await list({ maxPages: 5 }).toArray()).toHaveLength(500);
+    await expect(list({ maxPages: 4 }).toArray()).rejects.toMatchObject({
+      code: 'too-many-pages',
+      position: { rows: 400 },
+    });
+  });
+
+  test('P4 a step by offset that moves nothing is an error', async () => {
+    const source = createSource({
+      name: 'stuck',
+      identity: null,
+      schema: { columns: ['id'] },
+      fetch: ({ at }) => Promise.resolve({ rows: at ? [{ id: 2 }] : [{ id: 1 }, { id: 2 }], next: 'by-offset' }),
+    });
+    await expect(source.toArray()).rejects.toMatchObject({ code: 'no-progress', position: { rows: 2 } });
+  });
+
+  test('P5 an empty page in the middle is followed', async () => {
+    const { list, sandbox } = await startHoldings({
+      holdings: 500,
+      script: ({ n }) => (n === 3 ? { kind: 'empty-page' } : undefined),
+    });
+    const pages: number[] = [];
+    for await (const page of list().pages()) pages.push(page.items.length);
+    expect(pages).toEqual([100, 100, 0, 100, 100, 100]);
+    expect(sandbox.counts.requests).toBe(6);
+  });
+
+  test('P6 a fault in the middle comes after all earlier rows, with the position from which a walk goes on', async () => {
+    const { sandbox, list } = await startHoldings({
+      holdings: 1000,
+      script: ({ n }) => (n === 6 ? { kind: 'status', status: 403 } : undefined),
+    });
+    const rows: Row[] = [];
+    let position: Position | undefined;
+    await expect(
+      lastValueFrom(list().pipe(tap((row) => rows.push(row)))).catch((error: unknown) => {
+        if (SluiceError.is(error)) position = error.position;
+        throw error;
+      }),
+    ).rejects.toMatchObject({ code: 'http', status: 403 });
+    expect(rows).toHaveLength(500);
+    for await (const page of list().pages({ startAt: throughJson(position) })) rows.push(...page.items);
+    expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
+  });
+
+  test("P7 a walk begins at a cursor of the API's own", async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 300 });
+    const position = await positionAfter(list().pages(), 1);
+    const begun = position.begun['0'];
+    if (!begun || begun === 'done' || !('cursor' in begun.next)) throw new Error('The walk should stand at a cursor.');
+    const rows: Row[] = [];
+    for await (const page of list().pages({ startAt: begun.next.cursor })) rows.push(...page.items);
+    expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)].slice(100));
+  });
+
+  test('P7 going on by offset reads the last row again, and gives each row once', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 1234, shape: { next: 'offset' } });
+    expect(await list().toArray()).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
+    const offsets = sandbox.requests.map(({ query }) => new URLSearchParams(query).get('offset'));
+    expect(offsets.slice(0, 3)).toEqual([null, '99', '198']);
+    expect(await list({ pageSize: 1, maxRows: 5 }).toArray()).toEqual(
+      [...sandbox.holdingsOf(sandbox.owners)].slice(0, 5),
+    );
+  });
+
+  test('P7 rows that moved between two pages by offset are an error, not a loss', async () => {
+    const { list } = await startHoldings({
+      holdings: 1234,
+      shape: { next: 'offset' },
+      script: ({ n }) => (n === 4 ? { kind: 'moved-rows' } : undefined),
+    });
+    await expect(list().toArray()).rejects.toMatchObject({ code: 'rows-moved', position: { pages: 3 } });
+  });
+
+  test('P7 an offset given by the user skips rows', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 300 });
+    expect(await list({ offset: 130 }).toArray()).toEqual([...sandbox.holdingsOf(sandbox.owners)].slice(130));
+  });
+
+  test('P8 many parts are one source: every row once, in any number of lanes', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 3000, owners: 9 });
+    const parts = sandbox.owners.map((owner) => [owner]);
+    for (const lanes of [1, 3, 8]) {
+      const byPart = new Map<number, Row[]>();
+      for await (const page of list({ parts }).pages({ lanes }))
+        byPart.set(page.part, [...(byPart.get(page.part) ?? []), ...page.items]);
+      parts.forEach((owners, part) => {
+        expect(byPart.get(part), `part ${String(part)}`).toEqual([...sandbox.holdingsOf(owners)]);
+      });
+    }
+  });
+
+  test('P8 the position stays small while one part is much longer than the others', async () => {
+    const source = createSource({
+      name: 'uneven',
+      identity: null,
+      schema: { columns: ['row'] },
+      parts: 200,
+      fetch({ part, at }) {
+        const page = at && 'cursor' in at ? Number(at.cursor) : 1;
+        const isLast = part === 0 ? page === 300 : true;
+        return Promise.resolve({
+          rows: [{ row: `${String(part)}.${String(page)}` }],
+          next: isLast ? 'end' : { cursor: String(page + 1) },
+        });
+      },
+    });
+    const sizes: number[] = [];
+    for await (const page of source.pages({ lanes: 4 })) sizes.push(JSON.stringify(page.position).length);
+    expect(sizes).toHaveLength(499);
+    expect(Math.max(...sizes)).toBeLessThan(300);
+  });
+
+  test('P8 a walk in lanes that is cut anywhere goes on from its position without losing or doubling a row', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 900, owners: 6 });
+    const parts = sandbox.owners.map((owner) => [owner]);
+    const all = sorted([...sandbox.holdingsOf(sandbox.owners)]);
+    for (let cut = 1; cut <= 12; cut += 1) {
+      const rows: Row[] = [];
+      let position: Position | undefined;
+      for await (const page of list({ parts, pageSize: 50 }).pages({ lanes: 3 })) {
+        rows.push(...page.items);
+        position = throughJson(page.position);
+        if (page.index + 1 === cut) break;
+      }
+      for await (const page of list({ parts, pageSize: 50 }).pages({ lanes: 2, startAt: throughJson(position) }))
+        rows.push(...page.items);
+      expect(sorted(rows)).toEqual(all);
+    }
+  });
+
+  test('an expired cursor is an error of its own, with what the API said as its cause', async () => {
+    const { list } = await startHoldings({ holdings: 500, cursorUses: 0 });
+    await expect(list().toArray()).rejects.toMatchObject({
+      code: 'cursor-refused',
+      cause: { code: 'http', status: 400 },
+      position: { rows: 100 },
+    });
+  });
+
+  test('maxRows ends a walk at a row, and a position counts towards it', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 500 });
+    expect(await list({ maxRows: 150 }).toArray()).toHaveLength(150);
+    expect(sandbox.counts.requests).toBe(2);
+    const position = await positionAfter(list().pages(), 1);
+    const rows: Row[] = [];
+    for await (const page of list({ maxRows: 150 }).pages({ startAt: position })) rows.push(...page.items);
+    expect(rows).toHaveLength(50);
+    const inLanes = list({ maxRows: 150, parts: sandbox.owners.map((owner) => [owner]) }).pages({ lanes: 2 });
+    await expect(lastValueFrom(inLanes)).rejects.toThrow(ConfigError);
+  });
+
+  test.each([
+    { lanes: 0 },
+    { lanes: 1.5 },
+    { prefetch: -1 },
+    { startAt: { before: 9, begun: {}, rows: 0, pages: 0 } },
+    { startAt: { before: 0, begun: { '7': 'done' as const }, rows: 0, pages: 0 } },
+  ])('refuses %j before any request', async (options) => {
+    const { list, sandbox } = await startHoldings({ holdings: 10 });
+    expect(() => list().pages(options)).toThrow(ConfigError);
+    expect(sandbox.counts.requests).toBe(0);
+  });
+});
+
+describe('perPage', () => {
+  test('runs any operator on each page and keeps pages and positions', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 250 });
+    const names = list().perPage(map((row) => ({ name: row['name'] })));
+    const plain: Page<Row>[] = [];
+    for await (const page of list().pages()) plain.push(page);
+    let index = 0;
+    for await (const page of names.pages()) {
+      expect(page.position).toEqual(plain[index]?.position);
+      index += 1;
+    }
+    expect(await names.toArray()).toEqual(
+      [...sandbox.holdingsOf(sandbox.owners)].map((row) => ({ name: row['name'] })),
+    );
+  });
+
+  test('waits for operators that take their time, and stops them when the walk is stopped', async () => {
+    const { list } = await startHoldings({ holdings: 250 });
+    const slow = list().perPage(mergeMap((row) => timer(1).pipe(map(() => row))));
+    expect(await slow.toArray()).toHaveLength(250);
+    let isRunning = false;
+    const endless = list().perPage(
+      mergeMap(() =>
+        NEVER.pipe(
+          tap({
+            subscribe: () => {
+              isRunning = true;
+            },
+            unsubscribe: () => {
+              isRunning = false;
+            },
+          }),
+        ),
+      ),
+    );
+    const pages = endless.pages()[Symbol.asyncIterator]();
+    const pending = pages.next();
+    await expect.poll(() => isRunning).toBe(true);
+    await pages.return();
+    expect(await pending).toEqual({ done: true, value: undefined });
+    expect(isRunning).toBe(false);
+  });
+});
+
+describe('a flow', () => {
+  test('P9 is an Observable to another copy of RxJS too', async () => {
+    const { list } = await startHoldings({ holdings: 120 });
+    const other = secondCopyOfRxjs();
+    expect(other.Observable).not.toBe(Observable);
+    const source = list();
+    expect(other.isObservable(source)).toBe(true);
+    expect(await other.lastValueFrom(other.from(source).pipe(other.take(3), other.toArray()))).toHaveLength(3);
+  });
+
+  test('becomes a web stream that asks for no more than its reader does', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 1000 });
+    const reader = list().toReadableStream().getReader();
+    for (let i = 0; i < 5; i += 1) expect((await reader.read()).done).toBe(false);
+    await reader.cancel();
+    expect(sandbox.counts.requests).toBeLessThanOrEqual(2);
+  });
+
+  test('toArray refuses more rows than it may hold', async () => {
+    const { list } = await startHoldings({ holdings: 1000 });
+    await expect(list().toArray({ max: 250 })).rejects.toThrow(ConfigError);
+  });
+});
+
+function secondCopyOfRxjs(): typeof rxjs {
+  const require = createRequire(import.meta.url);
+  for (const path of Object.keys(require.cache)) if (path.includes('rxjs')) Reflect.deleteProperty(require.cache, path);
+  return require('rxjs') as typeof rxjs;
+}
+
+function emptyPages(count: number) {
+  return createSource({
+    name: 'sparse',
+    identity: null,
+    schema: { columns: ['id'] },
+    fetch({ at }) {
+      const page = at && 'cursor' in at ? Number(at.cursor) : 0;
+      return Promise.resolve(
+        page < count ? { rows: [], next: { cursor: String(page + 1) } } : { rows: [{ id: 1 }], next: 'end' as const },
+      );
+    },
+  });
+}
+
+async function positionAfter(pages: AsyncIterable<Page<Row>>, count: number): Promise<Position> {
+  for await (const page of pages) if (page.index + 1 === count) return throughJson(page.position);
+  throw new PaginationError('no-progress', 'The walk is too short.');
+}
+
+/** What a checkpoint does to a position. */
+function throughJson(position: Position | undefined): Position {
+  if (!position) throw new Error('There is no position.');
+  return JSON.parse(JSON.stringify(position)) as Position;
+}
+
+function sorted(rows: readonly Row[]): string[] {
+  return rows.map((row) => JSON.stringify(row)).sort();
+}
