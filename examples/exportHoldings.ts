@@ -1,0 +1,22 @@
+// The exporter: the NFTs of some wallets, in a CSV file.
+// pnpm --filter sluice-examples exec tsx exportHoldings.ts
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { aptos } from '@sluice/aptos';
+import { createClient, exportTo } from '@sluice/core';
+import { csv } from '@sluice/exporters/csv';
+import { startSandbox } from '@sluice/sandbox';
+
+// Stands in for the API, so that this runs without a key.
+await using sandbox = await startSandbox({ holdings: 5_000 });
+const { apiKey, aptosUrl, owners: ownerAddresses } = sandbox;
+const path = join(await mkdtemp(join(tmpdir(), 'sluice-')), 'holdings.csv');
+
+const client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } }).use(aptos({ baseUrl: aptosUrl }));
+const holdings = client.aptos.walletNfts({ ownerAddresses });
+
+const report = await exportTo(holdings, csv({ path })).run();
+console.log(`${report.rows} rows in ${report.target}`);
+
+await client.close();
