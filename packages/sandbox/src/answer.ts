@@ -1,0 +1,49 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { Fault } from './faults.js';
+import type { Refusal } from './refusal.js';
+
+/** What is to be sent. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: string;
+}
+
+/** An answer whose body is JSON. */
+export function jsonAnswer(status: number, value: unknown, headers: OutgoingHttpHeaders = {}): Answer {
+  return {
+    status,
+    headers: { 'content-type': 'application/json; charset=utf-8', ...headers },
+    body: JSON.stringify(value),
+  };
+}
+
+/** The answer to a request that can't be served. */
+export function refusalAnswer({ status, message, headers }: Refusal): Answer {
+  return jsonAnswer(status, { message }, headers);
+}
+
+/** The answer that a fault puts in the place of the right one; the right one where the fault replaces nothing. */
+export function faultyAnswer(fault: Fault | undefined, right: Answer, key: string): Answer {
+  switch (fault?.kind) {
+    case 'status': {
+      const message = jsonAnswer(fault.status, { message: `A fault with status ${fault.status}` }, fault.headers);
+      return fault.body === undefined ? message : { ...message, body: fault.body };
+    }
+    case 'html':
+      return { status: fault.status ?? 200, headers: { 'content-type': 'text/html; charset=utf-8' }, body: HTML };
+    case 'redirect':
+      return jsonAnswer(fault.status ?? 302, { message: 'Moved' }, { location: fault.location });
+    case 'echo-key': {
+      const spellings = [key, encodeURIComponent(key), Buffer.from(key).toString('base64')];
+      return jsonAnswer(fault.status ?? 403, { message: `The key is not allowed here: ${spellings.join(' ')}`, key });
+    }
+    case 'wrong-json':
+      return { ...right, body: right.body.slice(0, right.body.length / 2) };
+    default:
+      return right;
+  }
+}
+
+const HTML =
+  '<!doctype html>\n<html><head><title>Just a moment</title></head><body><h1>Be right back</h1></body></html>\n';

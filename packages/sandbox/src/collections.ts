@@ -1,0 +1,185 @@
+import { nastyCollectionNames } from './nastyValues.js';
+import { draws, fraction, hex, pick } from './random.js';
+
+/** One NFT collection of the sandbox. */
+export interface Collection {
+  /** `collection_data_id_hash`: 64 hexadecimal digits without a prefix. */
+  readonly hash: string;
+  readonly name: string;
+  /** `creator_address`: 0x and 64 hexadecimal digits. */
+  readonly creator: string;
+}
+
+/** Which rows of the whole sequence of holdings a query keeps, in a form that can be counted without reading them. */
+export interface Kept {
+  keeps(index: number): boolean;
+  /** How many rows below `index` are kept. */
+  before(index: number): number;
+  /** The index of the kept row that has `count` kept rows before it. */
+  nth(count: number): number;
+}
+
+/** Keeps every row. */
+export const everyRow: Kept = { keeps: () => true, before: (index) => index, nth: (count) => count };
+
+/**
+ * Says which collection each row belongs to, with a few large collections and a long tail.
+ *
+ * The rows come in blocks of 1,024, and every full block holds the same number of rows of each collection, each block in
+ * an order of its own. So "how many rows of this collection come before row n" is arithmetic, whatever n is.
+ */
+export class Collections {
+  readonly list: readonly Collection[];
+  readonly #slots: Uint8Array;
+  readonly #order: (index: number) => number;
+
+  /** `nasty` is the share of nasty rows: above 0, a few small collections have nasty names. */
+  constructor(seed: number, nasty: number) {
+    const pleasant = shuffled(pleasantNames, seed);
+    const odd = nasty > 0 ? shuffled(nastyCollectionNames, seed) : [];
+    const oddSlots = odd.length === 0 ? 0 : Math.max(odd.length, Math.round((BLOCK * nasty) / 10));
+    this.list = [...pleasant, ...odd].map((name, number) => collection(seed, number, name));
+    this.#slots = shuffledSlots(seed, [
+      ...share(BLOCK - oddSlots, pleasant.length, 0),
+      ...share(oddSlots, odd.length, pleasant.length),
+    ]);
+    this.#order = draws(seed, 'collection order');
+  }
+
+  /** The collection of a row. */
+  of(index: number): Collection {
+    return pick(this.list, this.#numberOf(index));
+  }
+
+  /**
+   * The rows that two lists of collection hashes leave (lower case, without 0x): those of `include`, or all where it is
+   * empty, but for those of `exclude`.
+   */
+  kept(include: readonly string[], exclude: readonly string[]): Kept {
+    if (include.length === 0 && exclude.length === 0) return everyRow;
+    const wanted = new Set(include);
+    const unwanted = new Set(exclude);
+    const kept = this.list.map(({ hash }) => (wanted.size === 0 || wanted.has(hash)) && !unwanted.has(hash));
+    const perBlock = this.#slots.reduce((count, number) => count + Number(kept[number] ?? false), 0);
+    const keeps = (index: number): boolean => kept[this.#numberOf(index)] ?? false;
+    return {
+      keeps,
+      before(index) {
+        const start = index - (index % BLOCK);
+        let count = (start / BLOCK) * perBlock;
+        for (let at = start; at < index; at++) if (keeps(at)) count++;
+        return count;
+      },
+      nth(count) {
+        if (perBlock === 0) throw new RangeError('No row is kept, so there is none to find.');
+        let at = Math.floor(count / perBlock) * BLOCK;
+        for (let left = count % perBlock; left > 0 || !keeps(at); at++) if (keeps(at)) left--;
+        return at;
+      },
+    };
+  }
+
+  #numberOf(index: number): number {
+    const order = this.#order(Math.floor(index / BLOCK));
+    // An odd factor and a shift permute the block's places, so each slot is used once.
+    const slot = (Math.imul(index, order | 1) + (order >>> 16)) & (BLOCK - 1);
+    return this.#slots[slot] ?? 0;
+  }
+}
+
+const BLOCK = 1_024;
+
+function collection(seed: number, number: number, name: string): Collection {
+  return {
+    name,
+    hash: hex(draws(seed, 'collection hash')(number), 64),
+    creator: `0x${hex(draws(seed, 'creator')(number), 64)}`,
+  };
+}
+
+/** Gives `slots` places to `count` collections, the n-th one about 1/n of the first one's. */
+function* share(slots: number, count: number, firstNumber: number): Generator<number> {
+  let total = 0;
+  for (let rank = 1; rank <= count; rank++) total += 1 / rank;
+  let sum = 0;
+  let given = 0;
+  for (let rank = 1; rank <= count; rank++) {
+    sum += 1 / rank;
+    for (const end = Math.round((slots * sum) / total); given < end; given++) yield firstNumber + rank - 1;
+  }
+}
+
+function shuffledSlots(seed: number, slots: readonly number[]): Uint8Array {
+  return Uint8Array.from(shuffled(slots, seed));
+}
+
+function shuffled<T>(list: readonly T[], seed: number): T[] {
+  const order = draws(seed, 'shuffle');
+  return list
+    .map((item, at) => ({ item, key: fraction(order(at)) }))
+    .sort((a, b) => a.key - b.key)
+    .map(({ item }) => item);
+}
+
+const pleasantNames: readonly string[] = [
+  'Harbour Lanterns',
+  'Paper Foxes',
+  'Tidal Gardens',
+  'Moss and Marble',
+  'Quiet Engines',
+  'Salt Road Maps',
+  'Glass Herons',
+  'Cloud Cartographers',
+  'Copper Owls',
+  'Low Tide Postcards',
+  'Night Ferries',
+  'Orchard Robots',
+  'Pocket Planets',
+  'Winter Kites',
+  'Brass Barnacles',
+  'Letters from Lagoon',
+  'Sleepy Volcanoes',
+  'Birch Spirits',
+  'Canal Cats',
+  'Dune Choir',
+  'Electric Acorns',
+  'Folded Mountains',
+  'Gentle Giants',
+  'Hidden Staircases',
+  'Ink Otters',
+  'Juniper Masks',
+  'Kelp Kings',
+  'Lighthouse Keepers',
+  'Mapmaker Moles',
+  'Northern Looms',
+  'Opal Tortoises',
+  'Pebble People',
+  'Quartz Sparrows',
+  'Rainy Day Trains',
+  'Silver Reeds',
+  'Teacup Dragons',
+  'Umbrella Society',
+  'Velvet Comets',
+  'Wandering Windmills',
+  'Amber Archive',
+  'Blue Hour',
+  'Chalk Whales',
+  'Driftwood Knights',
+  'Evening Bakers',
+  'Fern Letters',
+  'Garden Satellites',
+  'Honey Cathedral',
+  'Island Hours',
+  'Jade Bicycles',
+  'Knitted Skies',
+  'Lantern Fish Club',
+  'Meadow Machines',
+  'Nine Bridges',
+  'Old Town Roofs',
+  'Plum Rain',
+  'River Clockworks',
+  'Snowbound Hotels',
+  'Thimble Forest',
+  'Under the Ice',
+  'Yarrow Tales',
+];

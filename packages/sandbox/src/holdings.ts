@@ -1,0 +1,127 @@
+import { Collections, type Kept } from './collections.js';
+import { holdingRows, type HoldingRow } from './holdingRow.js';
+import { Owners, type Run } from './owners.js';
+import { rowsInFront } from './rotation.js';
+
+/** Which collections a query keeps, as hashes (lower case, without 0x): `include` empty keeps all, `exclude` takes away. */
+export interface CollectionFilter {
+  readonly include?: readonly string[];
+  readonly exclude?: readonly string[];
+}
+
+/** Some rows, and the place of the next one; `null` at the end. */
+export interface Slice<Row> {
+  readonly rows: readonly Row[];
+  readonly next: number | null;
+}
+
+/** All holdings of the sandbox: computed row by row, never stored, in an order that can be moved. */
+export class Holdings {
+  readonly owners: Owners;
+  readonly #size: number;
+  readonly #collections: Collections;
+  readonly #row: (index: number) => HoldingRow;
+  #moved = 0;
+
+  constructor(options: { seed: number; holdings: number; owners: number; nasty: number }) {
+    const { seed, holdings, owners, nasty } = options;
+    this.#size = holdings;
+    this.owners = new Owners(seed, owners, holdings);
+    this.#collections = new Collections(seed, nasty);
+    this.#row = holdingRows(seed, nasty, this.owners, this.#collections);
+  }
+
+  /** The row of an index, wherever it stands now. Raises `RangeError` beyond the last one. */
+  row(index: number): HoldingRow {
+    if (!Number.isInteger(index) || index < 0 || index >= this.#size) {
+      throw new RangeError(`There is no holding ${index}: the sandbox has ${this.#size}, counted from 0.`);
+    }
+    return this.#row(index);
+  }
+
+  /** Lets every row of every owner step back by `by` places; the last ones come first. */
+  move(by: number): void {
+    this.#moved += by;
+  }
+
+  /** The rows of some owners, in the order in which the owners are given. */
+  of(owners: readonly string[], filter: CollectionFilter = {}): HoldingsView {
+    const runs = [...new Set(owners)].flatMap((owner) => rotated(this.owners.runOf(owner), this.#moved));
+    return new HoldingsView(runs, this.#collections.kept(filter.include ?? [], filter.exclude ?? []), this.#row);
+  }
+}
+
+/**
+ * The rows of one query. A place counts all rows of its owners, kept or not, so that it means the same whatever the filter;
+ * each method costs O(owners + rows read).
+ */
+export class HoldingsView implements Iterable<HoldingRow> {
+  readonly #runs: readonly Run[];
+  readonly #kept: Kept;
+  readonly #row: (index: number) => HoldingRow;
+
+  constructor(runs: readonly Run[], kept: Kept, row: (index: number) => HoldingRow) {
+    this.#runs = runs;
+    this.#kept = kept;
+    this.#row = row;
+  }
+
+  /** The place of the kept row that has `offset` kept rows before it; the place behind the last row where there are fewer. */
+  seek(offset: number): number {
+    let place = 0;
+    let left = offset;
+    for (const { from, to } of this.#runs) {
+      const before = this.#kept.before(from);
+      const count = this.#kept.before(to) - before;
+      if (left < count) return place + this.#kept.nth(before + left) - from;
+      left -= count;
+      place += to - from;
+    }
+    return place;
+  }
+
+  /** Up to `limit` kept rows from a place on. Fewer, even none, where 20,480 rows were looked at: then `next` goes on. */
+  read(place: number, limit: number): Slice<HoldingRow> {
+    const rows: HoldingRow[] = [];
+    let at = place;
+    let budget = SCANNED_ROWS;
+    for (const { from, to } of this.#rest(place)) {
+      for (let index = from; index < to && rows.length < limit && budget > 0; index++, at++, budget--) {
+        if (this.#kept.keeps(index)) rows.push(this.#row(index));
+      }
+    }
+    return { rows, next: this.#hasMore(at) ? at : null };
+  }
+
+  /** All kept rows. */
+  *[Symbol.iterator](): Generator<HoldingRow, void, undefined> {
+    for (const { from, to } of this.#runs) {
+      for (let index = from; index < to; index++) if (this.#kept.keeps(index)) yield this.#row(index);
+    }
+  }
+
+  #hasMore(place: number): boolean {
+    for (const { from, to } of this.#rest(place)) if (this.#kept.before(to) > this.#kept.before(from)) return true;
+    return false;
+  }
+
+  /** The runs without their first `place` rows. */
+  *#rest(place: number): Generator<Run, void, undefined> {
+    let skipped = place;
+    for (const { from, to } of this.#runs) {
+      const start = Math.min(from + skipped, to);
+      skipped -= start - from;
+      if (start < to) yield { from: start, to };
+    }
+  }
+}
+
+const SCANNED_ROWS = 20_480;
+
+function rotated({ from, to }: Run, by: number): Run[] {
+  const first = to - rowsInFront(by, to - from);
+  return [
+    { from: first, to },
+    { from, to: first },
+  ].filter((run) => run.from < run.to);
+}

@@ -1,0 +1,15 @@
+// The server
+export { startSandbox, type Sandbox } from './startSandbox.js';
+export type { AnswerShape, EndpointName, SandboxOptions, SandboxRequest } from './sandboxOptions.js';
+
+// Misbehaviour
+export { faultNames, type Fault, type FaultName, type FaultRates } from './faults.js';
+
+// Rows
+export type { HoldingRow } from './holdingRow.js';
+export type { CollectionFilter } from './holdings.js';
+export type { JsonObject, StreamRow } from './streamRow.js';
+export type { StreamPatch } from './streamBook.js';
+
+// What happened
+export type { LoggedRequest, SandboxCounts } from './requestLog.js';

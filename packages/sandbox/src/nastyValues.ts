@@ -1,0 +1,98 @@
+import { pick } from './random.js';
+
+/**
+ * Texts that break careless readers and writers: separators, line ends, spreadsheet formulas, other scripts, white space.
+ * Each of them has been somebody's token name.
+ */
+export const nastyTexts: readonly string[] = [
+  'The "Quoted" One',
+  'commas, commas, commas',
+  '"',
+  '""',
+  '"starts, and does not end',
+  'two\nlines',
+  'two\r\nlines of Windows',
+  'an old\rMac',
+  '\nleads with a line feed',
+  '\rleads with a carriage return',
+  'ends with CRLF\r\n',
+  'semi;colon\tand tab',
+  '🦊🌊 Fox of the Sea 🏳️‍🌈',
+  'مجموعة الفن الرقمي',
+  'אוסף דיגיטלי #7',
+  'left \u202eright to left\u202c left',
+  '東京の夜、雨',
+  'Zoe\u0308 and Zoë',
+  '=HYPERLINK("http://127.0.0.1/","click me")',
+  '=SUM(A1:A9)',
+  '+1',
+  '-1',
+  '-1+1',
+  '@SUM(1,2)',
+  '\t=1+1',
+  '\u0000=1+1',
+  '＝1＋1',
+  '＠SUM(1,2)',
+  '  leading spaces',
+  'trailing spaces  ',
+  '   ',
+  '',
+  'line\u2028separator and paragraph\u2029separator',
+  '\ufeffstarts with a byte order mark',
+  'back\\slash \\n \\u0000',
+  '<script>alert(1)</script>',
+  'null',
+  'NaN',
+  '0x1F',
+  '1e1000',
+  '007',
+  '2024-01-02',
+  'a very long text '.repeat(300),
+];
+
+/** Names of a few small collections: each row of such a collection carries it. */
+export const nastyCollectionNames: readonly string[] = [
+  'The "Quoted" Collection',
+  'Salt, Pepper, and Sons',
+  'Two\nLines',
+  'מפרץ شاطئ',
+  '=HYPERLINK("http://127.0.0.1/","prize")',
+  '@Home',
+  '🦊',
+  '  Roomy  ',
+];
+
+/** Amounts beyond 2^53, up to the largest of 256 bits: a JavaScript number would round each of them. */
+export const nastyAmounts: readonly string[] = [
+  '9007199254740993',
+  '18446744073709551615',
+  '123456789012345678901234567890',
+  '115792089237316195423570985008687907853269984665640564039457584007913129639935',
+  '0',
+];
+
+/** Token properties as they come in the wild: as text and as an object, with keys that reach for the prototype, or none at all. */
+export const nastyProperties: readonly (string | Readonly<Record<string, unknown>> | null)[] = [
+  { background: 'Blue', level: 7, 'with,comma': 'and "quotes"' },
+  { nested: { list: [1, null, { deep: true }], empty: {} } },
+  // `fromEntries` makes an own key of it, as JSON.parse does; a literal would set the prototype.
+  Object.fromEntries([
+    ['__proto__', { polluted: 'yes' }],
+    ['constructor', { prototype: { polluted: 'yes' } }],
+  ]),
+  '{"__proto__":{"polluted":"yes"},"toString":"not a function"}',
+  '{"a":"line\\nfeed","b":"tab\\t","c":"\\u2028"}',
+  '{"twice":1,"twice":2}',
+  '{"big":9007199254740993}',
+  '{"cut":',
+  '[]',
+  'null',
+  '',
+  null,
+  {},
+];
+
+/** The nasty text that a word points at. */
+export function nastyText(word: number): string {
+  return pick(nastyTexts, word);
+}

@@ -1,0 +1,56 @@
+import type { Cursors } from './cursor.js';
+import type { Fault } from './faults.js';
+import type { Slice } from './holdings.js';
+import type { AnswerShape } from './sandboxOptions.js';
+
+/** Some rows, and the cursor of the next page; `null` at the end. */
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  readonly cursor: string | null;
+}
+
+/** What an endpoint makes of a query: checked, and ready to be read once it is known whether a fault has a say in it. */
+export interface PageRequest<Row> {
+  readonly cursors: Cursors;
+  /** What the cursor is good for: all parameters that choose and order the rows. */
+  readonly query: string;
+  /** The cursor that was sent. */
+  readonly sent: string | undefined;
+  /** The place of page 1. */
+  readonly start: () => number;
+  readonly read: (place: number) => Slice<Row>;
+}
+
+/** Checks the cursor, then gives the function that reads the page. Raises a `Refusal` for a cursor that is not good. */
+export function pageOf<Row>({ cursors, query, sent, start, read }: PageRequest<Row>): (fault?: Fault) => Page<Row> {
+  const point = sent === undefined ? undefined : cursors.open(query, sent);
+  return (fault) => {
+    const at = point ?? { place: start(), turn: 0 };
+    const mintAnother = (place: number): string => cursors.mint(query, { place, turn: at.turn + 1 });
+    switch (fault?.kind) {
+      case 'repeat-cursor':
+        return { rows: read(at.place).rows, cursor: sent ?? cursors.mint(query, at) };
+      case 'empty-page':
+        return { rows: [], cursor: mintAnother(at.place) };
+      case 'ignore-cursor': {
+        const { rows, next } = read(start());
+        return { rows, cursor: mintAnother(next ?? start() + rows.length) };
+      }
+      default: {
+        const { rows, next } = read(at.place);
+        return { rows, cursor: next === null ? null : cursors.mint(query, { place: next, turn: 0 }) };
+      }
+    }
+  };
+}
+
+/** The fields `result` and `cursor` of an answer, worded as the shape wants. */
+export function worded({ rows, cursor }: Page<unknown>, shape: Required<AnswerShape>): Record<string, unknown> {
+  const lasts = { null: { cursor: null }, empty: { cursor: '' }, absent: {} };
+  const nones = { list: { result: [] }, null: { result: null }, absent: {} };
+  const some = { result: rows.length === 1 && shape.oneRow === 'object' ? rows[0] : rows };
+  return {
+    ...(cursor === null ? lasts[shape.end] : { cursor }),
+    ...(rows.length === 0 ? nones[shape.noRows] : some),
+  };
+}

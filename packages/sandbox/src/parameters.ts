@@ -1,0 +1,34 @@
+import { Refusal } from './refusal.js';
+
+/** Reads a whole number of the query. Raises a `Refusal` with status 400 where it is missing or out of bounds. */
+export function wholeNumber(
+  query: URLSearchParams,
+  name: string,
+  bounds: { least: number; most: number; otherwise?: number },
+): number {
+  const text = query.get(name);
+  if (text === null && bounds.otherwise !== undefined) return bounds.otherwise;
+  const value = text !== null && /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+  if (value >= bounds.least && value <= bounds.most) return value;
+  const wanted = `a whole number from ${bounds.least} to ${bounds.most}`;
+  throw new Refusal(400, text === null ? `${name}: is required, ${wanted}` : `${name}: must be ${wanted}`);
+}
+
+/**
+ * Reads a list of the query, in any of the spellings in use: `name[]=a&name[]=b`, `name=a&name=b`, `name[0]=a&name[1]=b`,
+ * `name=a,b`. Empty items are left out.
+ */
+export function list(query: URLSearchParams, name: string): string[] {
+  const items: string[] = [];
+  for (const [key, value] of query) {
+    const isItem = key === name || (key.startsWith(`${name}[`) && /^\[\d*\]$/.test(key.slice(name.length)));
+    if (isItem) items.push(...value.split(',').filter((item) => item !== ''));
+  }
+  return items;
+}
+
+/** The query's cursor; an empty one counts as none. */
+export function cursorOf(query: URLSearchParams): string | undefined {
+  const cursor = query.get('cursor');
+  return cursor === null || cursor === '' ? undefined : cursor;
+}

@@ -1,0 +1,109 @@
+import type { IncomingHttpHeaders, RequestListener } from 'node:http';
+import { faultyAnswer, jsonAnswer, refusalAnswer, type Answer } from './answer.js';
+import { afterwards, deliver } from './deliver.js';
+import { FaultDraw } from './faultDraw.js';
+import type { Fault } from './faults.js';
+import { draws, fingerprint, fraction } from './random.js';
+import { Refusal } from './refusal.js';
+import type { OpenRequest, RequestLog } from './requestLog.js';
+import type { EndpointName, Settings } from './sandboxOptions.js';
+import { SlidingWindow } from './slidingWindow.js';
+
+/**
+ * Checks a query, then gives the function that makes the answer's body, with a fault's say in which page it is.
+ * Raises a `Refusal` for a query that can't be served.
+ */
+export type Endpoint = (query: URLSearchParams) => (fault?: Fault) => unknown;
+
+/** An endpoint, where it is found, and the rows behind it. */
+export interface Route {
+  readonly name: EndpointName;
+  readonly path: string;
+  readonly endpoint: Endpoint;
+  readonly rows: { move(by: number): void };
+}
+
+/**
+ * Answers requests, in this order: path and method, key (401), rate limit (429), parameters (400), page. The script is asked
+ * first; what comes by rate spoils only requests that would get a page.
+ */
+export function requestListener(settings: Settings, routes: readonly Route[], log: RequestLog): RequestListener {
+  const routeAt = new Map(routes.map((route) => [route.path, route]));
+  const window = settings.rateLimit && new SlidingWindow(settings.rateLimit);
+  const faults = new FaultDraw(settings.seed, settings.faults);
+  const latencies = draws(settings.seed, 'latency');
+
+  return (incoming, response) => {
+    const { method = '', url = '', headers } = incoming;
+    const [path = '', ...rest] = url.split('?');
+    const route = routeAt.get(path);
+    const entry = log.arrive({ endpoint: route?.name, method, path, query: rest.join('?') });
+    let severed = false;
+    response.once('close', () => {
+      log.end(entry, !response.writableFinished && !severed);
+    });
+
+    const { answer, fault } = decide(entry, route, headers);
+    entry.fault = fault?.kind;
+    const [least, most] = settings.latency;
+    const wait = least + (most - least) * fraction(latencies(entry.n)) + (fault?.kind === 'delay' ? fault.ms : 0);
+    afterwards(response, wait, () => {
+      deliver(response, faultyAnswer(fault, answer, keyOf(headers)), {
+        fault,
+        gzip: settings.compress && /\bgzip\b/.test(headers['accept-encoding'] ?? ''),
+        sever: (how) => {
+          severed = true;
+          if (how === 'reset') response.socket?.resetAndDestroy();
+          else response.socket?.destroy();
+        },
+      });
+      if (response.headersSent) entry.status = response.statusCode;
+    });
+  };
+
+  function decide(
+    entry: OpenRequest,
+    route: Route | undefined,
+    headers: IncomingHttpHeaders,
+  ): { answer: Answer; fault: Fault | undefined } {
+    let scripted: Fault | undefined;
+    try {
+      if (route === undefined) throw new Refusal(404, `Nothing is found at ${entry.path}`);
+      if (entry.method !== 'GET') throw new Refusal(405, `${entry.method} is not allowed here`, { allow: 'GET' });
+      const request = fingerprint(settings.seed, `${entry.path}?${entry.query}`);
+      const query = new URLSearchParams(entry.query);
+      scripted = settings.script({
+        endpoint: route.name,
+        n: entry.n,
+        nth: log.countAt(route.name),
+        attempt: faults.attempt(request),
+        query,
+        headers,
+      });
+      if (keyOf(headers) !== settings.apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
+      admit(entry);
+      const drawn = faults.next(request);
+      const page = route.endpoint(query);
+      const fault = scripted ?? drawn;
+      if (fault?.kind === 'moved-rows') route.rows.move(fault.by ?? 1);
+      return { answer: jsonAnswer(200, page(fault)), fault };
+    } catch (error) {
+      const refusal = error instanceof Refusal ? error : new Refusal(500, `The sandbox failed: ${String(error)}`);
+      return { answer: refusalAnswer(refusal), fault: scripted };
+    }
+  }
+
+  function admit(entry: OpenRequest): void {
+    const wait = window?.arrive(entry.arrivedAt) ?? 0;
+    if (wait === 0) return;
+    entry.rateLimited = true;
+    throw new Refusal(429, `Too many requests: try again in ${Math.ceil(wait)} ms`, {
+      'retry-after': String(Math.ceil(wait / 1_000)),
+    });
+  }
+}
+
+function keyOf(headers: IncomingHttpHeaders): string {
+  const key = headers['x-api-key'];
+  return typeof key === 'string' ? key : '';
+}

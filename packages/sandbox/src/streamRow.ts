@@ -1,0 +1,154 @@
+import { nastyText } from './nastyValues.js';
+import { draws, fraction, hex, pick } from './random.js';
+
+/** A JSON object whose fields nobody promised. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** One EVM stream, as the endpoint sends it. Fields that are `null`, absent or unknown to the reference come in nasty rows. */
+export interface StreamRow {
+  /** A UUID. */
+  readonly id: string;
+  /** `active`, `paused`, `error` or `terminated`, unless a test sets another. */
+  readonly status: string;
+  readonly statusMessage: string | null;
+  readonly webhookUrl: string;
+  readonly description: string | null;
+  readonly tag?: string | null;
+  readonly topic0: readonly string[] | null;
+  readonly allAddresses: boolean;
+  readonly includeNativeTxs: boolean;
+  readonly includeContractLogs: boolean;
+  readonly includeInternalTxs: boolean;
+  readonly includeAllTxLogs?: boolean;
+  readonly getNativeBalances: JsonObject | null;
+  readonly abi: JsonObject | null;
+  readonly advancedOptions: JsonObject | null;
+  readonly chainIds: readonly string[];
+  readonly demo: boolean;
+  readonly triggers: JsonObject | null;
+  readonly [newField: string]: unknown;
+}
+
+/** A stream's status, with the message that goes with it. */
+export type StreamStatus = Pick<StreamRow, 'status' | 'statusMessage'>;
+
+/** Makes the function that computes a stream from its index; the same at every call. */
+export function streamRows(seed: number, nasty: number): (index: number) => StreamRow {
+  const identity = draws(seed, 'stream id');
+  const look = draws(seed, 'stream');
+  const nastiness = draws(seed, 'nasty stream');
+
+  return (index) => {
+    const word = look(index);
+    const flags = word >>> 8;
+    const event = pick(events, word);
+    const team = pick(teams, word >>> 4);
+    const contract = `0x${hex(look(word), 40)}`;
+    const bare: StreamRow = {
+      id: uuid(hex(identity(index), 32)),
+      ...pick(firstStatuses, word >>> 12),
+      webhookUrl: `https://hooks.example.com/${team}/${event.name.toLowerCase()}/${index}`,
+      description: `${event.name} events for the ${team} team`,
+      topic0: [event.signature],
+      allAddresses: (flags & 1) === 1,
+      includeNativeTxs: (flags & 2) === 2,
+      includeContractLogs: true,
+      includeInternalTxs: (flags & 4) === 4,
+      getNativeBalances: { selectors: ['$fromAddress', '$toAddress'], type: 'tx' },
+      abi: {
+        anonymous: false,
+        constant: false,
+        inputs: { name: 'from', type: 'address', indexed: true, components: [], internalType: 'address' },
+        name: event.name,
+        outputs: { name: '', type: 'bool', components: [], internalType: 'bool' },
+        payable: false,
+        stateMutability: 'nonpayable',
+        type: 'event',
+        gas: 21_000 + (word % 100_000),
+      },
+      advancedOptions: { topic0: event.signature, includeNativeTxs: (flags & 2) === 2 },
+      chainIds: chains.filter((_, at) => at === word % chains.length || (flags >>> (at + 4)) % 4 === 0),
+      demo: word % 10 === 0,
+      triggers: {
+        type: 'erc20transfer',
+        contractAddress: contract,
+        inputs: ['$from'],
+        functionAbi: {
+          anonymous: false,
+          constant: true,
+          inputs: [{ name: 'owner', type: 'address', indexed: false, components: [], internalType: 'address' }],
+          name: 'balanceOf',
+          outputs: [{ name: 'balance', type: 'uint256', components: [], internalType: 'uint256' }],
+          payable: false,
+          stateMutability: 'view',
+          type: 'function',
+          gas: 30_000,
+        },
+        topic0: event.signature,
+        callFrom: contract,
+      },
+    };
+    const tag = `${team}-${event.name.toLowerCase()}-${index}`;
+    const row: StreamRow = { ...bare, tag, includeAllTxLogs: (flags & 8) === 8 };
+    const nastyWord = nastiness(index);
+    return fraction(nastyWord) < nasty ? nastyRow(bare, row, look(nastyWord)) : row;
+  };
+}
+
+/** The status that a stream goes to from another: never the same one. */
+export function nextStatus(current: string, word: number): StreamStatus {
+  return pick(
+    statuses.filter(({ status }) => status !== current),
+    word,
+  );
+}
+
+/** Every nasty row has a nasty description, and one more field to stumble over; `bare` lacks the fields that may be absent. */
+function nastyRow(bare: StreamRow, row: StreamRow, word: number): StreamRow {
+  const described: StreamRow = { ...row, description: nastyText(word) };
+  switch ((word >>> 8) % 5) {
+    case 0:
+      return { ...described, tag: nastyText(word >>> 16) };
+    case 1:
+      return { ...described, topic0: null, abi: null, triggers: null, getNativeBalances: null, advancedOptions: null };
+    case 2:
+      return {
+        ...described,
+        statusMessage: null,
+        updatedAt: '2025-06-01T12:00:00.000Z',
+        region: { name: 'eu', zone: 1 },
+      };
+    case 3:
+      return { ...bare, description: nastyText(word) };
+    default:
+      return { ...described, statusMessage: nastyText(word >>> 16) };
+  }
+}
+
+function uuid(digits: string): string {
+  const parts = [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`, `a${digits.slice(17, 20)}`];
+  return [...parts, digits.slice(20)].join('-');
+}
+
+const active: StreamStatus = { status: 'active', statusMessage: 'Stream is active' };
+const paused: StreamStatus = { status: 'paused', statusMessage: 'Paused by the project' };
+const failing: StreamStatus = { status: 'error', statusMessage: 'The webhook answered 503 to 12 deliveries in a row' };
+const terminated: StreamStatus = { status: 'terminated', statusMessage: 'Terminated after 24 hours in error' };
+const statuses: readonly StreamStatus[] = [active, paused, failing, terminated];
+
+/** At first most streams are active. */
+const firstStatuses: readonly StreamStatus[] = [active, active, active, active, active, paused, failing, terminated];
+
+const teams: readonly string[] = ['treasury', 'market', 'games', 'bridge', 'support', 'research', 'risk'];
+
+const chains: readonly string[] = ['0x1', '0x89', '0x38', '0xa4b1', '0x2105', '0xa', '0xa86a'];
+
+const events: readonly { name: string; signature: string }[] = [
+  { name: 'Transfer', signature: 'Transfer(address,address,uint256)' },
+  { name: 'Approval', signature: 'Approval(address,address,uint256)' },
+  { name: 'ApprovalForAll', signature: 'ApprovalForAll(address,address,bool)' },
+  { name: 'Swap', signature: 'Swap(address,uint256,uint256,uint256,uint256,address)' },
+  { name: 'Deposit', signature: 'Deposit(address,uint256)' },
+  { name: 'Withdrawal', signature: 'Withdrawal(address,uint256)' },
+  { name: 'TransferSingle', signature: 'TransferSingle(address,address,address,uint256,uint256)' },
+];
