@@ -33,8 +33,12 @@ export function walk<T>(definition: SourceDefinition<T>, options: WalkOptions): 
   );
 }
 
-/** A part that was begun: where it goes on, as of the last page given out. */
-type Begun = () => ChainPosition | 'done';
+/** A part that was begun, as of the last page given out. */
+interface Begun {
+  readonly isDone: boolean;
+  /** Where it goes on. Working that out has a cost, so only who writes it down asks. */
+  readonly position: () => ChainPosition | 'done';
+}
 
 class Walk<T> {
   readonly #definition: SourceDefinition<T>;
@@ -67,7 +71,7 @@ class Walk<T> {
     this.#rows = startAt.rows;
     this.#rowsFetched = startAt.rows;
     this.#pages = startAt.pages;
-    for (const [part, at] of Object.entries(startAt.begun)) this.#begun.set(Number(part), () => at);
+    for (const [part, at] of Object.entries(startAt.begun)) this.#begun.set(Number(part), { isDone: at === 'done', position: () => at });
   }
 
   stop(): void {
@@ -93,7 +97,7 @@ class Walk<T> {
     const items = page.items.length > maxRows - this.#rows ? page.items.slice(0, maxRows - this.#rows) : page.items;
     this.#rows += items.length;
     this.#pages += 1;
-    this.#begun.set(page.part, page.endsPart ? () => 'done' : page.position);
+    this.#begun.set(page.part, { isDone: page.endsPart, position: page.position });
     this.#advance();
     const index = this.#pages - 1;
     const position = this.#snapshot();
@@ -112,7 +116,7 @@ class Walk<T> {
 
   /** Finished parts at the front are only counted, so that a position stays small. */
   #advance(): void {
-    while (this.#begun.get(this.#before)?.() === 'done') {
+    while (this.#begun.get(this.#before)?.isDone) {
       this.#begun.delete(this.#before);
       this.#before += 1;
     }
@@ -120,7 +124,7 @@ class Walk<T> {
 
   #snapshot(): () => Position {
     const [before, rows, pages, begun] = [this.#before, this.#rows, this.#pages, [...this.#begun]];
-    return () => ({ before, begun: Object.fromEntries(begun.map(([part, at]) => [String(part), at()])), rows, pages });
+    return () => ({ before, begun: Object.fromEntries(begun.map(([part, at]) => [String(part), at.position()])), rows, pages });
   }
 
   #startFetching(): void {
@@ -144,12 +148,12 @@ class Walk<T> {
 
   /** Begins the next part, unless every lane is taken or it lies too far ahead of the first unfinished one. */
   #openPart(): Chain<T> | undefined {
-    while (this.#begun.get(this.#nextPart)?.() === 'done') this.#nextPart += 1;
+    while (this.#begun.get(this.#nextPart)?.isDone) this.#nextPart += 1;
     const part = this.#nextPart;
     const window = this.#before + 2 * this.#lanes;
     if (this.#chains.size >= this.#lanes || part >= Math.min(this.#parts, window)) return undefined;
     this.#nextPart += 1;
-    const from = this.#begun.get(part)?.();
+    const from = this.#begun.get(part)?.position();
     const chain = new Chain(this.#definition, part, from === 'done' ? undefined : from);
     this.#chains.set(part, chain);
     return chain;
