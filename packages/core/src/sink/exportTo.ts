@@ -206,15 +206,16 @@ class ExportRun<T> {
         resumeAt: { place: this.#checkpoint.place, isSealed: this.#checkpoint.isSealed ?? false },
       }),
     };
-    this.#writer = await this.#sink.open(context);
-    this.#rows = this.#resumedRows = position.rows;
-    this.#pageCount = position.pages;
     const { lanes, prefetch } = this.#options;
+    // Asked for before the target is touched, since options that make no sense are refused here.
     const pages = this.#source.pages({
       startAt: position,
       ...(lanes !== undefined && { lanes }),
       ...(prefetch !== undefined && { prefetch }),
     });
+    this.#writer = await this.#sink.open(context);
+    this.#rows = this.#resumedRows = position.rows;
+    this.#pageCount = position.pages;
     this.#pages = pages[Symbol.asyncIterator]();
     return this.#writer;
   }

@@ -24,6 +24,8 @@ export interface SourceInfo<T> {
   /** Plain JSON: what decides which rows come. */
   readonly identity: Json;
   readonly parts: number;
+  /** The walk ends after this many rows. */
+  readonly maxRows?: number;
   /** Its rows are made by an operator without a version, so no checkpoint can tell what it did. */
   readonly isUnversioned?: true;
   /** Absent where an operator made rows of an unknown shape. */
@@ -70,6 +72,11 @@ export class Source<T> extends Flow<T> {
     const { lanes = 1, prefetch, startAt } = options;
     checkCount('lanes', lanes);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { least: 0 });
+    if (this.info.maxRows !== undefined && lanes > 1) {
+      throw new ConfigError(
+        'maxRows needs lanes: 1. With several lanes it would be chance which rows are the first ones.',
+      );
+    }
     const position = this.#positionOf(startAt);
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
@@ -88,11 +95,12 @@ export class Source<T> extends Flow<T> {
    * @example source.perPage(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   perPage<R>(operator: OperatorFunction<T, R>, options: PerPageOptions<R> = {}): Source<R> {
-    const { name, identity, parts } = this.info;
+    const { name, identity, parts, maxRows } = this.info;
     const info = {
       name,
       identity: { of: identity, perPage: options.version ?? null },
       parts,
+      ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
       ...(options.schema && { schema: options.schema }),
     };
@@ -142,7 +150,8 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
   const { name, identity, schema, parts = 1, maxRows = Infinity, maxPages = Infinity } = definition;
   for (const [bound, value] of Object.entries({ parts, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
-  return new Source({ name, identity, schema, parts }, (options) => walk(definition, options));
+  const bound = maxRows === Infinity ? {} : { maxRows };
+  return new Source({ name, identity, schema, parts, ...bound }, (options) => walk(definition, options));
 }
 
 function mapped<T, R extends object>(

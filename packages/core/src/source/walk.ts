@@ -71,7 +71,8 @@ class Walk<T> {
     this.#rows = startAt.rows;
     this.#rowsFetched = startAt.rows;
     this.#pages = startAt.pages;
-    for (const [part, at] of Object.entries(startAt.begun)) this.#begun.set(Number(part), { isDone: at === 'done', position: () => at });
+    for (const [part, at] of Object.entries(startAt.begun))
+      this.#begun.set(Number(part), { isDone: at === 'done', position: () => at });
   }
 
   stop(): void {
@@ -124,7 +125,12 @@ class Walk<T> {
 
   #snapshot(): () => Position {
     const [before, rows, pages, begun] = [this.#before, this.#rows, this.#pages, [...this.#begun]];
-    return () => ({ before, begun: Object.fromEntries(begun.map(([part, at]) => [String(part), at.position()])), rows, pages });
+    return () => ({
+      before,
+      begun: Object.fromEntries(begun.map(([part, at]) => [String(part), at.position()])),
+      rows,
+      pages,
+    });
   }
 
   #startFetching(): void {
