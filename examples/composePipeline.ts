@@ -1,5 +1,5 @@
 // The composer: plain RxJS on a source that never hammers the API, pushed or pulled.
-// pnpm --filter sluice-examples exec tsx composePipeline.ts
+// After `npm start`: cd examples && npx tsx composePipeline.ts
 import { amountOf, aptos } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';

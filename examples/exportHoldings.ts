@@ -1,5 +1,5 @@
 // The exporter: the NFTs of some wallets, in a CSV file.
-// pnpm --filter sluice-examples exec tsx exportHoldings.ts
+// After `npm start`: cd examples && npx tsx exportHoldings.ts
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

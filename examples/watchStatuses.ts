@@ -1,5 +1,5 @@
 // The watcher: what changed between two polls of a project's streams.
-// pnpm --filter sluice-examples exec tsx watchStatuses.ts
+// After `npm start`: cd examples && npx tsx watchStatuses.ts
 import { createClient } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';

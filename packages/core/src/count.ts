@@ -11,7 +11,6 @@ export function checkCount(
   { least = 1, most = Number.MAX_SAFE_INTEGER }: { readonly least?: number; readonly most?: number } = {},
 ): void {
   if (Number.isSafeInteger(value) && value >= least && value <= most) return;
-  const range =
-    most === Number.MAX_SAFE_INTEGER ? `of at least ${String(least)}` : `from ${String(least)} to ${String(most)}`;
-  throw new ConfigError(`${name} is ${String(value)}: it must be a whole number ${range}.`, { option: name });
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new ConfigError(`${name} is ${value}: it must be a whole number ${range}.`, { option: name });
 }

@@ -171,10 +171,10 @@ class ExportRun<T> {
   async #advance(): Promise<IteratorResult<ExportProgress | ExportReport, undefined>> {
     const writer = this.#writer ?? (await this.#open());
     if (this.#checkpoint?.isSealed) return this.#finish(writer);
-    if (this.#ending.signal.aborted) return done;
+    if (this.#isEnding()) return done;
     const next = await this.#pages?.next();
     // A walk that is stopped ends like one that is through: only the latter may be sealed.
-    if (this.#ending.signal.aborted) return done;
+    if (this.#isEnding()) return done;
     if (!next || next.done) {
       await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
       return this.#finish(writer);
@@ -218,6 +218,10 @@ class ExportRun<T> {
     this.#pageCount = position.pages;
     this.#pages = pages[Symbol.asyncIterator]();
     return this.#writer;
+  }
+
+  #isEnding(): boolean {
+    return this.#ending.signal.aborted;
   }
 
   /** Finds the checkpoint of this plan, or writes the first one before the sink touches its target. */

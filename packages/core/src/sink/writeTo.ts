@@ -94,7 +94,7 @@ class BufferedWriting<T> {
     if (this.#rows.length >= buffer) {
       if (overflow === 'drop-newest') return;
       if (overflow === 'error') {
-        const message = `The sink ${this.#sink.name} is slower than its source: ${String(buffer)} rows wait already. Pull with exportTo, raise buffer, or choose what to drop with overflow.`;
+        const message = `The sink ${this.#sink.name} is slower than its source: ${buffer} rows wait already. Pull with exportTo, raise buffer, or choose what to drop with overflow.`;
         this.abort(new BackpressureError(message, { buffer }));
         return;
       }

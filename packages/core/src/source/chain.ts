@@ -68,7 +68,7 @@ export class Chain<T> {
     } catch (error) {
       // The same question without a cursor was answered, so it is the cursor that the API refuses: most likely it expired.
       if (at !== undefined && 'cursor' in at && error instanceof HttpError && [400, 404, 410].includes(error.status)) {
-        const message = `${this.#name} can't go on: the API refused the cursor of page ${String(this.#pages + 1)} with ${String(error.status)}. It may have expired: begin this part again.`;
+        const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${error.status}. It may have expired: begin this part again.`;
         throw new PaginationError('cursor-refused', message, {
           details: { part: this.part, status: error.status },
           cause: error,
@@ -83,7 +83,7 @@ export class Chain<T> {
     if (rows.length > 0 && hashOf(rows[0]) === known) return rows.slice(1);
     throw this.#fault(
       'rows-moved',
-      `the row before page ${String(this.#pages + 1)} is another one now, so rows were added or removed during the walk. Begin again`,
+      `the row before page ${this.#pages + 1} is another one now, so rows were added or removed during the walk. Begin again`,
     );
   }
 
@@ -93,7 +93,7 @@ export class Chain<T> {
     if (maxPages !== undefined && this.#pages >= maxPages) {
       throw this.#fault(
         'too-many-pages',
-        `there are more than maxPages (${String(maxPages)}) pages. Raise maxPages if that is right`,
+        `there are more than maxPages (${maxPages}) pages. Raise maxPages if that is right`,
       );
     }
     if (items.length === 0) {
@@ -101,7 +101,7 @@ export class Chain<T> {
       if (this.#empty > mostEmptyPages)
         throw this.#fault(
           'no-progress',
-          `the API sent ${String(this.#empty)} pages without rows in a row, each saying that more follow`,
+          `the API sent ${this.#empty} pages without rows in a row, each saying that more follow`,
         );
       return;
     }
@@ -112,7 +112,7 @@ export class Chain<T> {
       const which = twin === this.#previous ? 'the page before' : 'the first page';
       throw this.#fault(
         'no-progress',
-        `page ${String(this.#pages + 1)} has the same rows as ${which}: the API ignores its cursor, or the cursor expired`,
+        `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, or the cursor expired`,
       );
     }
     this.#first ??= fingerprint;
@@ -174,6 +174,6 @@ export class Chain<T> {
 
   get #name(): string {
     const { name, parts = 1 } = this.#definition;
-    return parts === 1 ? name : `${name}, part ${String(this.part + 1)} of ${String(parts)},`;
+    return parts === 1 ? name : `${name}, part ${this.part + 1} of ${parts},`;
   }
 }

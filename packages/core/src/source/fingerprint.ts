@@ -9,7 +9,7 @@ export class Fingerprint {
 
   constructor(rows: readonly unknown[]) {
     this.#rows = rows;
-    this.#quick = `${String(rows.length)}.${hashOf(rows[0])}`;
+    this.#quick = `${rows.length}.${hashOf(rows[0])}`;
   }
 
   /** Whether `other`, a fingerprint or its text, is of a page with the same rows. */

@@ -26,9 +26,8 @@ export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
   constructor(open: OpenFlow<T>) {
     super((subscriber) => {
       const chunks = open('push');
-      // eslint-disable-next-line @typescript-eslint/no-floating-promises -- a teardown can't wait
       subscriber.add(() => {
-        chunks.return();
+        void chunks.return();
       });
       void push(chunks, subscriber);
     });

@@ -122,7 +122,7 @@ export class Source<T> extends Flow<T> {
     for await (const page of this.pages()) {
       if (rows.length + page.items.length > max) {
         throw new ConfigError(
-          `${this.info.name} has more than ${String(max)} rows. Raise toArray's max, or go through the rows one by one.`,
+          `${this.info.name} has more than ${max} rows. Raise toArray's max, or go through the rows one by one.`,
         );
       }
       rows.push(...page.items);
@@ -135,7 +135,7 @@ export class Source<T> extends Flow<T> {
     if (typeof startAt !== 'string') return checkPosition(startAt, this.info.parts);
     if (this.info.parts > 1)
       throw new ConfigError(
-        `startAt is a cursor, but this plan has ${String(this.info.parts)} parts. Give a position instead.`,
+        `startAt is a cursor, but this plan has ${this.info.parts} parts. Give a position instead.`,
       );
     return { before: 0, begun: { '0': { next: { cursor: startAt }, pages: 0 } }, rows: 0, pages: 0 };
   }

@@ -22,18 +22,19 @@ export const done: { readonly done: true; readonly value: undefined } = { done: 
 export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = () => undefined): Puller<T> {
   const stopped = new AbortController();
   const { signal } = stopped;
-  let ended = false;
   let closed: Promise<void> | undefined;
   let last: Promise<unknown> = Promise.resolve();
+  let hasEnded = false;
+  const isEnded = (): boolean => hasEnded;
   const end = (): Promise<void> => {
-    ended = true;
+    hasEnded = true;
     return (closed ??= Promise.resolve(close()));
   };
   const advance = async (): Promise<IteratorResult<T, undefined>> => {
-    if (ended) return done;
+    if (isEnded()) return done;
     try {
       const result = await step(signal);
-      if (!result.done) return ended ? done : result;
+      if (!result.done) return isEnded() ? done : result;
     } catch (error) {
       // What a stopped step throws is about the stop, which its consumer asked for.
       if (signal.aborted) return done;
@@ -58,7 +59,7 @@ export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = 
     });
   const iterator: Puller<T> = {
     next() {
-      if (ended) return Promise.resolve(done);
+      if (isEnded()) return Promise.resolve(done);
       const result = last.then(advance);
       last = result.catch(() => undefined);
       return untilStopped(result);

@@ -194,7 +194,7 @@ export function checkPosition(position: Position, parts: number): Position {
   const counts = [before, rows, pages].every((count) => Number.isSafeInteger(count) && count >= 0);
   const isBegun = Object.keys(begun).every((part) => Number(part) >= before && Number(part) < parts);
   if (!counts || before > parts || !isBegun) {
-    throw new ConfigError(`startAt is no position of this plan, which has ${String(parts)} part(s).`);
+    throw new ConfigError(`startAt is no position of this plan, which has ${parts} part(s).`);
   }
   return position;
 }

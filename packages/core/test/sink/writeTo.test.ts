@@ -1,4 +1,4 @@
-import { concat, interval, lastValueFrom, NEVER, of, range, throwError, toArray } from 'rxjs';
+import { concat, EMPTY, interval, lastValueFrom, NEVER, of, range, throwError, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { BackpressureError, ConfigError, writeTo } from '../../src/index.js';
 import { recordingSink } from './recordingSink.js';
@@ -14,7 +14,7 @@ describe('writeTo', () => {
 
   test('writes an empty target where nothing comes', async () => {
     const sink = recordingSink<number>();
-    expect(await lastValueFrom(of<number[]>().pipe(writeTo(sink)))).toMatchObject({ isDone: true, rows: 0 });
+    expect(await lastValueFrom(EMPTY.pipe(writeTo(sink)))).toMatchObject({ isDone: true, rows: 0 });
     expect(sink.calls).toEqual(['open', 'seal', 'close']);
   });
 

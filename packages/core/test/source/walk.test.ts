@@ -99,16 +99,14 @@ describe('a walk', () => {
           most = Math.max(most, started - taken);
           const from = at && 'offset' in at ? at.offset : 0;
           // A row is read again at each step by offset.
-          const rows = [from, from + 1, from + 2].map((row) => ({ row: `${String(part)}.${String(row)}` }));
+          const rows = [from, from + 1, from + 2].map((row) => ({ row: `${part}.${row}` }));
           return Promise.resolve({ rows, next: from < 12 ? 'by-offset' : 'end' });
         },
       });
       for await (const page of source.pages({ lanes, prefetch })) {
         expect(page.items.length).toBeGreaterThan(0);
         await firstValueFrom(timer(0));
-        expect(started - taken, `lanes ${String(lanes)}, prefetch ${String(prefetch)}`).toBeLessThanOrEqual(
-          lanes + prefetch,
-        );
+        expect(started - taken, `lanes ${lanes}, prefetch ${prefetch}`).toBeLessThanOrEqual(lanes + prefetch);
         taken += 1;
       }
       expect(most).toBe(lanes + prefetch);
@@ -248,7 +246,7 @@ describe('a walk', () => {
       for await (const page of list({ parts }).pages({ lanes }))
         byPart.set(page.part, [...(byPart.get(page.part) ?? []), ...page.items]);
       parts.forEach((owners, part) => {
-        expect(byPart.get(part), `part ${String(part)}`).toEqual([...sandbox.holdingsOf(owners)]);
+        expect(byPart.get(part), `part ${part}`).toEqual([...sandbox.holdingsOf(owners)]);
       });
     }
   });
@@ -263,7 +261,7 @@ describe('a walk', () => {
         const page = at && 'cursor' in at ? Number(at.cursor) : 1;
         const isLast = part === 0 ? page === 300 : true;
         return Promise.resolve({
-          rows: [{ row: `${String(part)}.${String(page)}` }],
+          rows: [{ row: `${part}.${page}` }],
           next: isLast ? 'end' : { cursor: String(page + 1) },
         });
       },
@@ -338,9 +336,7 @@ describe('perPage', () => {
       expect(page.position).toEqual(plain[index]?.position);
       index += 1;
     }
-    expect(await names.toArray()).toEqual(
-      [...sandbox.holdingsOf(sandbox.owners)].map((row) => ({ name: row['name'] })),
-    );
+    expect(await names.toArray()).toEqual([...sandbox.holdingsOf(sandbox.owners)].map((row) => ({ name: row.name })));
   });
 
   test('waits for operators that take their time, and stops them when the walk is stopped', async () => {
