@@ -33,7 +33,8 @@ export {
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
 export type { RowEncoder, RowFormat } from './sink/rowFormat.js';
-export { memoryState, type Checkpoint, type Release, type StateStore } from './sink/checkpoint.js';
+export { memoryState, type Checkpoint, type StateStore } from './sink/checkpoint.js';
+export type { Release } from './sink/lockQueue.js';
 
 // Errors
 export {

@@ -1,7 +1,7 @@
 import { CheckpointError } from '../errors.js';
 import type { Position } from '../position.js';
 import type { Json } from '../source/definition.js';
-import { LockQueue } from './lockQueue.js';
+import { LockQueue, type Release } from './lockQueue.js';
 
 /** The durable record "all rows up to this position are in the sink, up to this place". */
 export interface Checkpoint {
@@ -16,9 +16,6 @@ export interface Checkpoint {
   /** Everything is written; only the last step, putting the target in place, may be missing. */
   readonly isSealed?: true;
 }
-
-/** Gives a lock back. */
-export type Release = () => Promise<void>;
 
 /** Keeps small records durably, by name. A record is replaced whole or not at all. */
 export interface StateStore {

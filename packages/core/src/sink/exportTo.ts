@@ -5,7 +5,8 @@ import { Flow } from '../source/flow.js';
 import type { Page } from '../source/page.js';
 import type { PagesOptions, SourceInfo } from '../source/source.js';
 import { done, stoppable, type Puller } from '../source/stoppable.js';
-import { decodeCheckpoint, type Checkpoint, type Release, type StateStore } from './checkpoint.js';
+import { decodeCheckpoint, type Checkpoint, type StateStore } from './checkpoint.js';
+import type { Release } from './lockQueue.js';
 import { planHash } from './planHash.js';
 import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
 

@@ -1,4 +1,5 @@
-import type { Release } from './checkpoint.js';
+/** Gives a lock back. */
+export type Release = () => Promise<void>;
 
 /**
  * Lets one holder in at a time, in the order of asking. An export that is stopped and started again in one breath has to wait for

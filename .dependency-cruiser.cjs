@@ -1,0 +1,187 @@
+/**
+ * The architecture, as rules. Data moves left to right, and a file imports only from its left:
+ *
+ *   core  <-  streams, aptos, exporters  <-  cli          (sandbox stands alone)
+ *
+ * and inside core:
+ *
+ *   root files  <-  http  <-  client, plugin  <-  source  <-  operators  <-  sink  <-  watch  <-  node  <-  testing
+ *
+ * Imports of types count like any other. Tests are free.
+ */
+
+const src = (name) => `^packages/${name}/src/`;
+const core = src('core');
+
+/** The rooms of core, from left to right. A room may import from itself, from its left and from core's root files. */
+const rooms = [
+  ['http', `${core}http/`],
+  ['client', `${core}(client|plugin)\\.ts$`],
+  ['source', `${core}source/`],
+  ['operators', `${core}operators/`],
+  ['sink', `${core}sink/`],
+  ['watch', `${core}watch/`],
+  ['node', `${core}node/`],
+  ['testing', `${core}testing/`],
+];
+
+/** errors.ts and the other small, pure files that lie at core's root. */
+const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|plugin|index)\\.ts$` };
+
+/** The files through which a package may be entered from another. */
+const doors = [
+  `${core}(index|node/index|testing/index)\\.ts$`,
+  `${src('(streams|aptos|sandbox)')}index\\.ts$`,
+  `${src('exporters')}[^/]+\\.ts$`,
+];
+
+module.exports = {
+  forbidden: [
+    // Between the packages
+    {
+      name: 'core-stands-first',
+      comment: 'core owns the machinery and knows no endpoint, no format and no command line.',
+      severity: 'error',
+      from: { path: core },
+      to: { path: '^packages/', pathNot: core },
+    },
+    {
+      name: 'an-api-knows-core-only',
+      comment: 'streams and aptos own one API each. They know neither each other nor where rows go.',
+      severity: 'error',
+      from: { path: src('(streams|aptos)') },
+      to: { path: '^packages/', pathNot: [src('$1'), core] },
+    },
+    {
+      name: 'an-api-needs-no-node',
+      comment: 'streams and aptos run wherever the main entry of core does, so they keep away from core/node.',
+      severity: 'error',
+      from: { path: src('(streams|aptos)') },
+      to: { path: `${core}node/` },
+    },
+    {
+      name: 'exporters-know-core-only',
+      comment: 'An exporter takes rows from anywhere: it knows no API.',
+      severity: 'error',
+      from: { path: src('exporters') },
+      to: { path: '^packages/', pathNot: [src('exporters'), core] },
+    },
+    {
+      name: 'sandbox-stands-alone',
+      comment: 'The sandbox plays the server. Sharing code with the client would hide a fault that both have.',
+      severity: 'error',
+      from: { path: src('sandbox') },
+      to: { path: '^packages/', pathNot: src('sandbox') },
+    },
+    {
+      name: 'only-the-command-runs-the-sandbox',
+      comment: '`sluice demo` and `sluice sandbox` start it. No library package ships a server.',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/', pathNot: [src('cli'), src('sandbox')] },
+      to: { path: '^packages/sandbox/' },
+    },
+    {
+      name: 'through-the-door',
+      comment: 'A package is entered through what its package.json exports. What is not exported is private.',
+      severity: 'error',
+      from: { path: '^packages/([^/]+)/src/' },
+      to: { path: '^packages/', pathNot: ['^packages/$1/', ...doors] },
+    },
+
+    // Inside core
+    {
+      name: 'root-files-import-no-room',
+      comment: 'errors.ts and its neighbours may be imported by every room, so they import none.',
+      severity: 'error',
+      from: rootFile,
+      to: { path: [...rooms.map(([, path]) => path), `${core}index\\.ts$`] },
+    },
+    ...rooms.slice(0, -1).map(([name, path], place) => ({
+      name: `${name}-imports-from-its-left`,
+      comment: `${name} may not know what comes after it: ${rooms
+        .slice(place + 1)
+        .map(([later]) => later)
+        .join(', ')}.`,
+      severity: 'error',
+      from: { path },
+      to: { path: rooms.slice(place + 1).map(([, later]) => later) },
+    })),
+    {
+      name: 'source-is-handed-its-transport',
+      comment: 'A source asks through the client it was given. From http/ it needs types only.',
+      severity: 'error',
+      from: { path: `${core}(source|operators|sink|watch)/` },
+      to: { path: `${core}http/`, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'nothing-imports-its-own-entry',
+      comment: 'The entry is a table of contents. A file of core imports from the room itself.',
+      severity: 'error',
+      from: { path: core, pathNot: `${core}testing/` },
+      to: { path: `${core}index\\.ts$` },
+    },
+    {
+      name: 'main-entry-leaves-node-and-testing-out',
+      comment: 'Each has an entry of its own, so that nobody loads what they do not use.',
+      severity: 'error',
+      from: { path: `${core}index\\.ts$` },
+      to: { path: `${core}(node|testing)/`, reachable: true },
+    },
+    {
+      name: 'node-builtins-in-two-places',
+      comment:
+        'core also runs in browsers, Bun, Deno and workers. What needs Node is in node/, or behind the `#adapter` condition.',
+      severity: 'error',
+      from: { path: core, pathNot: [`${core}node/`, `${core}http/adapter/undiciAdapter\\.ts$`] },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'adapters-come-by-condition',
+      comment: 'Which adapter it is, the platform decides: import `#adapter`, never the file.',
+      severity: 'error',
+      from: { path: '^packages/' },
+      to: { path: `${core}http/adapter/(undici|fetch)Adapter\\.ts$`, dependencyTypesNot: ['aliased-subpath-import'] },
+    },
+
+    // Everywhere
+    {
+      name: 'no-circular',
+      comment: 'Two files that import each other are one file, or miss a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-orphans',
+      comment: 'A file that nobody imports, and that imports nothing, is dead. (knip finds the rest.)',
+      severity: 'error',
+      from: { orphan: true, pathNot: [...doors, `${src('cli')}bin\\.ts$`, `${core}http/adapter/`] },
+      to: {},
+    },
+    {
+      name: 'declared-dependencies',
+      comment: 'What a package ships may import only what its package.json promises to install.',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only', 'npm-peer'] },
+    },
+    {
+      name: 'resolvable',
+      comment: 'An import that leads nowhere would slip through every rule above.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    exclude: { path: '^packages/[^/]+/(dist|test|coverage)/' },
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      conditionNames: ['@sluice/source', 'types', 'import', 'node', 'default'],
+      exportsFields: ['exports'],
+      extensions: ['.ts', '.d.ts', '.js'],
+    },
+  },
+};
