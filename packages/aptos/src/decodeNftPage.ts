@@ -17,11 +17,11 @@ export function decodeNftPage(body: unknown, route: string): FetchedPage<NftHold
 }
 
 function nextOf(read: DocumentReader, document: Record<string, unknown>): FetchedPage<NftHolding>['next'] {
-  const cursor = read.cursor(document['cursor'], 'cursor');
   const hasNextPage = document['hasNextPage'] ?? undefined;
   if (hasNextPage !== undefined && typeof hasNextPage !== 'boolean')
     throw read.fault('hasNextPage', 'it is neither true nor false');
   if (hasNextPage === false) return 'end';
+  const cursor = read.cursor(document['cursor'], 'cursor');
   if (cursor !== undefined) return { cursor };
   return hasNextPage ? 'by-offset' : 'end';
 }
@@ -33,7 +33,7 @@ function decodeNft(read: DocumentReader, value: unknown, path: string): NftHoldi
     const text = row[field];
     if (typeof text === 'string' || text === null || text === undefined) continue;
     // A number where text is promised still says the same, as long as it arrived whole.
-    if (!Number.isSafeInteger(text)) throw read.fault(`${path}.${field}`, 'it is not text');
+    if (typeof text !== 'number' || !Number.isSafeInteger(text)) throw read.fault(`${path}.${field}`, 'it is not text');
     row[field] = String(text);
   }
   return row;

@@ -69,7 +69,7 @@ export function tokenPropertiesOf(nft: NftHolding): unknown {
   const properties = nft.token_properties;
   if (typeof properties !== 'string') return properties ?? undefined;
   try {
-    return JSON.parse(properties);
+    return JSON.parse(properties) ?? undefined;
   } catch {
     return undefined;
   }

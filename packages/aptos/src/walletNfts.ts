@@ -9,7 +9,7 @@ export interface WalletNftsOptions {
   readonly ownerAddresses: readonly string[];
   /** Rows a page, a whole number of at least 1. Default 100. The API's maximum is not documented. */
   readonly pageSize?: number;
-  /** Only these collections, by the hash of their data id. Default: all. */
+  /** Only these collections, by the hash of their data id (hexadecimal text). Default: all. */
   readonly includeCollections?: readonly string[];
   /**
    * Not these collections. It goes out as `collection_blacklist`, which excludes, as its name says; the API's reference
@@ -35,7 +35,7 @@ const longestOwnersQuery = 1800;
 /**
  * The NFTs that wallets hold, as a source of rows in the API's order, owners in groups.
  *
- * @throws ConfigError, before any request, if an address, a size or an offset makes no sense.
+ * @throws ConfigError, before any request, if an address, a hash, a size or an offset makes no sense.
  * @see the API's reference: GET /wallets/nfts
  */
 export function walletNfts(endpoint: Endpoint, options: WalletNftsOptions): Source<NftHolding> {
@@ -47,15 +47,15 @@ export function walletNfts(endpoint: Endpoint, options: WalletNftsOptions): Sour
   const groups = groupsOf(owners, {
     size: ownersPerRequest,
     maxLength: longestOwnersQuery,
-    lengthOf: (owner) => 'owner_addresses[]=&'.length + owner.length,
+    lengthOf: (owner) => 'owner_addresses%5B%5D=&'.length + owner.length,
   });
   if (offset > 0 && groups.length > 1)
     throw new ConfigError(
       `offset skips rows of one listing, but ${String(owners.length)} owners make ${String(groups.length)}. Leave it out, or ask for fewer owners.`,
     );
   const filters = {
-    collection_blacklist: listed(options.excludeCollections),
-    collection_whitelist: listed(options.includeCollections),
+    collection_blacklist: hashes('excludeCollections', options.excludeCollections),
+    collection_whitelist: hashes('includeCollections', options.includeCollections),
   };
   return createSource<NftHolding>({
     name: route,
@@ -73,7 +73,7 @@ export function walletNfts(endpoint: Endpoint, options: WalletNftsOptions): Sour
     offset,
     maxRows: options.maxRows,
     maxPages: options.maxPages,
-    isSecret: endpoint.isSecret,
+    isSecret: (text) => endpoint.isSecret(text),
     fetch: async ({ part, at, atLeast, signal }) => {
       const query = { limit: Math.max(pageSize, atLeast), owner_addresses: groups[part] ?? [], ...filters, ...at };
       return decodeNftPage(await endpoint.request({ route, path: '/wallets/nfts', query, signal }), route);
@@ -93,6 +93,13 @@ function distinctOwners(addresses: readonly string[], endpoint: Endpoint): strin
   return distinct;
 }
 
-function listed(values: readonly string[] | undefined): readonly string[] | undefined {
-  return values && values.length > 0 ? values : undefined;
+/** A filter that the API can't understand may filter nothing, and nobody would notice. */
+function hashes(option: string, values: readonly string[] = []): readonly string[] | undefined {
+  const wrong = values.find((value) => !/^(0x)?[0-9a-f]{1,64}$/i.test(value));
+  if (wrong !== undefined)
+    throw new ConfigError(
+      `${JSON.stringify(wrong.slice(0, 80))} in ${option} is no hash of a collection's data id: it must be 1 to 64 hex digits.`,
+      { option },
+    );
+  return values.length > 0 ? values : undefined;
 }

@@ -1,12 +1,14 @@
 import { ConfigError, type RowFormat, type RowSchema } from '@sluice/core';
+import { checkColumns } from './columns.js';
 import { encodeCsv } from './csvEncoder.js';
 import { guarded } from './formulaGuard.js';
+import { jsonOf } from './json.js';
 
 /** How rows become CSV. */
 export interface CsvFormatOptions {
   /** The columns and their order. Default: the source's own. They are never guessed from the first row. */
   readonly columns?: readonly string[];
-  /** Adds a last column `extra` that holds, as JSON, the fields that the source's schema does not know. Default `false`. */
+  /** Adds a last column `extra` that holds, as JSON, the fields that neither the columns nor the source's schema know. Default `false`. */
   readonly extra?: boolean;
   /**
    * Puts an apostrophe before text that a spreadsheet would run as a formula (`=HYPERLINK(…)`). Numbers and numeric text stay as
@@ -20,10 +22,11 @@ export interface CsvFormatOptions {
 const extraColumn = 'extra';
 
 /**
- * Rows as CSV (RFC 4180): a header, CRLF after each record, quotes where they are needed. `null` and absent fields are empty, nested
- * values are JSON.
+ * Rows as CSV (RFC 4180): a header, CRLF after each record, quotes where they are needed. `null` and absent fields are empty, dates
+ * are ISO 8601, other nested values are JSON. Half of a surrogate pair, which UTF-8 can't say, becomes U+FFFD.
  *
- * @throws ConfigError, when the encoder is made, if there are no columns or one of them is unknown.
+ * @throws ConfigError, when the encoder is made, if there are no columns or one of them is unknown; SinkError, when a row is encoded, if
+ * a nested value is no JSON (a BigInt, a circle).
  */
 export function csvFormat<T extends object>(options: CsvFormatOptions = {}): RowFormat<T> {
   const { extra = false, guardFormulas = false, bom = false } = options;
@@ -33,12 +36,14 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
     encoder(schema) {
       const columns = columnsOf(options.columns, schema);
       const known = extra ? new Set([...columns, ...(schema?.columns ?? [])]) : undefined;
+      if (known?.has(extraColumn))
+        throw new ConfigError(`A column is called ${extraColumn} already, so extra can't add one of that name.`);
       const names = known ? [...columns, extraColumn] : columns;
       const guard = guardFormulas ? guarded : (text: string): string => text;
       const cellsOf = (row: T): string[] => {
         const fields = new Map<string, unknown>(Object.entries(row));
-        const cells = columns.map((column) => guard(cellOf(fields.get(column))));
-        if (known) cells.push(guard(extraOf(fields, known)));
+        const cells = columns.map((column) => cellOf(fields.get(column), guard));
+        if (known) cells.push(extraOf(fields, known));
         return cells;
       };
       return {
@@ -50,29 +55,25 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
 }
 
 function columnsOf<T>(wanted: readonly string[] | undefined, schema: RowSchema<T> | undefined): readonly string[] {
-  const columns = wanted ?? schema?.columns ?? [];
-  if (columns.length === 0)
+  const columns = wanted ?? schema?.columns;
+  if (!columns)
     throw new ConfigError(
       'A CSV needs columns, and the source has none of its own. Name them: csv({ columns: [...] }).',
     );
-  const unknown = columns.find((column) => schema && !schema.columns.includes(column));
-  if (unknown !== undefined)
-    throw new ConfigError(
-      `There is no column ${JSON.stringify(unknown)}. The columns are: ${schema?.columns.join(', ') ?? ''}.`,
-    );
-  const repeated = columns.find((column, index) => columns.indexOf(column) !== index);
-  if (repeated !== undefined) throw new ConfigError(`The column ${JSON.stringify(repeated)} is named twice.`);
+  checkColumns(columns, schema);
   return columns;
 }
 
-function cellOf(value: unknown): string {
+/** Only text can be a formula: numbers are none, and JSON begins with a bracket or a quote. */
+function cellOf(value: unknown, guard: (text: string) => string): string {
   switch (typeof value) {
     case 'string':
-      return value;
+      return guard(value);
     case 'undefined':
       return '';
     case 'object':
-      return value === null ? '' : JSON.stringify(value);
+      if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : guard(value.toISOString());
+      return value === null ? '' : jsonOf(value);
     default:
       return String(value);
   }
@@ -80,5 +81,5 @@ function cellOf(value: unknown): string {
 
 function extraOf(fields: ReadonlyMap<string, unknown>, known: ReadonlySet<string>): string {
   const unknown = [...fields].filter(([name]) => !known.has(name));
-  return unknown.length === 0 ? '' : JSON.stringify(Object.fromEntries(unknown));
+  return unknown.length === 0 ? '' : jsonOf(Object.fromEntries(unknown));
 }

@@ -1,4 +1,6 @@
-import { ConfigError, SinkError, type RowFormat } from '@sluice/core';
+import type { RowFormat } from '@sluice/core';
+import { checkColumns } from './columns.js';
+import { jsonOf } from './json.js';
 
 /** How rows become JSON Lines. */
 export interface JsonlFormatOptions {
@@ -18,11 +20,7 @@ export function jsonlFormat<T extends object>({ columns }: JsonlFormatOptions = 
     name: 'jsonl',
     identity: { format: 'jsonl', columns: columns ? [...columns] : null },
     encoder(schema) {
-      const unknown = columns?.find((column) => schema && !schema.columns.includes(column));
-      if (unknown !== undefined)
-        throw new ConfigError(
-          `There is no column ${JSON.stringify(unknown)}. The columns are: ${schema?.columns.join(', ') ?? ''}.`,
-        );
+      if (columns) checkColumns(columns, schema);
       const fieldsOf = columns ? (row: T): object => picked(row, columns) : (row: T): object => row;
       return { header: '', encode: (rows) => rows.map((row) => line(fieldsOf(row))).join('') };
     },
@@ -31,17 +29,12 @@ export function jsonlFormat<T extends object>({ columns }: JsonlFormatOptions = 
 
 function picked(row: object, columns: readonly string[]): object {
   const fields = new Map<string, unknown>(Object.entries(row));
+  // `fromEntries` defines its fields, so that one named __proto__ is a field like any other.
   return Object.fromEntries(
     columns.filter((column) => fields.has(column)).map((column) => [column, fields.get(column)]),
   );
 }
 
 function line(row: object): string {
-  try {
-    return `${JSON.stringify(row).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
-  } catch (error) {
-    throw new SinkError(
-      `A row can't be written as JSON: ${error instanceof Error ? error.message : 'for an unknown reason'}. Turn its values into text with perPage(map(…)).`,
-    );
-  }
+  return `${jsonOf(row).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')}\n`;
 }

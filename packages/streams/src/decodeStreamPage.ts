@@ -19,13 +19,17 @@ export function decodeStreamPage(body: unknown, route: string): FetchedPage<EvmS
 
 function decodeStream(read: DocumentReader, value: unknown, path: string): EvmStream {
   const row = read.record(value, path);
-  if (!hasId(row)) throw read.fault(`${path}.id`, 'it is neither text nor a number');
+  if (!hasId(row)) throw read.fault(`${path}.id`, 'it is neither text nor a number that arrives whole');
   return row;
 }
 
-/** The other fields have no promised type, so nothing about them can be wrong. */
+/**
+ * The other fields have no promised type, so nothing about them can be wrong. A number beyond 2^53 arrives rounded: it may be the id
+ * of two streams.
+ */
 function hasId(row: Record<string, unknown>): row is Record<string, unknown> & { id: string | number } {
-  return (typeof row['id'] === 'string' && row['id'] !== '') || typeof row['id'] === 'number';
+  const { id } = row;
+  return typeof id === 'string' ? id !== '' : typeof id === 'number' && Math.abs(id) <= Number.MAX_SAFE_INTEGER;
 }
 
 /** Only for show, so that a wrong one is none. */

@@ -30,7 +30,7 @@ export function listStreams(endpoint: Endpoint, options: ListStreamsOptions = {}
     schema: evmStreamSchema,
     maxRows,
     maxPages,
-    isSecret: endpoint.isSecret,
+    isSecret: (text) => endpoint.isSecret(text),
     fetch: async ({ at, signal }) => {
       const query = { limit: pageSize, ...at };
       return decodeStreamPage(await endpoint.request({ route, path: '/streams/evm', query, signal }), route);

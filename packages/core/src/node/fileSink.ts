@@ -1,11 +1,12 @@
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { checkCount } from '../count.js';
-import { CheckpointError, ConfigError, SinkError } from '../errors.js';
+import { ConfigError } from '../errors.js';
 import type { RowEncoder, RowFormat } from '../sink/rowFormat.js';
-import type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
+import type { Sink, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
 import { ByteBlocks, type Gzip } from './byteBlocks.js';
-import { nodeFileSystem, platformCode, type FileSystem, type PathKind, type WritableFile } from './fileSystem.js';
+import { nodeFileSystem, type FileSystem } from './fileSystem.js';
+import { PartFile } from './partFile.js';
 
 /** Where and how a file is written. */
 export interface FileTarget {
@@ -22,10 +23,12 @@ export interface FileTarget {
 /**
  * Writes rows to a file. Its final name never holds a partial file: rows go to `path.part`, which takes the name at the end.
  *
- * @throws ConfigError if the path is empty; on opening, SinkError if the target can't be written.
+ * @throws ConfigError if the path is empty or names a folder; on opening, SinkError if the target can't be written.
  */
 export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
   if (target.path === '') throw new ConfigError('The path of the file is empty.');
+  if (/[/\\]$/.test(target.path))
+    throw new ConfigError(`The path ${target.path} ends like a folder's. Give the name of a file.`);
   const gzip = gzipOf(target);
   return {
     name: format.name,
@@ -66,19 +69,16 @@ class FileWriter<T> implements SinkWriter<T> {
   }
 
   async write({ items }: SinkPage<T>): Promise<void> {
-    const isFirst = this.#file.size === 0 && this.#blocks.isEmpty;
     const text = this.#encoder.encode(items);
-    await this.#append(await this.#blocks.add(isFirst ? this.#encoder.header + text : text));
+    await this.#append(await this.#blocks.add(this.#isNew ? this.#encoder.header + text : text));
   }
 
-  async flush(): Promise<Json> {
-    await this.#file.sync();
-    return { bytes: this.#file.size };
+  flush(): Promise<Json> {
+    return this.#file.flush();
   }
 
   async seal(): Promise<Json> {
-    const isEmpty = this.#file.size === 0 && this.#blocks.isEmpty;
-    if (isEmpty) await this.#append(await this.#blocks.add(this.#encoder.header));
+    if (this.#isNew) await this.#append(await this.#blocks.add(this.#encoder.header));
     await this.#append(await this.#blocks.end());
     return this.flush();
   }
@@ -91,168 +91,11 @@ class FileWriter<T> implements SinkWriter<T> {
     return this.#file.abandon(isResumable);
   }
 
+  get #isNew(): boolean {
+    return this.#file.size === 0 && this.#blocks.isEmpty;
+  }
+
   async #append(bytes: Uint8Array | undefined): Promise<void> {
     if (bytes) await this.#file.append(bytes);
-  }
-}
-
-/** `path.part`: opened or cut back, appended to, and at the end renamed. */
-class PartFile {
-  readonly path: string;
-  size = 0;
-  readonly #part: string;
-  readonly #fs: FileSystem;
-  readonly #ifExists: 'fail' | 'overwrite';
-  #file: WritableFile | undefined;
-
-  constructor(fs: FileSystem, path: string, ifExists: 'fail' | 'overwrite') {
-    this.#fs = fs;
-    this.path = path;
-    this.#part = `${path}.part`;
-    this.#ifExists = ifExists;
-  }
-
-  async open({ resumeAt, restart }: Pick<SinkContext<unknown>, 'resumeAt' | 'restart'>): Promise<void> {
-    await this.#checkTarget();
-    if (resumeAt) {
-      await this.#goOn(decodePlace(resumeAt.place));
-      return;
-    }
-    const kind = await this.#tell(this.#fs.kind(this.#part), 'looked at');
-    if (kind === 'file' && restart) await this.#tell(this.#fs.unlink(this.#part), 'replaced');
-    else if (kind !== 'absent')
-      throw new SinkError(
-        `${this.#part} is there already: another export is at work, or one was interrupted. Start over with restart, or remove the file.`,
-      );
-    this.#file = await this.#tell(this.#fs.open(this.#part, 'new'), 'created');
-  }
-
-  async append(bytes: Uint8Array): Promise<void> {
-    let rest = bytes;
-    while (rest.length > 0) {
-      // A disk that is nearly full takes a part of what it is given, without an error.
-      const written = await this.#tell(this.#opened.write(rest, this.size), 'written');
-      if (written === 0)
-        throw new SinkError(
-          `${this.#part} can't be written: the disk takes no more bytes. Make room, then run it again.`,
-        );
-      this.size += written;
-      rest = rest.subarray(written);
-    }
-  }
-
-  async sync(): Promise<void> {
-    await this.#tell(this.#opened.sync(), 'written');
-  }
-
-  async publish(): Promise<number> {
-    await this.#tell(this.#opened.close(), 'written');
-    this.#file = undefined;
-    if (this.#ifExists === 'overwrite') await this.#tell(this.#fs.rename(this.#part, this.path), 'put in place');
-    else await this.#publishNew();
-    await this.#tell(this.#fs.syncFolder(dirname(this.path)), 'put in place');
-    return this.size;
-  }
-
-  async abandon(isResumable: boolean): Promise<void> {
-    const wasOpen = this.#file !== undefined;
-    await this.#file?.close().catch(() => undefined);
-    this.#file = undefined;
-    if (!isResumable && wasOpen) await this.#fs.unlink(this.#part).catch(() => undefined);
-  }
-
-  /** Takes the final name only where it is free: a link, unlike a rename, replaces nothing. */
-  async #publishNew(): Promise<void> {
-    try {
-      await this.#fs.link(this.#part, this.path);
-    } catch (error) {
-      const code = platformCode(error);
-      if (code === 'EEXIST') throw targetExists(this.path);
-      // Some file systems know no links; the look at the beginning has to do there.
-      if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS') throw this.#explained(error, 'put in place');
-      await this.#tell(this.#fs.rename(this.#part, this.path), 'put in place');
-      return;
-    }
-    await this.#tell(this.#fs.unlink(this.#part), 'put in place');
-  }
-
-  async #checkTarget(): Promise<void> {
-    const kind = await this.#tell(this.#fs.kind(this.path), 'looked at');
-    if (kind === 'file' && this.#ifExists === 'fail') throw targetExists(this.path);
-    if (kind === 'folder' || kind === 'special')
-      throw new SinkError(`${this.path} is ${describe(kind)}. Give the name of a file.`);
-    const folder = await this.#tell(this.#fs.kind(dirname(this.path)), 'looked at');
-    if (folder !== 'folder')
-      throw new SinkError(`The folder ${dirname(this.path)} is not there. Create it, or give another path.`);
-  }
-
-  async #goOn(place: number): Promise<void> {
-    this.#file = await this.#tell(this.#fs.open(this.#part, 'existing'), 'opened');
-    const size = await this.#tell(this.#file.size(), 'opened');
-    if (size < place) {
-      throw new CheckpointError(
-        `${this.#part} is shorter (${String(size)} bytes) than its checkpoint says (${String(place)}). Start over with restart: nothing was changed.`,
-      );
-    }
-    if (size > place) await this.#tell(this.#file.truncate(place), 'cut back');
-    this.size = place;
-  }
-
-  get #opened(): WritableFile {
-    if (!this.#file) throw new SinkError(`${this.#part} is closed.`);
-    return this.#file;
-  }
-
-  async #tell<R>(call: Promise<R>, what: string): Promise<R> {
-    try {
-      return await call;
-    } catch (error) {
-      throw this.#explained(error, what);
-    }
-  }
-
-  #explained(error: unknown, what: string): SinkError {
-    const code = platformCode(error) ?? 'unknown fault';
-    return new SinkError(`${this.#part} can't be ${what} (${code}): ${adviceFor(code)}`, {
-      details: { path: this.#part, platformCode: code },
-    });
-  }
-}
-
-function decodePlace(place: Json): number {
-  if (typeof place === 'object' && place !== null && 'bytes' in place && typeof place['bytes'] === 'number')
-    return place['bytes'];
-  throw new CheckpointError(
-    'The checkpoint does not say where in the file to go on. Start over with restart: nothing was changed.',
-  );
-}
-
-function targetExists(path: string): SinkError {
-  return new SinkError(
-    `${path} exists already, and was not touched. Give another name, or allow to replace it (--if-exists overwrite).`,
-  );
-}
-
-function describe(kind: PathKind): string {
-  return kind === 'folder' ? 'a folder' : 'no regular file (a pipe, a device, or a link that leads nowhere)';
-}
-
-function adviceFor(code: string): string {
-  switch (code) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return 'the disk is full. Make room, then run it again.';
-    case 'EFBIG':
-      return 'the file reached the largest size that is allowed here. Raise the limit (ulimit -f), then run it again.';
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-      return 'there is no permission to write here. Choose another folder.';
-    case 'ENOENT':
-      return 'it is not there any more.';
-    case 'ENAMETOOLONG':
-      return 'the name is too long.';
-    default:
-      return 'look at the disk, then run it again.';
   }
 }

@@ -1,10 +1,12 @@
 import { constants } from 'node:fs';
 import { link, lstat, open, rename, stat, unlink } from 'node:fs/promises';
 
-/** A file that is open for writing. */
+/** A file that is open for writing, and for reading what was written. */
 export interface WritableFile {
   /** Writes some of `bytes` at `position`; answers how many, which may be fewer than given. */
   write(bytes: Uint8Array, position: number): Promise<number>;
+  /** Fills some of `bytes` from `position` on; answers how many, 0 at the end of the file. */
+  read(bytes: Uint8Array, position: number): Promise<number>;
   truncate(size: number): Promise<void>;
   /** Resolves when what was written is on the disk. */
   sync(): Promise<void>;
@@ -36,6 +38,7 @@ export const nodeFileSystem: FileSystem = {
     const handle = await open(path, flags, 0o666);
     return {
       write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,
+      read: async (bytes, position) => (await handle.read(bytes, 0, bytes.length, position)).bytesRead,
       truncate: (size) => handle.truncate(size),
       sync: () => handle.datasync(),
       size: async () => (await handle.stat()).size,
@@ -59,6 +62,8 @@ export const nodeFileSystem: FileSystem = {
   link,
   unlink,
   async syncFolder(path) {
+    // Windows has no such thing: it knows only files that are synced.
+    if (process.platform === 'win32') return;
     const handle = await open(path, constants.O_RDONLY);
     try {
       await handle.sync();

@@ -5,6 +5,8 @@ import type { Sink } from '../sink/sink.js';
 import { ByteBlocks } from './byteBlocks.js';
 import { platformCode } from './fileSystem.js';
 
+const pagesPerMember = 10;
+
 /**
  * Writes rows to a stream, e.g. `process.stdout`, and waits for it when it is slow. The stream is not ended, since it is not ours.
  *
@@ -17,48 +19,66 @@ export function streamSink<T>(
 ): Sink<T> {
   return {
     name: format.name,
-    identity: { format: format.identity, stream: true },
+    identity: { format: format.identity, gzip: gzip ? { pagesPerMember } : null, stream: true },
     promises: 'at-least-once',
-    open: ({ schema }) => {
+    open: ({ schema, resumeAt }) => {
       const encoder = format.encoder(schema);
-      const blocks = new ByteBlocks(gzip ? { pagesPerMember: 10 } : undefined);
+      const blocks = new ByteBlocks(gzip ? { pagesPerMember } : undefined);
       let bytes = 0;
-      let isEmpty = true;
+      let isNew = resumeAt === undefined;
+      // A broken stream tells everybody who listens, and ends the process if nobody does.
+      stream.on('error', ignore);
       const write = async (chunk: Uint8Array | undefined): Promise<void> => {
         if (!chunk) return;
-        bytes += chunk.length;
         await written(stream, chunk);
+        bytes += chunk.length;
       };
       const headerOnce = (): string => {
-        const header = isEmpty ? encoder.header : '';
-        isEmpty = false;
+        const header = isNew ? encoder.header : '';
+        isNew = false;
         return header;
       };
       return Promise.resolve({
+        get isCommittable() {
+          return blocks.isEmpty;
+        },
         write: async ({ items }) => write(await blocks.add(headerOnce() + encoder.encode(items))),
         flush: () => Promise.resolve({ bytes }),
         seal: async () => {
-          if (isEmpty) await write(await blocks.add(headerOnce()));
+          if (isNew) await write(await blocks.add(headerOnce()));
           await write(await blocks.end());
           return { bytes };
         },
-        close: () => Promise.resolve({ target: 'the stream', bytes }),
+        close: () => {
+          stream.off('error', ignore);
+          return Promise.resolve({ target: 'the stream', bytes });
+        },
+        // The listener stays: what broke may be told to listeners only after this.
         abort: () => Promise.resolve(),
       });
     },
   };
 }
 
+function ignore(): void {
+  // Whoever wrote is told by its own callback.
+}
+
 /** Resolves when the stream has passed a chunk on. */
 function written(stream: Writable, chunk: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
-    stream.write(chunk, (error) => {
-      if (!error) {
-        resolve();
-        return;
-      }
-      const code = platformCode(error) ?? 'unknown fault';
+    const fail = (code: string): void => {
       reject(new SinkError(`The output can't be written (${code}).`, { details: { platformCode: code } }));
+    };
+    // A stream that is destroyed in the middle of a write need not call back.
+    const onClose = (): void => {
+      fail('ERR_STREAM_PREMATURE_CLOSE');
+    };
+    stream.once('close', onClose);
+    stream.write(chunk, (error) => {
+      stream.off('close', onClose);
+      if (error) fail(platformCode(error) ?? 'unknown fault');
+      else resolve();
     });
   });
 }

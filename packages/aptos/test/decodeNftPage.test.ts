@@ -1,0 +1,120 @@
+import { DecodeError } from '@sluice/core';
+import { describe, expect, test } from 'vitest';
+import { decodeNftPage } from '../src/decodeNftPage.js';
+
+const decode = (text: string) => decodeNftPage(JSON.parse(text), 'aptos.walletNfts');
+
+describe('the result of a page of holdings', () => {
+  test.each([
+    ['a list', '{"result":[{"name":"a"},{"name":"b"}]}', [{ name: 'a' }, { name: 'b' }]],
+    ['an empty list', '{"result":[]}', []],
+    ['a single record', '{"result":{"name":"a"}}', [{ name: 'a' }]],
+    ['null', '{"result":null}', []],
+    ['absent', '{}', []],
+  ])('may be %s', (_shape, text, rows) => {
+    expect(decode(text).rows).toEqual(rows);
+  });
+
+  test.each([
+    ['text', '{"result":"rows"}', 'result[0]'],
+    ['a number', '{"result":7}', 'result[0]'],
+    ['false', '{"result":false}', 'result[0]'],
+    ['a list with null', '{"result":[{},null]}', 'result[1]'],
+    ['a list with text', '{"result":["a"]}', 'result[0]'],
+    ['a list of lists', '{"result":[[{}]]}', 'result[0]'],
+    ['nothing, since the document is a list', '[]', ''],
+    ['nothing, since the document is null', 'null', ''],
+    ['nothing, since the document is text', '"x"', ''],
+  ])('may not be %s', (_shape, text, path) => {
+    expect(faultOf(text)).toMatchObject({ code: 'decode', details: { route: 'aptos.walletNfts', path } });
+  });
+});
+
+describe('after a page of holdings the walk', () => {
+  // What hasNextPage says, what the cursor says, and how the walk goes on.
+  test.each([
+    ['true', '"c"', { cursor: 'c' }],
+    ['true', '""', 'by-offset'],
+    ['true', 'null', 'by-offset'],
+    ['true', undefined, 'by-offset'],
+    ['true', '7', 'fault at cursor'],
+    ['true', '{}', 'fault at cursor'],
+    ['false', '"c"', 'end'],
+    ['false', '""', 'end'],
+    ['false', 'null', 'end'],
+    ['false', undefined, 'end'],
+    ['false', '7', 'end'],
+    [undefined, '"c"', { cursor: 'c' }],
+    [undefined, '" "', { cursor: ' ' }],
+    [undefined, '""', 'end'],
+    [undefined, 'null', 'end'],
+    [undefined, undefined, 'end'],
+    [undefined, '7', 'fault at cursor'],
+    ['null', '"c"', { cursor: 'c' }],
+    ['null', 'null', 'end'],
+    ['"false"', '"c"', 'fault at hasNextPage'],
+    ['"true"', undefined, 'fault at hasNextPage'],
+    ['0', 'null', 'fault at hasNextPage'],
+    ['1', '"c"', 'fault at hasNextPage'],
+  ])('with hasNextPage %s and cursor %s goes on: %j', (hasNextPage, cursor, next) => {
+    const fields = Object.entries({ hasNextPage, cursor }).filter(([, value]) => value !== undefined);
+    const text = `{"result":[{}],${fields.map(([name, value]) => `"${name}":${value ?? ''}`).join(',')}`.replace(
+      /,?$/,
+      '}',
+    );
+    if (typeof next === 'string' && next.startsWith('fault at '))
+      expect(faultOf(text)).toMatchObject({ details: { path: next.slice('fault at '.length) } });
+    else expect(decode(text).next).toEqual(next);
+  });
+});
+
+describe('a field of a holding', () => {
+  test('that is text stays as it is', () => {
+    const row = { amount: '9007199254740993', name: '', owner_address: ' 0X1 ', property_version: '-0' };
+    expect(decode(JSON.stringify({ result: row })).rows).toEqual([row]);
+  });
+
+  test('that is null or absent stays so', () => {
+    expect(decode('{"result":{"amount":null}}').rows).toEqual([{ amount: null }]);
+  });
+
+  test.each([
+    ['0', '0'],
+    ['-7', '-7'],
+    ['1e3', '1000'],
+    ['9007199254740991', '9007199254740991'],
+  ])('that is the number %s becomes the text it was meant to be', (number, text) => {
+    expect(decode(`{"result":{"amount":${number}}}`).rows).toEqual([{ amount: text }]);
+  });
+
+  test.each(['9007199254740993', '-9007199254740992', '1.5', '1e400', 'true', '{}', '[]', '["1"]'])(
+    'that is %s is refused, since it can not have arrived whole',
+    (value) => {
+      expect(faultOf(`{"result":[{},{"amount":${value}}]}`)).toMatchObject({ details: { path: 'result[1].amount' } });
+    },
+  );
+
+  test.each(['"{\\"a\\":1}"', '{"a":1}', '"not json"', 'null', '7', '[1]', 'false'])(
+    'that holds token properties may be %s, and is kept as it came',
+    (value) => {
+      const properties: unknown = JSON.parse(value);
+      expect(decode(`{"result":{"token_properties":${value}}}`).rows).toEqual([{ token_properties: properties }]);
+    },
+  );
+
+  test('that nobody knows is kept, whatever its name', () => {
+    const text = '{"name":"a","new":{"x":[1]},"__proto__":{"polluted":"yes"},"constructor":1}';
+    expect(JSON.stringify(decode(`{"result":[${text}]}`).rows)).toBe(`[${text}]`);
+    expect({}).not.toHaveProperty('polluted');
+  });
+});
+
+function faultOf(text: string): unknown {
+  try {
+    decode(text);
+  } catch (error) {
+    expect(error).toBeInstanceOf(DecodeError);
+    return error;
+  }
+  throw new Error('It was accepted.');
+}

@@ -1,0 +1,34 @@
+import { SinkError } from '../errors.js';
+import { platformCode } from './fileSystem.js';
+
+/** What a disk's refusal means for whoever exports, and the way out. `what` was tried: `written`, `opened` … */
+export function diskFault(error: unknown, path: string, what: string): SinkError {
+  const code = platformCode(error) ?? 'unknown fault';
+  return new SinkError(`${path} can't be ${what} (${code}): ${adviceFor(code)}`, {
+    details: { path, platformCode: code },
+  });
+}
+
+function adviceFor(code: string): string {
+  switch (code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return 'the disk is full. Make room, then run it again.';
+    case 'EFBIG':
+      return 'the file reached the largest size that is allowed here. Raise the limit (ulimit -f), then run it again.';
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return 'there is no permission to write here. Choose another folder.';
+    case 'ENOENT':
+      return 'it is not there any more.';
+    case 'EEXIST':
+      return 'it is there already.';
+    case 'ENOTDIR':
+      return 'what should be a folder on the way is a file.';
+    case 'ENAMETOOLONG':
+      return 'the name is too long.';
+    default:
+      return 'look at the disk, then run it again.';
+  }
+}

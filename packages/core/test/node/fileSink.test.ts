@@ -1,0 +1,331 @@
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import {
+  CheckpointError,
+  ConfigError,
+  exportTo,
+  memoryState,
+  SinkError,
+  type ExportOptions,
+  type ExportReport,
+} from '../../src/index.js';
+import { fileSink, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
+import { faultyFileSystem, systemError, type DiskCall, type DiskFault } from './faultyFileSystem.js';
+import { tempFolder } from './tempFolder.js';
+import { pagesOf, tenPages, textFormat, textOf } from './textRows.js';
+
+function run(target: FileTarget, options?: ExportOptions, onFetch?: (page: number) => void): Promise<ExportReport> {
+  return exportTo(pagesOf(tenPages, onFetch), fileSink(textFormat, target), options).run();
+}
+
+/** The calls that an undisturbed run makes to the disk. */
+async function callsOf(target: Omit<FileTarget, 'path'>, options?: ExportOptions): Promise<DiskCall[]> {
+  const calls: DiskCall[] = [];
+  const fileSystem = faultyFileSystem((call) => void calls.push(call));
+  const path = join(tempFolder(), 'rows.txt');
+  if (target.ifExists === 'overwrite') writeFileSync(path, 'the old file');
+  await run({ ...target, path, fileSystem }, options);
+  return calls;
+}
+
+const whole = textOf(tenPages);
+
+describe('a file', () => {
+  test('holds the header and all rows', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const report = await run({ path });
+    expect(readFileSync(path, 'utf8')).toBe(whole);
+    expect(report).toMatchObject({ target: path, bytes: whole.length, rows: 30 });
+  });
+
+  test('is the same when the disk takes one byte at a time', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const slow: FileSystem = {
+      ...nodeFileSystem,
+      open: async (name, mode) => {
+        const file = await nodeFileSystem.open(name, mode);
+        return { ...file, write: (bytes, position) => file.write(bytes.subarray(0, 1), position) };
+      },
+    };
+    await run({ path, fileSystem: slow });
+    expect(readFileSync(path, 'utf8')).toBe(whole);
+  });
+
+  test('E5 is compressed in members that end after a number of pages', async () => {
+    const path = join(tempFolder(), 'rows.txt.gz');
+    for (const pagesPerMember of [1, 3, 10, 11]) {
+      const { bytes } = await run({ path, gzip: { pagesPerMember }, ifExists: 'overwrite' });
+      const texts = tenPages.map((rows, page) => (page === 0 ? textOf([rows]) : textOf([rows]).slice('rows\n'.length)));
+      const members = Array.from({ length: Math.ceil(10 / pagesPerMember) }, (_, index) =>
+        gzipSync(texts.slice(index * pagesPerMember, (index + 1) * pagesPerMember).join('')),
+      );
+      expect(readFileSync(path).equals(Buffer.concat(members))).toBe(true);
+      expect(gunzipSync(readFileSync(path)).toString()).toBe(whole);
+      expect(bytes).toBe(readFileSync(path).length);
+    }
+  });
+
+  test('E5 is compressed when its name ends in .gz, or when told to', async () => {
+    const folder = tempFolder();
+    await run({ path: join(folder, 'a.gz') });
+    await run({ path: join(folder, 'b'), gzip: true });
+    await run({ path: join(folder, 'c.gz'), gzip: false });
+    expect(readFileSync(join(folder, 'a.gz')).equals(readFileSync(join(folder, 'b')))).toBe(true);
+    expect(readFileSync(join(folder, 'c.gz'), 'utf8')).toBe(whole);
+  });
+
+  test.each(['rows.txt', 'rows.txt.gz'])('without rows has its header only (%s)', async (name) => {
+    const path = join(tempFolder(), name);
+    for (const pages of [[], [[], []]]) {
+      await exportTo(pagesOf(pages), fileSink(textFormat, { path, ifExists: 'overwrite' })).run();
+      const bytes = readFileSync(path);
+      expect((name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString()).toBe('rows\n');
+    }
+  });
+
+  test.each([0, 1.5, -1, NaN])('refuses gzip members of %d pages', (pagesPerMember) => {
+    expect(() => fileSink(textFormat, { path: 'rows.txt', gzip: { pagesPerMember } })).toThrow(ConfigError);
+  });
+});
+
+describe('E9 a disk that fails', () => {
+  test.each([
+    ['ENOSPC', /disk is full.*run it again/],
+    ['EDQUOT', /disk is full/],
+    ['EFBIG', /largest size.*ulimit -f/],
+    ['EIO', /look at the disk/],
+    ['EROFS', /no permission/],
+    ['EACCES', /no permission/],
+  ])('with %s is explained, and leaves nothing behind', async (code, advice) => {
+    for (const failing of ['open', 'write', 'sync'] as const) {
+      const folder = tempFolder();
+      const fileSystem = faultyFileSystem((call) => (call === failing ? { code } : undefined));
+      const error: unknown = await run({ path: join(folder, 'rows.txt'), fileSystem }).catch(
+        (reason: unknown) => reason,
+      );
+      expect(error).toBeInstanceOf(SinkError);
+      expect(error).toMatchObject({ message: expect.stringMatching(advice), details: { platformCode: code } });
+      expect(readdirSync(folder)).toEqual([]);
+    }
+  });
+
+  test('by taking no more bytes without saying why is noticed', async () => {
+    const folder = tempFolder();
+    const full: FileSystem = {
+      ...nodeFileSystem,
+      open: async (name, mode) => ({ ...(await nodeFileSystem.open(name, mode)), write: () => Promise.resolve(0) }),
+    };
+    await expect(run({ path: join(folder, 'rows.txt'), fileSystem: full })).rejects.toThrow(SinkError);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('stops the walk: no page is fetched afterwards', async () => {
+    const fetched: number[] = [];
+    const fileSystem = faultyFileSystem((call) =>
+      call === 'write' && fetched.length >= 3 ? { code: 'ENOSPC' } : undefined,
+    );
+    const path = join(tempFolder(), 'rows.txt');
+    await expect(run({ path, fileSystem }, {}, (page) => fetched.push(page))).rejects.toThrow(SinkError);
+    const before = [...fetched];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(fetched).toEqual(before);
+    expect(fetched.length).toBeLessThan(6);
+  });
+
+  describe.each(['fail', 'overwrite'] as const)('at any call (if exists: %s)', (ifExists) => {
+    test.each(['before', 'after'] as const)(
+      'E2 leaves no partial file under the final name (%s the call is done)',
+      async (when) => {
+        const calls = await callsOf({ ifExists });
+        for (const at of calls.keys()) {
+          const folder = tempFolder();
+          const path = join(folder, 'rows.txt');
+          if (ifExists === 'overwrite') writeFileSync(path, 'the old file');
+          const fileSystem = faultyFileSystem((_call, n) => (n === at + 1 ? { code: 'EIO', when } : undefined));
+          const error: unknown = await run({ path, ifExists, fileSystem }).catch((reason: unknown) => reason);
+          expect(error).toBeInstanceOf(SinkError);
+          expect(error).toMatchObject({ details: { platformCode: 'EIO' } });
+          const [final, part] = [textAt(path), textAt(`${path}.part`)];
+          expect([ifExists === 'overwrite' ? 'the old file' : undefined, whole]).toContain(final);
+          // What is left is complete, but for the file whose creation itself failed after all.
+          const isPartUsable = part === undefined || part === whole || (calls[at] === 'open' && part === '');
+          expect(isPartUsable).toBe(true);
+        }
+      },
+    );
+
+    test.each([1, 3, 32])(
+      'E1 does not spoil a run with a state, repeated when the disk is well (commits after %d pages)',
+      async (commitEvery) => {
+        const calls = await callsOf({ ifExists }, { state: memoryState(), commitEvery });
+        for (const when of ['before', 'after'] as const) {
+          for (const at of calls.keys()) {
+            // A file that was created without our knowledge is taken for somebody else's.
+            if (calls[at] === 'open' && when === 'after') continue;
+            const path = join(tempFolder(), 'rows.txt');
+            if (ifExists === 'overwrite') writeFileSync(path, 'the old file');
+            const state = memoryState();
+            const fileSystem = faultyFileSystem((_call, n) => (n === at + 1 ? { code: 'EIO', when } : undefined));
+            await expect(run({ path, ifExists, fileSystem }, { state, commitEvery })).rejects.toThrow(SinkError);
+            await run({ path, ifExists }, { state, commitEvery });
+            expect(textAt(path)).toBe(whole);
+            expect(textAt(`${path}.part`)).toBeUndefined();
+            expect(await state.load('checkpoint')).toBeUndefined();
+          }
+        }
+      },
+    );
+
+    test.each(['rows.txt', 'rows.txt.gz'])(
+      'E1 and for ever, as in a killed process, does not spoil the next run (%s)',
+      async (name) => {
+        const gzip = name.endsWith('.gz') && { pagesPerMember: 3 };
+        const calls = await callsOf({ ifExists, gzip }, { state: memoryState(), commitEvery: 2 });
+        const undisturbed = join(tempFolder(), name);
+        await run({ path: undisturbed, gzip });
+        // Before the first commit no place is known, and the file left behind is taken for somebody else's.
+        const firstCommit = calls.indexOf('size') + 1;
+        for (const when of ['before', 'after'] as const) {
+          for (let at = firstCommit; at < calls.length; at += 1) {
+            const path = join(tempFolder(), name);
+            if (ifExists === 'overwrite') writeFileSync(path, 'the old file');
+            const state = memoryState();
+            const fileSystem = faultyFileSystem((_call, n) =>
+              n > at ? { code: 'EIO', when: n === at + 1 ? when : 'before' } : undefined,
+            );
+            await expect(run({ path, ifExists, gzip, fileSystem }, { state, commitEvery: 2 })).rejects.toThrow(
+              SinkError,
+            );
+            await run({ path, ifExists, gzip }, { state, commitEvery: 2 });
+            expect(readFileSync(path).equals(readFileSync(undisturbed))).toBe(true);
+            expect(existsSync(`${path}.part`)).toBe(false);
+          }
+        }
+      },
+    );
+  });
+});
+
+describe('E2 putting a file in place', () => {
+  test('makes each name durable before the next step relies on it', async () => {
+    const calls = await callsOf({});
+    expect(calls.slice(0, 5)).toEqual(['kind', 'kind', 'kind', 'open', 'syncFolder']);
+    expect(calls.slice(-7)).toEqual(['sync', 'size', 'close', 'link', 'syncFolder', 'unlink', 'syncFolder']);
+  });
+
+  test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('works where the file system knows no links (%s)', async (code) => {
+    const folder = tempFolder();
+    const path = join(folder, 'rows.txt');
+    const linkless = faultyFileSystem((call) => (call === 'link' ? { code } : undefined));
+    await run({ path, fileSystem: linkless });
+    expect(textAt(path)).toBe(whole);
+    expect(readdirSync(folder)).toEqual(['rows.txt']);
+  });
+
+  test('replaces nothing there either', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const linkless: FileSystem = {
+      ...nodeFileSystem,
+      link: () => {
+        writeFileSync(path, 'mine');
+        return Promise.reject(systemError('ENOTSUP'));
+      },
+    };
+    await expect(run({ path, fileSystem: linkless })).rejects.toThrow(/appeared.*All rows are in/);
+    expect(textAt(path)).toBe('mine');
+    expect(textAt(`${path}.part`)).toBe(whole);
+  });
+
+  test('goes on without fetching a page when the name is free again', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const state = memoryState();
+    const taken = run({ path }, { state }, (page) => {
+      if (page === 5) writeFileSync(path, 'mine');
+    });
+    await expect(taken).rejects.toThrow(/appeared/);
+    await expect(run({ path }, { state })).rejects.toThrow(/exists already/);
+    unlinkSync(path);
+    const fetched: number[] = [];
+    const report = await run({ path }, { state }, (page) => fetched.push(page));
+    expect(fetched).toEqual([]);
+    expect(report).toMatchObject({ rows: 30, bytes: whole.length });
+    expect(textAt(path)).toBe(whole);
+  });
+});
+
+describe('E6 a .part file that', () => {
+  /** A run that fails on page 8, with a commit after page 6, and then goes on with what the test made of the file. */
+  async function goOnWith(change: (part: string) => void, failing: DiskFault = { code: 'EIO' }) {
+    const path = join(tempFolder(), 'rows.txt');
+    const state = memoryState();
+    let writes = 0;
+    const fileSystem = faultyFileSystem((call) => (call === 'write' && (writes += 1) === 8 ? failing : undefined));
+    await expect(run({ path, fileSystem }, { state, commitEvery: 3 })).rejects.toThrow(SinkError);
+    change(`${path}.part`);
+    const left = textAt(`${path}.part`);
+    const checkpoint = await state.load('checkpoint');
+    const outcome = await run({ path }, { state, commitEvery: 3 }).catch((error: unknown) => error);
+    return { outcome, path, state, left, checkpoint };
+  }
+
+  test.each([1, 100_000])('is longer than the checkpoint says is cut back (by %d bytes)', async (bytes) => {
+    const { path } = await goOnWith((part) => {
+      appendFileSync(part, 'x'.repeat(bytes));
+    });
+    expect(textAt(path)).toBe(whole);
+  });
+
+  test.each<[string, (part: string) => void, RegExp]>([
+    ['is shorter than its checkpoint says', (part) => truncateSync(part, 100), /is shorter \(100 bytes\).*restart/],
+    ['is gone', (part) => unlinkSync(part), /not there any more.*restart/],
+    [
+      'was edited',
+      (part) => writeFileSync(part, textAt(part)?.replace('row 1', 'row 7') ?? ''),
+      /was changed.*restart/,
+    ],
+  ])('%s is refused, and nothing is touched', async (_what, change, message) => {
+    const { outcome, path, state, left, checkpoint } = await goOnWith(change);
+    expect(outcome).toBeInstanceOf(CheckpointError);
+    expect(outcome).toHaveProperty('message', expect.stringMatching(message));
+    expect(textAt(`${path}.part`)).toBe(left);
+    expect(existsSync(path)).toBe(false);
+    expect(await state.load('checkpoint')).toEqual(checkpoint);
+  });
+
+  test.each<[string, unknown]>([
+    ['no place', null],
+    ['a negative place', { bytes: -1, crc32: 0 }],
+    ['a place without checksum', { bytes: 100 }],
+    ['a place in words', { bytes: '100', crc32: 0 }],
+  ])('has a checkpoint with %s is not touched', async (_what, place) => {
+    const path = join(tempFolder(), 'rows.txt');
+    writeFileSync(`${path}.part`, 'rows\n');
+    const sink = fileSink(textFormat, { path });
+    const resumeAt = { place: JSON.parse(JSON.stringify(place)), isSealed: false };
+    await expect(sink.open({ source: 'test', restart: false, resumeAt })).rejects.toThrow(CheckpointError);
+    expect(textAt(`${path}.part`)).toBe('rows\n');
+  });
+
+  test('somebody else appends to while the export runs is not committed', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const disturbed = run({ path }, { state: memoryState(), commitEvery: 3 }, (page) => {
+      if (page === 5) appendFileSync(`${path}.part`, 'mine'.repeat(1_000));
+    });
+    await expect(disturbed).rejects.toThrow(/somebody else changes it/);
+    expect(existsSync(path)).toBe(false);
+  });
+});
+
+function textAt(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, 'utf8') : undefined;
+}

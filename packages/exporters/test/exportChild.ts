@@ -1,0 +1,39 @@
+import { aptos } from '@sluice/aptos';
+import { createClient, exportTo, SluiceError } from '@sluice/core';
+import { csv } from '../src/csv.js';
+
+/** What the process is told, as JSON in its first argument. */
+export interface ExportOrder {
+  readonly apiKey: string;
+  readonly aptosUrl: string;
+  readonly owners: readonly string[];
+  readonly path: string;
+}
+
+/** What it says at its end, as JSON on its output. `maxRss` in bytes. */
+export type ExportOutcome =
+  | {
+      readonly rows: number;
+      readonly pages: number;
+      readonly bytes: number;
+      readonly seconds: number;
+      readonly maxRss: number;
+    }
+  | { readonly error: object };
+
+const order: ExportOrder = JSON.parse(process.argv[2] ?? '');
+console.log(JSON.stringify(await outcome(order)));
+
+async function outcome({ apiKey, aptosUrl, owners, path }: ExportOrder): Promise<ExportOutcome> {
+  const began = performance.now();
+  await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));
+  const holdings = client.aptos.walletNfts({ ownerAddresses: owners, pageSize: 1_000 });
+  try {
+    const { rows, pages, bytes = 0 } = await exportTo(holdings, csv({ path })).run();
+    const seconds = (performance.now() - began) / 1_000;
+    return { rows, pages, bytes, seconds, maxRss: process.resourceUsage().maxRSS * 1_024 };
+  } catch (error) {
+    if (SluiceError.is(error)) return { error: error.toJSON() };
+    throw error;
+  }
+}

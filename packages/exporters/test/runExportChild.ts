@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Sandbox } from '@sluice/sandbox';
+import type { ExportOrder, ExportOutcome } from './exportChild.js';
+
+/** Exports all holdings of a sandbox to a CSV in a process of its own. */
+export async function runExportChild(
+  sandbox: Sandbox,
+  path: string,
+  { nodeOptions = [], ulimit = '' }: { readonly nodeOptions?: readonly string[]; readonly ulimit?: string } = {},
+): Promise<ExportOutcome> {
+  const { apiKey, aptosUrl, owners } = sandbox;
+  const order: ExportOrder = { apiKey, aptosUrl, owners, path };
+  const script = fileURLToPath(new URL('exportChild.ts', import.meta.url));
+  const node = [process.execPath, ...nodeOptions, '--import', 'tsx', '--conditions', '@sluice/source'];
+  const { stdout } = await promisify(execFile)(
+    'bash',
+    ['-c', `${ulimit && `ulimit ${ulimit} && `}exec "$@"`, 'bash', ...node, script, JSON.stringify(order)],
+    { cwd: fileURLToPath(new URL('..', import.meta.url)) },
+  );
+  return JSON.parse(stdout);
+}

@@ -1,0 +1,12 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** An empty folder that goes away with its test. */
+export function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
