@@ -12,7 +12,7 @@ import { textFields, type NftHolding } from './nftHolding.js';
 export function decodeNftPage(body: unknown, route: string): FetchedPage<NftHolding> {
   const read = documentReader(route);
   const document = read.record(body, '');
-  const rows = read.rows(document['result']).map((row, index) => decodeNft(read, row, `result[${String(index)}]`));
+  const rows = read.rows(document['result']).map((row, index) => decodeNft(read, row, `result[${index}]`));
   return { rows, next: nextOf(read, document) };
 }
 

@@ -51,7 +51,7 @@ export function walletNfts(endpoint: Endpoint, options: WalletNftsOptions): Sour
   });
   if (offset > 0 && groups.length > 1)
     throw new ConfigError(
-      `offset skips rows of one listing, but ${String(owners.length)} owners make ${String(groups.length)}. Leave it out, or ask for fewer owners.`,
+      `offset skips rows of one listing, but ${owners.length} owners make ${groups.length}. Leave it out, or ask for fewer owners.`,
     );
   const filters = {
     collection_blacklist: hashes('excludeCollections', options.excludeCollections),
@@ -88,7 +88,7 @@ function distinctOwners(addresses: readonly string[], endpoint: Endpoint): strin
   const repeated = owners.length - distinct.length;
   if (repeated > 0)
     endpoint.warn(
-      `${String(repeated)} of ${String(owners.length)} owner addresses are repeated; each wallet is asked for once.`,
+      `${repeated} of ${owners.length} owner addresses are repeated; each wallet is asked for once.`,
     );
   return distinct;
 }

@@ -2,16 +2,14 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { startSandbox } from '../src/index.js';
+import { startSandbox, type Fault } from '../src/index.js';
 import { addressOf, ask } from './ask.js';
 
 describe('close()', () => {
   test('ends every open request and connection at once and leaves nothing behind', async () => {
     const before = openResources();
-    const sandbox = await startSandbox({
-      script: ({ nth }) =>
-        [{ kind: 'never' }, { kind: 'delay', ms: 600_000 }, { kind: 'slow-drip', every: 60_000 }][nth - 1],
-    } as const);
+    const faults: Fault[] = [{ kind: 'never' }, { kind: 'delay', ms: 600_000 }, { kind: 'slow-drip', every: 60_000 }];
+    const sandbox = await startSandbox({ script: ({ nth }) => faults[nth - 1] });
     const silent = connect(sandbox.port, '127.0.0.1');
     await once(silent, 'connect');
     const requests = Array.from({ length: 3 }, () => {

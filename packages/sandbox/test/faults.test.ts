@@ -290,7 +290,7 @@ describe('faults by rate', () => {
   });
 
   test('that are unknown are refused by name', async () => {
-    const faults = { typo: 0.1 };
+    const faults: object = { typo: 0.1 };
     await expect(startSandbox({ faults })).rejects.toThrow("faults.typo can't come by rate: give one of serverError,");
   });
 });

@@ -34,13 +34,21 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null },
     promises: 'exactly-once',
+    check: async ({ schema, restart }) => {
+      format.encoder(schema);
+      await partFile(target).check(restart);
+    },
     open: async (context) => {
       const encoder = format.encoder(context.schema);
-      const file = new PartFile(target.fileSystem ?? nodeFileSystem, resolve(target.path), target.ifExists ?? 'fail');
+      const file = partFile(target);
       await file.open(context);
       return new FileWriter(file, encoder, new ByteBlocks(gzip));
     },
   };
+}
+
+function partFile({ fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget): PartFile {
+  return new PartFile(fileSystem, resolve(path), ifExists);
 }
 
 /** A member of 10 pages costs 7 % more bytes than one single member would; smaller ones cost more, larger ones are lost in a crash. */

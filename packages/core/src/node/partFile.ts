@@ -75,7 +75,7 @@ export class PartFile {
     const size = await this.#explain(this.#opened.size(), 'looked at');
     if (size !== this.#bytes)
       throw new SinkError(
-        `${this.#part} has ${String(size)} bytes, but ${String(this.#bytes)} were written: somebody else changes it. Find out who, then start over with restart.`,
+        `${this.#part} has ${size} bytes, but ${this.#bytes} were written: somebody else changes it. Find out who, then start over with restart.`,
       );
     this.#isCommitted = true;
     return { bytes: this.#bytes, crc32: this.#crc32 };
@@ -97,14 +97,20 @@ export class PartFile {
     if (!isUsable) await this.#fs.unlink(this.#part).catch(() => undefined);
   }
 
-  async #create(restart: boolean): Promise<void> {
+  /** Refuses what `open` would refuse to begin, and touches nothing. */
+  async check(restart: boolean): Promise<void> {
     await this.#checkTarget();
     const kind = await this.#explain(this.#fs.kind(this.#part), 'looked at');
-    if (kind === 'file' && restart) await this.#explain(this.#fs.unlink(this.#part), 'replaced');
-    else if (kind !== 'absent')
+    if (kind !== 'absent' && !(kind === 'file' && restart))
       throw new SinkError(
         `${this.#part} is there already: another export is at work, or one was interrupted. Start over with restart, or remove the file.`,
       );
+  }
+
+  async #create(restart: boolean): Promise<void> {
+    await this.check(restart);
+    if (restart && (await this.#explain(this.#fs.kind(this.#part), 'looked at')) === 'file')
+      await this.#explain(this.#fs.unlink(this.#part), 'replaced');
     this.#file = await this.#explain(this.#fs.open(this.#part, 'new'), 'created');
     await this.#syncFolder('created');
   }
@@ -135,7 +141,7 @@ export class PartFile {
     const size = await this.#explain(this.#file.size(), 'opened');
     if (size < place.bytes)
       throw new CheckpointError(
-        `${this.#part} is shorter (${String(size)} bytes) than its checkpoint says (${String(place.bytes)}). Start over with restart: nothing was changed.`,
+        `${this.#part} is shorter (${size} bytes) than its checkpoint says (${place.bytes}). Start over with restart: nothing was changed.`,
       );
     if ((await this.#explain(checksum(this.#file, place.bytes), 'read')) !== place.crc32)
       throw new CheckpointError(

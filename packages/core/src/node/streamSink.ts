@@ -28,9 +28,9 @@ export function streamSink<T>(
       let isNew = resumeAt === undefined;
       // A broken stream tells everybody who listens, and ends the process if nobody does.
       stream.on('error', ignore);
-      const write = async (chunk: Uint8Array | undefined): Promise<void> => {
+      const write = async (chunk: Uint8Array | undefined, signal?: AbortSignal): Promise<void> => {
         if (!chunk) return;
-        await written(stream, chunk);
+        await written(stream, chunk, signal);
         bytes += chunk.length;
       };
       const headerOnce = (): string => {
@@ -42,7 +42,7 @@ export function streamSink<T>(
         get isCommittable() {
           return blocks.isEmpty;
         },
-        write: async ({ items }) => write(await blocks.add(headerOnce() + encoder.encode(items))),
+        write: async ({ items }, signal) => write(await blocks.add(headerOnce() + encoder.encode(items)), signal),
         flush: () => Promise.resolve({ bytes }),
         seal: async () => {
           if (isNew) await write(await blocks.add(headerOnce()));
@@ -64,21 +64,34 @@ function ignore(): void {
   // Whoever wrote is told by its own callback.
 }
 
-/** Resolves when the stream has passed a chunk on. */
-function written(stream: Writable, chunk: Uint8Array): Promise<void> {
+/** Resolves when the stream has passed a chunk on. A reader may never come back for it: `signal` ends the wait. */
+function written(stream: Writable, chunk: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      stream.off('close', onClose);
+      signal?.removeEventListener('abort', onAbort);
+    };
     const fail = (code: string): void => {
+      leave();
       reject(new SinkError(`The output can't be written (${code}).`, { details: { platformCode: code } }));
     };
     // A stream that is destroyed in the middle of a write need not call back.
     const onClose = (): void => {
       fail('ERR_STREAM_PREMATURE_CLOSE');
     };
+    const onAbort = (): void => {
+      leave();
+      reject(signal?.reason);
+    };
     stream.once('close', onClose);
+    signal?.addEventListener('abort', onAbort, { once: true });
     stream.write(chunk, (error) => {
-      stream.off('close', onClose);
-      if (error) fail(platformCode(error) ?? 'unknown fault');
-      else resolve();
+      if (error) {
+        fail(platformCode(error) ?? 'unknown fault');
+        return;
+      }
+      leave();
+      resolve();
     });
   });
 }

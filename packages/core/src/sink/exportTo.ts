@@ -169,6 +169,10 @@ class ExportRun<T> {
     }
   }
 
+  #isEnding(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
   async #advance(): Promise<IteratorResult<ExportProgress | ExportReport, undefined>> {
     const writer = this.#writer ?? (await this.#open());
     if (this.#checkpoint?.isSealed) return this.#finish(writer);
@@ -181,7 +185,7 @@ class ExportRun<T> {
       return this.#finish(writer);
     }
     const page = next.value;
-    await writer.write({ items: page.items, part: page.part, endsPart: page.endsPart });
+    await writer.write({ items: page.items, part: page.part, endsPart: page.endsPart }, this.#ending.signal);
     this.#rows += page.items.length;
     this.#pageCount += 1;
     this.#last = page;
@@ -195,19 +199,10 @@ class ExportRun<T> {
   }
 
   async #open(): Promise<SinkWriter<T>> {
-    const { state, restart = false } = this.#options;
-    const { info } = this.#source;
+    const { state, lanes, prefetch } = this.#options;
     this.#release = await state?.lock(this.#ending.signal);
-    const position = state ? await this.#begin(state, restart) : startOfPlan;
-    const context: SinkContext<T> = {
-      source: info.name,
-      restart,
-      ...(info.schema && { schema: info.schema }),
-      ...(this.#checkpoint?.place !== undefined && {
-        resumeAt: { place: this.#checkpoint.place, isSealed: this.#checkpoint.isSealed ?? false },
-      }),
-    };
-    const { lanes, prefetch } = this.#options;
+    const context = await this.#begin();
+    const position = this.#checkpoint?.position ?? startOfPlan;
     // Asked for before the target is touched, since options that make no sense are refused here.
     const pages = this.#source.pages({
       startAt: position,
@@ -221,31 +216,35 @@ class ExportRun<T> {
     return this.#writer;
   }
 
-  #isEnding(): boolean {
-    return this.#ending.signal.aborted;
+  /** Finds the checkpoint of this plan, or writes the first one before the sink touches its target. */
+  async #begin(): Promise<SinkContext<T>> {
+    const { state, restart = false } = this.#options;
+    const { name, schema } = this.#source.info;
+    const context: SinkContext<T> = { source: name, restart, ...(schema && { schema }) };
+    if (!state) return context;
+    const hash = await this.#planHash();
+    const record = restart ? undefined : await state.load('checkpoint');
+    if (record === undefined) {
+      await this.#sink.check?.(context);
+      this.#checkpoint = { v: 1, runId: crypto.randomUUID(), planHash: hash, position: startOfPlan };
+      await state.save('checkpoint', this.#checkpoint);
+      return context;
+    }
+    this.#checkpoint = decodeCheckpoint(record, hash);
+    const { place, isSealed = false } = this.#checkpoint;
+    // Without a place it was stopped before its first commit. What lies there was checked to be nobody else's, so it is ours.
+    return place === undefined ? { ...context, restart: true } : { ...context, resumeAt: { place, isSealed } };
   }
 
-  /** Finds the checkpoint of this plan, or writes the first one before the sink touches its target. */
-  async #begin(state: StateStore, restart: boolean): Promise<Position> {
-    const { info } = this.#source;
-    if (info.isUnversioned) {
+  #planHash(): Promise<string> {
+    const { name, identity, schema, isUnversioned } = this.#source.info;
+    if (isUnversioned) {
       throw new ConfigError(
         "A checkpoint can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
       );
     }
-    const hash = await planHash({
-      source: info.name,
-      identity: info.identity,
-      sink: this.#sink.name,
-      target: this.#sink.identity,
-    });
-    const record = restart ? undefined : await state.load('checkpoint');
-    this.#checkpoint =
-      record === undefined
-        ? { v: 1, runId: crypto.randomUUID(), planHash: hash, position: startOfPlan }
-        : decodeCheckpoint(record, hash);
-    if (record === undefined) await state.save('checkpoint', this.#checkpoint);
-    return this.#checkpoint.position;
+    const columns = schema?.columns ?? null;
+    return planHash({ source: name, identity, columns, sink: this.#sink.name, target: this.#sink.identity });
   }
 
   /** The rows are durable by now: only then may the checkpoint say so. */

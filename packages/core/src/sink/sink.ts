@@ -11,7 +11,7 @@ export interface SinkContext<T> {
    * Absent = a new target.
    */
   readonly resumeAt?: { readonly place: Json; readonly isSealed: boolean };
-  /** Replaces what an earlier run left behind. */
+  /** Replaces what an earlier run left behind, finished or not. Never set where it may be somebody else's. */
   readonly restart: boolean;
 }
 
@@ -32,7 +32,8 @@ export interface SinkReport {
 
 /** A target that is open. Its calls never overlap; after an error only `abort` is called. */
 export interface SinkWriter<T> {
-  write(page: SinkPage<T>): Promise<void>;
+  /** @param signal aborted when the export is to stop: a target that may never be ready again should reject then. */
+  write(page: SinkPage<T>, signal: AbortSignal): Promise<void>;
   /** Whether a commit may fall here. A sink that writes in blocks says no inside of one. Default: always. */
   readonly isCommittable?: boolean;
   /** Makes all that was written durable; answers the place to go on from, plain JSON. */
@@ -64,6 +65,11 @@ export interface Sink<T> {
   readonly identity: Json;
   /** `exactly-once`: it can go back to a place. `at-least-once`: rows behind the last commit may come twice after a crash. */
   readonly promises: 'exactly-once' | 'at-least-once';
+  /**
+   * Refuses a target that `open` would refuse, and touches nothing. An export asks before it writes its first checkpoint, so
+   * that one which never began leaves none behind.
+   */
+  check?(context: SinkContext<T>): Promise<void>;
   /** @throws SinkError if the target can't be written. Nothing was changed then. */
   open(context: SinkContext<T>): Promise<SinkWriter<T>>;
 }

@@ -76,6 +76,7 @@ class BufferedWriting<T> {
   readonly #sink: Sink<T>;
   readonly #options: WriteOptions<T> & { readonly buffer: number };
   readonly #listener: Listener;
+  readonly #stopped = new AbortController();
   #rows: T[] = [];
   #isComplete = false;
   #failure: { readonly error: unknown } | undefined;
@@ -111,6 +112,7 @@ class BufferedWriting<T> {
 
   abort(error: unknown): void {
     this.#failure ??= { error };
+    this.#stopped.abort();
     this.#wake();
   }
 
@@ -141,7 +143,7 @@ class BufferedWriting<T> {
       if (this.#failure) return undefined;
       const items = this.#rows.splice(0);
       if (items.length > 0) {
-        await writer.write({ items, part: 0, endsPart: false });
+        await writer.write({ items, part: 0, endsPart: false }, this.#stopped.signal);
         rows += items.length;
         pages += 1;
         this.#listener.progress({ isDone: false, rows, pages, resumedRows: 0 });

@@ -44,6 +44,20 @@ describe('a stream', () => {
     expect((gzip ? gunzipSync(stream.bytes) : stream.bytes).toString()).toBe('rows\n');
   });
 
+  test('T4 whose reader never comes back is left at once when the export is stopped', async () => {
+    let isWriting = false;
+    const stuck = new Writable({
+      write() {
+        isWriting = true;
+      },
+    });
+    const stop = new AbortController();
+    const running = exportTo(pagesOf(tenPages), streamSink(textFormat, stuck)).run({ signal: stop.signal });
+    await expect.poll(() => isWriting).toBe(true);
+    stop.abort('enough');
+    await expect(running).rejects.toBe('enough');
+  });
+
   test('P2 that is slow holds the walk back', async () => {
     let fetched = 0;
     let written = 0;

@@ -8,6 +8,7 @@ import {
   exportTo,
   memoryState,
   type Page,
+  type SinkContext,
   type Source,
   type StateStore,
 } from '../../src/index.js';
@@ -147,6 +148,33 @@ describe('exportTo with state', () => {
     expect(sink.calls.join(', ')).toBe(
       'lock, load, save, open, write, write, flush, save, write, write, flush, save, write, seal, save sealed, close, remove, release',
     );
+  });
+
+  test('an export that never began leaves no checkpoint behind', async () => {
+    const { list, sandbox } = await startHoldings({ holdings: 5 });
+    const state = memoryState();
+    const misspelt = {
+      ...recordingSink<Row>(),
+      check: () => Promise.reject(new ConfigError('There is no column "nmae".')),
+    };
+    await expect(exportTo(list(), misspelt, { state }).run()).rejects.toThrow('nmae');
+    expect(await state.load('checkpoint')).toBeUndefined();
+    expect(sandbox.counts.requests).toBe(0);
+  });
+
+  test('one that was stopped before its first commit begins again, over what it left', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const state = memoryState();
+    const contexts: SinkContext<Row>[] = [];
+    const sink = recordingSink<Row>();
+    const watched = { ...sink, open: (context: SinkContext<Row>) => (contexts.push(context), sink.open(context)) };
+    sink.beforeWrite = () => {
+      throw new Error('killed');
+    };
+    await expect(exportTo(list(), watched, { state }).run()).rejects.toThrow('killed');
+    sink.beforeWrite = () => undefined;
+    await exportTo(list(), watched, { state }).run();
+    expect(contexts.map(({ restart }) => restart)).toEqual([false, true]);
   });
 
   test('commits fall where the sink allows them, and where a page asks for one', async () => {
