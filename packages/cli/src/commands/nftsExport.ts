@@ -1,0 +1,46 @@
+import { aptos } from '@sluice/aptos';
+import type { Environment } from '../environment.js';
+import { exportRows, type ProgressOptions } from '../export/exportRows.js';
+import { rowSink, type TargetOptions } from '../export/rowSink.js';
+import { exitCodes } from '../faults/exitCodes.js';
+import { UsageError } from '../faults/usageError.js';
+import { baseUrlOf } from '../settings/baseUrl.js';
+import { findOwners, type OwnerOptions } from '../settings/findOwners.js';
+import { openClient, type ConnectionOptions } from '../settings/openClient.js';
+
+/** Options of `sluice nfts export`. */
+export interface NftsExportOptions extends OwnerOptions, TargetOptions, ConnectionOptions, ProgressOptions {
+  readonly pageSize?: number;
+  readonly maxRows?: number;
+  readonly offset?: number;
+  readonly lanes?: number;
+  readonly includeCollections?: readonly string[];
+  readonly excludeCollections?: readonly string[];
+  readonly restart?: boolean;
+}
+
+/** `sluice nfts export`: the NFTs that wallets hold, into a file. */
+export async function nftsExport(options: NftsExportOptions, environment: Environment): Promise<number> {
+  const { pageSize, maxRows, offset, lanes, restart, includeCollections, excludeCollections } = options;
+  if (maxRows !== undefined && (lanes ?? 1) > 1)
+    throw new UsageError('--max-rows goes with --lanes 1 only: with several lanes it would be chance which rows come.');
+  const { sink, name, format } = rowSink(options, environment);
+  const ownerAddresses = await findOwners(options, environment);
+  const baseUrl = baseUrlOf('aptos', options, environment.variables);
+  await using client = (await openClient(options, environment)).use(aptos({ baseUrl }));
+  const source = () =>
+    client.aptos.walletNfts({
+      ownerAddresses,
+      ...(pageSize !== undefined && { pageSize }),
+      ...(maxRows !== undefined && { maxRows }),
+      ...(offset !== undefined && { offset }),
+      ...(includeCollections && { includeCollections }),
+      ...(excludeCollections && { excludeCollections }),
+    });
+  await exportRows(
+    { client, source, sink, target: name, format, lanes, restart, mostRows: maxRows },
+    options,
+    environment,
+  );
+  return exitCodes.done;
+}

@@ -1,0 +1,68 @@
+import { once } from 'node:events';
+import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
+import type { Environment } from '../environment.js';
+import { exitCodes } from '../faults/exitCodes.js';
+import { Failure } from '../faults/failure.js';
+import { UsageError } from '../faults/usageError.js';
+import { flagOf } from '../options/flagOf.js';
+import type { Rate } from '../options/parseRate.js';
+
+/** Options of `sluice sandbox`; durations in ms. */
+export interface SandboxCommandOptions {
+  readonly port?: number;
+  readonly seed?: number;
+  readonly holdings?: number;
+  readonly owners?: number;
+  readonly streams?: number;
+  /** Share of rows with awkward values. */
+  readonly nasty?: number;
+  readonly rateLimit?: Rate | false;
+  readonly latency?: number | readonly [number, number];
+  readonly cursorTtl?: number;
+  /** Faults by rate. */
+  readonly fail?: Readonly<Record<string, number>>;
+  readonly statusEvery?: number;
+}
+
+/** `sluice sandbox`: a local server of both APIs, until a signal ends it. stdout gets one line: how to reach it. */
+export async function sandbox(options: SandboxCommandOptions, environment: Environment): Promise<number> {
+  const { stdout, stderr, signal } = environment;
+  const { rateLimit, fail, ...others } = options;
+  await using server = await start({ ...others, ...(rateLimit && { rateLimit }), ...(fail && { faults: fail }) });
+  const { streamsUrl, aptosUrl, apiKey, owners } = server;
+  await stdout.write(`${JSON.stringify({ streamsUrl, aptosUrl, apiKey, owners })}\n`);
+  if (stderr.isTerminal) stderr.tell(stderr.colors.dim(hint(server)));
+  if (!signal.aborted) await once(signal, 'abort');
+  return exitCodes.done;
+}
+
+async function start(options: SandboxOptions): Promise<Sandbox> {
+  try {
+    return await startSandbox(options);
+  } catch (error) {
+    // It raises `RangeError` for an option that makes no sense, and plain errors for what the machine refuses.
+    if (error instanceof RangeError) throw new UsageError(inFlags(error.message));
+    throw new Failure(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** The sandbox names the option at fault first. @example inFlags('rateLimit.requests is 0: …') // '--rate-limit is 0: …' */
+function inFlags(message: string): string {
+  return message
+    .replace(/^faults\.(\w+)/, '--fail $1')
+    .replace(/^The sum of all faults/, 'The sum of all shares of --fail')
+    .replace(/^(\w+)(?:\.\w+)?(?= is )/, (_, option: string) => flagOf(option))
+    .replace(/, or use a script\.$/, '.');
+}
+
+function hint({ streamsUrl, aptosUrl, apiKey, owners }: Sandbox): string {
+  return `
+In another terminal:
+  export SLUICE_STREAMS_URL=${streamsUrl}
+  export SLUICE_APTOS_URL=${aptosUrl}
+  export SLUICE_API_KEY=${apiKey}
+  sluice streams list
+  sluice nfts export --owner ${owners[0] ?? '0x1'} --to holdings.csv
+Ctrl+C ends the sandbox.
+`;
+}

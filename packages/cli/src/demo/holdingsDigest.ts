@@ -1,0 +1,42 @@
+import { nftHoldingSchema, type NftHolding } from '@sluice/aptos';
+
+/** What the demo shows of the holdings that pass by. */
+export class HoldingsDigest {
+  readonly #first: NftHolding[] = [];
+  readonly #byCollection = new Map<string, number>();
+  readonly #keys = new Set<string>();
+  readonly #firstRows: number;
+
+  /** @param firstRows how many rows to keep from the beginning. */
+  constructor(firstRows: number) {
+    this.#firstRows = firstRows;
+  }
+
+  add(nft: NftHolding): void {
+    if (this.#first.length < this.#firstRows) this.#first.push(nft);
+    const collection = nft.collection_name ?? '';
+    this.#byCollection.set(collection, (this.#byCollection.get(collection) ?? 0) + 1);
+    this.#keys.add(nftHoldingSchema.key?.(nft) ?? '');
+  }
+
+  get firstRows(): readonly NftHolding[] {
+    return this.#first;
+  }
+
+  /** How many different holdings there were. */
+  get distinct(): number {
+    return this.#keys.size;
+  }
+
+  get collections(): number {
+    return this.#byCollection.size;
+  }
+
+  /** The collections with the most holdings, largest first. */
+  largest(count: number): { readonly label: string; readonly value: number }[] {
+    return [...this.#byCollection]
+      .map(([label, value]) => ({ label, value }))
+      .sort((a, b) => b.value - a.value)
+      .slice(0, count);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Readable } from 'node:stream';
+import { abortOnSignals } from './faults/interruption.js';
+import { outputOf, type Output } from './terminal/output.js';
+import type { Variables } from './variables.js';
+
+/** All that a command touches of the process it runs in, so that a test can stand in for it. */
+export interface Environment {
+  readonly variables: Variables;
+  readonly stdin: Readable;
+  /** Data, and nothing else. */
+  readonly stdout: Output;
+  /** Progress, hints and faults. */
+  readonly stderr: Output;
+  /** Aborted when the command shall end early, with an `Interruption`. */
+  readonly signal: AbortSignal;
+  /** Where relative paths begin. */
+  readonly folder: string;
+  /** The running Node's version, without the `v`. */
+  readonly nodeVersion: string;
+  /** Texts that no output may hold. Whoever reads another key adds it. */
+  readonly secrets: Set<string>;
+}
+
+/** The environment of a real process. It takes over the process's signals. */
+export function processEnvironment(process: NodeJS.Process): Environment {
+  const signal = abortOnSignals(process);
+  // With a listener, a write beyond `ulimit -f` fails with EFBIG. Without one, the signal kills the process half-way.
+  process.on('SIGXFSZ', () => undefined);
+  // A pipe that breaks is told to whoever writes; as an event alone it would end the process with a stack trace.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  const key = process.env['SLUICE_API_KEY']?.trim();
+  return {
+    variables: process.env,
+    stdin: process.stdin,
+    stdout: outputOf(process.stdout, process.env),
+    stderr: outputOf(process.stderr, process.env),
+    signal,
+    folder: process.cwd(),
+    nodeVersion: process.versions.node,
+    secrets: new Set(key ? [key] : []),
+  };
+}

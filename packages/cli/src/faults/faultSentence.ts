@@ -1,0 +1,26 @@
+import { SluiceError } from '@sluice/core';
+import { isClosedOutput } from './closedOutput.js';
+import { Failure } from './failure.js';
+import { inCommandLineWords } from './inCommandLineWords.js';
+import { Interruption } from './interruption.js';
+import { UsageError } from './usageError.js';
+
+/** What ended a command, for people: what happened, where, and what to do next. */
+export function faultSentence(error: unknown): string {
+  if (error instanceof UsageError || error instanceof Failure || error instanceof Interruption) return error.message;
+  if (isClosedOutput(error)) return 'Nobody reads the output any more.';
+  if (SluiceError.is(error)) {
+    const { option } = error.details;
+    const message = inCommandLineWords(error.message, typeof option === 'string' ? option : undefined);
+    return `${message}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return `Something unexpected happened: ${message.replace(/\.?$/, '.')} Run it again with SLUICE_DEBUG=1 to see where.`;
+}
+
+/** Whether a wrong address, key or proxy may well be the reason. */
+function isAboutSettings(error: SluiceError): boolean {
+  if (error.code === 'network' || error.code === 'unexpected-redirect') return true;
+  const { status } = error.details;
+  return error.code === 'http' && typeof status === 'number' && [401, 403, 404, 407].includes(status);
+}

@@ -1,0 +1,38 @@
+/** The signals that end a command, and the exit codes that shells expect: 128 and the signal's number. */
+const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+export type InterruptingSignal = keyof typeof exitCodes;
+
+/** A signal asked the command to end. */
+export class Interruption extends Error {
+  override readonly name = 'Interruption';
+  readonly signal: InterruptingSignal;
+
+  /** @param consequence what it means for the work under way, for people: one or two sentences. */
+  constructor(signal: InterruptingSignal, consequence = '') {
+    super(`Stopped by ${signal}.${consequence === '' ? '' : ` ${consequence}`}`);
+    this.signal = signal;
+  }
+
+  get exitCode(): number {
+    return exitCodes[this.signal];
+  }
+}
+
+/** What a process has to have for {@link abortOnSignals}. */
+export interface SignalSource {
+  on(signal: InterruptingSignal, listener: () => void): unknown;
+  exit(code: number): void;
+}
+
+/** A signal of ours that the first of the process's signals aborts, with an {@link Interruption}. The second one exits at once. */
+export function abortOnSignals(source: SignalSource): AbortSignal {
+  const interrupted = new AbortController();
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
+    source.on(signal, () => {
+      if (interrupted.signal.aborted) source.exit(exitCodes[signal]);
+      interrupted.abort(new Interruption(signal));
+    });
+  }
+  return interrupted.signal;
+}

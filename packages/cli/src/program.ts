@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import type { Environment } from './environment.js';
+import { exitCodes } from './faults/exitCodes.js';
+import { addConnectionOptions } from './options/connectionOptions.js';
+import { addNftsExportOptions } from './options/nftsExportOptions.js';
+import { addProgressOptions } from './options/progressOptions.js';
+import { addSandboxOptions } from './options/sandboxOptions.js';
+import { addStreamsExportOptions, addStreamsListOptions } from './options/streamsOptions.js';
+import { addTargetOptions } from './options/targetOptions.js';
+import { refuseKeyAsArgument } from './settings/keyAsArgument.js';
+
+/** Does a command's work with the options that were given, and answers the exit code. */
+type Run<Options> = (options: Options, environment: Environment) => Promise<number>;
+
+const widestHelp = 110;
+
+/**
+ * Runs one command line. A command's own code is loaded only when it runs, so that `--version` and `--help` are fast.
+ *
+ * @returns the exit code.
+ * @throws what the command raises.
+ */
+export async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
+  refuseKeyAsArgument(args);
+  let exitCode: number = exitCodes.done;
+  const runs =
+    <Options>(load: () => Promise<Run<Options>>) =>
+    async (options: Options): Promise<void> => {
+      const run = await load();
+      exitCode = await run(options, environment);
+    };
+  const program = emptyProgram(environment);
+
+  program
+    .command('demo')
+    .description('a tour on a local sandbox; no key needed')
+    .action(runs(async () => (await import('./commands/demo.js')).demo));
+
+  const nfts = program.command('nfts').description('NFTs that Aptos wallets hold');
+  const nftsExport = nfts.command('export').description('write holdings into a file');
+  addNftsExportOptions(nftsExport);
+  addTargetOptions(nftsExport);
+  addConnectionOptions(nftsExport, 'aptos');
+  addProgressOptions(nftsExport).action(runs(async () => (await import('./commands/nftsExport.js')).nftsExport));
+
+  const streams = program.command('streams').description("the project's EVM streams");
+  const streamsList = streams.command('list').description('show all streams with their status');
+  addStreamsListOptions(streamsList);
+  addConnectionOptions(streamsList, 'streams');
+  addProgressOptions(streamsList).action(runs(async () => (await import('./commands/streamsList.js')).streamsList));
+
+  const streamsExport = streams.command('export').description('write streams into a file');
+  addStreamsExportOptions(streamsExport);
+  addTargetOptions(streamsExport);
+  addConnectionOptions(streamsExport, 'streams');
+  addProgressOptions(streamsExport).action(
+    runs(async () => (await import('./commands/streamsExport.js')).streamsExport),
+  );
+
+  const sandbox = program.command('sandbox').description('a local server of both APIs, to try things on');
+  addSandboxOptions(sandbox).action(runs(async () => (await import('./commands/sandbox.js')).sandbox));
+
+  const doctor = program.command('doctor').description('check the settings, and ask each API for one row');
+  addConnectionOptions(doctor)
+    .option('--quiet', 'only what fails')
+    .action(runs(async () => (await import('./commands/doctor.js')).doctor));
+
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    // Commander has written what there is to say: a fault, or the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
+    throw error;
+  }
+  return exitCode;
+}
+
+/** A program that writes where the environment says, and throws instead of leaving the process. Its commands inherit that. */
+function emptyProgram({ stdout, stderr }: Environment): Command {
+  const width = (columns: number): number => Math.min(columns, widestHelp);
+  return new Command('sluice')
+    .description('Moves what rate-limited web APIs hold into files, without losing a row.')
+    .version(version())
+    .exitOverride()
+    .configureOutput({
+      writeOut: stdout.tell,
+      writeErr: stderr.tell,
+      outputError: (text) => {
+        stderr.tell(`${usageFault(text)}\n`);
+      },
+      getOutHelpWidth: () => width(stdout.columns),
+      getErrHelpWidth: () => width(stderr.columns),
+      getOutHasColors: () => stdout.colors.isColorSupported,
+      getErrHasColors: () => stderr.colors.isColorSupported,
+    })
+    .configureHelp({ styleTitle: stdout.colors.bold })
+    .addHelpText('after', examples);
+}
+
+const examples = `
+Settings come from the environment: SLUICE_API_KEY, SLUICE_STREAMS_URL, SLUICE_APTOS_URL.
+
+  sluice demo
+  sluice doctor
+  sluice nfts export --owner 0x1 --to holdings.csv
+  sluice streams list`;
+
+/** Commander's fault as a sentence of ours. The value of an unknown option is cut off: it might be a key. */
+function usageFault(text: string): string {
+  const sentence = text
+    .replace(/^error: /, '')
+    .replace(/^(unknown option '[^'=]*)=[^\n]*/, "$1'")
+    .trim()
+    .replaceAll('\n', ' ');
+  const begun = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+  return `sluice: ${begun}${/[.)]$/.test(sentence) ? '' : '. --help shows what there is.'}`;
+}
+
+function version(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '';
+}

@@ -1,0 +1,33 @@
+import { UsageError } from '../faults/usageError.js';
+import type { Variables } from '../variables.js';
+
+/** The APIs, each with where its base address comes from. */
+export const apis = {
+  streams: { variable: 'SLUICE_STREAMS_URL', option: '--streams-url', name: 'streams interface' },
+  aptos: { variable: 'SLUICE_APTOS_URL', option: '--aptos-url', name: 'Aptos NFT interface' },
+} as const;
+
+export type ApiName = keyof typeof apis;
+
+/** Base addresses given as options. */
+export interface BaseUrls {
+  readonly streamsUrl?: string;
+  readonly aptosUrl?: string;
+}
+
+/** The base address of an API: the option's, else the environment's, if either is set. */
+export function findBaseUrl(api: ApiName, options: BaseUrls, variables: Variables): string | undefined {
+  const option = { streams: options.streamsUrl, aptos: options.aptosUrl }[api];
+  const found = (option ?? variables[apis[api].variable] ?? '').trim();
+  return found === '' ? undefined : found;
+}
+
+/** The base address of an API that is needed. @throws UsageError if it is not set. */
+export function baseUrlOf(api: ApiName, options: BaseUrls, variables: Variables): string {
+  const found = findBaseUrl(api, options, variables);
+  if (found !== undefined) return found;
+  const { variable, option, name } = apis[api];
+  throw new UsageError(
+    `The base address of the ${name} is not set. Put it into the environment variable ${variable}, or give ${option}.`,
+  );
+}

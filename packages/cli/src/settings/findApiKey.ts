@@ -1,0 +1,39 @@
+import type { Environment } from '../environment.js';
+import { UsageError } from '../faults/usageError.js';
+import { keyOption, keyVariable, whereKeysGo } from './keyAsArgument.js';
+import { readInput, whyUnreadable } from './readInput.js';
+
+/** The API key, and where it comes from. */
+export interface FoundKey {
+  readonly key: string;
+  /** `SLUICE_API_KEY` or `--api-key-file`. */
+  readonly from: string;
+}
+
+/**
+ * Finds the API key: in the file that was named, else in the environment. White space around it is dropped.
+ *
+ * @throws UsageError if there is none. What the option was given is not repeated, since people put the key itself there.
+ */
+export async function findApiKey(apiKeyFile: string | undefined, environment: Environment): Promise<FoundKey> {
+  if (apiKeyFile !== undefined) {
+    const key = (await readKeyFile(apiKeyFile, environment)).trim();
+    if (key === '') throw new UsageError(`The file that ${keyOption} names is empty. Put the key into it.`);
+    environment.secrets.add(key);
+    return { key, from: keyOption };
+  }
+  const key = environment.variables[keyVariable]?.trim() ?? '';
+  if (key === '') throw new UsageError(`There is no API key. ${whereKeysGo} "sluice demo" works without one.`);
+  return { key, from: keyVariable };
+}
+
+async function readKeyFile(file: string, environment: Environment): Promise<string> {
+  try {
+    return await readInput(file, environment);
+  } catch (error) {
+    environment.signal.throwIfAborted();
+    throw new UsageError(
+      `The file that ${keyOption} names can't be read: ${whyUnreadable(error)}. Give the path of a file that holds the key.`,
+    );
+  }
+}

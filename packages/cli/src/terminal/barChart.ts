@@ -1,0 +1,42 @@
+import type { Colors } from './colors.js';
+import { cutToWidth, displayWidth } from './displayWidth.js';
+import { formatNumber } from './formatNumber.js';
+import { visibleText } from './visibleText.js';
+
+/** One bar. */
+export interface Bar {
+  readonly label: string;
+  /** At least 0. */
+  readonly value: number;
+}
+
+const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
+const longestLabel = 28;
+const longestBar = 40;
+
+/** A horizontal bar chart: a line each, the label, a bar in proportion to the largest value, the value. */
+export function barChart(
+  bars: readonly Bar[],
+  { columns, colors, indent = 0 }: { readonly columns: number; readonly colors: Colors; readonly indent?: number },
+): string {
+  const labels = bars.map(({ label }) => visibleText(label));
+  const values = bars.map(({ value }) => formatNumber(value));
+  const labelWidth = Math.min(longestLabel, Math.max(0, ...labels.map(displayWidth)));
+  const valueWidth = Math.max(0, ...values.map((value) => value.length));
+  const room = Math.max(1, Math.min(longestBar, columns - indent - labelWidth - valueWidth - 4));
+  const largest = Math.max(1, ...bars.map(({ value }) => value));
+  return bars
+    .map(({ value }, at) => {
+      const label = cutToWidth(labels[at] ?? '', labelWidth);
+      const padding = ' '.repeat(labelWidth - displayWidth(label));
+      const bar = barOf((value / largest) * room);
+      return `${' '.repeat(indent)}${label}${padding}  ${colors.cyan(bar)}${' '.repeat(bar === '' ? 0 : 1)}${values[at] ?? ''}\n`;
+    })
+    .join('');
+}
+
+/** A bar as long as `length` columns, to an eighth of one. */
+function barOf(length: number): string {
+  const parts = Math.round(length * 8);
+  return '█'.repeat(Math.floor(parts / 8)) + (eighths[parts % 8] ?? '');
+}

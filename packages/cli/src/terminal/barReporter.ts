@@ -1,0 +1,33 @@
+import { every } from './every.js';
+import { progressLine } from './progressLine.js';
+import type { Reporter, ReporterContext } from './reporter.js';
+import { summaryLine } from './summaryLine.js';
+
+const redrawEvery = 100;
+/** To the line's beginning, and erase what stands there. */
+const eraseLine = '\r\u001b[K';
+
+/** `--progress bar`: one line of a terminal, drawn over itself, and gone at the end. */
+export function barReporter({ output, clock, read }: ReporterContext): Reporter {
+  const draw = (): void => {
+    // The last column stays free: a character there would make some terminals begin a new line.
+    output.tell(eraseLine + progressLine(read(), { columns: output.columns - 1, colors: output.colors }));
+  };
+  const stop = every(clock, redrawEvery, draw);
+  draw();
+  return {
+    warn: (message) => {
+      output.tell(`${eraseLine}sluice: ${message}\n`);
+      draw();
+    },
+    done: (summary) => {
+      stop();
+      output.tell(eraseLine + (summary ? `${summaryLine(summary)}\n` : ''));
+    },
+    ended: () => {
+      stop();
+      output.tell(eraseLine);
+      return false;
+    },
+  };
+}

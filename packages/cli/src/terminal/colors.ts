@@ -1,0 +1,24 @@
+import picocolors from 'picocolors';
+import type { Variables } from '../variables.js';
+
+/** Paints text. Without colours each function gives its text back. */
+export interface Colors {
+  readonly isColorSupported: boolean;
+  readonly bold: (text: string) => string;
+  readonly dim: (text: string) => string;
+  readonly red: (text: string) => string;
+  readonly green: (text: string) => string;
+  readonly yellow: (text: string) => string;
+  readonly cyan: (text: string) => string;
+}
+
+/**
+ * The colours of an output: for terminals, unless `NO_COLOR` is set to anything (`FORCE_COLOR` insists).
+ *
+ * @see https://no-color.org
+ */
+export function colorsFor(isTerminal: boolean, variables: Variables): Colors {
+  const isForced = (variables['FORCE_COLOR'] ?? '') !== '' && variables['FORCE_COLOR'] !== '0';
+  const isRefused = (variables['NO_COLOR'] ?? '') !== '' || variables['TERM'] === 'dumb';
+  return picocolors.createColors(!isRefused && (isTerminal || isForced));
+}

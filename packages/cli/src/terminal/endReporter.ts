@@ -1,0 +1,23 @@
+import type { Output } from './output.js';
+import type { Reporter } from './reporter.js';
+import { summaryLine } from './summaryLine.js';
+
+/** `--progress none`: only what came out at the end, and warnings. */
+export function endReporter(output: Output): Reporter {
+  return {
+    warn: (message) => {
+      output.tell(`sluice: ${message}\n`);
+    },
+    done: (summary) => {
+      if (summary) output.tell(`${summaryLine(summary)}\n`);
+    },
+    ended: () => false,
+  };
+}
+
+/** `--quiet`: nothing at all. */
+export const silentReporter: Reporter = {
+  warn: () => undefined,
+  done: () => undefined,
+  ended: () => false,
+};

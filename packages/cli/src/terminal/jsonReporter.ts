@@ -1,0 +1,31 @@
+import { every } from './every.js';
+import { countsOf, progressEvent, type ProgressEvent } from './progressEvent.js';
+import type { Reporter, ReporterContext } from './reporter.js';
+
+const eventEvery = 1000;
+
+/** `--progress json`: one event a line, for programs. Faults are events too, so that every line can be parsed. */
+export function jsonReporter({ output, clock, begun, read }: ReporterContext): Reporter {
+  const emit = (event: ProgressEvent): void => {
+    output.tell(`${JSON.stringify(event)}\n`);
+  };
+  emit({ event: 'start', ...begun });
+  const stop = every(clock, eventEvery, () => {
+    emit(progressEvent(read()));
+  });
+  return {
+    warn: (message) => {
+      emit({ event: 'warning', message });
+    },
+    done: (summary) => {
+      stop();
+      const bytes = summary?.bytes;
+      emit({ event: 'report', target: begun.target, ...(bytes !== undefined && { bytes }), ...countsOf(read()) });
+    },
+    ended: ({ kind, message, exitCode }) => {
+      stop();
+      emit({ event: kind, message, exitCode, ...countsOf(read()) });
+      return true;
+    },
+  };
+}

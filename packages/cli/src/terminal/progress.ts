@@ -1,0 +1,36 @@
+/** How far a command has come, and what it cost. */
+export interface Progress {
+  /** Rows and pages, those of an interrupted run before it included. */
+  readonly rows: number;
+  readonly pages: number;
+  /** Rows of the run before. */
+  readonly resumedRows: number;
+  /** Rows in all, where somebody knows. */
+  readonly total: number | undefined;
+  /** Since the start, in ms. */
+  readonly elapsed: number;
+  /** Requests sent, retries included. */
+  readonly requests: number;
+  readonly retries: number;
+  /** Ms that requests waited for their turn at the limiter, added up. */
+  readonly waited: number;
+  /** Ms until the API lets requests start again; 0 when it does. */
+  readonly pausedFor: number;
+}
+
+/** The pace of this run; 0 before there is one. */
+export function rowsPerSecond({ rows, resumedRows, elapsed }: Progress): number {
+  return elapsed > 0 ? ((rows - resumedRows) / elapsed) * 1000 : 0;
+}
+
+/** The share that is done, 0 to 1; `undefined` where no total is known. */
+export function shareDone({ rows, total }: Progress): number | undefined {
+  return total === undefined ? undefined : total === 0 ? 1 : Math.min(1, rows / total);
+}
+
+/** Ms that are left at the pace so far; `undefined` where no total is known, or nothing came yet. */
+export function timeLeft(progress: Progress): number | undefined {
+  const pace = rowsPerSecond(progress);
+  if (progress.total === undefined || pace === 0) return undefined;
+  return (Math.max(0, progress.total - progress.rows) / pace) * 1000;
+}

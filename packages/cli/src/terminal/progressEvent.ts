@@ -1,0 +1,55 @@
+import { rowsPerSecond, timeLeft, type Progress } from './progress.js';
+
+/** What an export has done so far, in every event but the first. Times are ms, sizes bytes. */
+export interface ProgressCounts {
+  readonly rows: number;
+  readonly pages: number;
+  readonly rowsPerSecond: number;
+  /** Requests sent, retries included. */
+  readonly requests: number;
+  readonly retries: number;
+  /** What the requests waited for the limiter, added up. */
+  readonly waitedMs: number;
+  readonly elapsedMs: number;
+}
+
+/**
+ * A line of `--progress json`: one JSON object a line on stderr. The first is `start`; the last is `report`, or where there is none
+ * `failed`, or `stopped` after a signal or when nobody reads the output any more.
+ */
+export type ProgressEvent =
+  | { readonly event: 'start'; readonly source: string; readonly target: string; readonly format: string }
+  | ({ readonly event: 'progress'; readonly total?: number; readonly leftMs?: number } & ProgressCounts)
+  | { readonly event: 'warning'; readonly message: string }
+  | ({ readonly event: 'report'; readonly target: string; readonly bytes?: number } & ProgressCounts)
+  | ({
+      readonly event: 'failed' | 'stopped';
+      readonly message: string;
+      /** What the command is going to exit with. */
+      readonly exitCode: number;
+    } & ProgressCounts);
+
+/** The figures of an event. */
+export function countsOf(progress: Progress): ProgressCounts {
+  const { rows, pages, requests, retries, waited, elapsed } = progress;
+  return {
+    rows,
+    pages,
+    rowsPerSecond: Math.round(rowsPerSecond(progress)),
+    requests,
+    retries,
+    waitedMs: Math.round(waited),
+    elapsedMs: Math.round(elapsed),
+  };
+}
+
+/** The event of a moment on the way. */
+export function progressEvent(progress: Progress): ProgressEvent {
+  const left = timeLeft(progress);
+  return {
+    event: 'progress',
+    ...countsOf(progress),
+    ...(progress.total !== undefined && { total: progress.total }),
+    ...(left !== undefined && { leftMs: Math.round(left) }),
+  };
+}

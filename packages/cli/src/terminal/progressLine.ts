@@ -1,0 +1,77 @@
+import type { Colors } from './colors.js';
+import { formatDuration, formatTimeLeft } from './formatDuration.js';
+import { formatCount, formatNumber } from './formatNumber.js';
+import { rowsPerSecond, shareDone, timeLeft, type Progress } from './progress.js';
+
+/** A piece of the line. */
+interface Piece {
+  readonly text: string;
+  /** In a narrow line the highest rank goes first; 0 stays. */
+  readonly rank: number;
+}
+
+const gap = '  ';
+const shortestBar = 10;
+const longestBar = 30;
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
+const msPerFrame = 100;
+
+/**
+ * Progress on one line of a terminal, at most `columns` wide: a bar where a total is known, a turning mark otherwise, then figures,
+ * of which the less telling ones are left out where there is no room.
+ *
+ * @example progressLine(progress, { columns: 80, colors })
+ * // '███████░░░░░░   54 %  2,700 rows  1,024/s  27 pages  2 retries  waited 1.2 s  3 s left'
+ */
+export function progressLine(
+  progress: Progress,
+  { columns, colors }: { readonly columns: number; readonly colors: Colors },
+): string {
+  const share = shareDone(progress);
+  const pieces = piecesOf(progress);
+  const length = Math.max(shortestBar, Math.min(longestBar, Math.floor(columns / 5)));
+  const lead = share === undefined ? 1 : length + gap.length + percent(share).length;
+  while (widthOf(pieces, lead) > columns && dropLeastTelling(pieces));
+  const figures = pieces.map(({ text }) => text).join(gap);
+  if (lead + gap.length + figures.length > columns) return figures.slice(0, columns);
+  if (share === undefined) return `${colors.cyan(frameAt(progress.elapsed))}${gap}${figures}`;
+  const full = Math.floor(share * length);
+  return `${colors.cyan('█'.repeat(full))}${colors.dim('░'.repeat(length - full))}${gap}${percent(share)}${gap}${figures}`;
+}
+
+function piecesOf(progress: Progress): Piece[] {
+  const { rows, pages, requests, retries, waited, pausedFor } = progress;
+  const left = timeLeft(progress);
+  return [
+    { text: formatCount(rows, 'row'), rank: 0 },
+    { text: `${formatNumber(rowsPerSecond(progress))}/s`, rank: 2 },
+    { text: formatCount(pages, 'page'), rank: 5 },
+    { text: formatCount(requests, 'request'), rank: 6 },
+    ...(retries > 0 ? [{ text: formatCount(retries, 'retry', 'retries'), rank: 3 }] : []),
+    ...(waited >= 100 ? [{ text: `waited ${formatDuration(waited)}`, rank: 4 }] : []),
+    ...(pausedFor > 0 ? [{ text: `paused for ${formatDuration(pausedFor)}`, rank: 1 }] : []),
+    ...(left === undefined ? [] : [{ text: `${formatTimeLeft(left)} left`, rank: 1 }]),
+  ];
+}
+
+function widthOf(pieces: readonly Piece[], lead: number): number {
+  return pieces.reduce((width, { text }) => width + gap.length + text.length, lead);
+}
+
+function dropLeastTelling(pieces: Piece[]): boolean {
+  const highest = Math.max(...pieces.map(({ rank }) => rank));
+  if (highest === 0) return false;
+  pieces.splice(
+    pieces.findLastIndex(({ rank }) => rank === highest),
+    1,
+  );
+  return true;
+}
+
+function percent(share: number): string {
+  return `${String(Math.floor(share * 100)).padStart(3)} %`;
+}
+
+function frameAt(elapsed: number): string {
+  return frames[Math.floor(elapsed / msPerFrame) % frames.length] ?? frames[0];
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '@sluice/core';
+import type { Output } from './output.js';
+import type { Progress } from './progress.js';
+import type { Summary } from './summaryLine.js';
+
+/** What shows progress has to stand on. */
+export interface ReporterContext {
+  readonly output: Output;
+  readonly clock: Clock;
+  readonly begun: {
+    /** E.g. `aptos.walletNfts`. */
+    readonly source: string;
+    /** As the person named it. */
+    readonly target: string;
+    readonly format: string;
+  };
+  /** How far it is now; asked whenever something is shown. */
+  readonly read: () => Progress;
+}
+
+/** Why an export ended without a report. */
+export interface Ending {
+  readonly kind: 'failed' | 'stopped';
+  /** The sentence for people. */
+  readonly message: string;
+  readonly exitCode: number;
+}
+
+/** Shows how an export goes. At the end either `done` or `ended` is called, once; nothing is shown afterwards. */
+export interface Reporter {
+  readonly warn: (message: string) => void;
+  /** @param summary what is said to people at the end, if anything. */
+  readonly done: (summary: Summary | undefined) => void;
+  /** Whether it told the ending, so that nobody else has to. */
+  readonly ended: (ending: Ending) => boolean;
+}

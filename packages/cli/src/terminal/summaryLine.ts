@@ -1,0 +1,25 @@
+import { formatBytes } from './formatBytes.js';
+import { formatDuration } from './formatDuration.js';
+import { formatCount } from './formatNumber.js';
+
+/** What an export came to. */
+export interface Summary {
+  readonly rows: number;
+  readonly pages: number;
+  /** Where the rows are, as the person named it. */
+  readonly target: string;
+  readonly bytes: number | undefined;
+  /** In ms. */
+  readonly elapsed: number;
+  readonly retries: number;
+}
+
+/** The calm line at the end. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
+export function summaryLine({ rows, pages, target, bytes, elapsed, retries }: Summary): string {
+  const details = [
+    ...(bytes === undefined ? [] : [formatBytes(bytes)]),
+    formatDuration(elapsed),
+    ...(retries > 0 ? [formatCount(retries, 'retry', 'retries')] : []),
+  ];
+  return `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;
+}

@@ -1,0 +1,69 @@
+import CliTable from 'cli-table3';
+import type { Colors } from './colors.js';
+import { columnWidths } from './columnWidths.js';
+import { cutToWidth, displayWidth } from './displayWidth.js';
+import { visibleText } from './visibleText.js';
+
+/** A column of a table. */
+export interface Column<T> {
+  readonly title: string;
+  /** The cell's text, which may hold anything: it is shown safely. */
+  readonly cell: (row: T) => string;
+  /** Narrower than this it makes no sense. Default 8. */
+  readonly least?: number;
+  readonly align?: 'left' | 'right';
+  /** Paints a cell that was already cut to its width. */
+  readonly paint?: (text: string) => string;
+}
+
+/** A table as text, and the columns that found no room. */
+export interface DrawnTable {
+  /** Lines, each ended by a line feed. */
+  readonly text: string;
+  readonly leftOut: readonly string[];
+}
+
+const gap = 2;
+/** A cell never gets wider, whatever the terminal is. */
+const widest = 60;
+const noLines = {
+  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
+  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
+  ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: ' '.repeat(gap) },
+};
+
+/** Draws rows as an aligned table without lines. Cells are cut, and columns left out from the end, until it fits into `columns`. */
+export function table<T>(
+  shape: readonly Column<T>[],
+  rows: readonly T[],
+  { columns, colors, indent = 0 }: { readonly columns: number; readonly colors: Colors; readonly indent?: number },
+): DrawnTable {
+  const cells = rows.map((row) => shape.map(({ cell }) => visibleText(cell(row).slice(0, 4 * widest))));
+  const needs = shape.map(({ title, least = 8 }, at) => ({
+    wanted: Math.min(widest, Math.max(title.length, ...cells.map((row) => displayWidth(row[at] ?? '')))),
+    least: Math.max(title.length, least),
+  }));
+  const widths = columnWidths(needs, columns - indent, gap);
+  const shown = shape.slice(0, widths.length);
+  const drawn = new CliTable({
+    head: shown.map(({ title }) => colors.bold(title)),
+    colWidths: widths,
+    colAligns: shown.map(({ align = 'left' }) => align),
+    chars: noLines,
+    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
+  });
+  for (const row of cells) {
+    drawn.push(
+      shown.map(({ paint = (text) => text }, at) => {
+        const text = cutToWidth(row[at] ?? '', widths[at] ?? 0);
+        return text === '' ? '' : paint(text);
+      }),
+    );
+  }
+  const margin = ' '.repeat(indent);
+  const lines = drawn.toString().split('\n');
+  return {
+    text: lines.map((line) => `${(margin + line).trimEnd()}\n`).join(''),
+    leftOut: shape.slice(widths.length).map(({ title }) => title),
+  };
+}

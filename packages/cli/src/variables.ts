@@ -1,0 +1,2 @@
+/** Environment variables by name. */
+export type Variables = Readonly<Record<string, string | undefined>>;

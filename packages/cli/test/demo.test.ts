@@ -1,0 +1,66 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, test } from 'vitest';
+import { Interruption } from '../src/faults/interruption.js';
+import { main } from '../src/main.js';
+import { displayWidth } from '../src/terminal/displayWidth.js';
+import { sluice } from './runSluice.js';
+import { temporaryFolder } from './temporaryFolder.js';
+import { testEnvironment } from './testEnvironment.js';
+
+describe('sluice demo', () => {
+  test('runs without a key or a terminal, and again on a terminal: each time there is a whole file', async () => {
+    const folder = temporaryFolder();
+    const { code, stdout, stderr } = await sluice(['demo'], { cwd: folder });
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/8,000 rows in 80 pages -> sluice-demo\/holdings\.csv \([^)]+ retries\)\n$/);
+    expect(stdout).toContain('8 of 42');
+    const [, survived = ''] = /Retried \d+ failed requests: (.*)\./.exec(stdout) ?? [];
+    for (const fault of ['server error', 'lost connection', 'cut answer']) expect(survived).toContain(fault);
+    expect(stdout).toMatch(/Waited [\d.]+ m?s for the rate limit; the API refused \S+/);
+    expect(stdout).toContain('All 8,000 rows are there, none of them twice.');
+    expect(stdout).toMatch(/The largest of \d+ collections\n( {2}\S.* █+\S* [\d,]+\n){6}/);
+    expect(stdout).toContain('sluice nfts export --owner');
+    // eslint-disable-next-line no-control-regex -- no colours, and nothing else that acts on a terminal
+    expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+    const first = await wholeFile(folder);
+
+    const environment = testEnvironment({ folder, columns: 80, variables: { NO_COLOR: '1' } });
+    expect(await main(['demo'], environment)).toBe(0);
+    const lines = environment.written.stdout().split('\n');
+    expect(Math.max(...lines.map(displayWidth))).toBeLessThanOrEqual(80);
+    const drawn = environment.written.stderr().split('\r\u001b[K');
+    expect(drawn.some((line) => /^█+░+ +\d+ % .* waited .* left$/.test(line))).toBe(true);
+    expect(Math.max(...drawn.slice(0, -1).map(displayWidth))).toBeLessThan(80);
+    expect(drawn.at(-1)).toMatch(/^8,000 rows in 80 pages/);
+    expect(first.equals(await wholeFile(folder))).toBe(true);
+  });
+
+  test('stopped half-way leaves nothing half-written', async () => {
+    const folder = temporaryFolder();
+    const environment = testEnvironment({ folder, columns: 80 });
+    const ended = main(['demo'], environment);
+    await expect.poll(environment.written.stderr, { timeout: 10_000 }).toMatch(/[1-9],\d00 rows/);
+    environment.interrupt(new Interruption('SIGINT'));
+    expect(await ended).toBe(130);
+    expect(await readdir(join(folder, 'sluice-demo'))).toEqual([]);
+  });
+
+  test('where it may not write says so', async () => {
+    const cwd = temporaryFolder();
+    await writeFile(join(cwd, 'sluice-demo'), 'a file in the way');
+    const { code, stderr } = await sluice(['demo'], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^sluice: The folder \S+sluice-demo can't be made \(EEXIST\)\.[^\n]*\n$/);
+  });
+});
+
+/** The demo's file, which is all that it leaves behind, read by somebody else's reader. */
+async function wholeFile(folder: string): Promise<Buffer> {
+  expect(await readdir(join(folder, 'sluice-demo'))).toEqual(['holdings.csv']);
+  const content = await readFile(join(folder, 'sluice-demo', 'holdings.csv'));
+  const rows: unknown[] = parse(content, { columns: true });
+  expect(rows).toHaveLength(8000);
+  return content;
+}

@@ -1,0 +1,123 @@
+import { ConfigError, HttpError, NetworkError, PaginationError, RateLimitError, SinkError } from '@sluice/core';
+import { describe, expect, test } from 'vitest';
+import { exitCodeOf } from '../src/faults/exitCodeOf.js';
+import { Failure } from '../src/faults/failure.js';
+import { faultSentence } from '../src/faults/faultSentence.js';
+import { inCommandLineWords } from '../src/faults/inCommandLineWords.js';
+import { abortOnSignals, Interruption } from '../src/faults/interruption.js';
+import { scrubbed } from '../src/faults/scrubbed.js';
+import { tellFault } from '../src/faults/tellFault.js';
+import { ToldFault } from '../src/faults/toldFault.js';
+import { UsageError } from '../src/faults/usageError.js';
+import { testEnvironment } from './testEnvironment.js';
+
+const closedPipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' });
+const closedSink = new SinkError("The output can't be written (EPIPE).", { details: { platformCode: 'EPIPE' } });
+
+describe('the exit code', () => {
+  test.each([
+    ['wrong usage', new UsageError('No.'), 2],
+    ["an option the library can't use", new ConfigError('No.'), 2],
+    ['a fault of the disk', new SinkError('No.'), 1],
+    ['a fault of the API', new HttpError('No.', { status: 500, excerpt: '' }), 1],
+    ['a walk that can not go on', new PaginationError('no-progress', 'No.'), 1],
+    ['a fault of ours', new Failure('No.'), 1],
+    ['a bug', new TypeError('x is not a function'), 1],
+    ['something that is no error', 'thrown', 1],
+    ['SIGHUP', new Interruption('SIGHUP'), 129],
+    ['SIGINT', new Interruption('SIGINT'), 130],
+    ['SIGTERM', new Interruption('SIGTERM'), 143],
+    ['a reader that went away', closedSink, 0],
+    ['a pipe that broke', closedPipe, 0],
+    ['a connection that broke', new NetworkError('No.', { details: { platformCode: 'EPIPE' } }), 1],
+  ])('of %s', (_, error, code) => {
+    expect(exitCodeOf(error)).toBe(code);
+  });
+});
+
+describe('what is said', () => {
+  test.each([
+    [new UsageError('Give --to FILE.'), 'Give --to FILE.'],
+    [new ConfigError('pageSize is 0: it must be 1.', { option: 'pageSize' }), '--page-size is 0: it must be 1.'],
+    [
+      new HttpError('streams.list was answered with 401.', { status: 401, excerpt: '' }),
+      'streams.list was answered with 401. "sluice doctor" checks the settings.',
+    ],
+    [new HttpError('It was answered with 400.', { status: 400, excerpt: '' }), 'It was answered with 400.'],
+    [new NetworkError('No answer came.'), 'No answer came. "sluice doctor" checks the settings.'],
+    [
+      new RateLimitError('It said 429. Lower rateLimit, or wait.', { status: 429, retryAt: undefined }),
+      'It said 429. Lower --rate, or wait.',
+    ],
+    [
+      new TypeError('x is not a function'),
+      'Something unexpected happened: x is not a function. Run it again with SLUICE_DEBUG=1 to see where.',
+    ],
+  ])('%#', (error, sentence) => {
+    expect(faultSentence(error)).toBe(sentence);
+  });
+
+  test.each([
+    ['Try again later, or raise timeouts.response.', 'Try again later, or raise --timeout.'],
+    ['Ask for smaller pages (pageSize), or raise maxBodyBytes.', 'Ask for smaller pages (--page-size).'],
+    ['Use https, or set allowInsecure: true.', 'Use https.'],
+    ['Start over with restart, or remove the file.', 'Start over with --restart, or remove the file.'],
+    [
+      'It was told to wait 90 s, longer than maxRetryAfter (60 s) allows. Run it again then, or raise maxRetryAfter.',
+      'It was told to wait 90 s, longer than 60 s, the most that is waited for. Run it again then.',
+    ],
+    ['a restart of the service', 'a restart of the service'],
+  ])('the library: %s', (said, meant) => {
+    expect(inCommandLineWords(said)).toBe(meant);
+  });
+
+  test('stays on one line and does nothing to the terminal', () => {
+    const environment = testEnvironment();
+    expect(tellFault(new SinkError('/tmp/a\nb\u001b[2J is a folder.'), environment)).toBe(1);
+    expect(environment.written.stderr()).toBe('sluice: /tmp/a␊b␛[2J is a folder.\n');
+  });
+
+  test('holds no key, and shows where it happened only if asked', () => {
+    const variables = { SLUICE_API_KEY: 'canary key+1' };
+    const fault = new TypeError('canary key+1 and canary%20key%2B1');
+    const calm = testEnvironment({ variables });
+    tellFault(fault, calm);
+    expect(calm.written.stderr()).toMatch(
+      /^sluice: Something unexpected happened: \[hidden\] and \[hidden\]\. [^\n]*\n$/,
+    );
+    const curious = testEnvironment({ variables: { ...variables, SLUICE_DEBUG: '1' } });
+    tellFault(fault, curious);
+    expect(curious.written.stderr()).toContain('\n    at ');
+    expect(curious.written.stderr()).not.toContain('canary');
+  });
+
+  test('nothing, when nobody reads any more or it was told already', () => {
+    const environment = testEnvironment();
+    expect(tellFault(closedSink, environment)).toBe(0);
+    expect(tellFault(new ToldFault(130), environment)).toBe(130);
+    expect(environment.written.stderr()).toBe('');
+  });
+});
+
+test.each([
+  ['nothing to hide', [], 'nothing to hide'],
+  ['the key is K-1.', ['K-1'], 'the key is [hidden].'],
+  ['long key1 and key', ['key', 'key1'], 'long [hidden] and [hidden]'],
+  ['empty', [''], 'empty'],
+])('%j without %j is %j', (text, secrets, clean) => {
+  expect(scrubbed(text, secrets)).toBe(clean);
+});
+
+test('the first signal asks the command to end, the second one ends it', () => {
+  const listeners = new Map<string, () => void>();
+  const exits: number[] = [];
+  const signal = abortOnSignals({
+    on: (name, listener) => listeners.set(name, listener),
+    exit: (code) => exits.push(code),
+  });
+  listeners.get('SIGTERM')?.();
+  expect(signal.reason).toEqual(new Interruption('SIGTERM'));
+  expect(exits).toEqual([]);
+  listeners.get('SIGINT')?.();
+  expect(exits).toEqual([130]);
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { rowFormatOf } from '../../src/options/rowFormat.js';
+
+test.each([
+  ['holdings.csv', undefined, 'csv'],
+  ['holdings.CSV', undefined, 'csv'],
+  ['holdings.csv.gz', undefined, 'csv'],
+  ['holdings.jsonl', undefined, 'jsonl'],
+  ['a.b/holdings.ndjson.gz', undefined, 'jsonl'],
+  ['-', undefined, 'csv'],
+  ['-', 'jsonl', 'jsonl'],
+  ['holdings.csv', 'jsonl', 'jsonl'],
+  ['holdings', 'csv', 'csv'],
+] as const)('%s with --format %s is %s', (to, asked, format) => {
+  expect(rowFormatOf(to, asked)).toBe(format);
+});
+
+test.each(['', 'holdings', 'holdings.txt', 'csv', 'holdings.gz', 'holdings.csv.zip', 'holdings.xlsx', 'my.csv/'])(
+  '%j does not say its format',
+  (to) => {
+    expect(() => rowFormatOf(to, undefined)).toThrow(/does not say the format\. End the name in \.csv or \.jsonl/);
+  },
+);

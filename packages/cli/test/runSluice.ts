@@ -1,0 +1,85 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import type { Sandbox } from '@sluice/sandbox';
+import { onTestFinished } from 'vitest';
+
+/** The command as it is installed. */
+const bin = join(import.meta.dirname, '..', 'dist', 'bin.js');
+
+/** What came of a command. */
+export interface Outcome {
+  /** The exit code; `null` if a signal killed it. */
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** How a command is run. */
+export interface RunOptions {
+  /** Its environment, besides `PATH`. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** What it reads from stdin. */
+  readonly input?: string;
+}
+
+/** A command that runs. */
+export interface Running {
+  readonly process: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly ended: Promise<Outcome>;
+}
+
+/** Starts a program; it does not outlive the test. */
+function start(program: string, args: readonly string[], { env = {}, cwd, input }: RunOptions = {}): Running {
+  const child = spawn(program, args, {
+    ...(cwd !== undefined && { cwd }),
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+  });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const ended = new Promise<Outcome>((resolve, reject) => {
+    let stderr = '';
+    const stdout: Buffer[] = [];
+    child.stdout.on('data', (data: Buffer) => stdout.push(data));
+    child.stderr.on('data', (data: Buffer) => (stderr += data.toString()));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      resolve({ code, stdout: Buffer.concat(stdout).toString(), stderr });
+    });
+  });
+  return { process: child, ended };
+}
+
+/** Starts `sluice`. */
+export function startSluice(args: readonly string[], options?: RunOptions): Running {
+  return start(process.execPath, [bin, ...args], options);
+}
+
+/** Runs `sluice` to its end. */
+export function sluice(args: readonly string[], options?: RunOptions): Promise<Outcome> {
+  return startSluice(args, options).ended;
+}
+
+/**
+ * Runs a line of bash to its end, in which `"$@"` is the command `sluice` with these arguments. `--norc`, since a bash whose stdin is
+ * a socket takes itself for a remote shell and reads its settings.
+ */
+export function bash(line: string, args: readonly string[], options?: RunOptions): Promise<Outcome> {
+  return start('bash', ['--norc', '-c', line, 'bash', process.execPath, bin, ...args], options).ended;
+}
+
+/** The environment variables that lead to a sandbox. */
+export function settingsFor(
+  sandbox: Pick<Sandbox, 'apiKey' | 'streamsUrl' | 'aptosUrl'>,
+): Readonly<Record<string, string>> {
+  return {
+    SLUICE_API_KEY: sandbox.apiKey,
+    SLUICE_STREAMS_URL: sandbox.streamsUrl,
+    SLUICE_APTOS_URL: sandbox.aptosUrl,
+  };
+}

@@ -1,0 +1,136 @@
+import type { Clock } from '@sluice/core';
+import { describe, expect, test } from 'vitest';
+import type { ProgressMode } from '../../src/options/progressMode.js';
+import { openReporter } from '../../src/terminal/openReporter.js';
+import type { Progress } from '../../src/terminal/progress.js';
+import type { Summary } from '../../src/terminal/summaryLine.js';
+import { testEnvironment } from '../testEnvironment.js';
+
+const eraseLine = '\r\u001b[K';
+const summary: Summary = { rows: 300, pages: 3, target: 'holdings.csv', bytes: 4100, elapsed: 3000, retries: 1 };
+const ending = { kind: 'failed', message: 'The disk is full.', exitCode: 1 } as const;
+
+/** A clock that is turned by hand, and a walk of a page a second. */
+function reporting(mode: ProgressMode | 'silent', columns?: number) {
+  let now = 0;
+  let timers: { at: number; callback: () => void }[] = [];
+  const clock: Clock = {
+    now: () => now,
+    monotonic: () => now,
+    after: (ms, callback) => {
+      const timer = { at: now + ms, callback };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((other) => other !== timer);
+      };
+    },
+  };
+  const { stderr, written } = testEnvironment({ variables: { NO_COLOR: '1' }, ...(columns && { columns }) });
+  const read = (): Progress => {
+    const pages = Math.floor(now / 1000);
+    const counts = { rows: pages * 100, pages, requests: pages + 1, retries: 1, waited: 250 };
+    return { ...counts, resumedRows: 0, total: undefined, elapsed: now, pausedFor: 0 };
+  };
+  const begun = { source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' };
+  const reporter = openReporter(mode, { output: stderr, clock, begun, read });
+  const advance = (ms: number): void => {
+    for (const end = now + ms; ;) {
+      const next = timers.toSorted((a, b) => a.at - b.at)[0];
+      if (!next || next.at > end) {
+        now = end;
+        return;
+      }
+      timers = timers.filter((timer) => timer !== next);
+      now = next.at;
+      next.callback();
+    }
+  };
+  return { reporter, advance, text: written.stderr, openTimers: () => timers.length };
+}
+
+describe('--progress bar', () => {
+  test('draws one line over itself, and leaves only the last one', () => {
+    const { reporter, advance, text, openTimers } = reporting('bar', 60);
+    advance(3000);
+    reporter.done(summary);
+    const drawn = text().split(eraseLine);
+    expect(drawn[0]).toBe('');
+    expect(drawn.length).toBeGreaterThan(25);
+    expect(drawn.slice(1, -1).every((line) => !line.includes('\n') && line.length < 60)).toBe(true);
+    expect(drawn.at(-1)).toBe('300 rows in 3 pages -> holdings.csv (4.1 kB, 3.0 s, 1 retry)\n');
+    expect(openTimers()).toBe(0);
+  });
+
+  test('makes room for a warning, and is gone when the export fails', () => {
+    const { reporter, text, openTimers } = reporting('bar', 60);
+    reporter.warn('2 addresses are repeated.');
+    expect(reporter.ended(ending)).toBe(false);
+    expect(text()).toContain(`${eraseLine}sluice: 2 addresses are repeated.\n`);
+    expect(text().endsWith(eraseLine)).toBe(true);
+    expect(openTimers()).toBe(0);
+  });
+});
+
+describe('--progress plain', () => {
+  test('writes a line every five seconds', () => {
+    const { reporter, advance, text, openTimers } = reporting('plain');
+    advance(11_000);
+    reporter.done(summary);
+    expect(text().split('\n')).toEqual([
+      '500 rows in 5 pages, 100 rows/s, 6 requests, 1 retry, waited 250 ms',
+      '1,000 rows in 10 pages, 100 rows/s, 11 requests, 1 retry, waited 250 ms',
+      '300 rows in 3 pages -> holdings.csv (4.1 kB, 3.0 s, 1 retry)',
+      '',
+    ]);
+    expect(openTimers()).toBe(0);
+  });
+});
+
+describe('--progress json', () => {
+  test('begins with a start and ends with the report', () => {
+    const { reporter, advance, text, openTimers } = reporting('json');
+    reporter.warn('2 addresses are repeated.');
+    advance(1500);
+    reporter.done(summary);
+    const counts = { rows: 100, pages: 1, requests: 2, retries: 1, waitedMs: 250 };
+    expect(eventsOf(text())).toEqual([
+      { event: 'start', source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' },
+      { event: 'warning', message: '2 addresses are repeated.' },
+      { event: 'progress', ...counts, rowsPerSecond: 100, elapsedMs: 1000 },
+      { event: 'report', target: 'holdings.csv', bytes: 4100, ...counts, rowsPerSecond: 67, elapsedMs: 1500 },
+    ]);
+    expect(openTimers()).toBe(0);
+  });
+
+  test('tells a fault itself', () => {
+    const { reporter, text } = reporting('json');
+    expect(reporter.ended(ending)).toBe(true);
+    expect(eventsOf(text()).at(-1)).toMatchObject({ event: 'failed', message: 'The disk is full.', exitCode: 1 });
+  });
+});
+
+describe('without progress', () => {
+  test('--progress none still says what came out', () => {
+    const { reporter, advance, text } = reporting('none', 60);
+    advance(60_000);
+    reporter.warn('2 addresses are repeated.');
+    reporter.done({ ...summary, retries: 0, bytes: undefined });
+    expect(text()).toBe('sluice: 2 addresses are repeated.\n300 rows in 3 pages -> holdings.csv (3.0 s)\n');
+  });
+
+  test('--quiet says nothing', () => {
+    const { reporter, advance, text } = reporting('silent', 60);
+    advance(60_000);
+    reporter.warn('2 addresses are repeated.');
+    expect(reporter.ended(ending)).toBe(false);
+    reporter.done(summary);
+    expect(text()).toBe('');
+  });
+});
+
+function eventsOf(text: string): unknown[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line));
+}
