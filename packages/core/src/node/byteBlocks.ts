@@ -26,6 +26,11 @@ export class ByteBlocks {
     return this.#texts.length === 0;
   }
 
+  /** The pages that wait for their member's end. */
+  get waiting(): readonly string[] {
+    return this.#texts;
+  }
+
   /** Takes one page; answers the bytes that are ready to be written, if any. */
   async add(text: string): Promise<Uint8Array | undefined> {
     if (!this.#gzip) return Buffer.from(text, 'utf8');

@@ -2,11 +2,14 @@ import { resolve } from 'node:path';
 import { checkCount } from '../count.js';
 import { ConfigError } from '../errors.js';
 import type { RowEncoder, RowFormat } from '../sink/rowFormat.js';
-import type { Sink, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
+import type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
+import { decodeFilePlace } from './appendFile.js';
 import { ByteBlocks, type Gzip } from './byteBlocks.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
 import { PartFile } from './partFile.js';
+import { PlanOrder } from './planOrder.js';
+import { SegmentFolder } from './segmentFolder.js';
 
 /** Where and how a file is written. */
 export interface FileTarget {
@@ -21,7 +24,8 @@ export interface FileTarget {
 }
 
 /**
- * Writes rows to a file. Its final name never holds a partial file: rows go to `path.part`, which takes the name at the end.
+ * Writes rows to a file, in the plan's order whatever the number of lanes. Its final name never holds a partial file: rows go to
+ * `path.part`, which takes the name at the end; those that must wait for others lie in `path.sluice` until then.
  *
  * @throws ConfigError if the path is empty or names a folder; on opening, SinkError if the target can't be written.
  */
@@ -30,6 +34,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
   if (/[/\\]$/.test(target.path))
     throw new ConfigError(`The path ${target.path} ends like a folder's. Give the name of a file.`);
   const gzip = gzipOf(target);
+  const { fileSystem = nodeFileSystem } = target;
   return {
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null },
@@ -41,14 +46,38 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     open: async (context) => {
       const encoder = format.encoder(context.schema);
       const file = partFile(target);
-      await file.open(context);
-      return new FileWriter(file, encoder, new ByteBlocks(gzip));
+      const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
+      const order = new PlanOrder(file, folder, () => new ByteBlocks(gzip));
+      await openTarget(context, file, order);
+      return new FileWriter(file, order, encoder);
     },
   };
 }
 
 function partFile({ fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget): PartFile {
   return new PartFile(fileSystem, resolve(path), ifExists);
+}
+
+async function openTarget({ resumeAt, restart }: SinkContext<never>, file: PartFile, order: PlanOrder): Promise<void> {
+  if (!resumeAt) {
+    await file.create(restart);
+    if (restart) await order.clear();
+    return;
+  }
+  const place = decodeFilePlace(resumeAt.place);
+  if (resumeAt.isSealed) {
+    await file.goOnSealed(place);
+    await order.clear();
+    return;
+  }
+  await file.goOn(place);
+  try {
+    await order.restore(resumeAt.place);
+  } catch (error) {
+    await order.abandon(true);
+    await file.abandon(true);
+    throw error;
+  }
 }
 
 /** A member of 10 pages costs 7 % more bytes than one single member would; smaller ones cost more, larger ones are lost in a crash. */
@@ -63,47 +92,38 @@ function gzipOf({ path, gzip = path.endsWith('.gz') }: FileTarget): Gzip | undef
 
 class FileWriter<T> implements SinkWriter<T> {
   readonly #file: PartFile;
+  readonly #order: PlanOrder;
   readonly #encoder: RowEncoder<T>;
-  readonly #blocks: ByteBlocks;
 
-  constructor(file: PartFile, encoder: RowEncoder<T>, blocks: ByteBlocks) {
+  constructor(file: PartFile, order: PlanOrder, encoder: RowEncoder<T>) {
     this.#file = file;
+    this.#order = order;
     this.#encoder = encoder;
-    this.#blocks = blocks;
   }
 
-  get isCommittable(): boolean {
-    return this.#blocks.isEmpty;
-  }
-
-  async write({ items }: SinkPage<T>): Promise<void> {
-    const text = this.#encoder.encode(items);
-    await this.#append(await this.#blocks.add(this.#isNew ? this.#encoder.header + text : text));
+  async write({ items, part, endsPart }: SinkPage<T>): Promise<void> {
+    const header = part === 0 && this.#order.isEmpty ? this.#encoder.header : '';
+    await this.#order.write(part, header + this.#encoder.encode(items), endsPart);
   }
 
   flush(): Promise<Json> {
-    return this.#file.flush();
+    return this.#order.flush();
   }
 
   async seal(): Promise<Json> {
-    if (this.#isNew) await this.#append(await this.#blocks.add(this.#encoder.header));
-    await this.#append(await this.#blocks.end());
+    if (this.#order.isEmpty) await this.#order.write(0, this.#encoder.header, true);
+    await this.#order.end();
     return this.flush();
   }
 
   async close(): Promise<SinkReport> {
-    return { target: this.#file.path, bytes: await this.#file.publish() };
+    const bytes = await this.#file.publish();
+    // The file is in place: what can't be cleared away beside it is no fault of the export's.
+    await this.#order.close().catch(() => undefined);
+    return { target: this.#file.path, bytes };
   }
 
-  abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
-    return this.#file.abandon(isResumable);
-  }
-
-  get #isNew(): boolean {
-    return this.#file.size === 0 && this.#blocks.isEmpty;
-  }
-
-  async #append(bytes: Uint8Array | undefined): Promise<void> {
-    if (bytes) await this.#file.append(bytes);
+  async abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
+    await this.#order.abandon(await this.#file.abandon(isResumable));
   }
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { link, lstat, open, rename, stat, unlink } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
 
 /** A file that is open for writing, and for reading what was written. */
 export interface WritableFile {
@@ -27,6 +27,12 @@ export interface FileSystem {
   /** Gives a file a second name; fails with `EEXIST` where the name is taken. */
   link(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
+  /** Answers whether it made the folder; `false` if it was there. */
+  makeFolder(path: string): Promise<boolean>;
+  /** Fails with `ENOTEMPTY` where something is left in it. */
+  removeFolder(path: string): Promise<void>;
+  /** The names in a folder. */
+  list(path: string): Promise<readonly string[]>;
   /** Makes the names in a folder durable. */
   syncFolder(path: string): Promise<void>;
 }
@@ -61,6 +67,17 @@ export const nodeFileSystem: FileSystem = {
   rename,
   link,
   unlink,
+  async makeFolder(path) {
+    try {
+      await mkdir(path);
+      return true;
+    } catch (error) {
+      if (platformCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return false;
+      throw error;
+    }
+  },
+  removeFolder: (path) => rmdir(path),
+  list: (path) => readdir(path),
   async syncFolder(path) {
     // Windows has no such thing: it knows only files that are synced.
     if (process.platform === 'win32') return;

@@ -45,6 +45,9 @@ export function faultyFileSystem(fault: (call: DiskCall, n: number) => DiskFault
     rename: (from, to) => guarded('rename', () => nodeFileSystem.rename(from, to)),
     link: (from, to) => guarded('link', () => nodeFileSystem.link(from, to)),
     unlink: (path) => guarded('unlink', () => nodeFileSystem.unlink(path)),
+    makeFolder: (path) => guarded('makeFolder', () => nodeFileSystem.makeFolder(path)),
+    removeFolder: (path) => guarded('removeFolder', () => nodeFileSystem.removeFolder(path)),
+    list: (path) => guarded('list', () => nodeFileSystem.list(path)),
     syncFolder: (path) => guarded('syncFolder', () => nodeFileSystem.syncFolder(path)),
   };
 }

@@ -1,0 +1,155 @@
+import { crc32 } from 'node:zlib';
+import { CheckpointError, SinkError } from '../errors.js';
+import { diskFault } from './diskFault.js';
+import type { FileSystem, WritableFile } from './fileSystem.js';
+
+/** How far a file was written, and a checksum of all up to there: what a checkpoint keeps of it. Plain JSON. */
+export type FilePlace = Readonly<Record<'bytes' | 'crc32', number>>;
+
+const bytesPerRead = 1024 * 1024;
+
+/** A file that only ever grows, and knows the checksum of all that is in it. It tells changes apart, and does not stop a forger. */
+export class AppendFile {
+  readonly path: string;
+  readonly #file: WritableFile;
+  #bytes: number;
+  #crc32: number;
+
+  private constructor(path: string, file: WritableFile, { bytes, crc32: sum }: FilePlace) {
+    this.path = path;
+    this.#file = file;
+    this.#bytes = bytes;
+    this.#crc32 = sum;
+  }
+
+  /** @throws SinkError if it can't be made, or is there already. */
+  static async create(fileSystem: FileSystem, path: string): Promise<AppendFile> {
+    const file = await explained(fileSystem.open(path, 'new'), path, 'created');
+    return new AppendFile(path, file, { bytes: 0, crc32: 0 });
+  }
+
+  /**
+   * Opens a file at a place that `flush` answered, and cuts off what lies behind.
+   *
+   * @throws CheckpointError, and touches nothing, if the file is shorter or is another one up to there.
+   */
+  static async reopen(fileSystem: FileSystem, path: string, place: FilePlace): Promise<AppendFile> {
+    const file = await explained(fileSystem.open(path, 'existing'), path, 'opened');
+    try {
+      const size = await explained(file.size(), path, 'looked at');
+      if (size < place.bytes) {
+        throw new CheckpointError(
+          `${path} is shorter (${size} bytes) than its checkpoint says (${place.bytes}). Start over with restart: nothing was changed.`,
+        );
+      }
+      if ((await checksum(file, path, place.bytes)) !== place.crc32) {
+        throw new CheckpointError(
+          `${path} was changed since its checkpoint was written. Start over with restart: nothing was changed now.`,
+        );
+      }
+      if (size > place.bytes) await explained(file.truncate(place.bytes), path, 'cut back');
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      throw error;
+    }
+    return new AppendFile(path, file, place);
+  }
+
+  /** Whether a file holds just what was written up to a place. */
+  static async isAt(fileSystem: FileSystem, path: string, place: FilePlace): Promise<boolean> {
+    if ((await explained(fileSystem.kind(path), path, 'looked at')) !== 'file') return false;
+    const file = await explained(fileSystem.open(path, 'existing'), path, 'opened');
+    try {
+      const size = await explained(file.size(), path, 'looked at');
+      return size === place.bytes && (await checksum(file, path, size)) === place.crc32;
+    } finally {
+      await file.close().catch(() => undefined);
+    }
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    let rest = bytes;
+    while (rest.length > 0) {
+      // A disk that is nearly full takes a part of what it is given, without an error.
+      const written = await explained(this.#file.write(rest, this.#bytes), this.path, 'written');
+      if (written === 0) {
+        throw new SinkError(
+          `${this.path} can't be written: the disk takes no more bytes. Make room, then run it again.`,
+        );
+      }
+      this.#bytes += written;
+      this.#crc32 = crc32(rest.subarray(0, written), this.#crc32);
+      rest = rest.subarray(written);
+    }
+  }
+
+  /** All that is in it, a piece at a time. A piece is overwritten by the next one. */
+  async *read(): AsyncGenerator<Uint8Array, void, undefined> {
+    yield* pieces(this.#file, this.path, this.#bytes);
+  }
+
+  /** Makes all that was appended durable; answers the place to go on from. */
+  async flush(): Promise<FilePlace> {
+    await explained(this.#file.sync(), this.path, 'written');
+    const size = await explained(this.#file.size(), this.path, 'looked at');
+    if (size !== this.#bytes) {
+      throw new SinkError(
+        `${this.path} has ${size} bytes, but ${this.#bytes} were written: somebody else changes it. Find out who, then start over with restart.`,
+      );
+    }
+    return { bytes: this.#bytes, crc32: this.#crc32 };
+  }
+
+  async close(): Promise<void> {
+    await explained(this.#file.close(), this.path, 'written');
+  }
+}
+
+/** What a checkpoint says of a file. @throws CheckpointError if it says nothing of use. */
+export function decodeFilePlace(place: unknown): FilePlace {
+  if (typeof place === 'object' && place !== null && 'bytes' in place && 'crc32' in place) {
+    const { bytes, crc32: sum } = place;
+    if (isCount(bytes) && isCount(sum)) return { bytes, crc32: sum };
+  }
+  throw new CheckpointError(
+    'The checkpoint does not say where in the file to go on. Start over with restart: nothing was changed.',
+  );
+}
+
+/** Turns the operating system's word for a fault into an error that says what to do. */
+export async function explained<R>(call: Promise<R>, path: string, what: string): Promise<R> {
+  try {
+    return await call;
+  } catch (error) {
+    throw diskFault(error, path, what);
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** The checksum of a file's first bytes; `undefined` if it ends before. */
+async function checksum(file: WritableFile, path: string, bytes: number): Promise<number | undefined> {
+  let sum = 0;
+  let seen = 0;
+  for await (const piece of pieces(file, path, bytes)) {
+    sum = crc32(piece, sum);
+    seen += piece.length;
+  }
+  return seen === bytes ? sum : undefined;
+}
+
+async function* pieces(file: WritableFile, path: string, bytes: number): AsyncGenerator<Uint8Array, void, undefined> {
+  const buffer = new Uint8Array(Math.min(bytes, bytesPerRead));
+  for (let at = 0; at < bytes;) {
+    const read = await explained(file.read(buffer.subarray(0, Math.min(buffer.length, bytes - at)), at), path, 'read');
+    if (read === 0) return;
+    yield buffer.subarray(0, read);
+    at += read;
+  }
+}

@@ -1,0 +1,209 @@
+import { CheckpointError } from '../errors.js';
+import type { Json } from '../source/definition.js';
+import { decodeFilePlace, type AppendFile, type FilePlace } from './appendFile.js';
+import type { ByteBlocks } from './byteBlocks.js';
+import type { PartFile } from './partFile.js';
+import type { SegmentFolder } from './segmentFolder.js';
+
+/** One part of the plan on its way into the file. */
+interface Lane {
+  readonly blocks: ByteBlocks;
+  /** Where its bytes wait until the parts before it are through. */
+  segment: AppendFile | undefined;
+  isEnded: boolean;
+}
+
+/**
+ * Puts the pages of parts that are walked side by side into one file, in the plan's order, whatever order they come in.
+ *
+ * Pages of the first unfinished part go straight into the file. Those of a later one wait in a segment, which is taken over once
+ * all parts before it are through. So the file's bytes are the same for any number of lanes.
+ *
+ * A place names the file's length and every segment's, so all of them go back together. What the next place will no longer name is
+ * cleared away one commit later: until then the last checkpoint may still need it.
+ */
+export class PlanOrder {
+  readonly #file: PartFile;
+  readonly #folder: SegmentFolder;
+  readonly #newBlocks: () => ByteBlocks;
+  readonly #lanes = new Map<number, Lane>();
+  /** The first unfinished part. */
+  #front = 0;
+  /** Counts the commits, so that no two of them share a file. */
+  #commits = 0;
+  /** Files that the last place named, or that this run has made since. */
+  #named: readonly string[] = [];
+
+  constructor(file: PartFile, folder: SegmentFolder, newBlocks: () => ByteBlocks) {
+    this.#file = file;
+    this.#folder = folder;
+    this.#newBlocks = newBlocks;
+  }
+
+  /** Whether nothing was written yet. */
+  get isEmpty(): boolean {
+    return this.#front === 0 && this.#file.size === 0 && (this.#lanes.get(0)?.blocks.isEmpty ?? true);
+  }
+
+  async write(part: number, text: string, endsPart: boolean): Promise<void> {
+    const lane = this.#lane(part);
+    await this.#append(part, lane, await lane.blocks.add(text));
+    if (endsPart) await this.#end(part, lane);
+  }
+
+  /** Makes all that was written durable; answers the place to go on from. */
+  async flush(): Promise<Json> {
+    // The checkpoint that followed the last flush is durable by now, so only what it names is still needed.
+    const needed = new Set([...this.#named, ...this.#segmentNames()]);
+    if (this.#named.length > 0) await this.#folder.clear([...needed]);
+    this.#commits += 1;
+    const segments: Record<string, Json> = {};
+    for (const [part, lane] of this.#lanes) {
+      if (part !== this.#front) segments[part] = { ...(await placeOf(lane)), isEnded: lane.isEnded };
+    }
+    const waiting = await this.#saveWaiting();
+    await this.#folder.sync();
+    const place = await this.#file.flush();
+    this.#named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
+    return { ...place, front: this.#front, commits: this.#commits, segments, ...(waiting && { waiting }) };
+  }
+
+  /** Goes on from a place that `flush` answered. @throws CheckpointError if the segments do not fit it. */
+  async restore(place: Json): Promise<void> {
+    const { front, commits, segments, waiting } = decodePlace(place);
+    this.#front = front;
+    this.#commits = commits;
+    for (const { part, at, isEnded } of segments) {
+      const segment = at.bytes > 0 ? await this.#folder.reopen(String(part), at) : undefined;
+      this.#lanes.set(part, { blocks: this.#newBlocks(), segment, isEnded });
+    }
+    if (waiting) await this.#loadWaiting(waiting);
+    this.#named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
+    await this.#folder.clear(this.#named);
+  }
+
+  /** Ends what is still open: the last part of a source that does not say where its parts end. */
+  async end(): Promise<void> {
+    for (const [part, lane] of [...this.#lanes].sort(([a], [b]) => a - b)) await this.#end(part, lane);
+  }
+
+  /** Closes the segments, and clears them away unless somebody may go on with them. */
+  async abandon(isKept: boolean): Promise<void> {
+    for (const { segment } of this.#lanes.values()) await segment?.close().catch(() => undefined);
+    if (!isKept) await this.close().catch(() => undefined);
+  }
+
+  /** Clears away what waits, this run's and any earlier one's. */
+  clear(): Promise<void> {
+    return this.#folder.clear();
+  }
+
+  /** Nothing waits any more. */
+  async close(): Promise<void> {
+    if (this.#folder.isUsed) await this.clear();
+  }
+
+  #lane(part: number): Lane {
+    const known = this.#lanes.get(part);
+    if (known) return known;
+    const lane: Lane = { blocks: this.#newBlocks(), segment: undefined, isEnded: false };
+    this.#lanes.set(part, lane);
+    return lane;
+  }
+
+  async #append(part: number, lane: Lane, bytes: Uint8Array | undefined): Promise<void> {
+    if (!bytes || bytes.length === 0) return;
+    if (part === this.#front) {
+      await this.#file.append(bytes);
+      return;
+    }
+    lane.segment ??= await this.#folder.create(String(part));
+    await lane.segment.append(bytes);
+  }
+
+  async #end(part: number, lane: Lane): Promise<void> {
+    await this.#append(part, lane, await lane.blocks.end());
+    lane.isEnded = true;
+    if (part === this.#front) await this.#advance();
+  }
+
+  async #advance(): Promise<void> {
+    do {
+      this.#lanes.delete(this.#front);
+      this.#front += 1;
+      const next = this.#lanes.get(this.#front);
+      if (next?.segment) await this.#takeOver(next.segment);
+      if (next) next.segment = undefined;
+    } while (this.#lanes.get(this.#front)?.isEnded);
+  }
+
+  async #takeOver(segment: AppendFile): Promise<void> {
+    for await (const piece of segment.read()) await this.#file.append(piece);
+    await segment.close();
+  }
+
+  #segmentNames(): string[] {
+    return [...this.#lanes].flatMap(([part, { segment }]) => (segment ? [String(part)] : []));
+  }
+
+  /** Pages that wait for their block's end are kept as text: a stop adds no boundary to what is compressed. */
+  async #saveWaiting(): Promise<(FilePlace & { readonly name: string }) | undefined> {
+    const texts = Object.fromEntries(
+      [...this.#lanes].filter(([, { blocks }]) => !blocks.isEmpty).map(([part, { blocks }]) => [part, blocks.waiting]),
+    );
+    if (Object.keys(texts).length === 0) return undefined;
+    const name = `waiting-${this.#commits}`;
+    return { name, ...(await this.#folder.save(name, JSON.stringify(texts))) };
+  }
+
+  async #loadWaiting({ name, at }: { readonly name: string; readonly at: FilePlace }): Promise<void> {
+    const texts: unknown = JSON.parse(await this.#folder.load(name, at));
+    if (typeof texts !== 'object' || texts === null) throw unreadable();
+    for (const [part, pages] of Object.entries(texts)) {
+      if (!Array.isArray(pages)) throw unreadable();
+      const { blocks } = this.#lane(Number(part));
+      for (const page of pages) await blocks.add(String(page));
+    }
+  }
+}
+
+async function placeOf({ segment }: Lane): Promise<FilePlace> {
+  return segment ? segment.flush() : { bytes: 0, crc32: 0 };
+}
+
+interface Place {
+  readonly front: number;
+  readonly commits: number;
+  readonly segments: readonly { readonly part: number; readonly at: FilePlace; readonly isEnded: boolean }[];
+  readonly waiting: { readonly name: string; readonly at: FilePlace } | undefined;
+}
+
+function decodePlace(place: unknown): Place {
+  if (typeof place !== 'object' || place === null) throw unreadable();
+  if (!('front' in place) || typeof place.front !== 'number') throw unreadable();
+  if (!('commits' in place) || typeof place.commits !== 'number') throw unreadable();
+  if (!('segments' in place) || typeof place.segments !== 'object' || place.segments === null) throw unreadable();
+  const segments = Object.entries(place.segments).map(([part, segment]: [string, unknown]) => ({
+    part: Number(part),
+    at: decodeFilePlace(segment),
+    isEnded: typeof segment === 'object' && segment !== null && 'isEnded' in segment && segment.isEnded === true,
+  }));
+  return {
+    front: place.front,
+    commits: place.commits,
+    segments,
+    waiting: 'waiting' in place ? decodeWaiting(place.waiting) : undefined,
+  };
+}
+
+function decodeWaiting(waiting: unknown): Place['waiting'] {
+  if (typeof waiting !== 'object' || waiting === null || !('name' in waiting) || typeof waiting.name !== 'string')
+    throw unreadable();
+  return { name: waiting.name, at: decodeFilePlace(waiting) };
+}
+
+function unreadable(): CheckpointError {
+  return new CheckpointError(
+    'The checkpoint does not say how to go on with the parts of the plan. Start over with restart: nothing was changed.',
+  );
+}

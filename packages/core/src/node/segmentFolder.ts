@@ -1,0 +1,86 @@
+import { dirname, join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { CheckpointError } from '../errors.js';
+import { AppendFile, explained, type FilePlace } from './appendFile.js';
+import type { FileSystem } from './fileSystem.js';
+
+const prefix = 'rows-';
+
+/** The folder beside a file where rows wait that can't go into the file yet. It is made when the first ones come. */
+export class SegmentFolder {
+  readonly path: string;
+  readonly #fs: FileSystem;
+  #isMade = false;
+  #hasNewNames = false;
+
+  constructor(fileSystem: FileSystem, path: string) {
+    this.#fs = fileSystem;
+    this.path = path;
+  }
+
+  async create(name: string): Promise<AppendFile> {
+    if (!this.#isMade) {
+      if (await explained(this.#fs.makeFolder(this.path), this.path, 'created')) {
+        await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');
+      }
+      this.#isMade = true;
+    }
+    const file = await AppendFile.create(this.#fs, join(this.path, prefix + name));
+    this.#hasNewNames = true;
+    return file;
+  }
+
+  reopen(name: string, place: FilePlace): Promise<AppendFile> {
+    this.#isMade = true;
+    return AppendFile.reopen(this.#fs, join(this.path, prefix + name), place);
+  }
+
+  /** Writes a whole file at once, durably. */
+  async save(name: string, text: string): Promise<FilePlace> {
+    const file = await this.create(name);
+    try {
+      await file.append(Buffer.from(text));
+      return await file.flush();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** @throws CheckpointError if the file is not what `save` wrote. */
+  async load(name: string, place: FilePlace): Promise<string> {
+    const file = await this.reopen(name, place);
+    try {
+      const parts: Uint8Array[] = [];
+      for await (const piece of file.read()) parts.push(piece.slice());
+      const whole = Buffer.concat(parts);
+      if (crc32(whole) !== place.crc32) throw new CheckpointError(`${file.path} changed while it was read.`);
+      return whole.toString();
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Makes the names of new files durable. */
+  async sync(): Promise<void> {
+    if (!this.#hasNewNames) return;
+    await explained(this.#fs.syncFolder(this.path), this.path, 'written');
+    this.#hasNewNames = false;
+  }
+
+  /** Whether this run made something in it, or found something to go on with. */
+  get isUsed(): boolean {
+    return this.#isMade;
+  }
+
+  /** Clears away all rows but those in `kept` files, and the folder with them if nothing else is in it. */
+  async clear(kept: readonly string[] = []): Promise<void> {
+    const names = await this.#fs.list(this.path).catch(() => []);
+    for (const name of names) {
+      const isKept = kept.some((each) => name === prefix + each);
+      if (name.startsWith(prefix) && !isKept)
+        await explained(this.#fs.unlink(join(this.path, name)), this.path, 'cleared');
+    }
+    if (kept.length === 0) await this.#fs.removeFolder(this.path).catch(() => undefined);
+    this.#isMade &&= kept.length > 0;
+  }
+}

@@ -1,0 +1,150 @@
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { CheckpointError, createSource, exportTo, memoryState, type Source } from '../../src/index.js';
+import { fileSink } from '../../src/node/index.js';
+import { tempFolder } from './tempFolder.js';
+import { textFormat } from './textRows.js';
+
+/** Pages of each part, and how long each takes: the order in which they come is up to that. */
+interface Plan {
+  readonly parts: readonly (readonly number[])[];
+  readonly pagesPerMember: number | undefined;
+}
+
+const plans = fc.record({
+  parts: fc.array(fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 6 }), {
+    minLength: 1,
+    maxLength: 7,
+  }),
+  pagesPerMember: fc.option(fc.integer({ min: 1, max: 4 }), { nil: undefined }),
+});
+
+/** Each page has as many rows as its number says, and takes as many turns of the event loop. */
+function sourceOf({ parts }: Plan, onFetch: () => void = () => undefined): Source<string> {
+  return createSource<string>({
+    name: 'test.parts',
+    identity: null,
+    schema: { columns: [] },
+    parts: parts.length,
+    async fetch({ part, at }) {
+      onFetch();
+      const page = at && 'cursor' in at ? Number(at.cursor) : 0;
+      const pages = parts[part] ?? [];
+      const count = pages[page] ?? 0;
+      for (let turn = 0; turn < count * 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      const rows = Array.from({ length: count }, (_, row) => `part ${part}, page ${page}, row ${row}`);
+      return { rows, next: page + 1 < pages.length ? { cursor: String(page + 1) } : 'end' };
+    },
+  });
+}
+
+async function undisturbed(plan: Plan): Promise<Buffer> {
+  const path = join(tempFolder(), 'rows');
+  await exportTo(sourceOf(plan), fileSink(textFormat, { path, gzip: gzipOf(plan) })).run();
+  return readFileSync(path);
+}
+
+function gzipOf({ pagesPerMember }: Plan): false | { pagesPerMember: number } {
+  return pagesPerMember === undefined ? false : { pagesPerMember };
+}
+
+describe('a file written from parts side by side', () => {
+  test('E1 has the bytes of one written part by part, in any number of lanes', async () => {
+    await fc.assert(
+      fc.asyncProperty(plans, fc.integer({ min: 2, max: 5 }), async (plan, lanes) => {
+        const folder = tempFolder();
+        const path = join(folder, 'rows');
+        await exportTo(sourceOf(plan), fileSink(textFormat, { path, gzip: gzipOf(plan) }), { lanes }).run();
+        expect(readFileSync(path).equals(await undisturbed(plan))).toBe(true);
+        expect(readdirSync(folder)).toEqual(['rows']);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('E1 has them also after any number of interruptions', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        plans,
+        fc.array(fc.record({ fetches: fc.integer({ min: 0, max: 12 }), lanes: fc.integer({ min: 1, max: 4 }) }), {
+          maxLength: 5,
+        }),
+        fc.integer({ min: 1, max: 4 }),
+        async (plan, interruptions, commitEvery) => {
+          const folder = tempFolder();
+          const path = join(folder, 'rows');
+          const state = memoryState();
+          let isDone = false;
+          for (const { fetches, lanes } of [...interruptions, { fetches: Infinity, lanes: 3 }]) {
+            if (isDone) break;
+            let left = fetches;
+            const source = sourceOf(plan, () => {
+              if ((left -= 1) < 0) throw new Error('interrupted');
+            });
+            isDone = await exportTo(source, fileSink(textFormat, { path, gzip: gzipOf(plan) }), {
+              state,
+              lanes,
+              commitEvery,
+            })
+              .run()
+              .then(
+                () => true,
+                () => false,
+              );
+            if (!isDone) expect(existsSync(path)).toBe(false);
+          }
+          expect(readFileSync(path).equals(await undisturbed(plan))).toBe(true);
+          expect(readdirSync(folder)).toEqual(['rows']);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('E6 is not gone on with where a waiting part was edited', async () => {
+    const plan = {
+      parts: [
+        [1, 1, 1, 3, 3, 3],
+        [1, 1, 1, 1],
+      ],
+      pagesPerMember: undefined,
+    };
+    const path = join(tempFolder(), 'rows');
+    const state = memoryState();
+    let left = 6;
+    const failing = sourceOf(plan, () => {
+      if ((left -= 1) < 0) throw new Error('interrupted');
+    });
+    const sink = fileSink(textFormat, { path });
+    await expect(exportTo(failing, sink, { state, lanes: 2, commitEvery: 1 }).run()).rejects.toThrow('interrupted');
+    const segment = join(`${path}.sluice`, 'rows-1');
+    const before = readFileSync(segment, 'utf8');
+    writeFileSync(segment, before.replace('part', 'tarp'));
+    await expect(exportTo(sourceOf(plan), sink, { state, lanes: 2 }).run()).rejects.toThrow(CheckpointError);
+    writeFileSync(segment, before);
+    await exportTo(sourceOf(plan), sink, { state, lanes: 2 }).run();
+    expect(readFileSync(path).equals(await undisturbed(plan))).toBe(true);
+  });
+
+  test('an export without state that fails leaves nothing of its parts', async () => {
+    const plan = {
+      parts: [
+        [3, 3, 3],
+        [1, 1, 1, 1],
+        [1, 1],
+      ],
+      pagesPerMember: undefined,
+    };
+    const folder = tempFolder();
+    let left = 7;
+    const failing = sourceOf(plan, () => {
+      if ((left -= 1) < 0) throw new Error('interrupted');
+    });
+    await expect(
+      exportTo(failing, fileSink(textFormat, { path: join(folder, 'rows') }), { lanes: 3 }).run(),
+    ).rejects.toThrow('interrupted');
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
