@@ -29,6 +29,7 @@ export {
   type ExportProgress,
   type ExportReport,
   type PageSource,
+  type RunOptions,
 } from './sink/exportTo.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';

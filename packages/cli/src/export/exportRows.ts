@@ -21,7 +21,6 @@ import { openReporter } from '../terminal/openReporter.js';
 import type { Progress } from '../terminal/progress.js';
 import { tallyRequests, type RequestTally } from './requestTally.js';
 import { standardOutputName } from './rowSink.js';
-import { runExport } from './runExport.js';
 import { warningsOf } from './warningsOf.js';
 
 /** Options of every command that moves rows. */
@@ -90,8 +89,11 @@ export async function exportRows<T>(
   const reporter = openReporter(modeFor(options, target, environment), { output: stderr, clock, begun, read });
   warnings.subscribe(reporter.warn);
   try {
-    const report = await runExport(flow, signal, (progress) => {
-      latest = progress;
+    const report = await flow.run({
+      signal,
+      onProgress: (progress) => {
+        latest = progress;
+      },
     });
     const { rows, pages, bytes } = report;
     const { elapsed, retries } = read();

@@ -4,12 +4,12 @@ import { platformCode } from './fileSystem.js';
 /** What a disk's refusal means for whoever exports, and the way out. `what` was tried: `written`, `opened` … */
 export function diskFault(error: unknown, path: string, what: string): SinkError {
   const code = platformCode(error) ?? 'unknown fault';
-  return new SinkError(`${path} can't be ${what} (${code}): ${adviceFor(code)}`, {
+  return new SinkError(`${path} can't be ${what} (${code}): ${adviceFor(code, what)}`, {
     details: { path, platformCode: code },
   });
 }
 
-function adviceFor(code: string): string {
+function adviceFor(code: string, what: string): string {
   switch (code) {
     case 'ENOSPC':
     case 'EDQUOT':
@@ -21,7 +21,7 @@ function adviceFor(code: string): string {
     case 'EROFS':
       return 'there is no permission to write here. Choose another folder.';
     case 'ENOENT':
-      return 'it is not there any more.';
+      return what === 'created' ? 'this folder takes no files. Choose another one.' : 'it is not there any more.';
     case 'EEXIST':
       return 'it is there already.';
     case 'ENOTDIR':

@@ -24,9 +24,8 @@ export interface ExportOptions {
   readonly restart?: boolean;
 }
 
-/** How far an export has come; rows and pages count those of an interrupted run before it too. */
-export interface ExportProgress {
-  readonly isDone: boolean;
+/** What an export has moved; rows and pages count those of an interrupted run before it too. */
+interface ExportCounts {
   readonly rows: number;
   readonly pages: number;
   /** Rows kept from an interrupted run. */
@@ -35,8 +34,13 @@ export interface ExportProgress {
   readonly total?: number;
 }
 
-/** The last progress of an export that reached its end. */
-export interface ExportReport extends ExportProgress, SinkReport {
+/** How far an export has come. */
+export interface ExportProgress extends ExportCounts {
+  readonly isDone: false;
+}
+
+/** What an export that reached its end has done. */
+export interface ExportReport extends ExportCounts, SinkReport {
   readonly isDone: true;
 }
 
@@ -65,64 +69,81 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   checkCount('commitEvery', commitEvery);
   return new ExportFlow(() => {
     const run = new ExportRun(source, sink, { ...options, commitEvery });
-    return stoppable(
+    const steps = stoppable(
       () => run.step(),
       () => run.end(),
     );
+    return { steps, report: () => run.report };
   });
 }
 
+/** An export under way. */
+interface OpenExport {
+  readonly steps: Puller<ExportProgress | ExportReport>;
+  /** What came out, once the target is in place. */
+  report(): ExportReport | undefined;
+}
+
+/** How an export is run to its end. */
+export interface RunOptions {
+  /** Stops it: the promise rejects with `signal.reason`, unless the target was in place already. */
+  readonly signal?: AbortSignal;
+  /** Told after each page. */
+  readonly onProgress?: (progress: ExportProgress) => void;
+}
+
 /** A flow of progress, which can also be awaited as a whole. */
-export class ExportFlow extends Flow<ExportProgress> {
-  constructor(open: () => Puller<ExportProgress | ExportReport>) {
+export class ExportFlow extends Flow<ExportProgress | ExportReport> {
+  readonly #open: () => OpenExport;
+
+  constructor(open: () => OpenExport) {
     super(() => {
-      const progress = open();
-      return stoppable<ExportProgress[]>(
+      const { steps } = open();
+      return stoppable<(ExportProgress | ExportReport)[]>(
         async () => {
-          const next = await progress.next();
+          const next = await steps.next();
           return next.done ? done : { done: false, value: [next.value] };
         },
         async () => {
-          await progress.return();
+          await steps.return();
         },
       );
     });
     this.#open = open;
   }
 
-  readonly #open: () => Puller<ExportProgress | ExportReport>;
-
   /**
    * Runs the export to its end. An `await` on the flow itself would do nothing, since a flow is cold.
    *
    * Settles after the target is closed and the lock is released.
    *
-   * @param options.signal stops it: the promise rejects with `signal.reason`.
+   * @example await exportTo(source, sink).run({ signal: AbortSignal.timeout(60_000), onProgress: ({ rows }) => console.error(rows) });
    */
-  async run({ signal }: { readonly signal?: AbortSignal } = {}): Promise<ExportReport> {
+  async run({ signal, onProgress }: RunOptions = {}): Promise<ExportReport> {
     signal?.throwIfAborted();
-    const progress = this.#open();
+    const { steps, report } = this.#open();
     const stop = (): void => {
-      void progress.return();
+      // What goes wrong in closing is told below, by the same call.
+      steps.return().catch(() => undefined);
     };
     signal?.addEventListener('abort', stop, { once: true });
     try {
-      for await (const step of progress) if (isReport(step)) return step;
+      for await (const step of steps) if (!step.isDone) onProgress?.(step);
     } finally {
       signal?.removeEventListener('abort', stop);
-      await progress.return();
+      await steps.return();
     }
+    const outcome = report();
+    if (outcome) return outcome;
     signal?.throwIfAborted();
     throw new Error('An export ended without a report.');
   }
 }
 
-function isReport(progress: ExportProgress | ExportReport): progress is ExportReport {
-  return progress.isDone;
-}
-
 /** One run of an export: opens, writes page by page, commits, closes. */
 class ExportRun<T> {
+  /** Set once the target is in place. */
+  report: ExportReport | undefined;
   readonly #source: PageSource<T>;
   readonly #sink: Sink<T>;
   readonly #options: ExportOptions & { readonly commitEvery: number };
@@ -138,7 +159,6 @@ class ExportRun<T> {
   #resumedRows = 0;
   #total: number | undefined;
   #failure: unknown;
-  #isFinished = false;
   /** The step under way: whoever ends the run waits for it, since a write can't be taken back half-way. */
   #current: Promise<unknown> = Promise.resolve();
 
@@ -149,7 +169,7 @@ class ExportRun<T> {
   }
 
   step(): Promise<IteratorResult<ExportProgress | ExportReport, undefined>> {
-    const step = this.#isFinished ? Promise.resolve(done) : this.#advance();
+    const step = this.report ? Promise.resolve(done) : this.#advance();
     this.#current = step.catch((error: unknown) => {
       this.#failure = error;
     });
@@ -162,8 +182,7 @@ class ExportRun<T> {
     await this.#pages?.return?.();
     await this.#current;
     try {
-      if (!this.#isFinished)
-        await this.#writer?.abort(this.#failure, { isResumable: this.#options.state !== undefined });
+      if (!this.report) await this.#writer?.abort(this.#failure, { isResumable: this.#options.state !== undefined });
     } finally {
       await this.#release?.();
     }
@@ -195,7 +214,7 @@ class ExportRun<T> {
     if (this.#options.state && isDue && writer.isCommittable !== false) {
       await this.#commit(await writer.flush(), { position: page.position });
     }
-    return { done: false, value: this.#progress(false) };
+    return { done: false, value: { ...this.#counts(), isDone: false } };
   }
 
   async #open(): Promise<SinkWriter<T>> {
@@ -261,13 +280,12 @@ class ExportRun<T> {
   async #finish(writer: SinkWriter<T>): Promise<IteratorResult<ExportReport, undefined>> {
     const report = await writer.close();
     await this.#options.state?.remove('checkpoint');
-    this.#isFinished = true;
-    return { done: false, value: { ...this.#progress(true), ...report, isDone: true } };
+    this.report = { ...this.#counts(), ...report, isDone: true };
+    return { done: false, value: this.report };
   }
 
-  #progress(isDone: boolean): ExportProgress {
+  #counts(): ExportCounts {
     return {
-      isDone,
       rows: this.#rows,
       pages: this.#pageCount,
       resumedRows: this.#resumedRows,

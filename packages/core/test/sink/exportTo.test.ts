@@ -94,6 +94,24 @@ describe('exportTo', () => {
     );
   });
 
+  test('an abort that comes when the target is in place changes nothing any more', async () => {
+    const { list } = await startHoldings({ holdings: 50 });
+    const sink = recordingSink<Row>();
+    const stop = new AbortController();
+    sink.beforeClose = () => {
+      stop.abort('too late');
+    };
+    expect(await exportTo(list(), sink).run({ signal: stop.signal })).toMatchObject({ isDone: true, rows: 50 });
+    expect(sink.calls.at(-1)).toBe('close');
+  });
+
+  test('tells its progress while it is awaited', async () => {
+    const { list } = await startHoldings({ holdings: 250 });
+    const rows: number[] = [];
+    await exportTo(list(), recordingSink<Row>()).run({ onProgress: (progress) => rows.push(progress.rows) });
+    expect(rows).toEqual([100, 200, 250]);
+  });
+
   test('unsubscribing stops it too, and does not seal what is half-written', async () => {
     const { list } = await startHoldings({ holdings: 5000 });
     const sink = recordingSink<Row>();
