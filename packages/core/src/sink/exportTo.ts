@@ -81,7 +81,7 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
 interface OpenExport {
   readonly steps: Puller<ExportProgress | ExportReport>;
   /** What came out, once the target is in place. */
-  report(): ExportReport | undefined;
+  readonly report: () => ExportReport | undefined;
 }
 
 /** How an export is run to its end. */
