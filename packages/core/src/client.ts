@@ -1,7 +1,8 @@
 import { createAdapter } from '#adapter';
 import { Subject, type Observable } from 'rxjs';
 import { systemClock, type Clock } from './clock.js';
-import { ConfigError, PluginError } from './errors.js';
+import { checkCount } from './count.js';
+import { ConfigError, PluginError, SluiceError } from './errors.js';
 import { KeyRing, type ApiKey } from './http/apiKey.js';
 import { axiosTransport } from './http/axiosTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
@@ -45,19 +46,35 @@ export interface ClientOptions {
 /** What a client tells those who watch it. */
 export type ClientEvent = HttpEvent | { readonly type: 'warning'; readonly message: string };
 
+/** Names that no plugin may have: the language gives them a meaning on any object. */
+const reservedNames = ['then', 'toJSON', 'constructor', '__proto__'] as const;
+
+/** Refuses, at compile time, a plugin whose name is taken or reserved. */
+type FreeName<Name extends string, Taken> = Name extends Taken | (typeof reservedNames)[number]
+  ? { readonly name: never }
+  : unknown;
+
 /** A client without plugins; each `use` adds one namespace to it. */
 export interface Client extends AsyncDisposable {
   /**
    * Adds a plugin's namespace.
    *
-   * @throws PluginError if the name is taken or reserved, or the plugin can't set up.
+   * @throws PluginError if the name is taken or reserved: then nothing has changed. If the plugin can't set up, its own error
+   * when that is one of Sluice's, a `PluginError` otherwise; then the client is closed.
    */
-  use<Name extends string, Api extends object>(plugin: Plugin<Name, Api>): this & Readonly<Record<Name, Api>>;
+  use<Name extends string, Api extends object>(
+    plugin: Plugin<Name, Api> & FreeName<Name, keyof this>,
+  ): this & Readonly<Record<Name, Api>>;
   /** What happens on the wire, as it happens. Watching alters nothing. */
   readonly events: Observable<ClientEvent>;
   /** What waits, what runs, and until when the client is paused. */
   readonly limiter: LimiterState;
-  /** Closes connections and disposes of the plugins. Requests under way end with a `NetworkError`. */
+  /**
+   * Ends requests under way, and those that come later, with a `NetworkError`; disposes of the plugins, the last one first;
+   * closes connections and completes `events`. Calling it again answers the same promise.
+   *
+   * @throws PluginError if a plugin could not be disposed of, once all the rest is done.
+   */
   close(): Promise<void>;
 }
 
@@ -78,12 +95,15 @@ export function createClient(options: ClientOptions): Client {
   const random = options.random ?? Math.random;
   const events = new Subject<ClientEvent>();
   const secrets = new Secrets();
+  const origins = new Set<string>();
+  const closing = new AbortController();
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
-  const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
   const retry = { ...defaultRetry, ...options.retry };
-  checkNumbers('timeouts', timeouts);
-  checkNumbers('retry', retry);
-  checkNumbers('client', { maxBodyBytes });
+  const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
+  checkNumbers('timeouts', timeouts, (ms) => ms > 0, 'above 0');
+  checkNumbers('retry', retry, (value) => value >= 0, 'of at least 0');
+  checkCount('retry.retries', retry.retries, { least: 0 });
+  checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
   const keys = new KeyRing(options.apiKey, secrets);
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
   const adapter = createAdapter({ connectTimeout: timeouts.connect, maxBodyBytes });
@@ -91,14 +111,31 @@ export function createClient(options: ClientOptions): Client {
     events.next(event);
   };
   const transport = linked(
-    axiosTransport({ adapter, limiter, keys, secrets, clock, random, timeouts, retry, maxBodyBytes, emit }),
+    axiosTransport({
+      adapter,
+      limiter,
+      keys,
+      secrets,
+      origins,
+      clock,
+      random,
+      timeouts,
+      retry,
+      maxBodyBytes,
+      emit,
+      closed: closing.signal,
+    }),
     options.links ?? [],
   );
   const context: PluginContext = {
     clock,
     random,
     endpoint: (baseUrl, { arrays = 'brackets' } = {}) => {
+      if (secrets.has(baseUrl)) {
+        throw new ConfigError('The base address holds the API key. Leave it out: the key travels in its own header.');
+      }
       const checked = checkBaseUrl(baseUrl, options.allowInsecure ?? false);
+      origins.add(new URL(checked).origin);
       return {
         baseUrl: checked,
         request: async (request) => (await transport({ ...request, baseUrl: checked, arrays })).body,
@@ -110,6 +147,24 @@ export function createClient(options: ClientOptions): Client {
     },
   };
   const plugins: Plugin[] = [];
+  let closed: Promise<void> | undefined;
+
+  const close = async (): Promise<void> => {
+    closing.abort();
+    const failures: PluginError[] = [];
+    for (const plugin of plugins.reverse()) {
+      try {
+        await plugin.dispose?.();
+      } catch (cause) {
+        failures.push(
+          new PluginError(`The plugin "${plugin.name}" could not be disposed of. See its cause.`, { cause }),
+        );
+      }
+    }
+    await adapter.close();
+    events.complete();
+    if (failures[0]) throw failures[0];
+  };
 
   const client: Client = {
     events: events.asObservable(),
@@ -117,24 +172,36 @@ export function createClient(options: ClientOptions): Client {
       return limiter.state;
     },
     use(plugin) {
-      if (plugin.name in this) {
-        throw new PluginError(
-          `The name "${plugin.name}" is already taken on this client. Use each plugin once, and rename one of two that clash.`,
-        );
-      }
-      const extended: Client = this;
-      addNamespace(extended, plugin.name, plugin.setup(context));
+      const { name } = plugin;
+      if (closed) throw new PluginError(`The client is closed, so "${name}" can't be added. Create a new client.`);
+      checkName(client, name);
+      addNamespace(client, name, setUp(plugin, context, client));
       plugins.push(plugin);
-      return extended;
+      return client;
     },
-    async close() {
-      for (const plugin of plugins.splice(0).reverse()) await plugin.dispose?.();
-      await adapter.close();
-      events.complete();
-    },
+    close: () => (closed ??= close()),
     [Symbol.asyncDispose]: () => client.close(),
   };
   return client;
+}
+
+function checkName(client: object, name: string): void {
+  const reserved: readonly string[] = reservedNames;
+  if (!(name in client) && !reserved.includes(name) && name !== '') return;
+  throw new PluginError(
+    `The name "${name}" is taken or reserved on this client. Use each plugin once, and rename one of two that clash.`,
+  );
+}
+
+function setUp<Api extends object>(plugin: Plugin<string, Api>, context: PluginContext, client: Client): Api {
+  try {
+    return plugin.setup(context);
+  } catch (cause) {
+    // Whoever chains `use` never gets hold of the client: nobody else could dispose of the plugins before this one.
+    client.close().catch(() => undefined);
+    if (SluiceError.is(cause)) throw cause;
+    throw new PluginError(`The plugin "${plugin.name}" could not set up. See its cause.`, { cause });
+  }
 }
 
 function addNamespace<Name extends string, Api extends object>(
@@ -146,15 +213,14 @@ function addNamespace<Name extends string, Api extends object>(
 }
 
 function limiterOf(rateLimit: false | Limit | readonly Limit[], clock: Clock): Limiter {
-  if (rateLimit === false) return unlimited(clock);
-  const limits = 'per' in rateLimit ? [rateLimit] : rateLimit;
+  const limits = rateLimit === false ? [] : [rateLimit].flat();
   return limits.length === 0 ? unlimited(clock) : bottleneckLimiter(limits, clock);
 }
 
-function checkNumbers(owner: string, numbers: object): void {
+function checkNumbers(owner: string, numbers: object, isRight: (value: number) => boolean, range: string): void {
   for (const [name, value] of Object.entries(numbers)) {
-    if (typeof value !== 'number' || Number.isNaN(value) || value < 0) {
-      throw new ConfigError(`${owner}.${name} is ${String(value)}: it must be a number of at least 0.`);
+    if (typeof value !== 'number' || !isRight(value)) {
+      throw new ConfigError(`${owner}.${name} is ${String(value)}: it must be a number ${range}.`);
     }
   }
 }

@@ -41,6 +41,9 @@ export type Reading =
 
 const excerptLength = 200;
 
+/** Characters of a body that an excerpt is made of; blanks in it count as one. */
+const lookedAt = 4096;
+
 /** Reads an answer: a decoded document, or the fault it stands for. */
 export function readAnswer(answer: RawAnswer, context: AnswerContext): Reading {
   const { status, headers } = answer;
@@ -93,10 +96,9 @@ export function faultOf(
       return { error: timeoutError(route, 'connect', limits.connect), retry: true };
     case 'network':
       return {
-        error: new NetworkError(
-          `${route} got no answer: the connection failed${because}. Check the network and the base address.`,
-          { details },
-        ),
+        error: new NetworkError(`${route} got no answer: the connection failed${because}. ${adviceForNetwork(fault)}`, {
+          details,
+        }),
         retry: true,
       };
     case 'cut-body':
@@ -145,17 +147,24 @@ export function timeoutError(
 
 /** A body's beginning on one line. Secrets go first: cut in half they would not be found. */
 function excerptOf(text: string, secrets: Secrets): string {
-  // eslint-disable-next-line no-control-regex -- an excerpt goes to terminals, where control characters act
   const line = secrets
-    .redact(text)
-    .replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .redact(text, lookedAt)
+    // eslint-disable-next-line no-control-regex -- an excerpt goes to terminals, where these act: controls, and turns of the writing direction
+    .replace(/[\s\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, ' ')
     .trim();
-  return line.length > excerptLength ? `${line.slice(0, excerptLength)}…` : line;
+  const isCut = line.length > excerptLength || text.length > lookedAt;
+  return isCut ? `${line.slice(0, excerptLength).replace(/[\ud800-\udbff]$/, '')}…` : line;
 }
 
 function redirectOrigin(location: string | undefined, secrets: Secrets): string {
-  if (location === undefined) return 'an unknown place';
-  return URL.canParse(location) ? secrets.redact(new URL(location).origin) : 'another path';
+  if (location === undefined || secrets.has(location)) return 'a place that is not named here';
+  return URL.canParse(location) ? new URL(location).origin : 'another path';
+}
+
+function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
+  return /CERT|SELF_SIGNED|UNABLE_TO_/.test(platformCode)
+    ? 'Its certificate is not trusted: if your network has an authority of its own, name it in NODE_EXTRA_CA_CERTS.'
+    : 'Check the network and the base address.';
 }
 
 function adviceFor(status: number): string {

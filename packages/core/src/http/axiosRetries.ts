@@ -3,9 +3,9 @@ import axiosRetry from 'axios-retry';
 
 /** When and after what an attempt is repeated. */
 export interface RetryHooks {
-  shouldRetry(error: unknown): boolean;
+  readonly shouldRetry: (error: unknown) => boolean;
   /** Resolves when the next attempt may begin. */
-  beforeRetry(error: unknown): Promise<void>;
+  readonly beforeRetry: (error: unknown) => Promise<void>;
 }
 
 /**

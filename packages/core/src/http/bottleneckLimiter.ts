@@ -12,8 +12,8 @@ import { earliestStart, recentStarts, type Start, type StartWindow } from './sta
 const arrivalMargin = 15;
 
 /**
- * A limiter on Bottleneck, which queues the requests and caps how many run at once; when the next one may start is decided
- * by a log of the actual starts.
+ * A limiter on Bottleneck, which caps how many requests run at once; when the next one may start is decided by a log of the
+ * actual starts. Bottleneck's own work bounds it to some 400 starts a second.
  *
  * @throws ConfigError if a limit makes no sense; from `turn`, at once, if a route's cost can never fit.
  */
@@ -22,34 +22,35 @@ export function bottleneckLimiter(limits: readonly Limit[], clock: Clock): Limit
   return new BottleneckLimiter(limits, clock);
 }
 
+interface Waiter {
+  readonly costs: readonly number[];
+  readonly signal: AbortSignal | undefined;
+  /** Takes it out of the line and gives it its turn. */
+  begin(turn: Turn): void;
+}
+
 class BottleneckLimiter implements Limiter {
   readonly #limits: readonly Limit[];
   readonly #clock: Clock;
   readonly #windows: readonly StartWindow[];
-  readonly #queue: Bottleneck;
   readonly #gate: PauseGate;
+  /** In the order of asking. An aborted one leaves at once, while its job stays in Bottleneck's queue and serves another. */
+  readonly #waiting = new Set<Waiter>();
+  #bottleneck: Bottleneck | undefined;
   #starts: Start[] = [];
-  #queued = 0;
   #running = 0;
-  /** Settles when the request before has started: only the head of the line looks at the log. */
-  #line: Promise<void> = Promise.resolve();
+  /** Settles when the job before has found its waiter: only one at a time looks at the log. */
+  #line: Promise<unknown> = Promise.resolve();
 
   constructor(limits: readonly Limit[], clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
     this.#gate = new PauseGate(clock);
     this.#windows = limits.flatMap(windowsOf);
-    const concurrent = Math.min(...limits.map((limit) => limit.concurrent ?? Infinity));
-    // Bottleneck plans starts by the wall clock, and stalls for as long as that clock is set back. A `minTime` in the
-    // distant past makes it start at once, always; spacing is the log's business.
-    this.#queue = new Bottleneck({
-      maxConcurrent: concurrent === Infinity ? null : concurrent,
-      minTime: -Number.MAX_SAFE_INTEGER,
-    });
   }
 
   get state(): Limiter['state'] {
-    return { queued: this.#queued, running: this.#running, pausedFor: this.#gate.remaining };
+    return { queued: this.#waiting.size, running: this.#running, pausedFor: this.#gate.remaining };
   }
 
   pause(ms: number): void {
@@ -59,31 +60,26 @@ class BottleneckLimiter implements Limiter {
   turn({ route, signal }: TurnRequest): Promise<Turn> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      const costs = this.#costsOf(route);
-      // An aborted job stays in Bottleneck's queue until its turn: it settles here at once, and passes through there later.
-      let waiting = true;
       const leave = (): void => {
-        waiting = false;
-        this.#queued -= 1;
+        this.#waiting.delete(waiter);
         signal?.removeEventListener('abort', onAbort);
       };
       const onAbort = (): void => {
         leave();
         reject(signal?.reason);
       };
-      this.#queued += 1;
-      signal?.addEventListener('abort', onAbort, { once: true });
-      const job = async (): Promise<void> => {
-        if (!waiting) return;
-        try {
-          await this.#awaitStart(costs, signal);
-        } catch {
-          return; // Only an abort ends the wait, and it has been answered above.
-        }
-        leave();
-        await this.#hold(resolve);
+      const waiter: Waiter = {
+        costs: this.#costsOf(route),
+        signal,
+        begin(turn) {
+          leave();
+          resolve(turn);
+        },
       };
-      void this.#queue.schedule(job);
+      this.#waiting.add(waiter);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.#bottleneck ??= newBottleneck(this.#limits);
+      void this.#bottleneck.schedule(() => this.#serve());
     });
   }
 
@@ -99,45 +95,60 @@ class BottleneckLimiter implements Limiter {
     return costs;
   }
 
-  /** Waits at the head of the line until the log and the pause let a request start, and writes the start down. */
-  async #awaitStart(costs: readonly number[], signal: AbortSignal | undefined): Promise<void> {
-    const before = this.#line;
-    let next = (): void => undefined;
-    this.#line = new Promise((resolve) => (next = resolve));
-    try {
-      await before;
-      for (;;) {
-        await this.#gate.pass(signal);
-        signal?.throwIfAborted();
-        const now = this.#clock.monotonic();
-        this.#starts = recentStarts(this.#starts, this.#windows, now);
-        const at = earliestStart(this.#starts, this.#windows, costs, now);
-        if (at <= now) {
-          this.#starts.push({ at: now, costs });
-          return;
-        }
-        await sleep(this.#clock, at - now, signal);
+  /** One job: lets the first in line begin, as soon as it may, and lasts until its turn is released. */
+  async #serve(): Promise<void> {
+    const begun = this.#line.then(() => this.#beginFirst());
+    this.#line = begun;
+    await (
+      await begun
+    )?.released;
+  }
+
+  /** Answers nothing if nobody waits any more. */
+  async #beginFirst(): Promise<{ readonly released: Promise<void> } | undefined> {
+    for (;;) {
+      const [first] = this.#waiting;
+      if (!first) return undefined;
+      const now = this.#clock.monotonic();
+      this.#starts = recentStarts(this.#starts, this.#windows, now);
+      const allowed = earliestStart(this.#starts, this.#windows, first.costs, now);
+      const at = Math.max(allowed, now + this.#gate.remaining);
+      if (at <= now) {
+        this.#starts.push({ at: now, costs: first.costs });
+        return { released: this.#begin(first) };
       }
-    } finally {
-      next();
+      // Whatever ends the sleep, the log and the line are looked at again: a pause may have grown, the first may have left.
+      await sleep(this.#clock, at - now, first.signal).catch(() => undefined);
     }
   }
 
-  /** Gives the turn out and keeps the place until it is released. */
-  #hold(give: (turn: Turn) => void): Promise<void> {
+  #begin(waiter: Waiter): Promise<void> {
     this.#running += 1;
     return new Promise((resolve) => {
-      let released = false;
-      give({
+      let isReleased = false;
+      waiter.begin({
         release: () => {
-          if (released) return;
-          released = true;
+          if (isReleased) return;
+          isReleased = true;
           this.#running -= 1;
           resolve();
         },
       });
     });
   }
+}
+
+/**
+ * It is made when the first request comes. Bottleneck plans starts by the wall clock: its first job does not start before the
+ * time at which Bottleneck was made, however far that clock was set back meanwhile, and each later one not before the last
+ * start plus `minTime`. A `minTime` in the distant past makes them start at once, always; spacing is the log's business.
+ */
+function newBottleneck(limits: readonly Limit[]): Bottleneck {
+  const concurrent = Math.min(...limits.map((limit) => limit.concurrent ?? Infinity));
+  return new Bottleneck({
+    maxConcurrent: concurrent === Infinity ? null : concurrent,
+    minTime: -Number.MAX_SAFE_INTEGER,
+  });
 }
 
 function windowsOf(limit: Limit): StartWindow[] {
@@ -150,13 +161,16 @@ function windowsOf(limit: Limit): StartWindow[] {
 }
 
 function checkLimit(limit: Limit): void {
-  const wrong = (['requests', 'per', 'burst', 'concurrent'] as const).find((name) => {
-    const value = limit[name];
-    return value !== undefined && !(value > 0 && (name === 'per' ? Number.isFinite(value) : value >= 1));
-  });
-  if (wrong) {
-    throw new ConfigError(
-      `rateLimit.${wrong} is ${String(limit[wrong])}: it must be a ${wrong === 'per' ? 'positive number of ms' : 'number of at least 1'}.`,
-    );
-  }
+  const { requests, per, burst = 1, concurrent = 1, costs = {} } = limit;
+  check('requests', requests, requests >= 1, 'a number of at least 1');
+  check('per', per, per > 0 && Number.isFinite(per), 'a positive number of ms');
+  check('burst', burst, burst >= 1, 'a number of at least 1');
+  check('concurrent', concurrent, concurrent >= 1, 'a number of at least 1');
+  for (const [route, cost] of Object.entries(costs))
+    check(`costs["${route}"]`, cost, cost >= 0, 'a number of at least 0');
+}
+
+function check(name: string, value: number, isRight: boolean, wanted: string): void {
+  if (typeof value === 'number' && isRight) return;
+  throw new ConfigError(`rateLimit.${name} is ${String(value)}: it must be ${wanted}.`);
 }

@@ -1,18 +1,20 @@
-import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import { sleep, type Clock } from '../clock.js';
-import { RateLimitError } from '../errors.js';
-import type { Adapter } from './adapter/adapter.js';
+import { NetworkError, RateLimitError } from '../errors.js';
+import type { Adapter, AttemptAnswer, AttemptConfig } from './adapter/adapter.js';
 import { AdapterFault } from './adapter/adapterFault.js';
 import { faultOf, readAnswer, timeoutError, type AttemptFault, type RawAnswer } from './answer.js';
 import type { KeyRing } from './apiKey.js';
 import type { Emit, HttpEvent } from './events.js';
 import type { Limiter } from './limiter.js';
+import { plainHeaders } from './plainHeaders.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
+import type { SignalWatch } from './signalWatch.js';
+import { sendAttempt } from './sendAttempt.js';
 import { Stopwatch } from './stopwatch.js';
 import type { TransportRequest } from './transport.js';
 
-/** Deadlines in ms. */
+/** Deadlines in ms; `Infinity` sets none. */
 export interface Timeouts {
   /** To connect, for each attempt. Default 10,000. */
   readonly connect: number;
@@ -30,6 +32,8 @@ export interface ExchangeOptions {
   readonly limiter: Limiter;
   readonly keys: KeyRing;
   readonly secrets: Secrets;
+  /** Where the key may go. */
+  readonly origins: ReadonlySet<string>;
   readonly clock: Clock;
   /** A number in [0, 1). */
   readonly random: () => number;
@@ -37,19 +41,34 @@ export interface ExchangeOptions {
   readonly retry: RetryOptions;
   readonly maxBodyBytes: number;
   readonly emit: Emit<HttpEvent>;
+  /** Aborted when the client closes: ends whatever is under way. */
+  readonly closed: AbortSignal;
 }
 
 /** Carries a failed attempt through axios and axios-retry, which only pass on what has a `config`. */
 export class AttemptFailure extends Error {
-  readonly config: InternalAxiosRequestConfig;
-  readonly fault: AttemptFault;
+  readonly config: AttemptConfig;
   readonly exchange: Exchange;
+  readonly fault: AttemptFault;
+  /** Ms until the next attempt, should there be one. */
+  readonly delay: number;
 
-  constructor(config: InternalAxiosRequestConfig, fault: AttemptFault, exchange: Exchange) {
+  constructor(config: AttemptConfig, exchange: Exchange, fault: AttemptFault, delay: number) {
     super(fault.error.message);
     this.config = config;
-    this.fault = fault;
     this.exchange = exchange;
+    this.fault = fault;
+    this.delay = delay;
+  }
+}
+
+/** Carries any other error past axios, which writes on those that it can see through. */
+export class Failure extends Error {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    super('The request ended.');
+    this.reason = reason;
   }
 }
 
@@ -60,131 +79,168 @@ export class Exchange {
   attempts = 0;
   readonly #options: ExchangeOptions;
   readonly #request: TransportRequest;
+  readonly #onEnd: (reason: unknown) => void;
   readonly #stopwatch: Stopwatch;
+  readonly #unwatch: readonly (() => void)[];
   readonly #ended = new AbortController();
   #keyWasRenewed = false;
 
-  constructor(options: ExchangeOptions, request: TransportRequest) {
+  /** @param onEnd is told at once when the caller, the total deadline or the closing client ends the request, and why. */
+  constructor(
+    options: ExchangeOptions,
+    request: TransportRequest,
+    signals: SignalWatch,
+    onEnd: (reason: unknown) => void,
+  ) {
     this.#options = options;
     this.#request = request;
-    const { total } = options.timeouts;
-    this.#stopwatch = new Stopwatch(options.clock, total, () => {
-      this.#ended.abort(timeoutError(request.route, 'total', total));
+    this.#onEnd = onEnd;
+    const { timeouts, closed, clock } = options;
+    const { route, signal } = request;
+    this.#stopwatch = new Stopwatch(clock, timeouts.total, () => {
+      this.#end(timeoutError(route, 'total', timeouts.total));
     });
-    request.signal?.addEventListener('abort', this.#onAbort, { once: true });
-    if (request.signal?.aborted) this.#onAbort();
+    const unwatch = [
+      signals.watch(closed, () => {
+        this.#end(closedError(route));
+      }),
+    ];
+    if (signal) {
+      unwatch.push(
+        signals.watch(signal, () => {
+          this.#end(signal.reason);
+        }),
+      );
+    }
+    this.#unwatch = unwatch;
   }
 
-  /** Aborted by the caller, or by the total deadline; its reason is what the caller gets. */
-  get signal(): AbortSignal {
-    return this.#ended.signal;
-  }
-
-  /** Frees the deadline and the caller's signal. */
+  /** Frees the deadline and the signals of others. */
   close(): void {
     this.#stopwatch.pause();
-    this.#request.signal?.removeEventListener('abort', this.#onAbort);
+    for (const unwatch of this.#unwatch) unwatch();
   }
 
   /** One attempt, in the shape of an axios adapter; a refused key is renewed and tried once more here. */
-  readonly attempt = async (config: InternalAxiosRequestConfig): Promise<AxiosResponse<unknown>> => {
-    const key = await this.#options.keys.get();
-    const outcome = await this.#attemptWith(key, config);
-    if (outcome.fault?.status === 401 && !this.#keyWasRenewed) {
-      this.#keyWasRenewed = true;
-      if (await this.#options.keys.renew(key)) return this.attempt(config);
+  readonly attempt = async (config: AttemptConfig): Promise<AttemptAnswer> => {
+    try {
+      return await this.#attempt(config);
+    } catch (error) {
+      throw error instanceof AttemptFailure ? error : new Failure(error);
     }
-    if (outcome.fault) throw new AttemptFailure(config, outcome.fault, this);
-    return outcome.response;
   };
 
-  /** Whether another attempt may do better. What the API asked for is obeyed, up to `maxRetryAfter`. */
-  shouldRetry(fault: AttemptFault): boolean {
-    return fault.retry && (fault.retryAfter ?? 0) <= this.#options.retry.maxRetryAfter && !this.signal.aborted;
+  /** Whether another attempt may do better. What the API asked for is obeyed, as long as that is no hopeless wait. */
+  shouldRetry({ fault }: AttemptFailure): boolean {
+    return fault.retry && (fault.retryAfter ?? 0) <= this.#longestWait(fault) && !this.#ended.signal.aborted;
   }
 
   /** The back-off after a failed attempt. It holds no turn, and counts towards the total deadline. */
-  async backOff(fault: AttemptFault): Promise<void> {
-    const { retry, random, emit, clock, limiter } = this.#options;
-    const delay = fault.retryAfter ?? backoff(this.attempts, retry, random());
-    const { route } = this.#request;
-    emit({ type: 'retry', route, attempt: this.attempts, delay, reason: fault.error.code });
-    if (fault.status === 429) {
-      // The quota belongs to the key, so the whole client waits, at the limiter.
-      limiter.pause(delay);
-      emit({ type: 'paused', route, for: delay });
-      return;
-    }
-    await sleep(clock, delay, this.signal);
+  async backOff({ fault, delay }: AttemptFailure): Promise<void> {
+    const { emit, clock } = this.#options;
+    emit({ type: 'retry', route: this.#request.route, attempt: this.attempts, delay, reason: fault.error.code });
+    // A 429 has paused the whole client: the next attempt waits with all others, at the limiter.
+    if (fault.status !== 429) await sleep(clock, delay, this.#ended.signal);
   }
 
   /** The error for the caller, once no attempt follows. */
-  finalError(fault: AttemptFault): Error {
+  finalError({ fault }: AttemptFailure): Error {
+    const { status, retryAfter: asked } = fault;
+    const longest = this.#longestWait(fault);
+    if (!fault.retry || status === undefined || asked === undefined || asked <= longest) return fault.error;
     const { maxRetryAfter } = this.#options.retry;
     const { route } = this.#request;
-    if (
-      fault.retryAfter !== undefined &&
-      fault.retryAfter > maxRetryAfter &&
-      fault.retry &&
-      fault.status !== undefined
-    ) {
-      const retryAt = dateAfter(this.#options.clock.now(), fault.retryAfter);
-      const wait = `${String(Math.round(fault.retryAfter / 1000))} s`;
-      const message = `${route} was told to wait ${wait}, longer than maxRetryAfter (${String(maxRetryAfter / 1000)} s) allows. Run it again${retryAt ? ` after ${retryAt.toISOString()}` : ' then'}, or raise maxRetryAfter.`;
-      return new RateLimitError(message, { status: fault.status, retryAt, details: { route } });
-    }
-    return fault.error;
+    const bound =
+      longest < maxRetryAfter ? 'timeouts.total leaves' : `maxRetryAfter (${String(maxRetryAfter / 1000)} s) allows`;
+    const retryAt = dateAfter(this.#options.clock.now(), asked);
+    const when = retryAt ? `after ${retryAt.toISOString()}` : 'then';
+    const message = `${route} was told to wait ${String(Math.round(asked / 1000))} s, longer than ${bound}. Run it again ${when}, or raise that limit.`;
+    return new RateLimitError(message, { status, retryAt, details: { route } });
   }
 
-  async #attemptWith(key: string, config: InternalAxiosRequestConfig): Promise<Outcome> {
-    const { adapter, limiter, clock, timeouts, emit, secrets, maxBodyBytes } = this.#options;
-    const { route } = this.#request;
-    this.#stopwatch.pause();
-    const asked = clock.monotonic();
-    const turn = await limiter.turn({ route, signal: this.signal });
+  async #attempt(config: AttemptConfig): Promise<AttemptAnswer> {
+    const { keys } = this.#options;
+    this.#ended.signal.throwIfAborted();
     this.#stopwatch.run();
-    this.attempts += 1;
-    const attempt = this.attempts;
-    const began = clock.monotonic();
-    emit({ type: 'attempt', route, attempt, waited: began - asked });
-    const deadline = new AbortController();
-    const cancelDeadline = clock.after(timeouts.response, () => {
-      deadline.abort();
-    });
+    const key = await keys.get();
+    const outcome = await this.#attemptWith(key, config);
+    if (!(outcome instanceof AttemptFailure)) return outcome;
+    if (outcome.fault.status === 401 && !this.#keyWasRenewed) {
+      this.#keyWasRenewed = true;
+      if (await keys.renew(key)) return this.#attempt(config);
+    }
+    throw outcome;
+  }
+
+  async #attemptWith(key: string, config: AttemptConfig): Promise<AttemptAnswer | AttemptFailure> {
+    const { adapter, limiter, clock, emit, secrets, timeouts } = this.#options;
+    const { route } = this.#request;
+    const { signal } = this.#ended;
+    const asked = clock.monotonic();
+    this.#stopwatch.pause();
+    const turn = await limiter.turn({ route, signal });
     try {
-      const answer = await adapter.send({
-        ...config,
-        headers: keyed(config, key),
-        signal: AbortSignal.any([this.signal, deadline.signal]),
-      });
-      const raw: RawAnswer = { status: answer.status, headers: plainHeaders(answer), text: String(answer.data) };
+      // The end may come in the same moment as the turn.
+      signal.throwIfAborted();
+      this.#stopwatch.run();
+      this.attempts += 1;
+      const attempt = this.attempts;
+      const began = clock.monotonic();
+      emit({ type: 'attempt', route, attempt, waited: began - asked });
+      const answer = await sendAttempt(config, { adapter, clock, deadline: timeouts.response, key, signal });
+      if (answer instanceof AdapterFault || answer === 'late') return this.#failure(config, this.#faultOf(answer));
+      const raw: RawAnswer = {
+        status: answer.status,
+        headers: plainHeaders(answer.headers),
+        text: String(answer.data),
+      };
       emit({ type: 'response', route, attempt, status: raw.status, took: clock.monotonic() - began });
       const reading = readAnswer(raw, { route, secrets, now: clock.now() });
-      return reading.ok ? { response: { ...answer, data: reading.body } } : { fault: reading.fault };
-    } catch (error) {
-      this.signal.throwIfAborted();
-      if (deadline.signal.aborted)
-        return { fault: { error: timeoutError(route, 'response', timeouts.response), retry: true } };
-      const fault = error instanceof AdapterFault ? error : new AdapterFault('network');
-      return { fault: faultOf(fault, route, { connect: timeouts.connect, maxBodyBytes }) };
+      return reading.ok ? { ...answer, data: reading.body } : this.#failure(config, reading.fault);
     } finally {
-      cancelDeadline();
       turn.release();
     }
   }
 
-  readonly #onAbort = (): void => {
-    this.#ended.abort(this.#request.signal?.reason);
-  };
+  #faultOf(answer: AdapterFault | 'late'): AttemptFault {
+    const { timeouts, maxBodyBytes } = this.#options;
+    const { route } = this.#request;
+    if (answer === 'late') return { error: timeoutError(route, 'response', timeouts.response), retry: true };
+    return faultOf(answer, route, { connect: timeouts.connect, maxBodyBytes });
+  }
+
+  #failure(config: AttemptConfig, fault: AttemptFault): AttemptFailure {
+    const { retry, random, limiter, emit } = this.#options;
+    const asked = fault.retryAfter ?? 0;
+    // "0 seconds" leaves it to us: it must not become a loop without a pause.
+    const delay = asked > 0 ? asked : backoff(this.attempts, retry, random());
+    if (fault.status === 429) {
+      // The quota belongs to the key, so the whole client waits, whether or not this request is tried again. The attempt still
+      // holds its place here: nobody slips through before the pause.
+      const pause = Math.min(delay, retry.maxRetryAfter);
+      limiter.pause(pause);
+      emit({ type: 'paused', route: this.#request.route, for: pause });
+    }
+    return new AttemptFailure(config, this, fault, delay);
+  }
+
+  /** Ms to wait at most because the API asks for it. The pause after a 429 is the limiter's, and no part of the total deadline. */
+  #longestWait({ status }: AttemptFault): number {
+    const { maxRetryAfter } = this.#options.retry;
+    return status === 429 ? maxRetryAfter : Math.min(maxRetryAfter, this.#stopwatch.left);
+  }
+
+  #end(reason: unknown): void {
+    this.close();
+    this.#onEnd(reason);
+    // Without the reason, which is the caller's: axios writes on the errors that pass through it.
+    this.#ended.abort();
+  }
 }
 
-type Outcome = { response: AxiosResponse<unknown>; fault?: undefined } | { fault: AttemptFault };
-
-/** The headers of one attempt with the key, on a copy: what links, retries and errors can see never holds it. */
-function keyed(config: InternalAxiosRequestConfig, key: string): InternalAxiosRequestConfig['headers'] {
-  return config.headers.concat({ 'X-API-Key': key });
-}
-
-function plainHeaders(answer: AxiosResponse<unknown>): Record<string, string> {
-  return Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), String(value)]));
+/** The error of requests to a client that is closed. */
+export function closedError(route: string): NetworkError {
+  return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
+    details: { route },
+  });
 }

@@ -1,17 +1,13 @@
 import { ConfigError } from '../errors.js';
 
-/** Whether a URL's host name means this machine, whatever a name server says. */
+/** Whether a URL's host name means this machine. Names below `localhost` are left out: a name server may send them elsewhere. */
 export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127(\.\d{1,3}){3}$/.test(hostname)
-  );
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 /**
- * Checks an API's base address before anything is sent to it.
+ * Checks an API's base address before anything is sent to it. The messages don't repeat what is no address: it may be a key
+ * that was mistaken for one.
  *
  * @returns the address without a trailing slash.
  * @throws ConfigError unless it is an absolute `https:` address (or `http:` on loopback or with `allowInsecure`) without
@@ -22,13 +18,13 @@ export function checkBaseUrl(baseUrl: string, allowInsecure: boolean): string {
   try {
     url = new URL(baseUrl);
   } catch {
-    throw new ConfigError(`The base address is not a URL: ${quoted(baseUrl)}. Give one like https://api.example.com.`);
+    throw new ConfigError('The base address is not a URL. Give one like https://api.example.com.');
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new ConfigError(`The base address must begin with https://, not ${url.protocol}//.`);
+    throw new ConfigError('The base address must begin with https://. Give one like https://api.example.com.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new ConfigError(`The base address must not hold a user name or password. The key travels in its own header.`);
+    throw new ConfigError('The base address must not hold a user name or password. The key travels in its own header.');
   }
   if (url.search !== '' || url.hash !== '') {
     throw new ConfigError(`The base address must not have a query or fragment: ${url.origin}${url.pathname}.`);
@@ -42,18 +38,29 @@ export function checkBaseUrl(baseUrl: string, allowInsecure: boolean): string {
 }
 
 /**
- * The address of a request, which never leaves the base address's origin.
+ * The address of a request, which never leaves the base address.
  *
- * @throws ConfigError if `path` is absolute or relative to the scheme: it would take the key elsewhere.
+ * @throws ConfigError unless `path` begins with one slash and is written as it is sent: an absolute address, `..` in any
+ * spelling, a backslash or a query of its own could take the key elsewhere.
  */
 export function addressOf(baseUrl: string, path: string, query: string): URL {
-  const url = new URL(`${baseUrl}${path}${query === '' ? '' : `?${query}`}`);
-  if (!path.startsWith('/') || path.startsWith('//') || url.origin !== new URL(baseUrl).origin) {
-    throw new ConfigError(`A request path must begin with one slash and stay below the base address: ${quoted(path)}.`);
+  const base = new URL(baseUrl);
+  const url = new URL(base);
+  const wanted = base.pathname.replace(/\/+$/, '') + path;
+  url.pathname = wanted;
+  if (!/^\/(?!\/)/.test(path) || climbs(path) || url.pathname !== wanted || url.origin !== base.origin) {
+    throw new ConfigError(
+      `A request path must begin with one slash, stay below the base address and be percent-encoded: ${JSON.stringify(path.slice(0, 100))}.`,
+    );
   }
+  url.search = query;
   return url;
 }
 
-function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, 100));
+/** Whether a server that decodes `path` before it reads it could find a step upwards in it. */
+function climbs(path: string): boolean {
+  return path
+    .replace(/%2e/gi, '.')
+    .split(/[/\\]|%2f|%5c/i)
+    .some((segment) => segment === '.' || segment === '..');
 }

@@ -30,7 +30,9 @@ export function backoff(
   options: Pick<RetryOptions, 'baseDelay' | 'maxDelay'>,
   random: number,
 ): number {
-  return Math.floor(random * Math.min(options.maxDelay, options.baseDelay * 2 ** (attempt - 1)));
+  // An endless exponent would make infinity of the bound, and no number at all of 0 times infinity.
+  const bound = Math.min(options.maxDelay, options.baseDelay * 2 ** Math.min(attempt - 1, 64));
+  return Math.floor(random * bound);
 }
 
 /**
@@ -43,17 +45,38 @@ export function retryAfter(header: string | undefined, date: string | undefined,
   if (header === undefined) return undefined;
   const text = header.trim();
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
-  const until = httpDate(text);
+  const until = httpDate(text, now);
   if (until === undefined) return undefined;
-  const wait = until - (httpDate(date?.trim() ?? '') ?? now);
+  const wait = until - (httpDate(date?.trim() ?? '', now) ?? now);
   return wait < 0 ? undefined : wait;
 }
 
-/** `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete forms, all of which begin with a day's name. */
-function httpDate(text: string): number | undefined {
-  if (!/^(mon|tue|wed|thu|fri|sat|sun)/i.test(text)) return undefined;
-  const time = Date.parse(/gmt$/i.test(text) ? text : `${text} GMT`);
-  return Number.isNaN(time) ? undefined : time;
+const month = '(?<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
+const time = '(?<time>\\d\\d:\\d\\d:\\d\\d)';
+
+/** The form that servers write today, and the two obsolete ones that clients still have to read (RFC 9110, section 5.6.7). */
+const dateForms = [
+  new RegExp(`^\\w{3}, (?<day>\\d\\d) ${month} (?<year>\\d{4}) ${time} GMT$`, 'i'),
+  new RegExp(`^\\w{6,9}, (?<day>\\d\\d)-${month}-(?<year>\\d\\d) ${time} GMT$`, 'i'),
+  new RegExp(`^\\w{3} ${month} (?<day>[ \\d]\\d) ${time} (?<year>\\d{4})$`, 'i'),
+];
+
+/** Ms since 1970 of an HTTP date. Other dates are not read: engines disagree on them, and some make a date of any text. */
+function httpDate(text: string, now: number): number | undefined {
+  const found = dateForms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
+  if (!found) return undefined;
+  const { day = '', month: monthName = '', year = '', time: clock = '' } = found;
+  const ms = Date.parse(
+    `${day.trim()} ${monthName} ${year.length === 2 ? fullYear(Number(year), now) : year} ${clock} GMT`,
+  );
+  return Number.isNaN(ms) ? undefined : ms;
+}
+
+/** A year of two digits is one of this century, unless that is more than 50 years ahead. */
+function fullYear(year: number, now: number): string {
+  const thisYear = new Date(now).getUTCFullYear();
+  const inThisCentury = thisYear - (thisYear % 100) + year;
+  return String(inThisCentury > thisYear + 50 ? inThisCentury - 100 : inThisCentury);
 }
 
 /** `now` plus `ms`, or nothing where that is so far ahead that the calendar has no date for it. */

@@ -1,55 +1,121 @@
+import { readingsOf } from './escapes.js';
+
 const hidden = '[hidden]';
 
-/**
- * The texts that must not leave the transport, and how to take them out of whatever else does.
- *
- * A secret is found raw, percent-encoded, as a JSON string and in base64 or base64url, alone or inside a longer encoded text.
- */
-export class Secrets {
-  readonly #secrets = new Set<string>();
-  #pattern: RegExp | undefined;
+/** How often a text may have been escaped on its way, e.g. in JSON within a URL within a web page. */
+const mostEscaped = 3;
 
-  add(secret: string): void {
-    if (secret === '' || this.#secrets.has(secret)) return;
-    this.#secrets.add(secret);
-    // The longest form goes first, so that no form is replaced inside a longer one and leaves its rest behind.
-    const forms = [...this.#secrets].flatMap(writtenForms).sort((a, b) => b.length - a.length);
-    this.#pattern = new RegExp([...new Set(forms)].map(escapeRegExp).join('|'), 'gi');
-  }
-
-  /** `text` without any secret. Redact before you cut: half a secret is not recognised. */
-  redact(text: string): string {
-    return this.#pattern ? text.replace(this.#pattern, hidden) : text;
-  }
-
-  /** Whether a secret stands somewhere in `text`. */
-  has(text: string): boolean {
-    return this.redact(text) !== text;
-  }
-}
+/** A character that was escaped as often is no longer than this. */
+const longestEscape = 32;
 
 /** Fewer characters than this appear in base64 by chance. */
 const shortestEncoded = 6;
 
-function writtenForms(secret: string): string[] {
-  const forms = [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
-  const bytes = new TextEncoder().encode(secret);
-  for (let shift = 0; shift < 3; shift += 1) {
-    const encoded = stableBase64(bytes, shift);
-    if (encoded.length < shortestEncoded) continue;
-    forms.push(encoded, encoded.replaceAll('+', '-').replaceAll('/', '_'), encodeURIComponent(encoded));
+/**
+ * The texts that must not leave the transport, and how to take them out of whatever else does. They are API keys, so they
+ * have no characters but the visible ones of ASCII.
+ *
+ * A secret is found raw, percent-encoded, in a JSON string or a web page, and in base64 or base64url, alone or inside a longer
+ * encoded text. No pattern is made of a secret: the error of one that is too long would spell it out.
+ */
+export class Secrets {
+  readonly #secrets = new Set<string>();
+  readonly #needles: Needle[] = [];
+  #longest = 0;
+
+  add(secret: string): void {
+    if (secret === '' || this.#secrets.has(secret)) return;
+    this.#secrets.add(secret);
+    this.#longest = Math.max(this.#longest, secret.length);
+    this.#needles.push(...needlesOf(secret));
   }
-  return forms;
+
+  /** The first `length` characters of `text` (default: all) without any secret, also where one goes on beyond them. */
+  redact(text: string, length = text.length): string {
+    const parts: string[] = [];
+    let at = 0;
+    for (const { from, to } of this.#find(text.slice(0, length + this.#longest * longestEscape))) {
+      if (from >= length) break;
+      if (from >= at) parts.push(text.slice(at, from), hidden);
+      at = Math.max(at, to);
+    }
+    parts.push(text.slice(at, length));
+    return parts.join('');
+  }
+
+  /** Whether a secret stands somewhere in `text`. */
+  has(text: string): boolean {
+    return this.#find(text).length > 0;
+  }
+
+  /** Where secrets stand, in order; places may overlap. */
+  #find(text: string): Place[] {
+    const places: Place[] = [];
+    for (const reading of readingsOf(text, mostEscaped)) {
+      const base64 = reading.text.replaceAll('-', '+').replaceAll('_', '/');
+      for (const needle of this.#needles) {
+        const written = needle.isBase64 ? base64 : reading.text;
+        for (let at = written.indexOf(needle.text); at >= 0; at = written.indexOf(needle.text, at + 1)) {
+          places.push(placeOf(needle, at, written, reading.origins));
+        }
+      }
+    }
+    return places.sort((a, b) => a.from - b.from);
+  }
 }
 
-/** The part of the base64 text that does not depend on what stands around `bytes`, when they begin `shift` bytes into a group. */
-function stableBase64(bytes: Uint8Array, shift: number): string {
-  const text = btoa(String.fromCharCode(...new Uint8Array(shift), ...bytes));
-  const begin = Math.ceil((shift * 8) / 6);
-  const end = Math.floor(((shift + bytes.length) * 8) / 6);
-  return text.slice(begin, end);
+interface Needle {
+  readonly text: string;
+  readonly isBase64: boolean;
+  /** Whether the characters before and after it hold some bits of the secret, too. */
+  readonly sharesBefore: boolean;
+  readonly sharesAfter: boolean;
 }
 
-function escapeRegExp(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+interface Place {
+  readonly from: number;
+  readonly to: number;
+}
+
+function needlesOf(secret: string): Needle[] {
+  const plain = readingsOf(secret, mostEscaped).map(({ text }) => ({
+    text,
+    isBase64: false,
+    sharesBefore: false,
+    sharesAfter: false,
+  }));
+  // What is packed into base64, e.g. a cursor, is often a document or an address in which the secret stands escaped.
+  const packed = new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]);
+  const encoded = [...packed].flatMap((form) => {
+    const bytes = new TextEncoder().encode(form);
+    return [0, 1, 2].map((shift) => base64Of(bytes, shift));
+  });
+  // Where a secret looks escaped itself, some encoders leave that as it is, and it is read with the rest. But a few characters
+  // of a secret are not the secret any more.
+  return [...plain, ...encoded].filter(({ text }) => text === secret || text.length >= shortestEncoded);
+}
+
+/** The base64 text of `bytes` that begin `shift` bytes into a group: the part that does not depend on what stands around them. */
+function base64Of(bytes: Uint8Array, shift: number): Needle {
+  const text = btoa(Array.from([...new Uint8Array(shift), ...bytes], (byte) => String.fromCharCode(byte)).join(''));
+  const [from, to] = [shift * 8, (shift + bytes.length) * 8];
+  return {
+    text: text.slice(Math.ceil(from / 6), Math.floor(to / 6)),
+    isBase64: true,
+    sharesBefore: from % 6 !== 0,
+    sharesAfter: to % 6 !== 0,
+  };
+}
+
+function placeOf(
+  { text, sharesBefore, sharesAfter }: Needle,
+  at: number,
+  written: string,
+  origins: Uint32Array,
+): Place {
+  const isShared = (index: number): boolean => /[\w+/]/.test(written.charAt(index));
+  const from = sharesBefore && isShared(at - 1) ? at - 1 : at;
+  const end = at + text.length;
+  const to = sharesAfter && isShared(end) ? end + 1 : end;
+  return { from: origins[from] ?? 0, to: origins[to] ?? 0 };
 }

@@ -7,26 +7,30 @@ import type { Clock } from '../clock.js';
 export class Stopwatch {
   readonly #clock: Clock;
   readonly #onSpent: () => void;
-  #left: number;
+  #budget: number;
   #since = 0;
   #cancel: (() => void) | undefined;
 
   constructor(clock: Clock, budget: number, onSpent: () => void) {
     this.#clock = clock;
-    this.#left = budget;
+    this.#budget = budget;
     this.#onSpent = onSpent;
   }
 
+  /** Ms of the budget that are not spent yet. */
+  get left(): number {
+    return this.#cancel ? Math.max(0, this.#budget - (this.#clock.monotonic() - this.#since)) : this.#budget;
+  }
+
   run(): void {
-    if (this.#cancel || this.#left === Infinity) return;
+    if (this.#cancel || this.#budget === Infinity) return;
     this.#since = this.#clock.monotonic();
-    this.#cancel = this.#clock.after(this.#left, this.#onSpent);
+    this.#cancel = this.#clock.after(this.#budget, this.#onSpent);
   }
 
   pause(): void {
-    if (!this.#cancel) return;
-    this.#cancel();
+    this.#budget = this.left;
+    this.#cancel?.();
     this.#cancel = undefined;
-    this.#left = Math.max(0, this.#left - (this.#clock.monotonic() - this.#since));
   }
 }

@@ -9,7 +9,6 @@ export function unlimited(clock: Clock): Limiter {
   let running = 0;
   return {
     async turn({ signal }) {
-      signal?.throwIfAborted();
       queued += 1;
       try {
         await gate.pass(signal);

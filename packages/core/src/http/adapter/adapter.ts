@@ -1,4 +1,4 @@
-import type { AxiosAdapter } from 'axios';
+import type { AxiosAdapter, AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 
 /** What an adapter has to keep to. */
 export interface AdapterOptions {
@@ -7,6 +7,12 @@ export interface AdapterOptions {
   /** Bytes of an answer's body after decompression. */
   readonly maxBodyBytes: number;
 }
+
+/** What an attempt asks for, in axios' terms. */
+export type AttemptConfig = InternalAxiosRequestConfig;
+
+/** What came back: any status, and at first a body of text. */
+export type AttemptAnswer = AxiosResponse<unknown>;
 
 /**
  * Carries one attempt: any status is an answer, its body comes as text, redirects are not followed, and an abort of

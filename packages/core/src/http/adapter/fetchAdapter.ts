@@ -17,10 +17,12 @@ export function createAdapter({ maxBodyBytes }: AdapterOptions): Adapter {
         headers,
         redirect: 'manual',
         credentials: 'omit',
+        // A page of a walk, or of a poll, has to come from the API.
+        cache: 'no-store',
         body: typeof config.data === 'string' ? config.data : null,
         signal: config.signal instanceof AbortSignal ? config.signal : null,
-      }).catch(() => {
-        throw new AdapterFault('network');
+      }).catch((error: unknown) => {
+        throw new AdapterFault('network', codeOf(error));
       });
       const response: AxiosResponse<string> = {
         data: await readText(answer, maxBodyBytes),
@@ -37,20 +39,27 @@ export function createAdapter({ maxBodyBytes }: AdapterOptions): Adapter {
 
 async function readText(answer: Response, maxBytes: number): Promise<string> {
   if (!answer.body) return '';
-  const decoder = new TextDecoder('utf-8', { fatal: true });
   const reader = answer.body.getReader();
+  try {
+    return await decoded(reader, maxBytes);
+  } catch (error) {
+    // The rest is of no use, and how its end ends neither.
+    reader.cancel().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function decoded(reader: ReadableStreamDefaultReader<Uint8Array>, maxBytes: number): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
   let text = '';
   let bytes = 0;
   for (;;) {
-    const { done, value } = await reader.read().catch(() => {
-      throw new AdapterFault('cut-body');
+    const { done, value } = await reader.read().catch((error: unknown) => {
+      throw new AdapterFault('cut-body', codeOf(error));
     });
     if (done) return text + decodeText(() => decoder.decode());
     bytes += value.length;
-    if (bytes > maxBytes) {
-      await reader.cancel();
-      throw new AdapterFault('too-large');
-    }
+    if (bytes > maxBytes) throw new AdapterFault('too-large');
     text += decodeText(() => decoder.decode(value, { stream: true }));
   }
 }
@@ -61,4 +70,10 @@ function decodeText(decode: () => string): string {
   } catch {
     throw new AdapterFault('not-text');
   }
+}
+
+/** The word for it that some platforms give in the error's cause. */
+function codeOf(error: unknown): string | undefined {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
 }

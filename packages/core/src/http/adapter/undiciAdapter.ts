@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import { Socket } from 'node:net';
 import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { AxiosResponse } from 'axios';
-import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici';
+import { Agent, buildConnector, EnvHttpProxyAgent, Pool, request, type Dispatcher } from 'undici';
+import { ConfigError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
 import type { Adapter, AdapterOptions } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
@@ -12,18 +14,20 @@ import { AdapterFault } from './adapterFault.js';
  * name. Loopback addresses never go through a proxy. Redirects are answers like others: undici does not follow them.
  */
 export function createAdapter({ connectTimeout, maxBodyBytes }: AdapterOptions): Adapter {
-  const tls = { timeout: connectTimeout };
+  const timeout = Number.isFinite(connectTimeout) ? connectTimeout : 0;
+  const connect = detached(buildConnector({ timeout }));
   // Deadlines of an attempt are the transport's; undici's own would only add a second, coarser clock.
-  const options = { connect: tls, headersTimeout: 0, bodyTimeout: 0 };
+  const options = { connect, headersTimeout: 0, bodyTimeout: 0 };
   const direct = new Agent(options);
-  const proxied = new EnvHttpProxyAgent({ ...options, proxyTls: tls, requestTls: tls });
+  let proxied: EnvHttpProxyAgent | undefined;
   return {
     async send(config) {
       const url = new URL(config.url ?? '');
-      const headers: Record<string, string> = { 'accept-encoding': 'gzip, deflate, br' };
+      // `deflate` is read, but not asked for: servers disagree on what it is.
+      const headers: Record<string, string> = { 'accept-encoding': 'gzip, br' };
       for (const [name, value] of Object.entries(config.headers.toJSON())) headers[name] = String(value);
       const answer = await request(url, {
-        dispatcher: isLoopback(url.hostname) ? direct : proxied,
+        dispatcher: isLoopback(url.hostname) ? direct : (proxied ??= proxyAgent(connect, timeout)),
         method: config.method?.toUpperCase() === 'POST' ? 'POST' : 'GET',
         headers,
         body: typeof config.data === 'string' ? config.data : null,
@@ -41,14 +45,61 @@ export function createAdapter({ connectTimeout, maxBodyBytes }: AdapterOptions):
       return response;
     },
     async close() {
-      await Promise.all([direct.destroy(), proxied.destroy()]);
+      await Promise.all([direct.destroy(), proxied?.destroy()]);
     },
   };
 }
 
-function faultBeforeAnswer(error: unknown): AdapterFault {
+/** @throws ConfigError if an environment variable names no proxy. Its value is not shown: it may hold a password. */
+function proxyAgent(connect: buildConnector.connector, timeout: number): EnvHttpProxyAgent {
+  const tls = { timeout };
+  try {
+    return new EnvHttpProxyAgent({
+      connect,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      requestTls: tls,
+      // A proxy that takes the connection and never opens the tunnel is found by the deadline for connecting, too.
+      clientFactory: (proxy) => new Pool(proxy, { connect, headersTimeout: timeout }),
+    });
+  } catch {
+    throw new ConfigError(
+      'HTTPS_PROXY or HTTP_PROXY names no proxy. Give an address like http://proxy.example.com:8080.',
+    );
+  }
+}
+
+/**
+ * Connects with sockets that don't keep the process alive: the deadline of whoever waits for an answer does. So nothing is left
+ * behind by a request that is aborted while its connection is being made, which undici does not stop.
+ */
+function detached(connect: (...args: Parameters<buildConnector.connector>) => unknown): buildConnector.connector {
+  return (options, callback) => {
+    // Its type does not say so, but undici's connector gives the socket at once.
+    const socket = connect(options, callback);
+    if (!(socket instanceof Socket)) return;
+    socket.unref();
+    socket.ref = () => socket;
+  };
+}
+
+function faultBeforeAnswer(error: unknown): AdapterFault | ConfigError {
   const code = codeOf(error);
-  return new AdapterFault(code === 'UND_ERR_CONNECT_TIMEOUT' ? 'connect-timeout' : 'network', code);
+  switch (code) {
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'UND_ERR_HEADERS_TIMEOUT':
+      return new AdapterFault('connect-timeout', code);
+    case 'UND_ERR_INVALID_ARG':
+      return new ConfigError('A link gave the request a header that can not be sent. Check the values it sets.');
+    default:
+      return new AdapterFault('network', proxyRefusal(error) ?? code);
+  }
+}
+
+/** What a proxy answered that did not open a tunnel, e.g. 407: undici says so in words only. */
+function proxyRefusal(error: unknown): string | undefined {
+  const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '') ?? [];
+  return status === undefined ? undefined : `the proxy answered ${status}`;
 }
 
 function codeOf(error: unknown): string | undefined {
@@ -56,11 +107,11 @@ function codeOf(error: unknown): string | undefined {
 }
 
 function joinedHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
-  const joined: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) joined[name.toLowerCase()] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return joined;
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value]],
+    ),
+  );
 }
 
 /** Reads a whole body and stops at the first byte beyond `maxBytes`, counted after decompression. */

@@ -1,0 +1,45 @@
+import type { Clock } from '../clock.js';
+import { SluiceError } from '../errors.js';
+import { abortable } from './abortable.js';
+import type { Adapter, AttemptAnswer, AttemptConfig } from './adapter/adapter.js';
+import { AdapterFault } from './adapter/adapterFault.js';
+
+export interface SendOptions {
+  readonly adapter: Adapter;
+  readonly clock: Clock;
+  /** Ms until the last byte of the answer. */
+  readonly deadline: number;
+  readonly key: string;
+  /** Ends it at once: the promise rejects with `signal.reason`. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends one attempt with the key, and waits for its answer.
+ *
+ * @returns the answer, or why there is none: `late` if the deadline passed.
+ */
+export async function sendAttempt(
+  config: AttemptConfig,
+  { adapter, clock, deadline, key, signal }: SendOptions,
+): Promise<AttemptAnswer | AdapterFault | 'late'> {
+  const stopped = new AbortController();
+  const stop = (): void => {
+    stopped.abort();
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  const cancelDeadline = clock.after(deadline, stop);
+  // The key is on a copy: what links, retries and errors can see never holds it.
+  const headers = config.headers.concat({ 'X-API-Key': key });
+  try {
+    return await abortable(adapter.send({ ...config, headers, signal: stopped.signal }), stopped.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (stopped.signal.aborted) return 'late';
+    if (error instanceof SluiceError) throw error;
+    return error instanceof AdapterFault ? error : new AdapterFault('network');
+  } finally {
+    cancelDeadline();
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { ApiKey } from '../../src/index.js';
+import { ConfigError, HttpError } from '../../src/index.js';
+import { expectNoKey } from './canary.js';
+import { openTransport } from './openTransport.js';
+import { answer, ok, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
+
+const refused = answer(401, '{"message":"who are you"}');
+type Provider = Exclude<ApiKey, string>;
+
+function sentKeys(server: ScriptedServer): unknown[] {
+  return server.requests.map((request) => request.headers['x-api-key']);
+}
+
+describe('a key that is given as text', () => {
+  test('T6 is sent once and no more after a 401', async () => {
+    const server = await startServer(refused);
+    const error: unknown = await openTransport(server.url, { apiKey: 'the-key' })
+      .get()
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(HttpError);
+    expect(error).toMatchObject({ status: 401, message: expect.stringContaining('Check the API key') });
+    expect(sentKeys(server)).toEqual(['the-key']);
+  });
+});
+
+describe('a key provider', () => {
+  test('T6 is asked once for all requests, and once more after a 401', async () => {
+    const server = await startServer(ok(), ok(), refused, ok());
+    const provider = vi.fn<Provider>((reason) => `key-${reason}`);
+    const transport = openTransport(server.url, { apiKey: provider });
+    await transport.get();
+    await transport.get();
+    expect(await transport.get()).toMatchObject({ attempts: 2 });
+    expect(provider.mock.calls).toEqual([['first'], ['refused']]);
+    expect(sentKeys(server)).toEqual(['key-first', 'key-first', 'key-first', 'key-refused']);
+    expect(transport.delays).toEqual([]);
+  });
+
+  test('T6 is asked once by requests that are refused together', async () => {
+    let waiting: (() => void)[] = [];
+    const together: Answer = (response) => {
+      waiting.push(() => {
+        refused(response);
+      });
+      if (waiting.length < 8) return;
+      waiting.forEach((go) => {
+        go();
+      });
+      waiting = [];
+    };
+    const server = await startServer(...Array.from({ length: 8 }, () => together), ok());
+    const provider = vi.fn<Provider>((reason) => Promise.resolve(`key-${reason}`));
+    const transport = openTransport(server.url, { apiKey: provider });
+    await Promise.all(Array.from({ length: 8 }, () => transport.get()));
+    expect(provider.mock.calls).toEqual([['first'], ['refused']]);
+    expect(server.requests).toHaveLength(16);
+  });
+
+  test('T6 is asked once a request, whatever it answers', async () => {
+    const server = await startServer(refused);
+    let nth = 0;
+    const provider = vi.fn<Provider>(() => `key-${String((nth += 1))}`);
+    await expect(openTransport(server.url, { apiKey: provider }).get()).rejects.toMatchObject({ status: 401 });
+    expect(sentKeys(server)).toEqual(['key-1', 'key-2']);
+    expect(provider).toHaveBeenCalledTimes(2);
+  });
+
+  test('T6 that answers with the refused key again ends the request', async () => {
+    const server = await startServer(refused);
+    const provider = vi.fn<Provider>(() => 'same-key');
+    await expect(openTransport(server.url, { apiKey: provider }).get()).rejects.toMatchObject({ status: 401 });
+    expect(sentKeys(server)).toEqual(['same-key']);
+    expect(provider).toHaveBeenCalledTimes(2);
+  });
+
+  test('T6 is asked once a request also where another fault lies between two refusals', async () => {
+    const server = await startServer(refused, answer(503), refused);
+    const provider = vi.fn<Provider>(() => 'key');
+    provider.mockReturnValueOnce('old-key');
+    await expect(openTransport(server.url, { apiKey: provider }).get()).rejects.toMatchObject({ status: 401 });
+    expect(sentKeys(server)).toEqual(['old-key', 'key', 'key']);
+    expect(provider).toHaveBeenCalledTimes(2);
+  });
+
+  test.each<[string, Provider]>([
+    [
+      'throws',
+      () => {
+        throw new Error('the vault said: sEcReT-kEy');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('the vault said: sEcReT-kEy'))],
+  ])('T2 that %s is passed on without its words, and asked again by the next request', async (_how, failing) => {
+    const server = await startServer(ok());
+    const provider = vi.fn<Provider>(() => 'key');
+    provider.mockImplementationOnce(failing);
+    const transport = openTransport(server.url, { apiKey: provider });
+    const error: unknown = await transport.get().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error).toMatchObject({ message: expect.stringContaining('apiKey failed') });
+    expect(error).not.toHaveProperty('cause');
+    expect(JSON.stringify(error)).not.toContain('sEcReT');
+    expect(server.requests).toHaveLength(0);
+    expect(await transport.get()).toMatchObject({ status: 200 });
+  });
+
+  test.each(['', ' key', 'key\n', 'ключ', 'a key'])(
+    'T2 that answers %j is refused before anything is sent',
+    async (key) => {
+      const server = await startServer(ok());
+      const error: unknown = await openTransport(server.url, { apiKey: () => key })
+        .get()
+        .catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(ConfigError);
+      expect(server.connections).toBe(0);
+    },
+  );
+
+  test('T2 has its later keys hidden, too', async () => {
+    const later = 'Later/key+27"%';
+    const server = await startServer(refused, answer(403, JSON.stringify({ key: later })));
+    const provider = vi.fn<Provider>((reason) => (reason === 'first' ? 'earlier-key' : later));
+    const transport = openTransport(server.url, { apiKey: provider });
+    const error: unknown = await transport.get().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ excerpt: '{"key":"[hidden]"}' });
+    expectNoKey(error, transport.events);
+  });
+});

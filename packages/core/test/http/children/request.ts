@@ -1,0 +1,17 @@
+// Makes one request, and prints what came of it as one line of JSON.
+import { createClient, SluiceError } from '../../../src/index.js';
+import { testApi } from './testApi.js';
+
+const [url = ''] = process.argv.slice(2);
+
+try {
+  await using client = createClient({
+    apiKey: process.env['SLUICE_API_KEY'] ?? '',
+    rateLimit: false,
+    timeouts: { connect: 50 },
+    retry: { retries: 0 },
+  }).use(testApi(url));
+  console.log(JSON.stringify(await client.api.request({ route: 'test.route', path: '/things', query: {} })));
+} catch (error) {
+  console.log(JSON.stringify(SluiceError.is(error) ? error : String(error)));
+}

@@ -1,0 +1,103 @@
+import { createServer } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { RequestTimeoutError } from '../../src/index.js';
+import { expectNoKey } from './canary.js';
+import { openTransport } from './openTransport.js';
+import { answer, never, ok, portOf, startServer } from './scriptedServer.js';
+
+test('T3 connecting has a deadline of its own, TLS included', async () => {
+  // It takes connections and is silent ever after, so no TLS handshake gets anywhere.
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  let connections = 0;
+  server.on('connection', () => (connections += 1));
+  const url = `https://127.0.0.1:${String(portOf(server.address()))}`;
+  const transport = openTransport(url, { timeouts: { connect: 20 }, retry: { retries: 1 } });
+  const error: unknown = await transport.get().catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(RequestTimeoutError);
+  expect(error).toMatchObject({ details: { deadline: 'connect', ms: 20 } });
+  expect(connections).toBe(2);
+  expect(transport.delays).toEqual([125]);
+  expectNoKey(error, transport.events);
+});
+
+test('T3 the response deadline holds while a connection is being made, too', async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+  });
+  const url = `https://127.0.0.1:${String(portOf(server.address()))}`;
+  const transport = openTransport(url, { retry: { retries: 0 }, timeouts: { connect: Infinity } });
+  const outcome = transport.get().catch((reason: unknown) => reason);
+  await transport.clock.asked(30_000);
+  await transport.clock.advance(30_000);
+  expect(await outcome).toMatchObject({ code: 'timeout', details: { deadline: 'response' } });
+});
+
+test('T3 the total deadline counts attempts and back-offs', async () => {
+  const server = await startServer(answer(503, '', { 'retry-after': '40' }), never);
+  const transport = openTransport(server.url, { timeouts: { total: 60_000 } });
+  const outcome = transport.get().catch((reason: unknown) => reason);
+  await server.until(() => server.requests.length === 2);
+  expect(transport.delays).toEqual([40_000]);
+  await transport.clock.advance(19_999);
+  expect(server.requests[1]).toMatchObject({ isAborted: false });
+  await transport.clock.advance(1);
+  const error = await outcome;
+  expect(error).toBeInstanceOf(RequestTimeoutError);
+  expect(error).toMatchObject({ details: { deadline: 'total', ms: 60_000 } });
+  await server.until(() => server.requests[1]?.isAborted === true);
+  expect(transport.clock.pending).toEqual([]);
+  expectNoKey(error, transport.events);
+});
+
+test('T3 the total deadline ends a back-off', async () => {
+  const server = await startServer(answer(503));
+  const transport = openTransport(server.url, {
+    timeouts: { total: 1_000 },
+    retry: { baseDelay: 10_000 },
+  });
+  const outcome = transport.get().catch((reason: unknown) => reason);
+  expect(await outcome).toMatchObject({ code: 'timeout', details: { deadline: 'total' } });
+  expect(transport.delays).toEqual([5_000]);
+  expect(server.requests).toHaveLength(1);
+  expect(transport.clock.pending).toEqual([]);
+});
+
+test('T3 the total deadline counts neither the wait for a turn nor a pause', async () => {
+  const server = await startServer(answer(429, '', { 'retry-after': '50' }), answer(503), ok());
+  const transport = openTransport(server.url, { timeouts: { total: 10_000 } });
+  transport.limiter.pause(3_600_000);
+  const outcome = transport.get();
+  await transport.clock.asked(3_600_000);
+  await transport.clock.advance(3_600_000);
+  expect(await outcome).toMatchObject({ attempts: 3 });
+  expect(transport.delays).toEqual([50_000, 250]);
+  expect(transport.events.filter((event) => event.type === 'attempt')).toEqual([
+    { type: 'attempt', route: 'test.route', attempt: 1, waited: 3_600_000 },
+    { type: 'attempt', route: 'test.route', attempt: 2, waited: 50_000 },
+    { type: 'attempt', route: 'test.route', attempt: 3, waited: 0 },
+  ]);
+});
+
+test('T3 the total deadline counts a key provider that does not answer', async () => {
+  const server = await startServer(ok());
+  const transport = openTransport(server.url, { apiKey: () => new Promise(() => undefined) });
+  const outcome = transport.get().catch((reason: unknown) => reason);
+  await transport.clock.asked(180_000);
+  await transport.clock.advance(180_000);
+  expect(await outcome).toMatchObject({ code: 'timeout', details: { deadline: 'total' } });
+  expect(server.requests).toHaveLength(0);
+});
+
+test('T3 deadlines of Infinity are none', async () => {
+  const server = await startServer(ok());
+  const transport = openTransport(server.url, {
+    timeouts: { connect: Infinity, response: Infinity, total: Infinity },
+  });
+  expect(await transport.get()).toMatchObject({ attempts: 1 });
+});

@@ -1,0 +1,322 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
+import { unlimited } from '../../src/http/unlimited.js';
+import { ConfigError, type Limit, type Limiter, type Turn } from '../../src/index.js';
+import { FakeClock } from '../fakeClock.js';
+
+// Bottleneck's own timers and its clock are turned by vitest, those of ours by hand.
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const turnedByHand = (): FakeClock => new FakeClock(() => vi.runAllTimersAsync());
+
+/** A limiter, and when it let whom begin. */
+class Trial {
+  readonly clock = turnedByHand();
+  readonly limiter: Limiter;
+  readonly starts: { readonly nth: number; readonly route: string; readonly at: number }[] = [];
+  readonly turns: Turn[] = [];
+  readonly aborts: AbortController[] = [];
+  readonly aborted = new Set<number>();
+  mostRunning = 0;
+
+  constructor(...limits: readonly Limit[]) {
+    this.limiter = bottleneckLimiter(limits, this.clock);
+  }
+
+  /** Asks for a turn, and keeps it until {@link release}. */
+  ask(route = 'any'): void {
+    const nth = this.aborts.length;
+    const abort = new AbortController();
+    this.aborts.push(abort);
+    this.limiter.turn({ route, signal: abort.signal }).then(
+      (turn) => {
+        this.starts.push({ nth, route, at: this.clock.monotonic() });
+        this.turns.push(turn);
+        this.mostRunning = Math.max(this.mostRunning, this.turns.length);
+      },
+      () => this.aborted.add(nth),
+    );
+  }
+
+  release(count = Infinity): void {
+    for (const turn of this.turns.splice(0, count)) turn.release();
+  }
+
+  get times(): number[] {
+    return this.starts.map((start) => start.at);
+  }
+
+  /** The wall clock, ours and Bottleneck's. */
+  jump(ms: number): void {
+    this.clock.jump(ms);
+    vi.setSystemTime(Date.now() + ms);
+  }
+}
+
+function asks(trial: Trial, count: number, route?: string): void {
+  for (let nth = 0; nth < count; nth += 1) trial.ask(route);
+}
+
+describe('a limiter', () => {
+  test('L1 lets as many begin as it may, and the next ones when the first ones have left the window', async () => {
+    const trial = new Trial({ requests: 3, per: 1_000 });
+    asks(trial, 7);
+    await trial.clock.advance(10_000);
+    // 15 ms more than asked for, since requests don't arrive as evenly as they start.
+    expect(trial.times).toEqual([0, 0, 0, 1_015, 1_015, 1_015, 2_030]);
+  });
+
+  test('L1 spreads what is beyond a burst', async () => {
+    const trial = new Trial({ requests: 10, per: 985, burst: 2 });
+    asks(trial, 7);
+    await trial.clock.advance(10_000);
+    expect(trial.times).toEqual([0, 0, 200, 200, 400, 400, 600]);
+  });
+
+  test('L1 goes at an even pace with a burst of 1', async () => {
+    const trial = new Trial({ requests: 10, per: 985, burst: 1 });
+    asks(trial, 4);
+    await trial.clock.advance(10_000);
+    expect(trial.times).toEqual([0, 100, 200, 300]);
+  });
+
+  test('L1 counts what a route costs', async () => {
+    const trial = new Trial({ requests: 5, per: 985, costs: { dear: 3, free: 0 } });
+    for (const route of ['dear', 'any', 'free', 'any', 'dear', 'free']) trial.ask(route);
+    await trial.clock.advance(10_000);
+    expect(trial.times).toEqual([0, 0, 0, 0, 1_000, 1_000]);
+  });
+
+  test('L1 keeps to several limits together', async () => {
+    const trial = new Trial({ requests: 2, per: 85 }, { requests: 5, per: 985 });
+    asks(trial, 7);
+    await trial.clock.advance(10_000);
+    expect(trial.times).toEqual([0, 0, 100, 100, 200, 1_000, 1_000]);
+  });
+
+  test('L1 neither bursts after a stall nor waits for what it missed', async () => {
+    const trial = new Trial({ requests: 2, per: 985 });
+    asks(trial, 6);
+    await trial.clock.advance(500);
+    await trial.clock.stall(5_000);
+    await trial.clock.advance(3_000);
+    expect(trial.times).toEqual([0, 0, 5_500, 5_500, 6_500, 6_500]);
+  });
+
+  test('L1 never lets more begin than any of its limits allows, in order, whatever comes in between', async () => {
+    const limit = fc.record(
+      {
+        requests: fc.integer({ min: 3, max: 8 }),
+        per: fc.integer({ min: 10, max: 2_000 }),
+        burst: fc.integer({ min: 3, max: 8 }),
+        concurrent: fc.integer({ min: 1, max: 4 }),
+        costs: fc.record({ a: fc.nat(3), b: fc.nat(3) }),
+      },
+      { requiredKeys: ['requests', 'per'] },
+    );
+    const action = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ ask: fc.constantFrom('a', 'b', 'c') }) },
+      { weight: 3, arbitrary: fc.record({ advance: fc.nat(1_500) }) },
+      { weight: 1, arbitrary: fc.record({ stall: fc.nat(5_000) }) },
+      { weight: 1, arbitrary: fc.record({ pause: fc.nat(1_000) }) },
+      { weight: 1, arbitrary: fc.record({ abort: fc.nat(60) }) },
+      { weight: 1, arbitrary: fc.record({ jump: fc.integer({ min: -100_000, max: 100_000 }) }) },
+      { weight: 2, arbitrary: fc.record({ release: fc.nat(3) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(limit, { minLength: 1, maxLength: 2 }),
+        fc.array(action, { maxLength: 40 }),
+        async (limits, actions) => {
+          const trial = new Trial(...limits);
+          for (const step of actions) {
+            if ('ask' in step) trial.ask(step.ask);
+            else if ('advance' in step) await trial.clock.advance(step.advance);
+            else if ('stall' in step) await trial.clock.stall(step.stall);
+            else if ('pause' in step) trial.limiter.pause(step.pause);
+            else if ('abort' in step) trial.aborts[step.abort]?.abort();
+            else if ('jump' in step) trial.jump(step.jump);
+            else trial.release(step.release);
+          }
+          // Nobody is left behind: each one comes within the longest window after the one before.
+          for (let asked = trial.aborts.length; asked > 0; asked -= 1) {
+            trial.release();
+            await trial.clock.advance(2_100);
+          }
+          const began = trial.starts.map((start) => start.nth);
+          expect(began).toEqual(trial.aborts.map((_, nth) => nth).filter((nth) => !trial.aborted.has(nth)));
+          for (const { requests, per, burst, concurrent = Infinity, costs = {} } of limits) {
+            expect(mostIn(per, trial, costs)).toBeLessThanOrEqual(requests);
+            if (burst !== undefined && burst < requests) {
+              expect(mostIn((burst * per) / requests, trial, costs)).toBeLessThanOrEqual(burst);
+            }
+            expect(trial.mostRunning).toBeLessThanOrEqual(concurrent);
+          }
+          trial.release();
+          expect(trial.limiter.state).toMatchObject({ queued: 0, running: 0 });
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  test('T4 lets an aborted one go at once, and whoever stands behind it moves up', async () => {
+    const trial = new Trial({ requests: 1, per: 985 });
+    asks(trial, 4);
+    await trial.clock.advance(500);
+    trial.aborts[1]?.abort();
+    trial.aborts[2]?.abort();
+    await trial.clock.advance(0);
+    expect([...trial.aborted]).toEqual([1, 2]);
+    expect(trial.limiter.state).toMatchObject({ queued: 1, running: 1 });
+    await trial.clock.advance(500);
+    expect(trial.starts).toMatchObject([
+      { nth: 0, at: 0 },
+      { nth: 3, at: 1_000 },
+    ]);
+    expect(trial.clock.pending).toEqual([]);
+  });
+
+  test('T4 lets a thousand aborted ones hold up nobody', async () => {
+    const trial = new Trial({ requests: 5_000, per: 1_000, concurrent: 1 });
+    asks(trial, 1_001);
+    await trial.clock.advance(0);
+    for (const abort of trial.aborts.slice(1)) abort.abort();
+    trial.ask();
+    trial.release();
+    const began = Date.now();
+    // Bottleneck needs a few ms of its own for each job; this one takes the place of the first that was aborted.
+    await vi.advanceTimersByTimeAsync(20);
+    expect(trial.starts.map((start) => start.nth)).toEqual([0, 1_001]);
+    expect(Date.now() - began).toBe(20);
+  });
+
+  test('L2 refuses at once what costs more than it ever lets begin, and nobody else', async () => {
+    const trial = new Trial({ requests: 5, per: 1_000, costs: { dear: 6 } }, { requests: 9, per: 1_000 });
+    trial.limiter.pause(60_000);
+    asks(trial, 3);
+    await expect(trial.limiter.turn({ route: 'dear' })).rejects.toThrow(ConfigError);
+    await expect(trial.limiter.turn({ route: 'dear' })).rejects.toThrow('A request of dear costs more');
+    expect(trial.limiter.state).toMatchObject({ queued: 3, running: 0 });
+    await trial.clock.advance(60_000);
+    expect(trial.starts).toHaveLength(3);
+  });
+
+  test('L2 refuses at once what costs more than a burst', async () => {
+    const { limiter } = new Trial({ requests: 50, per: 1_000, burst: 2, costs: { dear: 3 } });
+    await expect(limiter.turn({ route: 'dear' })).rejects.toThrow('(2)');
+  });
+
+  test('L4 shows who waits, who runs, and how long it is paused', async () => {
+    const trial = new Trial({ requests: 5, per: 985, concurrent: 2 });
+    expect(trial.limiter.state).toEqual({ queued: 0, running: 0, pausedFor: 0 });
+    asks(trial, 4);
+    expect(trial.limiter.state).toEqual({ queued: 4, running: 0, pausedFor: 0 });
+    await trial.clock.advance(0);
+    expect(trial.limiter.state).toEqual({ queued: 2, running: 2, pausedFor: 0 });
+    trial.limiter.pause(500);
+    trial.release(1);
+    await trial.clock.advance(100);
+    expect(trial.limiter.state).toEqual({ queued: 2, running: 1, pausedFor: 400 });
+    await trial.clock.advance(400);
+    expect(trial.limiter.state).toEqual({ queued: 1, running: 2, pausedFor: 0 });
+  });
+
+  test('L4 counts a place once, however often it is given back', async () => {
+    const trial = new Trial({ requests: 5, per: 985, concurrent: 1 });
+    asks(trial, 3);
+    await trial.clock.advance(0);
+    const [first] = trial.turns;
+    first?.release();
+    first?.release();
+    await trial.clock.advance(0);
+    expect(trial.limiter.state).toMatchObject({ queued: 1, running: 1 });
+  });
+});
+
+describe('the wall clock', () => {
+  test.each([
+    ['set back by 5 s', -5_000],
+    ['set back by a year', -365 * 86_400_000],
+    ['put forward by an hour', 3_600_000],
+  ])('L5 %s before the first request holds up nobody', async (_how, jump) => {
+    const trial = new Trial({ requests: 2, per: 985, concurrent: 2 });
+    trial.jump(jump);
+    asks(trial, 2);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(trial.times).toEqual([0, 0]);
+  });
+
+  test.each([
+    ['set back by 5 s', -5_000],
+    ['set back by a year', -365 * 86_400_000],
+    ['put forward by an hour', 3_600_000],
+  ])('L5 %s in the middle neither stalls nor bursts', async (_how, jump) => {
+    const trial = new Trial({ requests: 2, per: 985, concurrent: 9 });
+    asks(trial, 3);
+    await trial.clock.advance(500);
+    trial.jump(jump);
+    asks(trial, 3);
+    // Bottleneck's timers get no more than this to run.
+    await vi.advanceTimersByTimeAsync(100);
+    await trial.clock.advance(3_000);
+    expect(trial.times).toEqual([0, 0, 1_000, 1_000, 2_000, 2_000]);
+  });
+
+  test('L5 set back does not lengthen a pause', async () => {
+    const { limiter, clock, ...trial } = new Trial({ requests: 2, per: 985 });
+    limiter.pause(1_000);
+    clock.jump(-60_000);
+    await clock.advance(600);
+    expect(limiter.state.pausedFor).toBe(400);
+    expect(trial.starts).toEqual([]);
+  });
+});
+
+test.each<[string, Limit]>([
+  ['requests', { requests: 0, per: 1_000 }],
+  ['requests', { requests: 0.5, per: 1_000 }],
+  ['requests', { requests: NaN, per: 1_000 }],
+  ['requests', { requests: -5, per: 1_000 }],
+  ['per', { requests: 5, per: 0 }],
+  ['per', { requests: 5, per: -1 }],
+  ['per', { requests: 5, per: NaN }],
+  ['per', { requests: 5, per: Infinity }],
+  ['burst', { requests: 5, per: 1_000, burst: 0 }],
+  ['burst', { requests: 5, per: 1_000, burst: NaN }],
+  ['concurrent', { requests: 5, per: 1_000, concurrent: 0 }],
+  ['concurrent', { requests: 5, per: 1_000, concurrent: -1 }],
+  ['costs["a"]', { requests: 5, per: 1_000, costs: { a: -1 } }],
+  ['costs["a"]', { requests: 5, per: 1_000, costs: { a: NaN } }],
+])('a limit whose %s makes no sense is refused: %j', (name, limit) => {
+  expect(() => bottleneckLimiter([limit], turnedByHand())).toThrow(ConfigError);
+  expect(() => bottleneckLimiter([limit], turnedByHand())).toThrow(`rateLimit.${name} is `);
+});
+
+test('L4 without a limit shows the same', async () => {
+  const clock = turnedByHand();
+  const limiter = unlimited(clock);
+  const [turn] = await Promise.all([limiter.turn({ route: 'a' }), limiter.turn({ route: 'a' })]);
+  expect(limiter.state).toEqual({ queued: 0, running: 2, pausedFor: 0 });
+  turn.release();
+  turn.release();
+  limiter.pause(500);
+  void limiter.turn({ route: 'a' });
+  expect(limiter.state).toEqual({ queued: 1, running: 1, pausedFor: 500 });
+  await clock.advance(500);
+  expect(limiter.state).toEqual({ queued: 0, running: 2, pausedFor: 0 });
+});
+
+/** The most that began within any `span` ms, in cost units. */
+function mostIn(span: number, { starts }: Trial, costs: Readonly<Record<string, number>>): number {
+  const sums = starts.map(({ at: from }) =>
+    starts.filter(({ at }) => at >= from && at < from + span).reduce((sum, { route }) => sum + (costs[route] ?? 1), 0),
+  );
+  return Math.max(0, ...sums);
+}

@@ -1,0 +1,67 @@
+import { startSandbox } from '@sluice/sandbox';
+import { expect, onTestFinished, test } from 'vitest';
+import { createClient, systemClock } from '../../src/index.js';
+import { testApi } from './children/testApi.js';
+
+const rate = { requests: 50, per: 1_000 };
+/** Windows that a round lasts, after the first one. */
+const windows = 3;
+
+test.each([1, 8])(
+  'L1 a strict server of 50 a second refuses none, and gets 98 percent of that: %i at once',
+  async (lanes) => {
+    const shares: number[] = [];
+    while (shares.length < 3 && !shares.some((share) => share >= 0.98)) {
+      const { refused, share } = await round(lanes);
+      expect(refused).toBe(0);
+      shares.push(share);
+    }
+    expect(Math.max(...shares)).toBeGreaterThanOrEqual(0.98);
+  },
+  30_000,
+);
+
+async function round(lanes: number): Promise<{ refused: number; share: number }> {
+  const time = steadyTime();
+  await using sandbox = await startSandbox({ rateLimit: rate, holdings: 10, now: time });
+  await using client = createClient({
+    apiKey: sandbox.apiKey,
+    rateLimit: rate,
+    retry: { retries: 0 },
+    clock: { ...systemClock, monotonic: time },
+  }).use(testApi(sandbox.streamsUrl));
+  let left = rate.requests * (windows + 1);
+  const lane = async (): Promise<void> => {
+    while (left > 0) {
+      left -= 1;
+      await client.api.request({ route: 'streams.list', path: '/streams/evm', query: { limit: 1 } });
+    }
+  };
+  // The first refusal fails a lane; it is the server that counts.
+  await Promise.allSettled(Array.from({ length: lanes }, lane));
+  const arrived = sandbox.requests.map((request) => request.arrivedAt);
+  // From each request of the first window to the one in its place in the last window.
+  const spans = arrived.slice(-rate.requests).map((at, nth) => at - (arrived[nth] ?? 0));
+  const span = spans.reduce((sum, ms) => sum + ms) / spans.length;
+  return { refused: sandbox.counts.rateLimited, share: (windows * rate.per) / span };
+}
+
+/**
+ * A clock for client and server that stands still whenever the process does: on a machine that is busy with other things, it
+ * shows what both do on an idle one. The process is looked at every ms; what takes longer is no time of its own.
+ */
+function steadyTime(): () => number {
+  let seen = performance.now();
+  let time = seen;
+  const read = (): number => {
+    const now = performance.now();
+    time += Math.min(now - seen, 2);
+    seen = now;
+    return time;
+  };
+  const ticks = setInterval(read, 1);
+  onTestFinished(() => {
+    clearInterval(ticks);
+  });
+  return read;
+}

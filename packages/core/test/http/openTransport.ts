@@ -1,0 +1,84 @@
+import { onTestFinished } from 'vitest';
+import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
+import { KeyRing, type ApiKey } from '../../src/http/apiKey.js';
+import { axiosTransport } from '../../src/http/axiosTransport.js';
+import type { HttpEvent } from '../../src/http/events.js';
+import { defaultTimeouts, type Timeouts } from '../../src/http/exchange.js';
+import type { Limiter } from '../../src/http/limiter.js';
+import { defaultRetry, type RetryOptions } from '../../src/http/retryPolicy.js';
+import { Secrets } from '../../src/http/secrets.js';
+import type { TransportRequest, TransportResponse } from '../../src/http/transport.js';
+import { unlimited } from '../../src/http/unlimited.js';
+import { FakeClock } from '../fakeClock.js';
+import { canary } from './canary.js';
+
+export interface OpenOptions {
+  readonly createAdapter?: typeof createAdapter;
+  readonly apiKey?: ApiKey;
+  readonly limiter?: (clock: FakeClock) => Limiter;
+  readonly timeouts?: Partial<Timeouts>;
+  readonly retry?: Partial<RetryOptions>;
+  readonly maxBodyBytes?: number;
+  readonly random?: () => number;
+  /** Whether the test moves the clock. Default: it moves by each retry's delay as soon as something waits for that. */
+  readonly isHandTurned?: boolean;
+}
+
+export interface OpenTransport {
+  get(overrides?: Partial<TransportRequest>): Promise<TransportResponse>;
+  readonly events: readonly HttpEvent[];
+  /** The delays of its retries, in ms. */
+  readonly delays: readonly number[];
+  readonly clock: FakeClock;
+  readonly limiter: Limiter;
+  /** As the client does when it closes. */
+  close(): void;
+}
+
+export const route = 'test.route';
+
+/**
+ * The transport with all its parts, without the client around it: on a clock that goes as fast as retries need it, with half
+ * of each back-off's bound as its delay.
+ */
+export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenTransport {
+  const clock = new FakeClock();
+  const secrets = new Secrets();
+  const maxBodyBytes = options.maxBodyBytes ?? 1_000_000;
+  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const adapter = (options.createAdapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
+  const limiter = (options.limiter ?? unlimited)(clock);
+  const closed = new AbortController();
+  const events: HttpEvent[] = [];
+  const delays: number[] = [];
+  const transport = axiosTransport({
+    adapter,
+    limiter,
+    keys: new KeyRing(options.apiKey ?? canary, secrets),
+    secrets,
+    origins: new Set([new URL(baseUrl).origin]),
+    clock,
+    random: options.random ?? (() => 0.5),
+    timeouts,
+    retry: { ...defaultRetry, ...options.retry },
+    maxBodyBytes,
+    emit(event) {
+      events.push(event);
+      if (event.type !== 'retry') return;
+      delays.push(event.delay);
+      if (!options.isHandTurned) void clock.asked(event.delay).then(() => clock.advance(event.delay));
+    },
+    closed: closed.signal,
+  });
+  onTestFinished(() => adapter.close());
+  return {
+    get: (overrides) => transport({ route, baseUrl, path: '/things', query: {}, ...overrides }),
+    events,
+    delays,
+    clock,
+    limiter,
+    close() {
+      closed.abort();
+    },
+  };
+}

@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest';
+import { addressOf, checkBaseUrl, isLoopback } from '../../src/http/origin.js';
+import { ConfigError, createClient, type Link, type TransportRequest } from '../../src/index.js';
+import { canary, expectNoKey } from './canary.js';
+import { testApi } from './children/testApi.js';
+import { ok, startServer } from './scriptedServer.js';
+
+describe('a base address', () => {
+  test.each([
+    ['https://api.example.com', 'https://api.example.com'],
+    ['https://API.Example.com:443/v1/', 'https://api.example.com/v1'],
+    ['https://api.example.com:8443/a/b//', 'https://api.example.com:8443/a/b'],
+    ['http://localhost:3000', 'http://localhost:3000'],
+    ['http://127.0.0.1:3000/x', 'http://127.0.0.1:3000/x'],
+    ['http://127.1', 'http://127.0.0.1'],
+    ['http://[::1]:3000', 'http://[::1]:3000'],
+  ])('T1 %s is taken', (given, taken) => {
+    expect(checkBaseUrl(given, false)).toBe(taken);
+  });
+
+  test.each([
+    ['not a URL', 'api.example.com'],
+    ['not a URL', ''],
+    ['not a URL', 'https://'],
+    ['not a URL', 'https://user:pass@host:99999'],
+    ['must begin with https', 'localhost:3000'],
+    ['must begin with https', 'ftp://api.example.com'],
+    ['must begin with https', 'file:///etc/passwd'],
+    ['must begin with https', 'javascript:alert(1)'],
+    ['user name or password', 'https://user@api.example.com'],
+    ['user name or password', 'https://user:pass@api.example.com'],
+    ['user name or password', 'https://:pass@api.example.com'],
+    ['query or fragment', 'https://api.example.com/?key=1'],
+    ['query or fragment', 'https://api.example.com/#key'],
+    ['not encrypted', 'http://api.example.com'],
+    ['not encrypted', 'http://localhost.example.com'],
+    ['not encrypted', 'http://api.localhost'],
+    ['not encrypted', 'http://127.0.0.1.example.com'],
+    ['not encrypted', 'http://192.168.0.1'],
+    ['not encrypted', 'http://[::2]'],
+    ['not encrypted', 'http://0.0.0.0'],
+  ])('T1 is refused, since it is/has %s: %s', (why, given) => {
+    expect(() => checkBaseUrl(given, false)).toThrow(ConfigError);
+    expect(() => checkBaseUrl(given, false)).toThrow(why);
+    expect(() => checkBaseUrl(given, false)).not.toThrow(/pass@|user[:@]/);
+  });
+
+  test('T1 with http: beyond this machine is taken if allowInsecure says so', () => {
+    expect(checkBaseUrl('http://192.168.0.1', true)).toBe('http://192.168.0.1');
+  });
+
+  test('T2 that is the key by mistake, or holds it, is not repeated', () => {
+    for (const baseUrl of [canary, `https://${canary}`, `https://api.example.com/${encodeURIComponent(canary)}`]) {
+      const error = thrownBy(() => createClient({ apiKey: canary }).use(testApi(baseUrl)));
+      expect(error).toBeInstanceOf(ConfigError);
+      expectNoKey(error);
+    }
+  });
+});
+
+describe('the address of a request', () => {
+  test.each([
+    ['https://api.example.com', '/things', 'a=1', 'https://api.example.com/things?a=1'],
+    ['https://api.example.com/v1', '/things', '', 'https://api.example.com/v1/things'],
+    ['https://api.example.com/v1', '/things/0x%2Fa;b=c', '', 'https://api.example.com/v1/things/0x%2Fa;b=c'],
+    ['https://api.example.com/v1', '/', '', 'https://api.example.com/v1/'],
+    ['https://api.example.com/v1', '/a//b', '', 'https://api.example.com/v1/a//b'],
+    ['https://api.example.com/v1', '/..a/b../...', '', 'https://api.example.com/v1/..a/b../...'],
+  ])('T1 lies below %s: %s', (baseUrl, path, query, address) => {
+    expect(addressOf(baseUrl, path, query).href).toBe(address);
+  });
+
+  test.each([
+    'https://evil.example/',
+    'http://evil.example/',
+    '//evil.example/',
+    '///evil.example/',
+    '/\\evil.example/',
+    '\\\\evil.example/',
+    '\\evil.example',
+    '@evil.example/',
+    ':pass@evil.example/',
+    '.evil.example/',
+    ':8443/',
+    'things',
+    '',
+    '?a=1',
+    '#a',
+    '/..',
+    '/../admin',
+    '/a/../../admin',
+    '/a/..',
+    '/./a',
+    '/%2e%2e/admin',
+    '/.%2E/admin',
+    '/a/%2e%2e%2fadmin',
+    '/..%2fadmin',
+    '/..%5cadmin',
+    '/a\\..\\admin',
+    '/a\\b',
+    '/things?key=1',
+    '/things#a',
+    '/a b',
+    '/\t/evil.example',
+    '\n//evil.example',
+    '/ä',
+  ])('T1 is refused for the path %j', (path) => {
+    for (const baseUrl of ['https://api.example.com', 'https://api.example.com/v1']) {
+      expect(() => addressOf(baseUrl, path, '')).toThrow(ConfigError);
+    }
+  });
+});
+
+test.each([
+  ['localhost', true],
+  ['127.0.0.1', true],
+  ['127.255.255.254', true],
+  ['[::1]', true],
+  ['localhost.', false],
+  ['a.localhost', false],
+  ['128.0.0.1', false],
+  ['127.0.0.1.example', false],
+])('T1 the host %s is this machine: %s', (hostname, expected) => {
+  expect(isLoopback(hostname)).toBe(expected);
+});
+
+describe('the key', () => {
+  test('T1 travels in X-API-Key, and is attached below links and events', async () => {
+    const server = await startServer(ok());
+    const seen: unknown[] = [];
+    const watching: Link = (next) => async (request) => {
+      seen.push(request);
+      const response = await next(request);
+      seen.push(response);
+      return response;
+    };
+    const client = createClient({ apiKey: canary, rateLimit: false, links: [watching] }).use(testApi(server.url));
+    client.events.subscribe((event) => seen.push(event));
+    await client.api.request({ route: 'test.route', path: '/things', query: { a: 1 } });
+    await client.close();
+
+    expect(server.requests).toHaveLength(1);
+    expect(server.requests[0]?.headers['x-api-key']).toBe(canary);
+    expectNoKey(server.requests[0]?.url, { ...server.requests[0]?.headers, 'x-api-key': 'as it should be' });
+    expect(seen).toHaveLength(4);
+    expectNoKey(...seen, client, client.api, client.events);
+  });
+
+  test('T1 can not be replaced or dropped by a link', async () => {
+    const server = await startServer(ok());
+    const meddling: Link = (next) => (request) =>
+      next({ ...request, headers: { 'X-API-Key': 'other', 'x-api-key': 'another', 'X-Trace': '1' } });
+    const client = createClient({ apiKey: canary, rateLimit: false, links: [meddling] }).use(testApi(server.url));
+    await client.api.request({ route: 'test.route', path: '/things', query: {} });
+    await client.close();
+    expect(server.requests[0]?.headers).toMatchObject({ 'x-api-key': canary, 'x-trace': '1' });
+  });
+
+  test.each<[string, Partial<TransportRequest>]>([
+    ['another origin', { baseUrl: 'https://evil.example' }],
+    ['another port', { baseUrl: 'http://127.0.0.1:1' }],
+    ['a path that leaves the base address', { path: '/../admin' }],
+    ['an absolute path', { path: 'https://evil.example/' }],
+  ])('T1 goes nowhere if a link turns its request to %s', async (_where, change) => {
+    const server = await startServer(ok());
+    const client = createClient({
+      apiKey: canary,
+      rateLimit: false,
+      links: [(next) => (request) => next({ ...request, ...change })],
+    }).use(testApi(`${server.url}/v1`));
+    const error: unknown = await client.api
+      .request({ route: 'test.route', path: '/things', query: {} })
+      .catch((reason: unknown) => reason);
+    await client.close();
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(server.connections).toBe(0);
+  });
+
+  test('T1 may follow a link to another base address of the same client', async () => {
+    const [first, second] = [await startServer(ok('first')), await startServer(ok('second'))];
+    const client = createClient({
+      apiKey: canary,
+      rateLimit: false,
+      links: [(next) => (request) => next({ ...request, baseUrl: second.url })],
+    })
+      .use(testApi(first.url))
+      .use({ name: 'other', setup: ({ endpoint }) => endpoint(second.url) });
+    expect(await client.api.request({ route: 'test.route', path: '/things', query: {} })).toBe('second');
+    await client.close();
+    expect(first.connections).toBe(0);
+  });
+});
+
+function thrownBy(action: () => unknown): unknown {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createServer } from 'node:https';
+import { fileURLToPath } from 'node:url';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { canary, expectNoKey } from './canary.js';
+import { startProxy } from './connectProxy.js';
+import { runChild, type ChildOutcome } from './runChild.js';
+import { portOf } from './scriptedServer.js';
+
+const certificate = (name: string): string => fileURLToPath(new URL(`certificates/${name}`, import.meta.url));
+const trusted = { NODE_EXTRA_CA_CERTS: certificate('authority.pem') };
+// No name server knows it: whoever gets there has gone through the proxy.
+const unknown = 'https://api.sluice.test';
+
+let port: number;
+let requests: IncomingHttpHeaders[];
+
+beforeEach(async () => {
+  requests = [];
+  const server = createServer({
+    key: readFileSync(certificate('server.key')),
+    cert: readFileSync(certificate('server.pem')),
+  });
+  server.on('request', ({ headers }, response) => {
+    requests.push(headers);
+    response.end('{"fine":true}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = portOf(server.address());
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+});
+
+/** One request of a process with this environment. */
+async function ask(url: string, env: NodeJS.ProcessEnv): Promise<{ outcome: ChildOutcome; printed: unknown }> {
+  const outcome = await runChild(new URL('./children/request.ts', import.meta.url), {
+    args: [url],
+    env: { SLUICE_API_KEY: canary, ...env },
+  });
+  expect(outcome).toMatchObject({ code: 0, stderr: '' });
+  expectNoKey(outcome.stdout);
+  return { outcome, printed: JSON.parse(outcome.stdout) };
+}
+
+describe('in a company network', () => {
+  test('T8 HTTPS_PROXY takes requests through a tunnel, in which nobody sees the key', async () => {
+    const proxy = await startProxy(port);
+    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted });
+    expect(printed).toEqual({ fine: true });
+    expect(proxy.asked).toEqual([{ target: 'api.sluice.test:443', authorization: undefined }]);
+    expect(requests).toMatchObject([{ host: 'api.sluice.test', 'x-api-key': canary }]);
+    expect(proxy.bytes().includes('CONNECT api.sluice.test:443')).toBe(true);
+    expectNoKey(proxy.bytes().toString('latin1'));
+  });
+
+  test('T8 the proxy gets the password of its address, and nobody else does', async () => {
+    const proxy = await startProxy(port);
+    const url = proxy.url.replace('//', '//me:pass%2Fword@');
+    const { outcome } = await ask(unknown, { https_proxy: url, ...trusted });
+    const authorization = `Basic ${Buffer.from('me:pass/word').toString('base64')}`;
+    expect(proxy.asked).toEqual([{ target: 'api.sluice.test:443', authorization }]);
+    expect(requests).toHaveLength(1);
+    expect(JSON.stringify([requests, outcome])).not.toMatch(/pass|proxy-auth/i);
+  });
+
+  test('T8 NO_PROXY is respected', async () => {
+    const proxy = await startProxy(port);
+    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, NO_PROXY: 'localhost,.sluice.test', ...trusted });
+    expect(printed).toMatchObject({
+      code: 'network',
+      details: { platformCode: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) },
+    });
+    expect(proxy.asked).toEqual([]);
+  });
+
+  test.each(['localhost', '127.0.0.1'])('T8 %s is never reached through a proxy', async (host) => {
+    const proxy = await startProxy(port);
+    const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, ...trusted };
+    expect((await ask(`https://${host}:${String(port)}`, env)).printed).toEqual({ fine: true });
+    expect(requests).toHaveLength(1);
+    expect(proxy.asked).toEqual([]);
+  });
+
+  test('T8 without NODE_EXTRA_CA_CERTS its certificate is not trusted, and the error says what to do', async () => {
+    const proxy = await startProxy(port);
+    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url });
+    expect(printed).toMatchObject({ code: 'network', message: expect.stringContaining('NODE_EXTRA_CA_CERTS') });
+    expect(proxy.asked).toHaveLength(1);
+    expect(requests).toEqual([]);
+  });
+
+  test('T8 a certificate for another name is refused', async () => {
+    const proxy = await startProxy(port);
+    const { printed } = await ask('https://other.sluice.test', { HTTPS_PROXY: proxy.url, ...trusted });
+    expect(printed).toMatchObject({
+      code: 'network',
+      details: { platformCode: expect.stringMatching(/ALTNAME|SECURE/) },
+    });
+    expect(requests).toEqual([]);
+  });
+
+  test('T8 a proxy that refuses is named with its status', async () => {
+    const proxy = await startProxy(port, 407);
+    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted });
+    expect(printed).toMatchObject({ code: 'network', message: expect.stringContaining('(the proxy answered 407)') });
+  });
+
+  test('T8 a proxy that never opens its tunnel is found by the deadline for connecting', async () => {
+    const proxy = await startProxy(port, 0);
+    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted });
+    expect(printed).toMatchObject({ code: 'timeout', details: { deadline: 'connect' } });
+    expect(proxy.asked).toHaveLength(1);
+  });
+
+  test.each(['not a proxy', 'http://me:pass@host:99999'])(
+    'T8 a proxy address that is none (%s) is an error that does not repeat it',
+    async (url) => {
+      const { outcome, printed } = await ask(unknown, { HTTPS_PROXY: url });
+      expect(printed).toMatchObject({ code: 'config', message: expect.stringContaining('HTTPS_PROXY') });
+      expect(outcome.stdout).not.toMatch(/pass|not a proxy/);
+    },
+  );
+});

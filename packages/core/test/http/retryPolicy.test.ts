@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { backoff, dateAfter, defaultRetry, isRetriedStatus, retryAfter } from '../../src/http/retryPolicy.js';
+
+test('T6 only these statuses are retried', () => {
+  const retried = Array.from({ length: 500 }, (_, at) => 100 + at).filter(isRetriedStatus);
+  expect(retried).toEqual([408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]);
+});
+
+describe('a back-off', () => {
+  test.each([
+    [1, 250],
+    [2, 500],
+    [3, 1_000],
+    [7, 16_000],
+    [8, 20_000],
+    [9, 20_000],
+    [1_000_000, 20_000],
+  ])('T6 after attempt %i lies between 0 and %i ms', (attempt, bound) => {
+    expect(backoff(attempt, defaultRetry, 0)).toBe(0);
+    expect(backoff(attempt, defaultRetry, 0.5)).toBe(bound / 2);
+    expect(backoff(attempt, defaultRetry, 1 - Number.EPSILON)).toBe(bound - 1);
+  });
+
+  test('T6 is a whole number of ms within its bounds, whatever the options', () => {
+    const ms = fc.oneof(fc.nat(1e9), fc.constant(Infinity));
+    const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 5_000 }),
+        fc.nat(1e9),
+        ms,
+        random,
+        (attempt, baseDelay, maxDelay, share) => {
+          const delay = backoff(attempt, { baseDelay, maxDelay }, share);
+          expect(Number.isInteger(delay)).toBe(true);
+          expect(delay).toBeGreaterThanOrEqual(0);
+          expect(delay).toBeLessThanOrEqual(maxDelay);
+        },
+      ),
+    );
+  });
+});
+
+describe('Retry-After', () => {
+  const now = Date.UTC(2030, 0, 2, 10, 0, 0);
+  const answered = 'Wed, 02 Jan 2030 12:00:00 GMT';
+
+  test.each([
+    ['seconds', '7', 7_000],
+    ['blanks around', ' 7 ', 7_000],
+    ['decimals', '1.5', 1_500],
+    ['none', '0', 0],
+    ['many', '1000000000', 1e12],
+    ['more than there are', '9'.repeat(400), Infinity],
+    ['a date', 'Wed, 02 Jan 2030 12:00:30 GMT', 30_000],
+    ['a date in the form of RFC 850', 'Wednesday, 02-Jan-30 12:00:30 GMT', 30_000],
+    ["a date in C's form", 'Wed Jan  2 12:00:30 2030', 30_000],
+    ['the same moment', answered, 0],
+  ])('T6 as %s', (_form, header, expected) => {
+    expect(retryAfter(header, answered, now)).toBe(expected);
+  });
+
+  test.each([
+    ['absent', undefined],
+    ['empty', ''],
+    ['a word', 'soon'],
+    ['negative', '-7'],
+    ['negative with decimals', '-0.5'],
+    ['with a sign', '+7'],
+    ['with an exponent', '1e3'],
+    ['hexadecimal', '0x10'],
+    ['with a unit', '7s'],
+    ['two values', '7, 8'],
+    ['a date in the past', 'Wed, 02 Jan 2030 11:59:59 GMT'],
+    ['a date long past, in two digits', 'Sunday, 06-Nov-94 08:49:37 GMT'],
+    ['a date in another zone', 'Wed, 02 Jan 2030 12:00:30 +0100'],
+    ['a date without zone', 'Wed, 02 Jan 2030 12:00:30'],
+    ['an ISO date', '2030-01-02T12:00:30Z'],
+    ['a day', 'Wednesday'],
+    ['a day and a number', 'Wed 2099'],
+    ['a month that there is none of', 'Wed, 02 Foo 2030 12:00:30 GMT'],
+    ['an hour that there is none of', 'Wed, 02 Jan 2030 25:00:30 GMT'],
+  ])('T6 counts as absent when it is %s', (_form, header) => {
+    expect(retryAfter(header, answered, now)).toBeUndefined();
+  });
+
+  test.each([undefined, '', 'yesterday', '2030-01-02'])(
+    "T6 is measured against our clock if the answer's Date is %j",
+    (date) => {
+      expect(retryAfter('Wed, 02 Jan 2030 10:00:30 GMT', date, now)).toBe(30_000);
+    },
+  );
+
+  test("T6 is measured against the answer's Date, however wrong our clock is", () => {
+    const [from, until] = ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:50:37 GMT'];
+    expect(retryAfter(until, from, now)).toBe(60_000);
+    expect(retryAfter(until, from, 0)).toBe(60_000);
+  });
+
+  test('T6 never raises and never gives less than nothing', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.option(fc.string(), { nil: undefined }), (header, date) => {
+        expect(retryAfter(header, date, now) ?? 0).toBeGreaterThanOrEqual(0);
+      }),
+    );
+  });
+});
+
+test('a date beyond the calendar is none', () => {
+  expect(dateAfter(0, 1_000)).toEqual(new Date(1_000));
+  expect(dateAfter(0, 1e300)).toBeUndefined();
+  expect(dateAfter(0, Infinity)).toBeUndefined();
+});

@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export interface ChildOptions {
+  readonly args?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** Options for Node.js. */
+  readonly node?: readonly string[];
+  /** Where it runs. Default: the folder of its script. */
+  readonly cwd?: string;
+  /** When this resolves, the child gets a message. */
+  readonly nudge?: Promise<void>;
+}
+
+export interface ChildOutcome {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a script in a process of its own, and kills it if it does not end by itself in 25 s. */
+export function runChild(script: URL, options: ChildOptions = {}): Promise<ChildOutcome> {
+  const { args = [], env = {}, node = [], cwd = fileURLToPath(new URL('.', script)), nudge } = options;
+  return new Promise((resolve, reject) => {
+    const command = [...node, '--conditions=@sluice/source', '--import', import.meta.resolve('tsx')];
+    const child = spawn(process.execPath, [...command, fileURLToPath(script), ...args], {
+      cwd,
+      env: { ...withoutProxies(process.env), ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      timeout: 25_000,
+      killSignal: 'SIGKILL',
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+    void nudge?.then(() => child.send('go on'));
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      resolve({ code, signal, stdout, stderr });
+    });
+  });
+}
+
+function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/proxy$/i.test(name)));
+}

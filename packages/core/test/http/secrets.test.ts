@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Secrets } from '../../src/http/secrets.js';
+import { canary, expectNoKey } from './canary.js';
+
+const hexOf = (text: string, prefix: string, digits: number, suffix = ''): string =>
+  [...text].map((c) => prefix + c.charCodeAt(0).toString(16).padStart(digits, '0') + suffix).join('');
+const jsonOf = (text: string): string => JSON.stringify(text).slice(1, -1);
+const base64Of = (text: string): string => Buffer.from(text).toString('base64');
+
+/** Ways in which a server, or what stands before it, writes a text into another one. */
+const encoders: Readonly<Record<string, (text: string) => string>> = {
+  'as it is': (text) => text,
+  'for a URL': encodeURIComponent,
+  'for a URL, in lower case': (text) => encodeURIComponent(text).replace(/%../g, (escape) => escape.toLowerCase()),
+  'for a URL, every character': (text) => hexOf(text, '%', 2),
+  'in an address, with what looks escaped left as it is': (text) =>
+    text.replace(/["'<>`{}\\]/g, (c) => hexOf(c, '%', 2)),
+  'for a form': (text) => new URLSearchParams({ text }).toString().slice(5),
+  'for a URL within a URL': (text) => encodeURIComponent(encodeURIComponent(text)),
+  'as a JSON string': jsonOf,
+  'as a JSON string with its slashes escaped': (text) => jsonOf(text).replaceAll('/', '\\/'),
+  'as a JSON string in code points': (text) => hexOf(text, '\\u', 4),
+  'as a JSON string within a JSON string': (text) => jsonOf(jsonOf(text)),
+  'as a JSON string within a URL': (text) => encodeURIComponent(jsonOf(text)),
+  'for a web page': (text) => text.replace(/[&<>"']/g, (c) => `&#${String(c.charCodeAt(0))};`),
+  'for a web page, by name': (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
+  'for a web page, in hexadecimal': (text) => hexOf(text, '&#x', 2, ';'),
+  'in base64': base64Of,
+  'in base64 for URLs': (text) => Buffer.from(text).toString('base64url'),
+  'in base64, percent-encoded': (text) => encodeURIComponent(base64Of(text)),
+  'in base64, as a JSON string with its slashes escaped': (text) => base64Of(text).replaceAll('/', '\\/'),
+  'in base64 behind one more byte': (text) => base64Of(`:${text}`),
+  'in base64 behind two more bytes and before others': (text) => base64Of(`me:${text}...`),
+  'in base64, as a JSON document': (text) => base64Of(JSON.stringify({ offset: 100, key: text })),
+  'in base64, as a query': (text) => base64Of(`key=${encodeURIComponent(text)}&offset=100`),
+};
+
+/** Visible characters, as keys are made of. */
+const secretTexts = fc.string({
+  unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  minLength: 8,
+  maxLength: 60,
+});
+/** Texts in which no secret can hide, and which end and begin no escape and no base64. */
+const surroundings = fc.string({ unit: fc.constantFrom(' ', '·', 'é', '\n', '€') });
+
+describe('a secret that was written', () => {
+  test.each(Object.entries(encoders))('T2 %s is hidden, and nothing else', (_how, encode) => {
+    fc.assert(
+      fc.property(secretTexts, surroundings, surroundings, (secret, before, after) => {
+        const secrets = new Secrets();
+        secrets.add(secret);
+        const written = encode(secret);
+        const redacted = secrets.redact(before + written + after);
+        expect(redacted.startsWith(before)).toBe(true);
+        expect(redacted.endsWith(after)).toBe(true);
+        expect(redacted).toContain('[hidden]');
+        expect(redacted).not.toContain(written);
+        expect(secrets.has(written)).toBe(true);
+        expect(secrets.has(before + after)).toBe(false);
+        expect(secrets.redact(redacted)).toBe(redacted);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test.each(Object.entries(encoders))('T2 %s leaves no piece behind', (_how, encode) => {
+    const secrets = new Secrets();
+    secrets.add(canary);
+    expectNoKey(secrets.redact(`x${encode(canary)}y ${encode(canary)}${encode(canary)}`));
+  });
+});
+
+describe('secrets', () => {
+  test('T2 are hidden before a text is cut', () => {
+    const length = fc.nat(200);
+    fc.assert(
+      fc.property(
+        secretTexts,
+        surroundings,
+        length,
+        fc.constantFrom(...Object.values(encoders)),
+        (secret, before, cut, encode) => {
+          const secrets = new Secrets();
+          secrets.add(secret);
+          const text = before + encode(secret) + before + encode(secret);
+          const redacted = secrets.redact(text, cut);
+          expect(secrets.redact(text).startsWith(redacted.replace(/\[hidden\]$/, ''))).toBe(true);
+          // What is left of the secret's place is shorter than any piece of the secret that says something.
+          const pieces = Array.from({ length: secret.length - 4 }, (_, at) => secret.slice(at, at + 5));
+          expect(pieces.filter((piece) => redacted.replaceAll('[hidden]', '').includes(piece))).toEqual([]);
+        },
+      ),
+    );
+  });
+
+  test('T2 may be many, and one may be part of another', () => {
+    const secrets = new Secrets();
+    for (const secret of ['abcdefgh', 'xxabcdefghxx', 'ghijklmn']) secrets.add(secret);
+    expect(secrets.redact('a xxabcdefghxx b abcdefghijklmn c ghijklmn')).toBe('a [hidden] b [hidden] c [hidden]');
+  });
+
+  test('T2 may be as long as they like', () => {
+    const secret = Buffer.alloc(30_000, 'sEcReT/+').toString('base64').slice(0, 20_000);
+    const secrets = new Secrets();
+    secrets.add(secret);
+    expect(secrets.redact(`a ${secret} b ${encodeURIComponent(secret)} c`)).toBe('a [hidden] b [hidden] c');
+  });
+
+  test('T2 may be short: then a few characters of base64 are not taken for them', () => {
+    const secrets = new Secrets();
+    secrets.add('key');
+    expect(secrets.redact('a key in a monkey, and a2V5')).toBe('a [hidden] in a mon[hidden], and a2V5');
+  });
+
+  test('T2 stay out of what an object shows', () => {
+    const secrets = new Secrets();
+    secrets.add(canary);
+    expectNoKey(secrets);
+  });
+
+  test('are not there to begin with', () => {
+    const secrets = new Secrets();
+    secrets.add('');
+    expect(secrets.redact('nothing to hide: %41 \\u0041 &amp;')).toBe('nothing to hide: %41 \\u0041 &amp;');
+    expect(secrets.has('')).toBe(false);
+  });
+
+  test('T2 in text of any kind are looked for without an error, and other text stays', () => {
+    const awkward = fc.string({
+      unit: fc.constantFrom('%', '2', '5', '\\', 'u', '0', '&', '#', 'x', ';', 'quot', 'a', '😀'),
+    });
+    fc.assert(
+      fc.property(awkward, fc.nat(40), (text, length) => {
+        const secrets = new Secrets();
+        secrets.add('not-in-there');
+        expect(secrets.redact(text)).toBe(text);
+        expect(secrets.redact(text, length)).toBe(text.slice(0, length));
+      }),
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { earliestStart, recentStarts, type Start, type StartWindow } from '../../src/http/startLog.js';
+
+const at = (...times: number[]): Start[] => times.map((time) => ({ at: time, costs: [1] }));
+const threePerSecond: StartWindow[] = [{ max: 3, span: 1_000 }];
+
+describe('the next start', () => {
+  test.each<[string, Start[], number, number]>([
+    ['is now where there was none', [], 500, 500],
+    ['is now while there is room', at(0, 100), 500, 500],
+    ['is when the oldest leaves the window', at(0, 100, 200), 500, 1_000],
+    ['is now in the moment in which the oldest has left', at(0, 100, 200), 1_000, 1_000],
+    ['is now after a long stall', at(0, 100, 200), 60_000, 60_000],
+    ['waits for as many as it needs room for', at(0, 0, 0, 700), 800, 1_000],
+    ['is not held up by what started long ago', at(0, 0, 0, 2_000, 2_100), 2_200, 2_200],
+  ])('L1 %s', (_what, starts, now, expected) => {
+    expect(earliestStart(starts, threePerSecond, [1], now)).toBe(expected);
+  });
+
+  test.each<[string, number, number]>([
+    ['of 2 finds room', 2, 500],
+    ['of 3 waits for the dearest to leave', 3, 1_000],
+    ['of 5 waits for all', 5, 1_400],
+    ['of nothing never waits', 0, 500],
+  ])('L1 at a cost %s', (_what, cost, expected) => {
+    const starts: Start[] = [
+      { at: 0, costs: [2] },
+      { at: 400, costs: [1] },
+    ];
+    expect(earliestStart(starts, [{ max: 5, span: 1_000 }], [cost], 500)).toBe(expected);
+  });
+
+  test('L1 waits for the slowest of several windows', () => {
+    const windows = [
+      { max: 1, span: 100 },
+      { max: 2, span: 5_000 },
+    ];
+    const starts = [0, 100].map((time) => ({ at: time, costs: [1, 1] }));
+    expect(earliestStart(starts, windows, [1, 1], 150)).toBe(5_000);
+    expect(earliestStart(starts.slice(1), windows, [1, 1], 150)).toBe(200);
+  });
+
+  test('L1 never exceeds any window, whatever the stalls, and is never later than it has to be', () => {
+    const windows = fc.array(
+      fc.record({ max: fc.integer({ min: 3, max: 9 }), span: fc.integer({ min: 1, max: 500 }) }),
+      {
+        minLength: 1,
+        maxLength: 3,
+      },
+    );
+    const asked = fc.array(fc.record({ stall: fc.nat(300), costs: fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3)) }), {
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(windows, asked, (limits, requests) => {
+        let now = 0;
+        let log: Start[] = [];
+        const all: Start[] = [];
+        for (const { stall, costs } of requests) {
+          now += stall;
+          const start = earliestStart(log, limits, costs, now);
+          if (start > now) expect(exceeded(limits, [...all, { at: start - 0.5, costs }])).toBe(true);
+          now = start;
+          log = [...recentStarts(log, limits, now), { at: now, costs }];
+          all.push({ at: now, costs });
+        }
+        expect(exceeded(limits, all)).toBe(false);
+      }),
+    );
+  });
+});
+
+test('only starts that still count are kept', () => {
+  const windows = [...threePerSecond, { max: 9, span: 10_000 }];
+  expect(recentStarts(at(0, 5_000, 12_000), windows, 12_500)).toEqual(at(5_000, 12_000));
+  expect(recentStarts(at(0, 1), threePerSecond, 5_000)).toEqual([]);
+});
+
+/** Whether some window, laid anywhere, holds more than it may. */
+function exceeded(windows: readonly StartWindow[], starts: readonly Start[]): boolean {
+  return windows.some(({ max, span }, w) =>
+    starts.some(({ at: from }) => {
+      const inside = starts.filter((start) => start.at >= from && start.at < from + span);
+      return inside.reduce((sum, start) => sum + (start.costs[w] ?? 1), 0) > max;
+    }),
+  );
+}
