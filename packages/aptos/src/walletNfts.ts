@@ -87,9 +87,7 @@ function distinctOwners(addresses: readonly string[], endpoint: Endpoint): strin
   const distinct = [...new Set(owners)];
   const repeated = owners.length - distinct.length;
   if (repeated > 0)
-    endpoint.warn(
-      `${repeated} of ${owners.length} owner addresses are repeated; each wallet is asked for once.`,
-    );
+    endpoint.warn(`${repeated} of ${owners.length} owner addresses are repeated; each wallet is asked for once.`);
   return distinct;
 }
 

@@ -25,7 +25,7 @@ interface HoldingsApi {
 }
 
 /** The wallets' endpoint as a plugin of this test's own, made of what core publishes. */
-export function holdings(sandbox: Sandbox): Plugin<'holdings', HoldingsApi> {
+function holdings(sandbox: Sandbox): Plugin<'holdings', HoldingsApi> {
   const route = 'test.holdings';
   const read = documentReader(route);
   return {

@@ -20,7 +20,7 @@ export interface Kept {
 }
 
 /** Keeps every row. */
-export const everyRow: Kept = { keeps: () => true, before: (index) => index, nth: (count) => count };
+const everyRow: Kept = { keeps: () => true, before: (index) => index, nth: (count) => count };
 
 /**
  * Says which collection each row belongs to, with a few large collections and a long tail.

@@ -13,7 +13,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const turnedByHand = (): FakeClock => new FakeClock(() => vi.runAllTimersAsync());
+// Bottleneck needs a few ms of its own for each job. It gets these, and no more: what it puts off for longer is late.
+const turnedByHand = (): FakeClock => new FakeClock(() => vi.advanceTimersByTimeAsync(100));
 
 /** A limiter, and when it let whom begin. */
 class Trial {
@@ -263,8 +264,6 @@ describe('the wall clock', () => {
     await trial.clock.advance(500);
     trial.jump(jump);
     asks(trial, 3);
-    // Bottleneck's timers get no more than this to run.
-    await vi.advanceTimersByTimeAsync(100);
     await trial.clock.advance(3_000);
     expect(trial.times).toEqual([0, 0, 1_000, 1_000, 2_000, 2_000]);
   });
