@@ -1,5 +1,5 @@
 import { documentReader, type DocumentReader, type FetchedPage } from '@sluice/core';
-import { textFields, type NftHolding } from './nftHolding.js';
+import { nftHoldingSchema, textFields, type NftHolding } from './nftHolding.js';
 
 /**
  * Reads one answer of the wallets' endpoint.
@@ -11,7 +11,7 @@ import { textFields, type NftHolding } from './nftHolding.js';
  */
 export function decodeNftPage(body: unknown, route: string): FetchedPage<NftHolding> {
   const read = documentReader(route);
-  const document = read.record(body, '');
+  const document = read.recordWith(['result', 'cursor', 'hasNextPage'], body, '');
   const rows = read.rows(document['result']).map((row, index) => decodeNft(read, row, `result[${index}]`));
   return { rows, next: nextOf(read, document) };
 }
@@ -28,7 +28,7 @@ function nextOf(read: DocumentReader, document: Record<string, unknown>): Fetche
 
 /** Checks a row's text and passes it on as it is, with all that it has besides. */
 function decodeNft(read: DocumentReader, value: unknown, path: string): NftHolding {
-  const row = read.record(value, path);
+  const row = read.recordWith(nftHoldingSchema.columns, value, path);
   for (const field of textFields) {
     const text = row[field];
     if (typeof text === 'string' || text === null || text === undefined) continue;

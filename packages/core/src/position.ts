@@ -1,3 +1,6 @@
+import { isCount } from './count.js';
+import { isRecord } from './record.js';
+
 /** Where a chain of pages goes on: at the API's own cursor, or after a number of rows. */
 export type Mark = { readonly cursor: string } | { readonly offset: number };
 
@@ -8,9 +11,10 @@ export interface ChainPosition {
   readonly pages: number;
   /** Rows that lie before this place; unknown in a chain that began at a cursor given from outside. */
   readonly offset?: number;
-  /** Fingerprints of the chain's first and previous pages that had rows, and of the very last row. */
+  /** Fingerprints of the chain's first page, of the previous one, of one by which circles are noticed, and of the very last row. */
   readonly first?: string;
   readonly previous?: string;
+  readonly landmark?: string;
   readonly lastRow?: string;
   /** Empty pages in a row, up to here. */
   readonly empty?: number;
@@ -33,3 +37,23 @@ export interface Position {
 
 /** The position of a walk that has not begun. */
 export const startOfPlan: Position = { before: 0, begun: {}, rows: 0, pages: 0 };
+
+/** Whether a value from outside, e.g. from a file, is a position. It may still be of another plan. */
+export function isPosition(value: unknown): value is Position {
+  if (!isRecord(value) || !isRecord(value['begun'])) return false;
+  if (![value['before'], value['rows'], value['pages']].every(isCount)) return false;
+  return Object.entries(value['begun']).every(
+    ([part, at]) => /^\d+$/.test(part) && (at === 'done' || isChainPosition(at)),
+  );
+}
+
+function isChainPosition(value: unknown): boolean {
+  if (!isRecord(value) || !isRecord(value['next']) || !isCount(value['pages'])) return false;
+  const { cursor, offset } = value['next'];
+  const optional = [value['first'], value['previous'], value['landmark'], value['lastRow']];
+  return (
+    (typeof cursor === 'string' || isCount(offset)) &&
+    [value['offset'], value['empty']].every((count) => count === undefined || isCount(count)) &&
+    optional.every((text) => text === undefined || typeof text === 'string')
+  );
+}

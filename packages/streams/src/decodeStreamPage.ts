@@ -11,7 +11,7 @@ import type { EvmStream } from './evmStream.js';
  */
 export function decodeStreamPage(body: unknown, route: string): FetchedPage<EvmStream> {
   const read = documentReader(route);
-  const document = read.record(body, '');
+  const document = read.recordWith(['result', 'cursor', 'total'], body, '');
   const rows = read.rows(document['result']).map((row, index) => decodeStream(read, row, `result[${index}]`));
   const cursor = read.cursor(document['cursor'], 'cursor');
   return { rows, next: cursor === undefined ? 'end' : { cursor }, total: countOf(document['total']) };

@@ -147,14 +147,18 @@ export function timeoutError(
 
 /** A body's beginning on one line. Secrets go first: cut in half they would not be found. */
 function excerptOf(text: string, secrets: Secrets): string {
-  const line = secrets
-    .redact(text, lookedAt)
-    // eslint-disable-next-line no-control-regex -- an excerpt goes to terminals, where these act: controls, and turns of the writing direction
-    .replace(/[\s\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g, ' ')
-    .trim();
+  const visible = text.slice(0, 4 * lookedAt).replace(invisible, '');
+  const line = secrets.redact(visible, lookedAt).replace(/\s+/g, ' ').trim();
   const isCut = line.length > excerptLength || text.length > lookedAt;
   return isCut ? `${line.slice(0, excerptLength).replace(/[\ud800-\udbff]$/, '')}…` : line;
 }
+
+/**
+ * What does not show, or acts on a terminal: controls, turns of the writing direction, joiners, variation selectors. A secret with
+ * such a character after each of its own would be none to a search, and plain to the eye; so they go first.
+ */
+// eslint-disable-next-line no-control-regex -- controls are what is looked for
+const invisible = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Cf}|\p{Variation_Selector}/gu;
 
 function redirectOrigin(location: string | undefined, secrets: Secrets): string {
   if (location === undefined || secrets.has(location)) return 'a place that is not named here';

@@ -139,16 +139,18 @@ class BottleneckLimiter implements Limiter {
 }
 
 /**
- * It is made when the first request comes. Bottleneck plans starts by the wall clock: its first job does not start before the
- * time at which Bottleneck was made, however far that clock was set back meanwhile, and each later one not before the last
- * start plus `minTime`. A `minTime` in the distant past makes them start at once, always; spacing is the log's business.
+ * Bottleneck plans starts by the wall clock, and would stall for as long as that clock is set back: no job starts before the
+ * last start plus `minTime`, and the first one not before the time at which Bottleneck was made. A `minTime` in the distant past
+ * makes jobs start at once, always, since spacing is the log's business; and the first job is an empty one that takes no place.
  */
 function newBottleneck(limits: readonly Limit[]): Bottleneck {
   const concurrent = Math.min(...limits.map((limit) => limit.concurrent ?? Infinity));
-  return new Bottleneck({
+  const bottleneck = new Bottleneck({
     maxConcurrent: concurrent === Infinity ? null : concurrent,
     minTime: -Number.MAX_SAFE_INTEGER,
   });
+  void bottleneck.schedule({ weight: 0 }, () => Promise.resolve());
+  return bottleneck;
 }
 
 function windowsOf(limit: Limit): StartWindow[] {

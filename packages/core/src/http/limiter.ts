@@ -40,7 +40,10 @@ export interface Limiter {
  * @example { requests: 25, per: 1000, concurrent: 4, costs: { 'aptos.walletNfts': 5 } }
  */
 export interface Limit {
-  /** Starts (or cost units, where routes have costs) in any window of `per` ms. */
+  /**
+   * Starts (or cost units, where routes have costs) in any window of `per` ms. Above some 400 a second it is the limiter's own
+   * work that bounds the rate: set no limit then.
+   */
   readonly requests: number;
   /** Length of the window in ms. */
   readonly per: number;

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { SluiceError } from '../errors.js';
-import { abortable } from './abortable.js';
+import { abortable } from '../abortable.js';
 import type { Adapter, AttemptAnswer, AttemptConfig } from './adapter/adapter.js';
 import { AdapterFault } from './adapter/adapterFault.js';
 

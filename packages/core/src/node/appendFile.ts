@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { isCount } from '../count.js';
 import { CheckpointError, SinkError } from '../errors.js';
 import { diskFault } from './diskFault.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
@@ -29,11 +30,16 @@ export class AppendFile {
   }
 
   /**
-   * Opens a file at a place that `flush` answered, and cuts off what lies behind.
+   * Opens a file at a place that `flush` answered, and touches nothing yet: `cut` takes off what lies behind.
    *
-   * @throws CheckpointError, and touches nothing, if the file is shorter or is another one up to there.
+   * @throws CheckpointError if the file is missing, shorter, or another one up to there.
    */
   static async reopen(fileSystem: FileSystem, path: string, place: FilePlace): Promise<AppendFile> {
+    if ((await explained(fileSystem.kind(path), path, 'looked at')) !== 'file') {
+      throw new CheckpointError(
+        `${path} is not there any more, though a checkpoint says how to go on with it. Start over with restart: nothing was changed.`,
+      );
+    }
     const file = await explained(fileSystem.open(path, 'existing'), path, 'opened');
     try {
       const size = await explained(file.size(), path, 'looked at');
@@ -44,10 +50,9 @@ export class AppendFile {
       }
       if ((await checksum(file, path, place.bytes)) !== place.crc32) {
         throw new CheckpointError(
-          `${path} was changed since its checkpoint was written. Start over with restart: nothing was changed now.`,
+          `${path} was changed since its checkpoint was written. Start over with restart: nothing was changed.`,
         );
       }
-      if (size > place.bytes) await explained(file.truncate(place.bytes), path, 'cut back');
     } catch (error) {
       await file.close().catch(() => undefined);
       throw error;
@@ -65,6 +70,12 @@ export class AppendFile {
     } finally {
       await file.close().catch(() => undefined);
     }
+  }
+
+  /** Takes off what lies behind the place at which it was opened. */
+  async cut(): Promise<void> {
+    const size = await explained(this.#file.size(), this.path, 'looked at');
+    if (size > this.#bytes) await explained(this.#file.truncate(this.#bytes), this.path, 'cut back');
   }
 
   get bytes(): number {
@@ -104,6 +115,12 @@ export class AppendFile {
     return { bytes: this.#bytes, crc32: this.#crc32 };
   }
 
+  /** Whether its path still names this very file, and not one that somebody put there since. */
+  async hasItsName(fileSystem: FileSystem): Promise<boolean> {
+    const [mine, named] = [await this.#file.identity(), await fileSystem.identity(this.path)];
+    return mine === named;
+  }
+
   async close(): Promise<void> {
     await explained(this.#file.close(), this.path, 'written');
   }
@@ -127,10 +144,6 @@ export async function explained<R>(call: Promise<R>, path: string, what: string)
   } catch (error) {
     throw diskFault(error, path, what);
   }
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** The checksum of a file's first bytes; `undefined` if it ends before. */

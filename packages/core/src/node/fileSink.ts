@@ -59,23 +59,25 @@ function partFile({ fileSystem = nodeFileSystem, path, ifExists = 'fail' }: File
 }
 
 async function openTarget({ resumeAt, restart }: SinkContext<never>, file: PartFile, order: PlanOrder): Promise<void> {
-  if (!resumeAt) {
-    await file.create(restart);
-    if (restart) await order.clear();
-    return;
-  }
-  const place = decodeFilePlace(resumeAt.place);
-  if (resumeAt.isSealed) {
-    await file.goOnSealed(place);
-    await order.clear();
-    return;
-  }
-  await file.goOn(place);
   try {
-    await order.restore(resumeAt.place);
+    if (!resumeAt) {
+      await file.create(restart);
+      // The name was free, so what waits beside it is left from a run that is gone.
+      await order.clear();
+    } else if (resumeAt.isSealed) {
+      await file.goOnSealed(decodeFilePlace(resumeAt.place));
+      await order.clear();
+    } else {
+      // All is looked at before anything is touched: what does not fit is left as it was.
+      await file.goOn(decodeFilePlace(resumeAt.place));
+      await order.restore(resumeAt.place);
+      await file.cut();
+      await order.cut();
+    }
   } catch (error) {
-    await order.abandon(true);
-    await file.abandon(true);
+    const isKept = resumeAt !== undefined;
+    await order.abandon(isKept);
+    await file.abandon(isKept).catch(() => undefined);
     throw error;
   }
 }
@@ -124,6 +126,11 @@ class FileWriter<T> implements SinkWriter<T> {
   }
 
   async abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
-    await this.#order.abandon(await this.#file.abandon(isResumable));
+    let isKept = true;
+    try {
+      isKept = await this.#file.abandon(isResumable);
+    } finally {
+      await this.#order.abandon(isKept);
+    }
   }
 }

@@ -11,6 +11,8 @@ export interface WritableFile {
   /** Resolves when what was written is on the disk. */
   sync(): Promise<void>;
   size(): Promise<number>;
+  /** What tells this file from any other, whatever its name is by now. */
+  identity(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -21,6 +23,8 @@ export type PathKind = 'absent' | 'file' | 'folder' | 'special';
 export interface FileSystem {
   /** `new`: the file must not be there yet. `existing`: it must. */
   open(path: string, mode: 'new' | 'existing'): Promise<WritableFile>;
+  /** The identity of the file that has this name now; `undefined` if none has. */
+  identity(path: string): Promise<string | undefined>;
   /** Follows links: a link to a folder is a folder. */
   kind(path: string): Promise<PathKind>;
   rename(from: string, to: string): Promise<void>;
@@ -48,8 +52,17 @@ export const nodeFileSystem: FileSystem = {
       truncate: (size) => handle.truncate(size),
       sync: () => handle.datasync(),
       size: async () => (await handle.stat()).size,
+      identity: async () => identityOf(await handle.stat({ bigint: true })),
       close: () => handle.close(),
     };
+  },
+  async identity(path) {
+    try {
+      return identityOf(await lstat(path, { bigint: true }));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
   },
   async kind(path) {
     try {
@@ -89,6 +102,10 @@ export const nodeFileSystem: FileSystem = {
     }
   },
 };
+
+function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
+  return `${dev}:${ino}`;
+}
 
 function isNotFound(error: unknown): boolean {
   return platformCode(error) === 'ENOENT';

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { CheckpointError, SinkError } from '../errors.js';
+import { SinkError } from '../errors.js';
 import { AppendFile, explained, type FilePlace } from './appendFile.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem } from './fileSystem.js';
@@ -37,11 +37,12 @@ export class PartFile {
   async check(restart: boolean): Promise<void> {
     await this.#checkTarget();
     const kind = await explained(this.#fs.kind(this.#part), this.#part, 'looked at');
-    if (kind !== 'absent' && !(kind === 'file' && restart)) {
-      throw new SinkError(
-        `${this.#part} is there already: another export is at work, or one was interrupted. Start over with restart, or remove the file.`,
-      );
-    }
+    if (kind === 'absent' || (kind === 'file' && restart)) return;
+    throw new SinkError(
+      kind === 'file'
+        ? `${this.#part} is there already: another export is at work on it, or one was interrupted. If none is, start over with restart.`
+        : `${this.#part} is no regular file, and its name is needed while the rows come. Give another path.`,
+    );
   }
 
   async create(restart: boolean): Promise<void> {
@@ -53,27 +54,28 @@ export class PartFile {
     try {
       await this.#syncFolder('created');
     } catch (error) {
-      await this.abandon(false);
+      await this.abandon(false).catch(() => undefined);
       throw error;
     }
   }
 
-  /** Goes on behind a place that `flush` answered. */
+  /** Goes on behind a place that `flush` answered. Nothing is touched before `cut`. */
   async goOn(place: FilePlace): Promise<void> {
-    if ((await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) !== 'file') {
-      throw new CheckpointError(
-        `${this.#part} is not there any more, though a checkpoint says how to go on with it. Start over with restart: nothing was changed.`,
-      );
-    }
-    await this.#checkTarget();
     this.#file = await AppendFile.reopen(this.#fs, this.#part, place);
     this.#isCommitted = true;
+    await this.#checkTarget();
+  }
+
+  /** Takes off what was written behind the place. */
+  async cut(): Promise<void> {
+    await this.#file?.cut();
   }
 
   /** Everything is written up to a place; how far the last run came with putting it in place shows only on the disk. */
   async goOnSealed(place: FilePlace): Promise<void> {
     if (!(await AppendFile.isAt(this.#fs, this.path, place))) {
       await this.goOn(place);
+      await this.cut();
       return;
     }
     if (await AppendFile.isAt(this.#fs, this.#part, place)) {
@@ -97,18 +99,35 @@ export class PartFile {
   /** Gives the file its final name; answers its size. */
   async publish(): Promise<number> {
     this.#isComplete = true;
+    await this.#checkName();
     await this.#close();
     if (!this.#isInPlace) await (this.#ifExists === 'overwrite' ? this.#replace() : this.#takeName());
     await this.#syncFolder('put in place');
     return this.#size;
   }
 
-  /** Closes it, and clears it away unless somebody can still use it. Answers whether it was kept. */
+  /**
+   * Closes it, and clears it away unless somebody can still use it. Answers whether it was kept.
+   *
+   * @throws SinkError if it should be cleared away and can't be.
+   */
   async abandon(isResumable: boolean): Promise<boolean> {
-    await this.#close().catch(() => undefined);
     const isUsable = this.#isComplete || (isResumable && this.#isCommitted);
-    if (!isUsable) await this.#fs.unlink(this.#part).catch(() => undefined);
+    try {
+      const isOurs = await this.#file?.hasItsName(this.#fs);
+      if (!isUsable && isOurs) await explained(this.#fs.unlink(this.#part), this.#part, 'cleared away');
+    } finally {
+      await this.#close().catch(() => undefined);
+    }
     return isUsable;
+  }
+
+  /** Another run may have been told to start over meanwhile: what has the name then is its file, half-written. */
+  async #checkName(): Promise<void> {
+    if (!this.#file || (await explained(this.#file.hasItsName(this.#fs), this.#part, 'looked at'))) return;
+    throw new SinkError(
+      `${this.#part} was replaced while the export ran: another one was started over on the same file. Let one of them run alone.`,
+    );
   }
 
   async #checkTarget(): Promise<void> {

@@ -31,7 +31,7 @@ export class PlanOrder {
   #front = 0;
   /** Counts the commits, so that no two of them share a file. */
   #commits = 0;
-  /** Files that the last place named, or that this run has made since. */
+  /** Files that the last place named. */
   #named: readonly string[] = [];
 
   constructor(file: PartFile, folder: SegmentFolder, newBlocks: () => ByteBlocks) {
@@ -68,7 +68,7 @@ export class PlanOrder {
     return { ...place, front: this.#front, commits: this.#commits, segments, ...(waiting && { waiting }) };
   }
 
-  /** Goes on from a place that `flush` answered. @throws CheckpointError if the segments do not fit it. */
+  /** Goes on from a place that `flush` answered. Nothing is touched before `cut`. @throws CheckpointError if the segments do not fit. */
   async restore(place: Json): Promise<void> {
     const { front, commits, segments, waiting } = decodePlace(place);
     this.#front = front;
@@ -79,6 +79,11 @@ export class PlanOrder {
     }
     if (waiting) await this.#loadWaiting(waiting);
     this.#named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
+  }
+
+  /** Takes off what was written behind the place. */
+  async cut(): Promise<void> {
+    for (const { segment } of this.#lanes.values()) await segment?.cut();
     await this.#folder.clear(this.#named);
   }
 
@@ -132,14 +137,15 @@ export class PlanOrder {
       this.#lanes.delete(this.#front);
       this.#front += 1;
       const next = this.#lanes.get(this.#front);
-      if (next?.segment) await this.#takeOver(next.segment);
+      if (next?.segment) await this.#takeOver(String(this.#front), next.segment);
       if (next) next.segment = undefined;
     } while (this.#lanes.get(this.#front)?.isEnded);
   }
 
-  async #takeOver(segment: AppendFile): Promise<void> {
+  async #takeOver(name: string, segment: AppendFile): Promise<void> {
     for await (const piece of segment.read()) await this.#file.append(piece);
     await segment.close();
+    if (!this.#named.includes(name)) await this.#folder.remove(name);
   }
 
   #segmentNames(): string[] {

@@ -72,15 +72,20 @@ export class SegmentFolder {
     return this.#isMade;
   }
 
+  async remove(name: string): Promise<void> {
+    await explained(this.#fs.unlink(join(this.path, prefix + name)), this.path, 'cleared');
+  }
+
   /** Clears away all rows but those in `kept` files, and the folder with them if nothing else is in it. */
   async clear(kept: readonly string[] = []): Promise<void> {
-    const names = await this.#fs.list(this.path).catch(() => []);
-    for (const name of names) {
+    if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) !== 'folder') return;
+    for (const name of await explained(this.#fs.list(this.path), this.path, 'looked at')) {
       const isKept = kept.some((each) => name === prefix + each);
-      if (name.startsWith(prefix) && !isKept)
-        await explained(this.#fs.unlink(join(this.path, name)), this.path, 'cleared');
+      if (name.startsWith(prefix) && !isKept) await this.remove(name.slice(prefix.length));
     }
-    if (kept.length === 0) await this.#fs.removeFolder(this.path).catch(() => undefined);
-    this.#isMade &&= kept.length > 0;
+    if (kept.length > 0) return;
+    this.#isMade = false;
+    // Somebody else's things may be in it: then it stays.
+    await this.#fs.removeFolder(this.path).catch(() => undefined);
   }
 }

@@ -21,14 +21,14 @@ export function streamSink<T>(
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember } : null, stream: true },
     promises: 'at-least-once',
-    open: ({ schema, resumeAt }) => {
+    open: ({ schema, resumeAt, signal }) => {
       const encoder = format.encoder(schema);
       const blocks = new ByteBlocks(gzip ? { pagesPerMember } : undefined);
       let bytes = 0;
       let isNew = resumeAt === undefined;
       // A broken stream tells everybody who listens, and ends the process if nobody does.
       stream.on('error', ignore);
-      const write = async (chunk: Uint8Array | undefined, signal?: AbortSignal): Promise<void> => {
+      const write = async (chunk: Uint8Array | undefined): Promise<void> => {
         if (!chunk) return;
         await written(stream, chunk, signal);
         bytes += chunk.length;
@@ -42,7 +42,7 @@ export function streamSink<T>(
         get isCommittable() {
           return blocks.isEmpty;
         },
-        write: async ({ items }, signal) => write(await blocks.add(headerOnce() + encoder.encode(items)), signal),
+        write: async ({ items }) => write(await blocks.add(headerOnce() + encoder.encode(items))),
         flush: () => Promise.resolve({ bytes }),
         seal: async () => {
           if (isNew) await write(await blocks.add(headerOnce()));
@@ -65,11 +65,11 @@ function ignore(): void {
 }
 
 /** Resolves when the stream has passed a chunk on. A reader may never come back for it: `signal` ends the wait. */
-function written(stream: Writable, chunk: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+function written(stream: Writable, chunk: Uint8Array, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const leave = (): void => {
       stream.off('close', onClose);
-      signal?.removeEventListener('abort', onAbort);
+      signal.removeEventListener('abort', onAbort);
     };
     const fail = (code: string): void => {
       leave();
@@ -81,10 +81,10 @@ function written(stream: Writable, chunk: Uint8Array, signal: AbortSignal | unde
     };
     const onAbort = (): void => {
       leave();
-      reject(signal?.reason);
+      reject(signal.reason);
     };
     stream.once('close', onClose);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
     stream.write(chunk, (error) => {
       if (error) {
         fail(platformCode(error) ?? 'unknown fault');

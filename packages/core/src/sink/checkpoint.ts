@@ -1,5 +1,7 @@
 import { CheckpointError } from '../errors.js';
-import type { Position } from '../position.js';
+import { isCount } from '../count.js';
+import { isPosition, type Position } from '../position.js';
+import { isRecord } from '../record.js';
 import type { Json } from '../source/definition.js';
 import { LockQueue, type Release } from './lockQueue.js';
 
@@ -11,6 +13,9 @@ export interface Checkpoint {
   /** Of the source and the sink together; a checkpoint of another plan is refused. */
   readonly planHash: string;
   readonly position: Position;
+  /** Rows and pages in the sink; an operator on pages may have made fewer or more rows than the walk gave out. */
+  readonly rows: number;
+  readonly pages: number;
   /** Where the sink goes on; absent until it was opened for the first time. */
   readonly place?: Json;
   /** Everything is written; only the last step, putting the target in place, may be missing. */
@@ -64,8 +69,7 @@ export function memoryState(): StateStore {
 /** Reads a checkpoint that a store gave back. @throws CheckpointError if it is none, is newer than we are, or of another plan. */
 export function decodeCheckpoint(record: unknown, planHash: string): Checkpoint {
   if (!isCheckpoint(record)) {
-    const isNewer =
-      typeof record === 'object' && record !== null && 'v' in record && typeof record.v === 'number' && record.v > 1;
+    const isNewer = isRecord(record) && typeof record['v'] === 'number' && record['v'] > 1;
     throw new CheckpointError(
       isNewer
         ? 'The checkpoint was written by a newer version of Sluice. Use that version, or start over with restart.'
@@ -82,16 +86,12 @@ export function decodeCheckpoint(record: unknown, planHash: string): Checkpoint 
 
 function isCheckpoint(record: unknown): record is Checkpoint {
   return (
-    typeof record === 'object' &&
-    record !== null &&
-    'v' in record &&
-    record.v === 1 &&
-    'runId' in record &&
-    typeof record.runId === 'string' &&
-    'planHash' in record &&
-    typeof record.planHash === 'string' &&
-    'position' in record &&
-    typeof record.position === 'object' &&
-    record.position !== null
+    isRecord(record) &&
+    record['v'] === 1 &&
+    typeof record['runId'] === 'string' &&
+    typeof record['planHash'] === 'string' &&
+    isCount(record['rows']) &&
+    isCount(record['pages']) &&
+    isPosition(record['position'])
   );
 }

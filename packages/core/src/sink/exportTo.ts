@@ -1,3 +1,4 @@
+import { abortable } from '../abortable.js';
 import { checkCount } from '../count.js';
 import { ConfigError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
@@ -129,14 +130,24 @@ export class ExportFlow extends Flow<ExportProgress | ExportReport> {
     signal?.addEventListener('abort', stop, { once: true });
     try {
       for await (const step of steps) if (!step.isDone) onProgress?.(step);
+    } catch (error) {
+      // What closing raises must not hide why it was closed.
+      await steps.return().catch(() => undefined);
+      throw error;
     } finally {
       signal?.removeEventListener('abort', stop);
-      await steps.return();
     }
     const outcome = report();
-    if (outcome) return outcome;
-    signal?.throwIfAborted();
-    throw new Error('An export ended without a report.');
+    if (!outcome) {
+      await steps.return().catch(() => undefined);
+      // It may have come that far while it was being closed.
+      const late = report();
+      if (late) return late;
+      signal?.throwIfAborted();
+      throw new Error('An export ended without a report.');
+    }
+    await steps.return();
+    return outcome;
   }
 }
 
@@ -154,6 +165,8 @@ class ExportRun<T> {
   #checkpoint: Checkpoint | undefined;
   #last: Page<T> | undefined;
   #uncommitted = 0;
+  /** A page asked for a commit, which may have to wait until the sink allows one. */
+  #isAsked = false;
   #rows = 0;
   #pageCount = 0;
   #resumedRows = 0;
@@ -179,13 +192,27 @@ class ExportRun<T> {
   /** Stops the walk at once, then closes what is open. */
   async end(): Promise<void> {
     this.#ending.abort();
-    await this.#pages?.return?.();
+    // Not every source stops as fast as ours: what it still does concerns nobody any more.
+    this.#pages?.return?.().catch(() => undefined);
     await this.#current;
     try {
-      if (!this.report) await this.#writer?.abort(this.#failure, { isResumable: this.#options.state !== undefined });
+      if (!this.report) await this.#giveUp();
     } finally {
       await this.#release?.();
     }
+  }
+
+  /** Without a commit there is nothing to go on from: the sink clears away what it began, and no checkpoint speaks of it. */
+  async #giveUp(): Promise<void> {
+    if (!this.#writer) return;
+    const isResumable = this.#checkpoint?.place !== undefined;
+    // That this may fail too must not hide why. Then the checkpoint stays, and says that what is left is ours.
+    const isGivenUp = await this.#writer.abort(this.#failure, { isResumable }).then(
+      () => true,
+      () => false,
+    );
+    if (isGivenUp && !isResumable && this.#checkpoint)
+      await this.#options.state?.remove('checkpoint').catch(() => undefined);
   }
 
   #isEnding(): boolean {
@@ -196,7 +223,7 @@ class ExportRun<T> {
     const writer = this.#writer ?? (await this.#open());
     if (this.#checkpoint?.isSealed) return this.#finish(writer);
     if (this.#isEnding()) return done;
-    const next = await this.#pages?.next();
+    const next = this.#pages && (await abortable(this.#pages.next(), this.#ending.signal));
     // A walk that is stopped ends like one that is through: only the latter may be sealed.
     if (this.#isEnding()) return done;
     if (!next || next.done) {
@@ -204,13 +231,14 @@ class ExportRun<T> {
       return this.#finish(writer);
     }
     const page = next.value;
-    await writer.write({ items: page.items, part: page.part, endsPart: page.endsPart }, this.#ending.signal);
+    await writer.write({ items: page.items, part: page.part, endsPart: page.endsPart });
     this.#rows += page.items.length;
     this.#pageCount += 1;
     this.#last = page;
     this.#uncommitted += 1;
     this.#total = page.total ?? this.#total;
-    const isDue = page.commit === true || this.#uncommitted >= this.#options.commitEvery;
+    this.#isAsked ||= page.commit === true;
+    const isDue = this.#isAsked || this.#uncommitted >= this.#options.commitEvery;
     if (this.#options.state && isDue && writer.isCommittable !== false) {
       await this.#commit(await writer.flush(), { position: page.position });
     }
@@ -229,8 +257,8 @@ class ExportRun<T> {
       ...(prefetch !== undefined && { prefetch }),
     });
     this.#writer = await this.#sink.open(context);
-    this.#rows = this.#resumedRows = position.rows;
-    this.#pageCount = position.pages;
+    this.#rows = this.#resumedRows = this.#checkpoint?.rows ?? 0;
+    this.#pageCount = this.#checkpoint?.pages ?? 0;
     this.#pages = pages[Symbol.asyncIterator]();
     return this.#writer;
   }
@@ -239,19 +267,19 @@ class ExportRun<T> {
   async #begin(): Promise<SinkContext<T>> {
     const { state, restart = false } = this.#options;
     const { name, schema } = this.#source.info;
-    const context: SinkContext<T> = { source: name, restart, ...(schema && { schema }) };
+    const context: SinkContext<T> = { source: name, restart, signal: this.#ending.signal, ...(schema && { schema }) };
     if (!state) return context;
     const hash = await this.#planHash();
     const record = restart ? undefined : await state.load('checkpoint');
     if (record === undefined) {
       await this.#sink.check?.(context);
-      this.#checkpoint = { v: 1, runId: crypto.randomUUID(), planHash: hash, position: startOfPlan };
+      this.#checkpoint = { v: 1, runId: crypto.randomUUID(), planHash: hash, position: startOfPlan, rows: 0, pages: 0 };
       await state.save('checkpoint', this.#checkpoint);
       return context;
     }
     this.#checkpoint = decodeCheckpoint(record, hash);
     const { place, isSealed = false } = this.#checkpoint;
-    // Without a place it was stopped before its first commit. What lies there was checked to be nobody else's, so it is ours.
+    // Without a place it was killed before its first commit. What lies there was checked to be nobody else's, so it is ours.
     return place === undefined ? { ...context, restart: true } : { ...context, resumeAt: { place, isSealed } };
   }
 
@@ -272,8 +300,9 @@ class ExportRun<T> {
     change: { position?: Position; isSealed?: true },
   ): Promise<void> {
     this.#uncommitted = 0;
+    this.#isAsked = false;
     if (!this.#checkpoint) return;
-    this.#checkpoint = { ...this.#checkpoint, ...change, place };
+    this.#checkpoint = { ...this.#checkpoint, ...change, place, rows: this.#rows, pages: this.#pageCount };
     await this.#options.state?.save('checkpoint', this.#checkpoint);
   }
 

@@ -13,6 +13,8 @@ export interface SinkContext<T> {
   readonly resumeAt?: { readonly place: Json; readonly isSealed: boolean };
   /** Replaces what an earlier run left behind, finished or not. Never set where it may be somebody else's. */
   readonly restart: boolean;
+  /** Aborted when the export is to stop: a call that may never be done should reject then. */
+  readonly signal: AbortSignal;
 }
 
 /** What a page's rows come with. */
@@ -32,18 +34,23 @@ export interface SinkReport {
 
 /** A target that is open. Its calls never overlap; after an error only `abort` is called. */
 export interface SinkWriter<T> {
-  /** @param signal aborted when the export is to stop: a target that may never be ready again should reject then. */
-  write(page: SinkPage<T>, signal: AbortSignal): Promise<void>;
+  readonly write: (page: SinkPage<T>) => Promise<void>;
   /** Whether a commit may fall here. A sink that writes in blocks says no inside of one. Default: always. */
   readonly isCommittable?: boolean;
-  /** Makes all that was written durable; answers the place to go on from, plain JSON. */
-  flush(): Promise<Json>;
+  /**
+   * Makes all that was written durable; answers the place to go on from, plain JSON. The place is in a durable checkpoint before the
+   * next call of `flush` or `seal`, so what only older places name may go then.
+   */
+  readonly flush: () => Promise<Json>;
   /** Writes what belongs behind the last row and makes it durable; answers the place from which only `close` is left. */
-  seal(): Promise<Json>;
+  readonly seal: () => Promise<Json>;
   /** Puts the sealed target in its final place. */
-  close(): Promise<SinkReport>;
-  /** Gives up. `isResumable`: leaves everything so that `resumeAt` can go on; otherwise clears away what is not finished. */
-  abort(reason: unknown, options: { readonly isResumable: boolean }): Promise<void>;
+  readonly close: () => Promise<SinkReport>;
+  /**
+   * Gives up. `isResumable`: leaves everything so that `resumeAt` can go on; otherwise clears away what is not finished, and rejects
+   * if it can't.
+   */
+  readonly abort: (reason: unknown, options: { readonly isResumable: boolean }) => Promise<void>;
 }
 
 /**
@@ -69,7 +76,7 @@ export interface Sink<T> {
    * Refuses a target that `open` would refuse, and touches nothing. An export asks before it writes its first checkpoint, so
    * that one which never began leaves none behind.
    */
-  check?(context: SinkContext<T>): Promise<void>;
+  readonly check?: (context: SinkContext<T>) => Promise<void>;
   /** @throws SinkError if the target can't be written. Nothing was changed then. */
-  open(context: SinkContext<T>): Promise<SinkWriter<T>>;
+  readonly open: (context: SinkContext<T>) => Promise<SinkWriter<T>>;
 }

@@ -1,4 +1,4 @@
-import { Observable, type OperatorFunction } from 'rxjs';
+import { Observable, Subscription, type OperatorFunction } from 'rxjs';
 import { checkCount } from '../count.js';
 import { BackpressureError } from '../errors.js';
 import type { RowSchema } from '../source/definition.js';
@@ -31,10 +31,15 @@ export function writeTo<T>(
   checkCount('buffer', buffer);
   return (rows) =>
     new Observable((subscriber) => {
+      const upstream = new Subscription();
+      subscriber.add(upstream);
       const writing = new BufferedWriting(
         sink,
         { ...options, buffer },
         {
+          stop: () => {
+            upstream.unsubscribe();
+          },
           progress: (progress) => {
             subscriber.next(progress);
           },
@@ -49,7 +54,7 @@ export function writeTo<T>(
       subscriber.add(() => {
         writing.abort(undefined);
       });
-      subscriber.add(
+      upstream.add(
         rows.subscribe({
           next: (row) => {
             writing.push(row);
@@ -66,6 +71,8 @@ export function writeTo<T>(
 }
 
 interface Listener {
+  /** No more rows are wanted. */
+  stop(): void;
   progress(progress: ExportProgress | ExportReport): void;
   fail(error: unknown): void;
   finish(): void;
@@ -113,6 +120,7 @@ class BufferedWriting<T> {
   abort(error: unknown): void {
     this.#failure ??= { error };
     this.#stopped.abort();
+    this.#listener.stop();
     this.#wake();
   }
 
@@ -120,7 +128,12 @@ class BufferedWriting<T> {
     let writer: SinkWriter<T> | undefined;
     try {
       const { schema } = this.#options;
-      writer = await this.#sink.open({ source: 'observable', restart: false, ...(schema && { schema }) });
+      writer = await this.#sink.open({
+        source: 'observable',
+        restart: false,
+        signal: this.#stopped.signal,
+        ...(schema && { schema }),
+      });
       const report = await this.#writeAll(writer);
       if (report) {
         this.#listener.progress(report);
@@ -143,7 +156,7 @@ class BufferedWriting<T> {
       if (this.#failure) return undefined;
       const items = this.#rows.splice(0);
       if (items.length > 0) {
-        await writer.write({ items, part: 0, endsPart: false }, this.#stopped.signal);
+        await writer.write({ items, part: 0, endsPart: false });
         rows += items.length;
         pages += 1;
         this.#listener.progress({ isDone: false, rows, pages, resumedRows: 0 });

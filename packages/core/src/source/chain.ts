@@ -26,6 +26,12 @@ export class Chain<T> {
   #empty = 0;
   #first: Fingerprint | string | undefined;
   #previous: Fingerprint | string | undefined;
+  /**
+   * A page that is replaced at ever longer distances. A server that goes round in a circle comes by it again, however long the circle
+   * is, within three rounds; and one page is all that has to be kept (Brent, 1980).
+   */
+  #landmark: Fingerprint | string | undefined;
+  #nextLandmark = 1;
   /** The last row received, or its hash; known to be none at the beginning of a part. */
   #lastRow: { readonly row: T } | string | undefined;
 
@@ -42,6 +48,8 @@ export class Chain<T> {
     this.#empty = from.empty ?? 0;
     this.#first = from.first;
     this.#previous = from.previous;
+    this.#landmark = from.landmark;
+    this.#nextLandmark = 2 * from.pages;
     this.#lastRow = from.lastRow;
   }
 
@@ -107,9 +115,13 @@ export class Chain<T> {
     }
     this.#empty = 0;
     const fingerprint = new Fingerprint(items);
-    const twin = [this.#previous, this.#first].find((known) => known !== undefined && fingerprint.equals(known));
-    if (twin !== undefined) {
-      const which = twin === this.#previous ? 'the page before' : 'the first page';
+    const known = {
+      'the page before': this.#previous,
+      'the first page': this.#first,
+      'an earlier page': this.#landmark,
+    };
+    const [which] = Object.entries(known).find(([, page]) => page !== undefined && fingerprint.equals(page)) ?? [];
+    if (which !== undefined) {
       throw this.#fault(
         'no-progress',
         `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, or the cursor expired`,
@@ -117,6 +129,9 @@ export class Chain<T> {
     }
     this.#first ??= fingerprint;
     this.#previous = fingerprint;
+    if (this.#pages < this.#nextLandmark) return;
+    this.#landmark = fingerprint;
+    this.#nextLandmark = 2 * this.#pages + 1;
   }
 
   #markAfter(next: FetchedPage<T>['next'], received: number): Mark | undefined {
@@ -142,15 +157,9 @@ export class Chain<T> {
   }
 
   #snapshot(): () => ChainPosition | 'done' {
-    const [next, pages, offset, empty, first, previous, lastRow] = [
-      this.#next,
-      this.#pages,
-      this.#offset,
-      this.#empty,
-      this.#first,
-      this.#previous,
-      this.#lastRow,
-    ];
+    const next = this.#next;
+    const [pages, offset, empty, lastRow] = [this.#pages, this.#offset, this.#empty, this.#lastRow];
+    const [first, previous, landmark] = [this.#first, this.#previous, this.#landmark];
     if (!next) return () => 'done';
     return () => ({
       next,
@@ -158,6 +167,7 @@ export class Chain<T> {
       ...(offset !== undefined && { offset }),
       ...(first !== undefined && { first: String(first) }),
       ...(previous !== undefined && { previous: String(previous) }),
+      ...(landmark !== undefined && { landmark: String(landmark) }),
       ...(lastRow !== undefined && { lastRow: typeof lastRow === 'string' ? lastRow : hashOf(lastRow.row) }),
       ...(empty > 0 && { empty }),
     });

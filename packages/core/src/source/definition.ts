@@ -8,7 +8,7 @@ export interface RowSchema<T> {
   /** The fields' names, in the order in which a table shows them. */
   readonly columns: readonly string[];
   /** What tells one row from all others, where something does. */
-  readonly key?: (row: T) => string;
+  key?(row: T): string;
 }
 
 /** One question of a walk. */

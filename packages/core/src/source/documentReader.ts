@@ -1,9 +1,17 @@
 import { DecodeError } from '../errors.js';
+import { isRecord } from '../record.js';
 
 /** What an API's decoder is made of: small checks that name the place in the document where one fails. */
 export interface DocumentReader {
   /** @throws DecodeError unless `value` is an object and no list. */
   record(value: unknown, path: string): Record<string, unknown>;
+  /**
+   * A record that knows at least one of these fields. Any of them may be missing, also all; but what has only others is something
+   * else, e.g. an error that came with status 200.
+   *
+   * @throws DecodeError if it is no record, or has other fields only.
+   */
+  recordWith(fields: readonly string[], value: unknown, path: string): Record<string, unknown>;
   /** The rows in a field that may hold a list, a single row, `null` or nothing. */
   rows(value: unknown): readonly unknown[];
   /** A cursor; `undefined` where it is `null`, empty or absent. @throws DecodeError if it is something else than text. */
@@ -19,11 +27,20 @@ export function documentReader(route: string): DocumentReader {
       `${route} was answered with a document of another shape${path === '' ? '' : ` at ${path}`}: ${what}. Is the base address right, and this version of Sluice new enough?`,
       { route, path },
     );
+  const record = (value: unknown, path: string): Record<string, unknown> => {
+    if (!isRecord(value)) throw fault(path, 'it is not an object');
+    return value;
+  };
   return {
     fault,
-    record(value, path) {
-      if (!isRecord(value)) throw fault(path, 'it is not an object');
-      return value;
+    record,
+    recordWith(fields, value, path) {
+      const found = record(value, path);
+      const names = Object.keys(found);
+      if (names.length > 0 && !names.some((name) => fields.includes(name))) {
+        throw fault(path, `it has none of the fields ${fields.join(', ')}`);
+      }
+      return found;
     },
     rows(value) {
       if (value === undefined || value === null) return [];
@@ -35,10 +52,6 @@ export function documentReader(route: string): DocumentReader {
       return value;
     },
   };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isList(value: unknown): value is readonly unknown[] {

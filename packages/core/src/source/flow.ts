@@ -27,7 +27,8 @@ export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
     super((subscriber) => {
       const chunks = open('push');
       subscriber.add(() => {
-        void chunks.return();
+        // A teardown can't wait, and has nobody to tell what goes wrong in closing.
+        chunks.return().catch(() => undefined);
       });
       void push(chunks, subscriber);
     });

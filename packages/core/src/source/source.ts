@@ -125,7 +125,7 @@ export class Source<T> extends Flow<T> {
           `${this.info.name} has more than ${max} rows. Raise toArray's max, or go through the rows one by one.`,
         );
       }
-      rows.push(...page.items);
+      for (const row of page.items) rows.push(row);
     }
     return rows;
   }
@@ -174,6 +174,7 @@ function mapped<T, R extends object>(
 /** All that an Observable emits, unless it is stopped before. */
 function collected<R>(rows: Observable<R>, signal: AbortSignal): Promise<R[]> {
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const items: R[] = [];
     const stop = (): void => {
       subscription.unsubscribe();

@@ -28,7 +28,7 @@ export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = 
   const isEnded = (): boolean => hasEnded;
   const end = (): Promise<void> => {
     hasEnded = true;
-    return (closed ??= Promise.resolve(close()));
+    return (closed ??= (async () => close())());
   };
   const advance = async (): Promise<IteratorResult<T, undefined>> => {
     if (isEnded()) return done;
@@ -38,7 +38,8 @@ export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = 
     } catch (error) {
       // What a stopped step throws is about the stop, which its consumer asked for.
       if (signal.aborted) return done;
-      await end();
+      // What went wrong first is what its consumer has to hear of.
+      await end().catch(() => undefined);
       throw error;
     }
     await end();

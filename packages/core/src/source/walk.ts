@@ -1,5 +1,5 @@
 import { ConfigError, SluiceError } from '../errors.js';
-import type { ChainPosition, Position } from '../position.js';
+import { isPosition, type ChainPosition, type Position } from '../position.js';
 import { Chain, type ChainPage } from './chain.js';
 import type { SourceDefinition } from './definition.js';
 import type { Page } from './page.js';
@@ -188,13 +188,14 @@ class Walk<T> {
   }
 }
 
-/** Checks a position that came from outside, e.g. from a checkpoint, against a plan. */
+/** Checks a position that came from outside, e.g. from an error that was kept, against a plan. @throws ConfigError if it is of none. */
 export function checkPosition(position: Position, parts: number): Position {
-  const { before, begun, rows, pages } = position;
-  const counts = [before, rows, pages].every((count) => Number.isSafeInteger(count) && count >= 0);
-  const isBegun = Object.keys(begun).every((part) => Number(part) >= before && Number(part) < parts);
-  if (!counts || before > parts || !isBegun) {
-    throw new ConfigError(`startAt is no position of this plan, which has ${parts} part(s).`);
+  const isOfPlan = isPosition(position) && position.before <= parts;
+  if (
+    isOfPlan &&
+    Object.keys(position.begun).every((part) => Number(part) >= position.before && Number(part) < parts)
+  ) {
+    return position;
   }
-  return position;
+  throw new ConfigError(`startAt is no position of this plan, which has ${parts} part(s).`);
 }

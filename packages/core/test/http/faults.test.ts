@@ -343,12 +343,19 @@ const rows: readonly Row[] = [
     error: DecodeError,
     details: { excerpt: '<p>[hidden]</p>' },
   },
+  ...['\u0000', '\u00ad', '\u200b', '\u2060', '\ufe0f'].map((invisible) => ({
+    fault: `T2 an error that spells the key with U+${invisible.charCodeAt(0).toString(16).padStart(4, '0')} in between`,
+    answers: [answer(400, `<p>${[...canary].join(invisible)}</p>`)],
+    attempts: 1,
+    error: HttpError,
+    details: { excerpt: '<p>[hidden]</p>' },
+  })),
   {
     fault: 'T2 an error full of control characters',
     answers: [answer(400, 'a\u001b[2Jb\r\n\u0007c\u202ed')],
     attempts: 1,
     error: HttpError,
-    details: { excerpt: 'a [2Jb c d' },
+    details: { excerpt: 'a[2Jb cd' },
   },
 ];
 
@@ -386,6 +393,13 @@ describe.each([
     expect(server.requests).toHaveLength(1);
     expect(other.requests).toHaveLength(0);
     expect(other.connections).toBe(0);
+  });
+
+  test('T3 an endless body, of which no more is read than the cap', async () => {
+    const server = await startServer(begun('0'.repeat(2_000), { 'content-length': 1e9 }, never));
+    const transport = openTransport(server.url, { createAdapter, ...small });
+    await expect(transport.get()).rejects.toBeInstanceOf(ResponseTooLargeError);
+    await server.until(() => server.requests[0]?.isAborted === true);
   });
 
   test('T3 a body just as long as the cap, which is fine', async () => {

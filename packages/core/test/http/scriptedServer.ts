@@ -97,7 +97,11 @@ export function ok(value: unknown = { fine: true }): Answer {
 }
 
 /** The beginning of an answer, and then whatever `next` does with the connection. */
-export function begun(part: string, headers: OutgoingHttpHeaders, next: (response: ServerResponse) => void): Answer {
+export function begun(
+  part: string | Buffer,
+  headers: OutgoingHttpHeaders,
+  next: (response: ServerResponse) => void,
+): Answer {
   return (response) => {
     response.writeHead(200, { 'content-type': 'application/json', ...headers });
     response.write(part, () => {

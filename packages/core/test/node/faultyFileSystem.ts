@@ -38,9 +38,11 @@ export function faultyFileSystem(fault: (call: DiskCall, n: number) => DiskFault
         truncate: (size) => guarded('truncate', () => file.truncate(size)),
         sync: () => guarded('sync', () => file.sync()),
         size: () => guarded('size', () => file.size()),
+        identity: () => guarded('identity', () => file.identity()),
         close: () => guarded('close', () => file.close()),
       };
     },
+    identity: (path) => guarded('identity', () => nodeFileSystem.identity(path)),
     kind: (path) => guarded('kind', () => nodeFileSystem.kind(path)),
     rename: (from, to) => guarded('rename', () => nodeFileSystem.rename(from, to)),
     link: (from, to) => guarded('link', () => nodeFileSystem.link(from, to)),

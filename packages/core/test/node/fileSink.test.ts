@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { concatMap } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
   CheckpointError,
@@ -223,7 +224,33 @@ describe('E2 putting a file in place', () => {
   test('makes each name durable before the next step relies on it', async () => {
     const calls = await callsOf({});
     expect(calls.slice(0, 5)).toEqual(['kind', 'kind', 'kind', 'open', 'syncFolder']);
-    expect(calls.slice(-7)).toEqual(['sync', 'size', 'close', 'link', 'syncFolder', 'unlink', 'syncFolder']);
+    expect(calls.slice(-9)).toEqual([
+      'sync',
+      'size',
+      'identity',
+      'identity',
+      'close',
+      'link',
+      'syncFolder',
+      'unlink',
+      'syncFolder',
+    ]);
+  });
+
+  test('refuses to put in place what another run has begun over it', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    let second: Promise<ExportReport> | undefined;
+    let letGo = (): void => undefined;
+    const isHeld = new Promise<void>((resolve) => (letGo = resolve));
+    const slow = pagesOf(tenPages).perPage(concatMap(async (row) => (row.startsWith('page 5') && (await isHeld), row)));
+    const first = run({ path }, {}, (page) => {
+      if (page === 7) second ??= exportTo(slow, fileSink(textFormat, { path }), { restart: true }).run();
+    });
+    await expect(first).rejects.toThrow('was replaced while the export ran');
+    expect(existsSync(path)).toBe(false);
+    letGo();
+    await second;
+    expect(textAt(path)).toBe(whole);
   });
 
   test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('works where the file system knows no links (%s)', async (code) => {
@@ -315,7 +342,9 @@ describe('E6 a .part file that', () => {
     writeFileSync(`${path}.part`, 'rows\n');
     const sink = fileSink(textFormat, { path });
     const resumeAt = { place: JSON.parse(JSON.stringify(place)), isSealed: false };
-    await expect(sink.open({ source: 'test', restart: false, resumeAt })).rejects.toThrow(CheckpointError);
+    await expect(
+      sink.open({ source: 'test', restart: false, signal: new AbortController().signal, resumeAt }),
+    ).rejects.toThrow(CheckpointError);
     expect(textAt(`${path}.part`)).toBe('rows\n');
   });
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -36,6 +36,27 @@ function sourceOf({ parts }: Plan, onFetch: () => void = () => undefined): Sourc
       for (let turn = 0; turn < count * 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       const rows = Array.from({ length: count }, (_, row) => `part ${part}, page ${page}, row ${row}`);
       return { rows, next: page + 1 < pages.length ? { cursor: String(page + 1) } : 'end' };
+    },
+  });
+}
+
+/** Three parts; where it is stuck, the first one fails at its second page, once the others are through. */
+function stuckSource(isStuck: boolean): Source<string> {
+  let others = 0;
+  return createSource<string>({
+    name: 'test.stuck',
+    identity: null,
+    schema: { columns: [] },
+    parts: 3,
+    async fetch({ part, at }) {
+      const page = at && 'cursor' in at ? Number(at.cursor) : 0;
+      if (part === 0 && page === 1 && isStuck) {
+        while (others < 6) await new Promise((resolve) => setImmediate(resolve));
+        throw new Error('stuck');
+      }
+      if (part !== 0) others += 1;
+      const pages = part === 0 ? 2 : 3;
+      return { rows: [`row ${part}.${page}`], next: page + 1 < pages ? { cursor: String(page + 1) } : 'end' };
     },
   });
 }
@@ -103,29 +124,63 @@ describe('a file written from parts side by side', () => {
     );
   });
 
-  test('E6 is not gone on with where a waiting part was edited', async () => {
+  test('E6 is left as it was, all of it, where one of its files was edited', async () => {
+    const path = join(tempFolder(), 'rows');
+    const state = memoryState();
+    const sink = fileSink(textFormat, { path });
+    await expect(exportTo(stuckSource(true), sink, { state, lanes: 3, commitEvery: 1 }).run()).rejects.toThrow('stuck');
+    const files = [`${path}.part`, join(`${path}.sluice`, 'rows-1'), join(`${path}.sluice`, 'rows-2')];
+    const committed = files.map((file) => readFileSync(file, 'utf8'));
+    // Written behind the last commit, as by a process that was killed.
+    for (const file of files) appendFileSync(file, 'behind the commit');
+    for (const edited of files) {
+      const whole = readFileSync(edited, 'utf8');
+      writeFileSync(edited, whole.replace('row', 'wor'));
+      const before = files.map((file) => readFileSync(file, 'utf8'));
+      await expect(exportTo(stuckSource(false), sink, { state, lanes: 3 }).run()).rejects.toThrow(CheckpointError);
+      expect(files.map((file) => readFileSync(file, 'utf8'))).toEqual(before);
+      writeFileSync(edited, whole);
+    }
+    await exportTo(stuckSource(false), sink, { state, lanes: 3 }).run();
+    expect(committed.every((text, index) => index > 0 || readFileSync(path, 'utf8').startsWith(text))).toBe(true);
+    expect(readFileSync(path, 'utf8').split('\n')).toHaveLength(1 + 2 + 3 + 3 + 1);
+  });
+
+  test('keeps no more than a few segments at a time, with and without state', async () => {
+    const plan = { parts: Array.from({ length: 60 }, () => [1, 1, 1]), pagesPerMember: undefined };
+    for (const state of [memoryState(), undefined]) {
+      const folder = tempFolder();
+      const path = join(folder, 'rows');
+      let most = 0;
+      const source = sourceOf(plan, () => {
+        if (existsSync(`${path}.sluice`)) most = Math.max(most, readdirSync(`${path}.sluice`).length);
+      });
+      await exportTo(source, fileSink(textFormat, { path }), {
+        lanes: 4,
+        commitEvery: 4,
+        ...(state && { state }),
+      }).run();
+      expect(most).toBeGreaterThan(0);
+      expect(most).toBeLessThanOrEqual(16);
+    }
+  });
+
+  test('clears away what a killed export left beside it', async () => {
     const plan = {
       parts: [
-        [1, 1, 1, 3, 3, 3],
-        [1, 1, 1, 1],
+        [3, 3],
+        [1, 1],
+        [1, 1],
       ],
       pagesPerMember: undefined,
     };
-    const path = join(tempFolder(), 'rows');
-    const state = memoryState();
-    let left = 6;
-    const failing = sourceOf(plan, () => {
-      if ((left -= 1) < 0) throw new Error('interrupted');
-    });
-    const sink = fileSink(textFormat, { path });
-    await expect(exportTo(failing, sink, { state, lanes: 2, commitEvery: 1 }).run()).rejects.toThrow('interrupted');
-    const segment = join(`${path}.sluice`, 'rows-1');
-    const before = readFileSync(segment, 'utf8');
-    writeFileSync(segment, before.replace('part', 'tarp'));
-    await expect(exportTo(sourceOf(plan), sink, { state, lanes: 2 }).run()).rejects.toThrow(CheckpointError);
-    writeFileSync(segment, before);
-    await exportTo(sourceOf(plan), sink, { state, lanes: 2 }).run();
+    const folder = tempFolder();
+    const path = join(folder, 'rows');
+    mkdirSync(`${path}.sluice`);
+    for (const part of [1, 2]) writeFileSync(join(`${path}.sluice`, `rows-${part}`), 'from another day');
+    await exportTo(sourceOf(plan), fileSink(textFormat, { path }), { lanes: 3 }).run();
     expect(readFileSync(path).equals(await undisturbed(plan))).toBe(true);
+    expect(readdirSync(folder)).toEqual(['rows']);
   });
 
   test('an export without state that fails leaves nothing of its parts', async () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { lastValueFrom, map, startWith, Subject, switchMap, take, takeWhile, toArray } from 'rxjs';
+import { filter, lastValueFrom, map, startWith, Subject, switchMap, take, takeWhile, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
   CheckpointError,
@@ -180,19 +180,98 @@ describe('exportTo with state', () => {
     expect(sandbox.counts.requests).toBe(0);
   });
 
-  test('one that was stopped before its first commit begins again, over what it left', async () => {
+  test('one that was killed before its first commit begins again, over what it left', async () => {
     const { list } = await startHoldings({ holdings: 500 });
     const state = memoryState();
+    // A process that is killed takes nothing back.
+    const killed: StateStore = { ...state, remove: () => Promise.resolve() };
     const contexts: SinkContext<Row>[] = [];
     const sink = recordingSink<Row>();
     const watched = { ...sink, open: (context: SinkContext<Row>) => (contexts.push(context), sink.open(context)) };
     sink.beforeWrite = () => {
       throw new Error('killed');
     };
-    await expect(exportTo(list(), watched, { state }).run()).rejects.toThrow('killed');
+    await expect(exportTo(list(), watched, { state: killed }).run()).rejects.toThrow('killed');
     sink.beforeWrite = () => undefined;
     await exportTo(list(), watched, { state }).run();
     expect(contexts.map(({ restart }) => restart)).toEqual([false, true]);
+  });
+
+  test('one that was stopped before its first commit leaves neither rows nor a checkpoint', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const state = memoryState();
+    const sink = recordingSink<Row>();
+    sink.beforeWrite = () => {
+      throw new Error('broken');
+    };
+    await expect(exportTo(list(), sink, { state }).run()).rejects.toThrow('broken');
+    expect(sink.aborted).toMatchObject({ isResumable: false });
+    expect(await state.load('checkpoint')).toBeUndefined();
+  });
+
+  test('counts the rows that the sink holds, whatever an operator made of those it was given', async () => {
+    const { list } = await startHoldings({
+      holdings: 1000,
+      script: ({ n }) => (n === 8 ? { kind: 'status', status: 403 } : undefined),
+    });
+    const state = memoryState();
+    const sink = recordingSink<Row>();
+    const few = list().perPage(
+      filter((_row, index) => index % 10 === 0),
+      { version: '1' },
+    );
+    await expect(exportTo(few, sink, { state, commitEvery: 1 }).run()).rejects.toMatchObject({ status: 403 });
+    expect(await exportTo(few, sink, { state }).run()).toMatchObject({ rows: 100, resumedRows: 70 });
+    expect(sink.rows).toHaveLength(100);
+  });
+
+  test('an error in closing does not hide the one that came first', async () => {
+    const { list } = await startHoldings({ holdings: 5000 });
+    const stuck: StateStore = {
+      ...memoryState(),
+      lock: () => Promise.resolve(() => Promise.reject(new Error('lock file gone'))),
+    };
+    const sink = recordingSink<Row>();
+    sink.beforeWrite = () => {
+      throw new Error('the real fault');
+    };
+    await expect(exportTo(list(), sink, { state: stuck }).run()).rejects.toThrow('the real fault');
+    const stop = new AbortController();
+    sink.beforeWrite = () => {
+      stop.abort('enough');
+    };
+    await expect(exportTo(list(), sink, { state: stuck }).run({ signal: stop.signal })).rejects.toBe('enough');
+  });
+
+  test('T4 an abort does not wait for a source that takes its time', async () => {
+    const source = {
+      info: { name: 'slow', identity: null, parts: 1 },
+      async *pages(): AsyncGenerator<Page<number>> {
+        yield await new Promise<never>(() => undefined);
+      },
+    };
+    const stop = new AbortController();
+    const running = exportTo(source, recordingSink<number>()).run({ signal: stop.signal });
+    setImmediate(() => {
+      stop.abort('enough');
+    });
+    await expect(running).rejects.toBe('enough');
+  });
+
+  test.each([
+    { position: {} },
+    { position: { before: 0, begun: null, rows: 0, pages: 0 } },
+    { position: { before: 0, begun: { '0': {} }, rows: 1, pages: 1 } },
+    { position: { before: 0, begun: { '0': 5 }, rows: 1, pages: 1 } },
+    { rows: -1 },
+  ])('E6 a damaged checkpoint is refused: %j', async (damage) => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const state = memoryState();
+    const sink = recordingSink<Row>();
+    await interrupted(list(), sink, state);
+    const record = await state.load('checkpoint');
+    await state.save('checkpoint', { ...(record as object), ...damage });
+    await expect(exportTo(list(), sink, { state }).run()).rejects.toThrow(CheckpointError);
   });
 
   test('commits fall where the sink allows them, and where a page asks for one', async () => {
@@ -217,6 +296,18 @@ describe('exportTo with state', () => {
     const other = recordingSink<{ id: number }>();
     await exportTo(withCommit, other, { state: memoryState() }).run();
     expect(other.calls).toEqual(['open', 'write', 'flush', 'seal', 'close']);
+
+    // A page that asks at the wrong moment is heard at the next right one.
+    const late = recordingSink<Row>();
+    late.isCommittable = () => late.rows.length >= 300;
+    const first = {
+      info: list().info,
+      async *pages() {
+        for await (const page of list().pages()) yield page.index === 0 ? { ...page, commit: true as const } : page;
+      },
+    };
+    await exportTo(first, late, { state: memoryState() }).run();
+    expect(late.calls.indexOf('flush')).toBe(late.calls.indexOf('write') + 3);
   });
 
   test('a sealed target is only put in place', async () => {

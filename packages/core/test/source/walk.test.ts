@@ -147,6 +147,67 @@ describe('a walk', () => {
     expect(error).toMatchObject({ code: 'no-progress', position });
   });
 
+  test('P4 a server that goes round in a circle is noticed, wherever the circle begins and however long it is', async () => {
+    for (const [lead, circle] of [
+      [1, 2],
+      [3, 2],
+      [5, 7],
+      [100, 60],
+    ] as const) {
+      let fetches = 0;
+      const source = createSource({
+        name: 'circling',
+        identity: null,
+        schema: { columns: ['id'] },
+        fetch() {
+          const page = fetches < lead ? fetches : lead + ((fetches - lead) % circle);
+          fetches += 1;
+          return Promise.resolve({ rows: [{ id: page }], next: { cursor: `fresh ${fetches}` } });
+        },
+      });
+      await expect(source.toArray()).rejects.toMatchObject({ code: 'no-progress' });
+      expect(fetches).toBeLessThanOrEqual(2 * lead + 3 * circle + 2);
+    }
+  });
+
+  test('P4 a walk that goes on remembers the page before, and how many were empty', async () => {
+    const pages = [[1], [2], ...Array.from({ length: 90 }, () => []), [3]];
+    const source = (last: readonly number[][]) =>
+      createSource({
+        name: 'remembering',
+        identity: null,
+        schema: { columns: ['id'] },
+        fetch({ at }) {
+          const page = at && 'cursor' in at ? Number(at.cursor) : 0;
+          const rows = ([...pages.slice(0, -1), ...last][page] ?? []).map((id) => ({ id }));
+          return Promise.resolve({ rows, next: { cursor: String(page + 1) } });
+        },
+      });
+    const again = await positionAfter(source([[3]]).pages(), 2);
+    await expect(lastValueFrom(source([]).pages({ startAt: again }))).rejects.toMatchObject({
+      code: 'no-progress',
+      position: { pages: 102 },
+    });
+    // The page after a resume is compared with the one before it.
+    const repeating = createSource({
+      name: 'remembering',
+      identity: null,
+      schema: { columns: ['id'] },
+      fetch: ({ at }) =>
+        Promise.resolve({ rows: [{ id: at && 'cursor' in at ? 2 : 1 }], next: { cursor: String(Math.random()) } }),
+    });
+    const second = await positionAfter(repeating.pages(), 2);
+    await expect(lastValueFrom(repeating.pages({ startAt: second }))).rejects.toMatchObject({
+      code: 'no-progress',
+      message: expect.stringContaining('the page before'),
+      position: { pages: 2 },
+    });
+    const inTheMiddle = await positionAfter(source([[3]]).pages(), 50);
+    await expect(lastValueFrom(source([]).pages({ startAt: inTheMiddle }))).rejects.toMatchObject({
+      position: { pages: 102 },
+    });
+  });
+
   test('P4 pages without rows are followed up to a hundred times', async () => {
     const endless = emptyPages(Infinity);
     await expect(endless.toArray()).rejects.toMatchObject({
@@ -252,24 +313,36 @@ describe('a walk', () => {
   });
 
   test('P8 the position stays small while one part is much longer than the others', async () => {
+    let isHeld = true;
+    let finished = 0;
     const source = createSource({
       name: 'uneven',
       identity: null,
       schema: { columns: ['row'] },
       parts: 200,
-      fetch({ part, at }) {
+      // The first part is as slow as can be: it goes on only when no other one can.
+      async fetch({ part, at }) {
         const page = at && 'cursor' in at ? Number(at.cursor) : 1;
-        const isLast = part === 0 ? page === 300 : true;
-        return Promise.resolve({
-          rows: [{ row: `${part}.${page}` }],
-          next: isLast ? 'end' : { cursor: String(page + 1) },
-        });
+        for (let turn = 0; part === 0 && isHeld && turn < 500; turn += 1) {
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        const isLast = part !== 0 || page === 3;
+        if (isLast) finished += 1;
+        return { rows: [{ row: `${part}.${page}` }], next: isLast ? 'end' : { cursor: String(page + 1) } };
       },
     });
     const sizes: number[] = [];
-    for await (const page of source.pages({ lanes: 4 })) sizes.push(JSON.stringify(page.position).length);
-    expect(sizes).toHaveLength(499);
-    expect(Math.max(...sizes)).toBeLessThan(300);
+    let mostAhead = 0;
+    for await (const page of source.pages({ lanes: 4 })) {
+      sizes.push(JSON.stringify(page.position).length);
+      if (page.position.before === 0) mostAhead = Math.max(mostAhead, finished);
+      if (page.part === 0) isHeld = page.index < 150;
+    }
+    expect(sizes).toHaveLength(202);
+    // Others did run ahead of the first part, but no further than the window.
+    expect(mostAhead).toBeGreaterThan(3);
+    expect(mostAhead).toBeLessThanOrEqual(2 * 4);
+    expect(Math.max(...sizes)).toBeLessThan(400);
   });
 
   test('P8 a walk in lanes that is cut anywhere goes on from its position without losing or doubling a row', async () => {
@@ -364,6 +437,15 @@ describe('perPage', () => {
     await pages.return();
     expect(await pending).toEqual({ done: true, value: undefined });
     expect(isRunning).toBe(false);
+    // Nor does one begin for a page that comes at the moment of the stop.
+    for (let turns = 0; turns < 40; turns += 1) {
+      const stopped = endless.pages()[Symbol.asyncIterator]();
+      void stopped.next();
+      for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      await stopped.return();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(isRunning).toBe(false);
+    }
   });
 });
 

@@ -1,0 +1,4 @@
+/** An object of JSON's, whatever its fields hold. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
