@@ -1,3 +1,4 @@
+import { basename, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { abortOnSignals } from './faults/interruption.js';
 import { outputOf, type Output } from './terminal/output.js';
@@ -15,6 +16,8 @@ export interface Environment {
   readonly signal: AbortSignal;
   /** Where relative paths begin. */
   readonly folder: string;
+  /** How this command is called here, as a person would type it. */
+  readonly command: string;
   /** The running Node's version, without the `v`. */
   readonly nodeVersion: string;
   /** Texts that no output may hold. Whoever reads another key adds it. */
@@ -36,7 +39,13 @@ export function processEnvironment(process: NodeJS.Process): Environment {
     stderr: outputOf(process.stderr, process.env),
     signal,
     folder: process.cwd(),
+    command: commandOf(process.argv[1] ?? 'sluice', process.cwd()),
     nodeVersion: process.versions.node,
     secrets: new Set(key ? [key] : []),
   };
+}
+
+/** Installed it is `sluice`; in a checkout there is only the file. */
+function commandOf(script: string, folder: string): string {
+  return basename(script) === 'sluice' ? 'sluice' : `node ${relative(folder, script)}`;
 }

@@ -31,6 +31,7 @@ export function testEnvironment({
     stderr: outputOf(stderr.stream, variables),
     signal: controller.signal,
     folder,
+    command: 'sluice',
     nodeVersion: process.versions.node,
     secrets: new Set(key === undefined ? [] : [key]),
     written: { stdout: stdout.text, stderr: stderr.text },

@@ -38,7 +38,9 @@ export async function demo(_options: object, environment: Environment): Promise<
   await stdout.write(survival(outcome, digest, sandbox.counts.rateLimited));
 
   await showHoldings(digest, stdout, shown.collections);
-  await stdout.write(`\nThe file is ${stdout.colors.bold(file)}. With a key of your own:\n${ownKey}`);
+  await stdout.write(
+    `\nThe file is ${stdout.colors.bold(file)}. With a key of your own:\n${ownKey(environment.command)}`,
+  );
   return exitCodes.done;
 }
 
@@ -46,11 +48,11 @@ const introduction = `A sandbox on this machine plays both APIs: ${String(demoRa
 and every now and then it fails on purpose.
 `;
 
-const ownKey = `
+const ownKey = (command: string): string => `
   export SLUICE_API_KEY=…
   export SLUICE_APTOS_URL=https://…
-  sluice doctor
-  sluice nfts export --owner 0x… --to holdings.csv
+  ${command} doctor
+  ${command} nfts export --owner 0x… --to holdings.csv
 `;
 
 /** What went wrong on the way, and that nothing came of it: the rows are counted, not supposed. */

@@ -103,16 +103,19 @@ export function faultOf(
       };
     case 'cut-body':
       return {
-        error: new DecodeError(`${route} was answered, but the body broke off before its end${because}.`, {
-          ...details,
-          path: '',
-          excerpt: '',
-        }),
+        error: new DecodeError(
+          `${route} was answered, but the body broke off before its end, or can't be unpacked${because}. Try again later.`,
+          {
+            ...details,
+            path: '',
+            excerpt: '',
+          },
+        ),
         retry: true,
       };
     case 'not-text':
       return {
-        error: new DecodeError(`${route} was answered with bytes that are no UTF-8 text.`, {
+        error: new DecodeError(`${route} was answered with bytes that are no UTF-8 text. Is the base address right?`, {
           ...details,
           path: '',
           excerpt: '',

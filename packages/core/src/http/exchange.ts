@@ -1,5 +1,5 @@
 import { sleep, type Clock } from '../clock.js';
-import { NetworkError, RateLimitError } from '../errors.js';
+import { NetworkError, RateLimitError, type SluiceError } from '../errors.js';
 import type { Adapter, AttemptAnswer, AttemptConfig } from './adapter/adapter.js';
 import { AdapterFault } from './adapter/adapterFault.js';
 import { faultOf, readAnswer, timeoutError, type AttemptFault, type RawAnswer } from './answer.js';
@@ -147,7 +147,7 @@ export class Exchange {
   finalError({ fault }: AttemptFailure): Error {
     const { status, retryAfter: asked } = fault;
     const longest = this.#longestWait(fault);
-    if (!fault.retry || status === undefined || asked === undefined || asked <= longest) return fault.error;
+    if (!fault.retry || status === undefined || asked === undefined || asked <= longest) return this.#counted(fault);
     const { maxRetryAfter } = this.#options.retry;
     const { route } = this.#request;
     const bound =
@@ -156,6 +156,12 @@ export class Exchange {
     const when = retryAt ? `after ${retryAt.toISOString()}` : 'then';
     const message = `${route} was told to wait ${String(Math.round(asked / 1000))} s, longer than ${bound}. Run it again ${when}, or raise that limit.`;
     return new RateLimitError(message, { status, retryAt, details: { route } });
+  }
+
+  /** A fault that stayed through all retries says so: whoever waited for them wants to know. */
+  #counted({ error }: AttemptFault): SluiceError {
+    if (this.attempts > 1) error.message += ` It was tried ${this.attempts} times.`;
+    return error;
   }
 
   async #attempt(config: AttemptConfig): Promise<AttemptAnswer> {
