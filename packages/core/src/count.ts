@@ -14,8 +14,3 @@ export function checkCount(
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
   throw new ConfigError(`${name} is ${value}: it must be a whole number ${range}.`, { option: name });
 }
-
-/** Whether a value from outside is a whole number of at least 0, and arrived whole. */
-export function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}

@@ -1,5 +1,4 @@
-import { isCount } from './count.js';
-import { isRecord } from './record.js';
+import { isCount, isRecord } from './record.js';
 
 /** Where a chain of pages goes on: at the API's own cursor, or after a number of rows. */
 export type Mark = { readonly cursor: string } | { readonly offset: number };

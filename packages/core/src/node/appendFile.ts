@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { isCount } from '../count.js';
 import { CheckpointError, SinkError } from '../errors.js';
+import { isCount } from '../record.js';
 import { diskFault } from './diskFault.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
 

@@ -1,7 +1,6 @@
 import { CheckpointError } from '../errors.js';
-import { isCount } from '../count.js';
 import { isPosition, type Position } from '../position.js';
-import { isRecord } from '../record.js';
+import { isCount, isRecord } from '../record.js';
 import type { Json } from '../source/definition.js';
 import { LockQueue, type Release } from './lockQueue.js';
 
