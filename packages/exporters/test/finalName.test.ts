@@ -107,7 +107,11 @@ describe('E9 before any request, an export says clearly that', () => {
     ],
     ['the name is too long', (path) => ({ path: `${path}${'x'.repeat(300)}` }), /ENAMETOOLONG.*too long/],
     ['the .part file of another export is there', (path) => void writeFileSync(`${path}.part`, 'x'), /restart/],
-    ['a folder has the name of the .part file', (path) => void mkdirSync(`${path}.part`), /is no regular file, and its name is needed/],
+    [
+      'a folder has the name of the .part file',
+      (path) => void mkdirSync(`${path}.part`),
+      /is no regular file, and its name is needed/,
+    ],
   ])('%s', async (_what, prepare, message) => {
     const folder = tempFolder();
     const path = join(folder, 'holdings.csv');
