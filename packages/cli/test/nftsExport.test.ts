@@ -100,6 +100,19 @@ describe('sluice nfts export', () => {
     expect((await read('d.csv')).toString()).toMatch(/^\ufeffname,extra\r\n/);
   });
 
+  test('E1 lanes ask for several groups of wallets at once, and the file has their order all the same', async () => {
+    await using sandbox = await startSandbox({ holdings: 2000, latency: 10 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--owners-per-request', '1', ...fast];
+    await sluice([...args, '--to', 'one.csv'], options);
+    expect(sandbox.counts.mostOpen).toBe(1);
+    await sluice([...args, '--to', 'three.csv', '--lanes', '3'], options);
+    expect(sandbox.counts.mostOpen).toBe(3);
+    const [one, three] = await Promise.all(['one.csv', 'three.csv'].map((name) => readFile(join(options.cwd, name))));
+    expect(one?.length).toBeGreaterThan(1000);
+    expect(three).toEqual(one);
+  });
+
   test('bounds, filters and pages go to the API', async () => {
     await using sandbox = await startSandbox({ holdings: 2000, nasty: 0 });
     const { collection_data_id_hash: hash, collection_name: name } = sandbox.holding(0);

@@ -22,15 +22,8 @@ export type { ChainPosition, Mark, Position } from './position.js';
 export type { Puller } from './source/stoppable.js';
 
 // Sinks
-export {
-  exportTo,
-  type ExportFlow,
-  type ExportOptions,
-  type ExportProgress,
-  type ExportReport,
-  type PageSource,
-  type RunOptions,
-} from './sink/exportTo.js';
+export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';
+export type { ExportOptions, ExportProgress, ExportReport, PageSource } from './sink/exportRun.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
 export type { RowEncoder, RowFormat } from './sink/rowFormat.js';

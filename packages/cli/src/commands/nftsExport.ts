@@ -13,6 +13,7 @@ export interface NftsExportOptions extends OwnerOptions, TargetOptions, Connecti
   readonly pageSize?: number;
   readonly maxRows?: number;
   readonly offset?: number;
+  readonly ownersPerRequest?: number;
   readonly lanes?: number;
   readonly includeCollections?: readonly string[];
   readonly excludeCollections?: readonly string[];
@@ -21,7 +22,8 @@ export interface NftsExportOptions extends OwnerOptions, TargetOptions, Connecti
 
 /** `sluice nfts export`: the NFTs that wallets hold, into a file. */
 export async function nftsExport(options: NftsExportOptions, environment: Environment): Promise<number> {
-  const { pageSize, maxRows, offset, lanes, restart, includeCollections, excludeCollections } = options;
+  const { pageSize, maxRows, offset, ownersPerRequest, lanes, restart, includeCollections, excludeCollections } =
+    options;
   if (maxRows !== undefined && (lanes ?? 1) > 1)
     throw new UsageError('--max-rows goes with --lanes 1 only: with several lanes it would be chance which rows come.');
   const { sink, name, format } = rowSink(options, environment);
@@ -34,6 +36,7 @@ export async function nftsExport(options: NftsExportOptions, environment: Enviro
       ...(pageSize !== undefined && { pageSize }),
       ...(maxRows !== undefined && { maxRows }),
       ...(offset !== undefined && { offset }),
+      ...(ownersPerRequest !== undefined && { ownersPerRequest }),
       ...(includeCollections && { includeCollections }),
       ...(excludeCollections && { excludeCollections }),
     });

@@ -16,5 +16,6 @@ export function addNftsExportOptions(command: Command): Command {
     .option('--page-size <n>', 'rows a request (default: 100)', number)
     .option('--max-rows <n>', 'end after so many rows', number)
     .option('--offset <n>', 'rows to skip at the beginning', number)
+    .option('--owners-per-request <n>', 'wallets in one group, asked for together (default: 10)', number)
     .option('--lanes <n>', 'groups of wallets asked for at once (default: 1)', number);
 }

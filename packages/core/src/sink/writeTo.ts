@@ -2,7 +2,7 @@ import { Observable, Subscription, type OperatorFunction } from 'rxjs';
 import { checkCount } from '../count.js';
 import { BackpressureError } from '../errors.js';
 import type { RowSchema } from '../source/definition.js';
-import type { ExportProgress, ExportReport } from './exportTo.js';
+import type { ExportProgress, ExportReport } from './exportRun.js';
 import type { Sink, SinkWriter } from './sink.js';
 
 /** Options of {@link writeTo}. */
