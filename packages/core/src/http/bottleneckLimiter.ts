@@ -39,6 +39,8 @@ class BottleneckLimiter implements Limiter {
   #bottleneck: Bottleneck | undefined;
   #starts: Start[] = [];
   #running = 0;
+  /** No request has come back yet. */
+  #isCold = true;
   /** Settles when the job before has found its waiter: only one at a time looks at the log. */
   #line: Promise<unknown> = Promise.resolve();
 
@@ -114,16 +116,18 @@ class BottleneckLimiter implements Limiter {
       const allowed = earliestStart(this.#starts, this.#windows, first.costs, now);
       const at = Math.max(allowed, now + this.#gate.remaining);
       if (at <= now) {
-        this.#starts.push({ at: now, costs: first.costs });
-        return { released: this.#begin(first) };
+        const start = { at: now, costs: first.costs };
+        this.#starts.push(start);
+        return { released: this.#begin(first, start) };
       }
       // Whatever ends the sleep, the log and the line are looked at again: a pause may have grown, the first may have left.
       await sleep(this.#clock, at - now, first.signal).catch(() => undefined);
     }
   }
 
-  #begin(waiter: Waiter): Promise<void> {
+  #begin(waiter: Waiter, start: Start): Promise<void> {
     this.#running += 1;
+    const isCold = this.#isCold;
     return new Promise((resolve) => {
       let isReleased = false;
       waiter.begin({
@@ -131,10 +135,23 @@ class BottleneckLimiter implements Limiter {
           if (isReleased) return;
           isReleased = true;
           this.#running -= 1;
+          this.#isCold = false;
+          if (isCold) this.#countFromNow(start);
           resolve();
         },
       });
     });
+  }
+
+  /**
+   * The first requests open their connections and find both sides unprepared: they arrive later after their start than any margin
+   * allows for, too close to those of the next window. That they are back is the first thing known of their arrival.
+   */
+  #countFromNow(start: Start): void {
+    this.#starts = [
+      ...this.#starts.filter((other) => other !== start),
+      { at: this.#clock.monotonic(), costs: start.costs },
+    ];
   }
 }
 

@@ -74,6 +74,24 @@ describe('a limiter', () => {
     expect(trial.times).toEqual([0, 0, 0, 1_015, 1_015, 1_015, 2_030]);
   });
 
+  test('L1 counts the very first ones from their answers, since a cold connection delays them', async () => {
+    const trial = new Trial({ requests: 3, per: 985 });
+    asks(trial, 3);
+    await trial.clock.advance(40);
+    trial.release(2);
+    asks(trial, 3);
+    // The third is still out when the next ones are due: it counts from its start, or one slow answer would hold up everybody.
+    await trial.clock.advance(10_000);
+    expect(trial.times).toEqual([0, 0, 0, 1_000, 1_040, 1_040]);
+    trial.release();
+    asks(trial, 4);
+    await trial.clock.advance(40);
+    trial.release();
+    await trial.clock.advance(10_000);
+    // From then on starts count: these were answered 40 ms late, too.
+    expect(trial.times.slice(6)).toEqual([10_040, 10_040, 11_040, 11_040]);
+  });
+
   test('L1 spreads what is beyond a burst', async () => {
     const trial = new Trial({ requests: 10, per: 985, burst: 2 });
     asks(trial, 7);
