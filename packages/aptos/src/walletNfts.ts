@@ -61,7 +61,7 @@ export function walletNfts(endpoint: Endpoint, options: WalletNftsOptions): Sour
     name: route,
     identity: {
       baseUrl: endpoint.baseUrl,
-      groups,
+      owners: groups,
       exclude: filters.collection_blacklist ?? [],
       include: filters.collection_whitelist ?? [],
       pageSize,
@@ -74,6 +74,7 @@ export function walletNfts(endpoint: Endpoint, options: WalletNftsOptions): Sour
     maxRows: options.maxRows,
     maxPages: options.maxPages,
     isSecret: (text) => endpoint.isSecret(text),
+    keyFingerprint: (salt) => endpoint.keyFingerprint(salt),
     fetch: async ({ part, at, atLeast, signal }) => {
       const query = { limit: Math.max(pageSize, atLeast), owner_addresses: groups[part] ?? [], ...filters, ...at };
       return decodeNftPage(await endpoint.request({ route, path: '/wallets/nfts', query, signal }), route);

@@ -140,6 +140,7 @@ export function createClient(options: ClientOptions): Client {
         baseUrl: checked,
         request: async (request) => (await transport({ ...request, baseUrl: checked, arrays })).body,
         isSecret: (text) => secrets.has(text),
+        keyFingerprint: (salt) => keys.fingerprint(salt),
         warn: (message) => {
           emit({ type: 'warning', message: secrets.redact(message) });
         },

@@ -27,7 +27,7 @@ export type { ExportOptions, ExportProgress, ExportReport, PageSource } from './
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
 export type { RowEncoder, RowFormat } from './sink/rowFormat.js';
-export { memoryState, type Checkpoint, type StateStore } from './sink/checkpoint.js';
+export { decodeCheckpoint, memoryState, type Checkpoint, type StateStore } from './sink/checkpoint.js';
 export type { Release } from './sink/lockQueue.js';
 
 // Errors

@@ -19,6 +19,8 @@ export interface Endpoint {
   readonly baseUrl: string;
   /** Whether a secret of the client's stands in `text`. A server could hide the key in a cursor; such a cursor must not be kept. */
   isSecret(text: string): boolean;
+  /** A short hash of the key and a salt: it tells two keys apart, hence two projects, and gives neither away. */
+  keyFingerprint(salt: string): Promise<string>;
   /** Tells those who watch the client about something worth a look that is no error. */
   warn(message: string): void;
 }

@@ -6,8 +6,9 @@ export type Mark = { readonly cursor: string } | { readonly offset: number };
 /** How far one part's chain of pages has come, with what is needed to notice that it stops making progress. */
 export interface ChainPosition {
   readonly next: Mark;
-  /** Pages received so far in this chain. */
+  /** Pages and rows received so far in this chain. */
   readonly pages: number;
+  readonly rows: number;
   /** Rows that lie before this place; unknown in a chain that began at a cursor given from outside. */
   readonly offset?: number;
   /** Fingerprints of the chain's first page, of the previous one, of one by which circles are noticed, and of the very last row. */
@@ -24,7 +25,7 @@ export interface ChainPosition {
  *
  * Plain JSON, and small whatever the plan's size, since parts are begun within a bounded window.
  *
- * @example { before: 3, begun: { '3': { next: { cursor: 'abc' }, pages: 7, offset: 700, … }, '4': 'done' }, rows: 4200, pages: 43 }
+ * @example { before: 3, begun: { '3': { next: { cursor: 'abc' }, pages: 7, rows: 700, … }, '4': 'done' }, rows: 4200, pages: 43 }
  */
 export interface Position {
   readonly before: number;
@@ -37,6 +38,13 @@ export interface Position {
 /** The position of a walk that has not begun. */
 export const startOfPlan: Position = { before: 0, begun: {}, rows: 0, pages: 0 };
 
+/** The position of the same walk if one unfinished part had not been begun. */
+export function withoutPart(position: Position, part: number): Position {
+  const { [part]: gone, ...begun } = position.begun;
+  if (gone === undefined || gone === 'done') return position;
+  return { ...position, begun, rows: position.rows - gone.rows, pages: position.pages - gone.pages };
+}
+
 /** Whether a value from outside, e.g. from a file, is a position. It may still be of another plan. */
 export function isPosition(value: unknown): value is Position {
   if (!isRecord(value) || !isRecord(value['begun'])) return false;
@@ -47,7 +55,8 @@ export function isPosition(value: unknown): value is Position {
 }
 
 function isChainPosition(value: unknown): boolean {
-  if (!isRecord(value) || !isRecord(value['next']) || !isCount(value['pages'])) return false;
+  if (!isRecord(value) || !isRecord(value['next'])) return false;
+  if (!isCount(value['pages']) || !isCount(value['rows'])) return false;
   const { cursor, offset } = value['next'];
   const optional = [value['first'], value['previous'], value['landmark'], value['lastRow']];
   return (

@@ -31,6 +31,7 @@ export function listStreams(endpoint: Endpoint, options: ListStreamsOptions = {}
     maxRows,
     maxPages,
     isSecret: (text) => endpoint.isSecret(text),
+    keyFingerprint: (salt) => endpoint.keyFingerprint(salt),
     fetch: async ({ at, signal }) => {
       const query = { limit: pageSize, ...at };
       return decodeStreamPage(await endpoint.request({ route, path: '/streams/evm', query, signal }), route);

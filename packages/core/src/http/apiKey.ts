@@ -1,4 +1,5 @@
 import { ConfigError } from '../errors.js';
+import { sha256 } from '../sha256.js';
 import type { Secrets } from './secrets.js';
 
 /**
@@ -30,6 +31,11 @@ export class KeyRing {
     if ((await this.get()) !== refused) return true;
     if (this.#current === before) void this.#ask('refused');
     return (await this.get()) !== refused;
+  }
+
+  /** A short hash of the current key and a salt, in hex: enough to notice another key, far too little to find this one. */
+  async fingerprint(salt: string): Promise<string> {
+    return (await sha256(`${salt}:${await this.get()}`)).slice(0, 8);
   }
 
   #ask(reason: 'first' | 'refused'): Promise<string> {

@@ -7,9 +7,9 @@ import { earliestStart, recentStarts, type Start, type StartWindow } from './sta
 
 /**
  * Ms by which a window is taken longer than asked for. A server counts arrivals, and two requests never take equally long to
- * arrive: without a margin a strict server refuses a few of them. It costs 1.5 % of a rate per second.
+ * arrive: without a margin a strict server refuses a few of them. It costs 1.3 % of a rate per second.
  */
-const arrivalMargin = 15;
+const arrivalMargin = 13;
 
 /**
  * A limiter on Bottleneck, which caps how many requests run at once; when the next one may start is decided by a log of the

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { CheckpointError, SinkError } from '../errors.js';
+import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount } from '../record.js';
 import { diskFault } from './diskFault.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
@@ -40,6 +40,7 @@ export class AppendFile {
         `${path} is not there any more, though a checkpoint says how to go on with it. Start over with restart: nothing was changed.`,
       );
     }
+    await checkOwner(fileSystem, path);
     const file = await explained(fileSystem.open(path, 'existing'), path, 'opened');
     try {
       const size = await explained(file.size(), path, 'looked at');
@@ -82,6 +83,11 @@ export class AppendFile {
     return this.#bytes;
   }
 
+  /** Where the next byte goes. What lies before need not be durable yet. */
+  get place(): FilePlace {
+    return { bytes: this.#bytes, crc32: this.#crc32 };
+  }
+
   async append(bytes: Uint8Array): Promise<void> {
     let rest = bytes;
     while (rest.length > 0) {
@@ -112,7 +118,7 @@ export class AppendFile {
         `${this.path} has ${size} bytes, but ${this.#bytes} were written: somebody else changes it. Find out who, then start over with restart.`,
       );
     }
-    return { bytes: this.#bytes, crc32: this.#crc32 };
+    return this.place;
   }
 
   /** Whether its path still names this very file, and not one that somebody put there since. */
@@ -137,11 +143,21 @@ export function decodeFilePlace(place: unknown): FilePlace {
   );
 }
 
+/** @throws CheckpointError if a file is another user's: he may change it at any time, and so may whoever puts a link there. */
+async function checkOwner(fileSystem: FileSystem, path: string): Promise<void> {
+  if (await explained(fileSystem.isOurs(path), path, 'looked at')) return;
+  throw new CheckpointError(
+    `${path} belongs to another user of this machine. Ask its owner, or export to another path: nothing was changed.`,
+    { path },
+  );
+}
+
 /** Turns the operating system's word for a fault into an error that says what to do. */
 export async function explained<R>(call: Promise<R>, path: string, what: string): Promise<R> {
   try {
     return await call;
   } catch (error) {
+    if (SluiceError.is(error)) throw error;
     throw diskFault(error, path, what);
   }
 }

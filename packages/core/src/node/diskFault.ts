@@ -26,6 +26,8 @@ function adviceFor(code: string, what: string): string {
       return 'it is there already.';
     case 'ENOTDIR':
       return 'what should be a folder on the way is a file.';
+    case 'ELOOP':
+      return 'it is a link, and links are not followed here. Remove it, or choose another path.';
     case 'ENAMETOOLONG':
       return 'the name is too long.';
     default:

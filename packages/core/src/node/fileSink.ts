@@ -1,14 +1,14 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { checkCount } from '../count.js';
-import { ConfigError } from '../errors.js';
+import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder, RowFormat } from '../sink/rowFormat.js';
 import type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
-import { decodeFilePlace } from './appendFile.js';
+import { decodeFilePlace, explained } from './appendFile.js';
 import { ByteBlocks, type Gzip } from './byteBlocks.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
 import { PartFile } from './partFile.js';
-import { PlanOrder } from './planOrder.js';
+import { PlanOrder, placeWithoutPart } from './planOrder.js';
 import { SegmentFolder } from './segmentFolder.js';
 
 /** Where and how a file is written. */
@@ -39,19 +39,38 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null },
     promises: 'exactly-once',
-    check: async ({ schema, restart }) => {
+    withoutPart: placeWithoutPart,
+    check: async ({ schema, restart, stateFolder }) => {
       format.encoder(schema);
       await partFile(target).check(restart);
+      await checkVolume(fileSystem, resolve(target.path), stateFolder);
     },
     open: async (context) => {
       const encoder = format.encoder(context.schema);
       const file = partFile(target);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new PlanOrder(file, folder, () => new ByteBlocks(gzip));
+      if (context.resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
       await openTarget(context, file, order);
       return new FileWriter(file, order, encoder);
     },
   };
+}
+
+/**
+ * Rows and state go back together after a crash only if one disk holds both.
+ *
+ * @throws SinkError if they lie on two.
+ */
+async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: string | undefined): Promise<void> {
+  if (stateFolder === undefined) return;
+  const [target, state] = await Promise.all(
+    [dirname(path), stateFolder].map((folder) => explained(fileSystem.volume(folder), folder, 'looked at')),
+  );
+  if (target?.id === state?.id) return;
+  throw new SinkError(
+    `${path} and its state in ${stateFolder} lie on different file systems, so a power cut could part them. Keep the state beside the file.`,
+  );
 }
 
 function partFile({ fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget): PartFile {

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
-import { link, lstat, mkdir, open, readdir, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { link, lstat, mkdir, open, readdir, rename, rmdir, stat, statfs, unlink } from 'node:fs/promises';
+import { networkKinds, memoryKinds } from './fileSystemKinds.js';
 
 /** A file that is open for writing, and for reading what was written. */
 export interface WritableFile {
@@ -19,12 +20,24 @@ export interface WritableFile {
 /** What kind of thing a path names. */
 export type PathKind = 'absent' | 'file' | 'folder' | 'special';
 
+/** What a path lies on. */
+export interface Volume {
+  /** Equal for two paths on the same file system. */
+  readonly id: string;
+  /** `memory` is gone with the machine's power. A `network` may say that it has written what it has not. */
+  readonly kind: 'disk' | 'memory' | 'network';
+}
+
 /** All that sinks and state do to a disk, in one place, so that a test can stand between them and it. */
 export interface FileSystem {
-  /** `new`: the file must not be there yet. `existing`: it must. */
+  /** `new`: the file must not be there yet. `existing`: it must. A link is not followed: it fails with `ELOOP`. */
   open(path: string, mode: 'new' | 'existing'): Promise<WritableFile>;
   /** The identity of the file that has this name now; `undefined` if none has. */
   identity(path: string): Promise<string | undefined>;
+  /** Whether this process's user owns what has this name, and so may change it without asking; also where nothing has it. */
+  isOurs(path: string): Promise<boolean>;
+  /** The file system that holds a folder or file. */
+  volume(path: string): Promise<Volume>;
   /** Follows links: a link to a folder is a folder. */
   kind(path: string): Promise<PathKind>;
   rename(from: string, to: string): Promise<void>;
@@ -41,10 +54,14 @@ export interface FileSystem {
   syncFolder(path: string): Promise<void>;
 }
 
+/** Windows knows no such flag. */
+const { O_NOFOLLOW: noFollow = 0 }: Partial<typeof constants> = constants;
+
 /** The machine's own file system. */
 export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
-    const flags = mode === 'new' ? constants.O_CREAT | constants.O_EXCL | constants.O_RDWR : constants.O_RDWR;
+    const flags =
+      mode === 'new' ? constants.O_CREAT | constants.O_EXCL | constants.O_RDWR : constants.O_RDWR | noFollow;
     const handle = await open(path, flags, 0o666);
     return {
       write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,
@@ -63,6 +80,21 @@ export const nodeFileSystem: FileSystem = {
       if (isNotFound(error)) return undefined;
       throw error;
     }
+  },
+  async isOurs(path) {
+    const user = process.geteuid?.();
+    if (user === undefined) return true;
+    try {
+      return (await lstat(path)).uid === user;
+    } catch (error) {
+      if (isNotFound(error)) return true;
+      throw error;
+    }
+  },
+  async volume(path) {
+    const [{ dev }, { type }] = await Promise.all([stat(path, { bigint: true }), statfs(path)]);
+    const kind = networkKinds.has(type) ? 'network' : memoryKinds.has(type) ? 'memory' : 'disk';
+    return { id: String(dev), kind };
   },
   async kind(path) {
     try {
@@ -109,6 +141,13 @@ function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }
 
 function isNotFound(error: unknown): boolean {
   return platformCode(error) === 'ENOENT';
+}
+
+/** Removes a name, unless somebody did already. */
+export async function unlinkIfThere(fileSystem: FileSystem, path: string): Promise<void> {
+  await fileSystem.unlink(path).catch((error: unknown) => {
+    if (!isNotFound(error)) throw error;
+  });
 }
 
 /** The operating system's word for a fault, e.g. `ENOSPC`. */

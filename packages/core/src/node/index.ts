@@ -5,5 +5,10 @@ export { fileSink, type FileTarget } from './fileSink.js';
 export { streamSink } from './streamSink.js';
 export type { Gzip } from './byteBlocks.js';
 
+// State
+export { fileState, type FileState, type FileStateOptions } from './fileState.js';
+export type { LockHolder } from './folderLock.js';
+export { nodeProcesses, type Liveness, type Processes, type ProcessIdentity } from './processIdentity.js';
+
 // The disk
-export { nodeFileSystem, type FileSystem, type PathKind, type WritableFile } from './fileSystem.js';
+export { nodeFileSystem, type FileSystem, type PathKind, type Volume, type WritableFile } from './fileSystem.js';

@@ -33,10 +33,20 @@ export class PartFile {
     return this.#file?.bytes ?? this.#size;
   }
 
+  /** Where the next byte goes. */
+  get place(): FilePlace {
+    return this.#opened.place;
+  }
+
   /** Refuses what `create` would refuse, and touches nothing. */
   async check(restart: boolean): Promise<void> {
     await this.#checkTarget();
     const kind = await explained(this.#fs.kind(this.#part), this.#part, 'looked at');
+    if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'looked at'))) {
+      throw new SinkError(
+        `${this.#part} belongs to another user of this machine, and its name is needed while the rows come. Give another path.`,
+      );
+    }
     if (kind === 'absent' || (kind === 'file' && restart)) return;
     throw new SinkError(
       kind === 'file'

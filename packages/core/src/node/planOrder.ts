@@ -1,4 +1,5 @@
 import { CheckpointError } from '../errors.js';
+import { isCount, isRecord } from '../record.js';
 import type { Json } from '../source/definition.js';
 import { decodeFilePlace, type AppendFile, type FilePlace } from './appendFile.js';
 import type { ByteBlocks } from './byteBlocks.js';
@@ -27,8 +28,9 @@ export class PlanOrder {
   readonly #folder: SegmentFolder;
   readonly #newBlocks: () => ByteBlocks;
   readonly #lanes = new Map<number, Lane>();
-  /** The first unfinished part. */
+  /** The first unfinished part, and where in the file its rows begin. */
   #front = 0;
+  #frontAt: FilePlace = { bytes: 0, crc32: 0 };
   /** Counts the commits, so that no two of them share a file. */
   #commits = 0;
   /** Files that the last place named. */
@@ -65,13 +67,21 @@ export class PlanOrder {
     await this.#folder.sync();
     const place = await this.#file.flush();
     this.#named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
-    return { ...place, front: this.#front, commits: this.#commits, segments, ...(waiting && { waiting }) };
+    return {
+      ...place,
+      front: this.#front,
+      frontAt: this.#frontAt,
+      commits: this.#commits,
+      segments,
+      ...(waiting && { waiting }),
+    };
   }
 
   /** Goes on from a place that `flush` answered. Nothing is touched before `cut`. @throws CheckpointError if the segments do not fit. */
   async restore(place: Json): Promise<void> {
-    const { front, commits, segments, waiting } = decodePlace(place);
+    const { front, frontAt, commits, segments, waiting } = decodePlace(place);
     this.#front = front;
+    this.#frontAt = frontAt;
     this.#commits = commits;
     for (const { part, at, isEnded } of segments) {
       const segment = at.bytes > 0 ? await this.#folder.reopen(String(part), at) : undefined;
@@ -136,6 +146,7 @@ export class PlanOrder {
     do {
       this.#lanes.delete(this.#front);
       this.#front += 1;
+      this.#frontAt = this.#file.place;
       const next = this.#lanes.get(this.#front);
       if (next?.segment) await this.#takeOver(String(this.#front), next.segment);
       if (next) next.segment = undefined;
@@ -153,59 +164,90 @@ export class PlanOrder {
   }
 
   /** Pages that wait for their block's end are kept as text: a stop adds no boundary to what is compressed. */
-  async #saveWaiting(): Promise<(FilePlace & { readonly name: string }) | undefined> {
-    const texts = Object.fromEntries(
-      [...this.#lanes].filter(([, { blocks }]) => !blocks.isEmpty).map(([part, { blocks }]) => [part, blocks.waiting]),
-    );
-    if (Object.keys(texts).length === 0) return undefined;
+  async #saveWaiting(): Promise<
+    (FilePlace & { readonly name: string; readonly parts: readonly number[] }) | undefined
+  > {
+    const waiting = [...this.#lanes].filter(([, { blocks }]) => !blocks.isEmpty);
+    if (waiting.length === 0) return undefined;
+    const texts = Object.fromEntries(waiting.map(([part, { blocks }]) => [part, blocks.waiting]));
     const name = `waiting-${this.#commits}`;
-    return { name, ...(await this.#folder.save(name, JSON.stringify(texts))) };
+    const at = await this.#folder.save(name, JSON.stringify(texts));
+    return { name, ...at, parts: waiting.map(([part]) => part) };
   }
 
-  async #loadWaiting({ name, at }: { readonly name: string; readonly at: FilePlace }): Promise<void> {
+  async #loadWaiting({ name, at, parts }: WaitingPlace): Promise<void> {
     const texts: unknown = JSON.parse(await this.#folder.load(name, at));
-    if (typeof texts !== 'object' || texts === null) throw unreadable();
-    for (const [part, pages] of Object.entries(texts)) {
+    if (!isRecord(texts)) throw unreadable();
+    for (const part of parts) {
+      const pages = texts[part];
       if (!Array.isArray(pages)) throw unreadable();
-      const { blocks } = this.#lane(Number(part));
+      const { blocks } = this.#lane(part);
       for (const page of pages) await blocks.add(String(page));
     }
   }
+}
+
+/**
+ * The place that `place` would be without the rows of one unfinished part: as if it had not been begun. The others keep theirs.
+ *
+ * @throws CheckpointError if the place can't be read, or the part is finished.
+ */
+export function placeWithoutPart(place: Json, part: number): Json {
+  const { front, frontAt, commits, segments, waiting } = decodePlace(place);
+  if (part < front) throw unreadable();
+  const parts = waiting?.parts.filter((each) => each !== part) ?? [];
+  return {
+    ...(part === front ? frontAt : decodeFilePlace(place)),
+    front,
+    frontAt,
+    commits,
+    segments: Object.fromEntries(
+      segments
+        .filter((segment) => segment.part !== part)
+        .map(({ part: nth, at, isEnded }) => [nth, { ...at, isEnded }]),
+    ),
+    ...(waiting && parts.length > 0 && { waiting: { name: waiting.name, ...waiting.at, parts } }),
+  };
 }
 
 async function placeOf({ segment }: Lane): Promise<FilePlace> {
   return segment ? segment.flush() : { bytes: 0, crc32: 0 };
 }
 
+interface WaitingPlace {
+  readonly name: string;
+  readonly at: FilePlace;
+  readonly parts: readonly number[];
+}
+
 interface Place {
   readonly front: number;
+  readonly frontAt: FilePlace;
   readonly commits: number;
   readonly segments: readonly { readonly part: number; readonly at: FilePlace; readonly isEnded: boolean }[];
-  readonly waiting: { readonly name: string; readonly at: FilePlace } | undefined;
+  readonly waiting: WaitingPlace | undefined;
 }
 
 function decodePlace(place: unknown): Place {
-  if (typeof place !== 'object' || place === null) throw unreadable();
-  if (!('front' in place) || typeof place.front !== 'number') throw unreadable();
-  if (!('commits' in place) || typeof place.commits !== 'number') throw unreadable();
-  if (!('segments' in place) || typeof place.segments !== 'object' || place.segments === null) throw unreadable();
-  const segments = Object.entries(place.segments).map(([part, segment]: [string, unknown]) => ({
-    part: Number(part),
-    at: decodeFilePlace(segment),
-    isEnded: typeof segment === 'object' && segment !== null && 'isEnded' in segment && segment.isEnded === true,
-  }));
+  if (!isRecord(place)) throw unreadable();
+  const { front, frontAt, commits, segments, waiting } = place;
+  if (!isCount(front) || !isCount(commits) || !isRecord(segments)) throw unreadable();
   return {
-    front: place.front,
-    commits: place.commits,
-    segments,
-    waiting: 'waiting' in place ? decodeWaiting(place.waiting) : undefined,
+    front,
+    frontAt: decodeFilePlace(frontAt),
+    commits,
+    segments: Object.entries(segments).map(([part, segment]) => ({
+      part: Number(part),
+      at: decodeFilePlace(segment),
+      isEnded: isRecord(segment) && segment['isEnded'] === true,
+    })),
+    waiting: waiting === undefined ? undefined : decodeWaiting(waiting),
   };
 }
 
-function decodeWaiting(waiting: unknown): Place['waiting'] {
-  if (typeof waiting !== 'object' || waiting === null || !('name' in waiting) || typeof waiting.name !== 'string')
-    throw unreadable();
-  return { name: waiting.name, at: decodeFilePlace(waiting) };
+function decodeWaiting(waiting: unknown): WaitingPlace {
+  if (!isRecord(waiting) || typeof waiting['name'] !== 'string' || !Array.isArray(waiting['parts'])) throw unreadable();
+  return { name: waiting['name'], at: decodeFilePlace(waiting), parts: waiting['parts'].filter(isCount) };
 }
 
 function unreadable(): CheckpointError {

@@ -1,5 +1,5 @@
 import { CheckpointError } from '../errors.js';
-import { isPosition, type Position } from '../position.js';
+import { isPosition, withoutPart, type Position } from '../position.js';
 import { isCount, isRecord } from '../record.js';
 import type { Json } from '../source/definition.js';
 import { LockQueue, type Release } from './lockQueue.js';
@@ -9,20 +9,44 @@ export interface Checkpoint {
   readonly v: 1;
   /** The run that began the export, for people who compare logs. */
   readonly runId: string;
-  /** Of the source and the sink together; a checkpoint of another plan is refused. */
+  /** What is exported, for people: the source's name, and the parts of its plan. */
+  readonly source: string;
+  readonly parts: number;
+  /** Of the source and the sink together, as a whole and by setting; a checkpoint of another plan is refused. */
   readonly planHash: string;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Of the key that the rows were asked for with; absent where the source uses none. */
+  readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly position: Position;
   /** Rows and pages in the sink; an operator on pages may have made fewer or more rows than the walk gave out. */
   readonly rows: number;
   readonly pages: number;
+  /** Those of each part that was begun and is not finished. */
+  readonly begun: Readonly<Record<string, { readonly rows: number; readonly pages: number }>>;
   /** Where the sink goes on; absent until it was opened for the first time. */
   readonly place?: Json;
   /** Everything is written; only the last step, putting the target in place, may be missing. */
   readonly isSealed?: true;
 }
 
+/**
+ * The checkpoint that would be there if one unfinished part had not been begun. `place` is that of the sink without that part.
+ *
+ * @example checkpointWithoutPart(checkpoint, 3, sink.withoutPart(checkpoint.place, 3))
+ */
+export function checkpointWithoutPart(checkpoint: Checkpoint, part: number, place: Json): Checkpoint {
+  const { [part]: gone = { rows: 0, pages: 0 }, ...begun } = checkpoint.begun;
+  return {
+    ...checkpoint,
+    ...{ begun, place, position: withoutPart(checkpoint.position, part) },
+    ...{ rows: checkpoint.rows - gone.rows, pages: checkpoint.pages - gone.pages },
+  };
+}
+
 /** Keeps small records durably, by name. A record is replaced whole or not at all. */
 export interface StateStore {
+  /** Where it is, if that is a folder on a disk. */
+  readonly folder?: string;
   /**
    * Waits for other holders in this process, and refuses when there is one in another.
    *
@@ -65,32 +89,35 @@ export function memoryState(): StateStore {
   };
 }
 
-/** Reads a checkpoint that a store gave back. @throws CheckpointError if it is none, is newer than we are, or of another plan. */
-export function decodeCheckpoint(record: unknown, planHash: string): Checkpoint {
-  if (!isCheckpoint(record)) {
-    const isNewer = isRecord(record) && typeof record['v'] === 'number' && record['v'] > 1;
-    throw new CheckpointError(
-      isNewer
-        ? 'The checkpoint was written by a newer version of Sluice. Use that version, or start over with restart.'
-        : "The checkpoint can't be read. Start over with restart: nothing was changed.",
-    );
-  }
-  if (record.planHash !== planHash) {
-    throw new CheckpointError(
-      'The checkpoint belongs to another plan: other owners, filters, columns or page size. Run it as before, or start over with restart: nothing was changed.',
-    );
-  }
-  return record;
+/**
+ * Reads a checkpoint that a store gave back. Whether it fits what is to be exported is another question.
+ *
+ * @throws CheckpointError if it is none, or newer than we are.
+ */
+export function decodeCheckpoint(record: unknown): Checkpoint {
+  if (isCheckpoint(record)) return record;
+  const isNewer = isRecord(record) && typeof record['v'] === 'number' && record['v'] > 1;
+  throw new CheckpointError(
+    isNewer
+      ? 'The checkpoint was written by a newer version of Sluice. Use that version, or start over with restart: nothing was changed.'
+      : "The checkpoint can't be read. Start over with restart: nothing was changed.",
+  );
 }
 
 function isCheckpoint(record: unknown): record is Checkpoint {
   return (
     isRecord(record) &&
     record['v'] === 1 &&
-    typeof record['runId'] === 'string' &&
-    typeof record['planHash'] === 'string' &&
-    isCount(record['rows']) &&
-    isCount(record['pages']) &&
+    [record['runId'], record['source'], record['planHash']].every((text) => typeof text === 'string') &&
+    [record['parts'], record['rows'], record['pages']].every(isCount) &&
+    isTexts(record['settings']) &&
+    isRecord(record['begun']) &&
+    Object.values(record['begun']).every((each) => isRecord(each) && isCount(each['rows']) && isCount(each['pages'])) &&
+    (record['key'] === undefined || isTexts(record['key'])) &&
     isPosition(record['position'])
   );
+}
+
+function isTexts(value: unknown): boolean {
+  return isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
 }

@@ -1,12 +1,14 @@
 import { abortable } from '../abortable.js';
-import { ConfigError } from '../errors.js';
+import { SluiceError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
+import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import type { PagesOptions, SourceInfo } from '../source/source.js';
 import { done } from '../source/stoppable.js';
-import { decodeCheckpoint, type Checkpoint, type StateStore } from './checkpoint.js';
+import { checkpointWithoutPart, type Checkpoint, type StateStore } from './checkpoint.js';
+import { ExportTally, type ExportCounts } from './exportCounts.js';
+import { checkpointName, findCheckpoint } from './findCheckpoint.js';
 import type { Release } from './lockQueue.js';
-import { planHash } from './planHash.js';
 import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
 
 /** Options of an export. */
@@ -21,16 +23,16 @@ export interface ExportOptions {
   readonly prefetch?: number;
   /** Starts over, whatever an earlier run left behind. Default `false`. */
   readonly restart?: boolean;
-}
-
-/** What an export has moved; rows and pages count those of an interrupted run before it too. */
-interface ExportCounts {
-  readonly rows: number;
-  readonly pages: number;
-  /** Rows kept from an interrupted run. */
-  readonly resumedRows: number;
-  /** Rows in the whole listing, where the API says so. */
-  readonly total?: number;
+  /** Goes on although the checkpoint was made with another key: a new one of the same project. Default `false`. */
+  readonly sameProject?: boolean;
+  /**
+   * What to do when the API refuses a cursor, as it does when one expired: `fail` (the default) stops, and the rows stay;
+   * `restart-part` takes back the rows of that part of the plan and walks it anew, three times at most. Needs `state`, and a sink that
+   * can take rows back.
+   */
+  readonly onExpired?: 'fail' | 'restart-part';
+  /** Told what is worth a look and is no error. */
+  readonly onWarning?: (message: string) => void;
 }
 
 /** How far an export has come. */
@@ -49,14 +51,24 @@ export interface PageSource<T> {
   pages(options?: PagesOptions): AsyncIterable<Page<T>>;
 }
 
+/** Options as a run needs them. */
+export type RunSettings = ExportOptions & { readonly commitEvery: number };
+
+type Step = IteratorResult<ExportProgress | ExportReport, undefined>;
+
+/** A part whose cursor is refused more often is walked too slowly for the API: walking it anew would never end. */
+const mostRestartsOfPart = 3;
+
 /** One run of an export: opens, writes page by page, commits, closes. */
 export class ExportRun<T> {
   /** Set once the target is in place. */
   report: ExportReport | undefined;
   readonly #source: PageSource<T>;
   readonly #sink: Sink<T>;
-  readonly #options: ExportOptions & { readonly commitEvery: number };
+  readonly #options: RunSettings;
   readonly #ending = new AbortController();
+  readonly #tally = new ExportTally();
+  readonly #restarts = new Map<number, number>();
   #release: Release | undefined;
   #writer: SinkWriter<T> | undefined;
   #pages: AsyncIterator<Page<T>> | undefined;
@@ -65,21 +77,17 @@ export class ExportRun<T> {
   #uncommitted = 0;
   /** A page asked for a commit, which may have to wait until the sink allows one. */
   #isAsked = false;
-  #rows = 0;
-  #pageCount = 0;
-  #resumedRows = 0;
-  #total: number | undefined;
   #failure: unknown;
   /** The step under way: whoever ends the run waits for it, since a write can't be taken back half-way. */
   #current: Promise<unknown> = Promise.resolve();
 
-  constructor(source: PageSource<T>, sink: Sink<T>, options: ExportOptions & { readonly commitEvery: number }) {
+  constructor(source: PageSource<T>, sink: Sink<T>, options: RunSettings) {
     this.#source = source;
     this.#sink = sink;
     this.#options = options;
   }
 
-  step(): Promise<IteratorResult<ExportProgress | ExportReport, undefined>> {
+  step(): Promise<Step> {
     const step = this.report ? Promise.resolve(done) : this.#advance();
     this.#current = step.catch((error: unknown) => {
       this.#failure = error;
@@ -90,14 +98,18 @@ export class ExportRun<T> {
   /** Stops the walk at once, then closes what is open. */
   async end(): Promise<void> {
     this.#ending.abort();
-    // Not every source stops as fast as ours: what it still does concerns nobody any more.
-    this.#pages?.return?.().catch(() => undefined);
+    this.#stopPages();
     await this.#current;
     try {
       if (!this.report) await this.#giveUp();
     } finally {
       await this.#release?.();
     }
+  }
+
+  /** Not every source stops as fast as ours: what it still does concerns nobody any more. */
+  #stopPages(): void {
+    this.#pages?.return?.().catch(() => undefined);
   }
 
   /** Without a commit there is nothing to go on from: the sink clears away what it began, and no checkpoint speaks of it. */
@@ -109,114 +121,166 @@ export class ExportRun<T> {
       () => true,
       () => false,
     );
-    if (isGivenUp && !isResumable && this.#checkpoint)
-      await this.#options.state?.remove('checkpoint').catch(() => undefined);
+    if (isGivenUp && !isResumable) await this.#removeCheckpoint().catch(() => undefined);
   }
 
   #isEnding(): boolean {
     return this.#ending.signal.aborted;
   }
 
-  async #advance(): Promise<IteratorResult<ExportProgress | ExportReport, undefined>> {
-    const writer = this.#writer ?? (await this.#open());
+  async #advance(): Promise<Step> {
+    if (!this.#writer) {
+      await this.#begin();
+      // Told before anything is asked for, so that people know at once what is kept.
+      if (this.#checkpoint?.place !== undefined) return this.#progress();
+    }
+    const writer = this.#opened;
     if (this.#checkpoint?.isSealed) return this.#finish(writer);
     if (this.#isEnding()) return done;
-    const next = this.#pages && (await abortable(this.#pages.next(), this.#ending.signal));
+    const next = await this.#nextPage();
     // A walk that is stopped ends like one that is through: only the latter may be sealed.
     if (this.#isEnding()) return done;
-    if (!next || next.done) {
+    if (next === 'restarted') return this.#progress();
+    if (next.done) {
       await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
       return this.#finish(writer);
     }
     const page = next.value;
     await writer.write({ items: page.items, part: page.part, endsPart: page.endsPart });
-    this.#rows += page.items.length;
-    this.#pageCount += 1;
+    this.#tally.add(page);
     this.#last = page;
     this.#uncommitted += 1;
-    this.#total = page.total ?? this.#total;
     this.#isAsked ||= page.commit === true;
-    const isDue = this.#isAsked || this.#uncommitted >= this.#options.commitEvery;
-    if (this.#options.state && isDue && writer.isCommittable !== false) {
-      await this.#commit(await writer.flush(), { position: page.position });
-    }
-    return { done: false, value: { ...this.#counts(), isDone: false } };
+    if (this.#isAsked || this.#uncommitted >= this.#options.commitEvery) await this.#commitIfPossible();
+    return this.#progress();
   }
 
-  async #open(): Promise<SinkWriter<T>> {
-    const { state, lanes, prefetch } = this.#options;
+  /** Locks, finds out where to go on, and opens what is needed. */
+  async #begin(): Promise<void> {
+    const { state, restart = false, sameProject = false } = this.#options;
     this.#release = await state?.lock(this.#ending.signal);
-    const context = await this.#begin();
-    const position = this.#checkpoint?.position ?? startOfPlan;
+    if (!state) {
+      await this.#open({ restart });
+      return;
+    }
+    const search = { info: this.#source.info, sink: this.#sink, state, restart, sameProject };
+    const { checkpoint, isNew } = await findCheckpoint(search);
+    this.#checkpoint = checkpoint;
+    const { place, isSealed = false } = checkpoint;
+    this.#tally.resume(checkpoint);
+    if (!isNew) {
+      // Without a place it was killed before its first commit. What lies there was checked to be nobody else's, so it is ours.
+      await this.#open(place === undefined ? { restart: true } : { resumeAt: { place, isSealed } });
+      return;
+    }
+    await this.#sink.check?.(this.#context({ restart }));
+    await state.save(checkpointName, checkpoint);
+    try {
+      await this.#open({ restart });
+    } catch (error) {
+      // Unless something was left behind, which only this checkpoint says to be ours, there is nothing to go on with.
+      const isClean = Promise.resolve(this.#sink.check?.(this.#context({ restart: false })));
+      await isClean.then(() => this.#removeCheckpoint()).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #open(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): Promise<void> {
+    const { lanes, prefetch } = this.#options;
     // Asked for before the target is touched, since options that make no sense are refused here.
     const pages = this.#source.pages({
-      startAt: position,
+      startAt: this.#checkpoint?.position ?? startOfPlan,
       ...(lanes !== undefined && { lanes }),
       ...(prefetch !== undefined && { prefetch }),
     });
-    this.#writer = await this.#sink.open(context);
-    this.#rows = this.#resumedRows = this.#checkpoint?.rows ?? 0;
-    this.#pageCount = this.#checkpoint?.pages ?? 0;
+    this.#writer = await this.#sink.open(this.#context(how));
     this.#pages = pages[Symbol.asyncIterator]();
-    return this.#writer;
   }
 
-  /** Finds the checkpoint of this plan, or writes the first one before the sink touches its target. */
-  async #begin(): Promise<SinkContext<T>> {
-    const { state, restart = false } = this.#options;
+  #context(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): SinkContext<T> {
     const { name, schema } = this.#source.info;
-    const context: SinkContext<T> = { source: name, restart, signal: this.#ending.signal, ...(schema && { schema }) };
-    if (!state) return context;
-    const hash = await this.#planHash();
-    const record = restart ? undefined : await state.load('checkpoint');
-    if (record === undefined) {
-      await this.#sink.check?.(context);
-      this.#checkpoint = { v: 1, runId: crypto.randomUUID(), planHash: hash, position: startOfPlan, rows: 0, pages: 0 };
-      await state.save('checkpoint', this.#checkpoint);
-      return context;
-    }
-    this.#checkpoint = decodeCheckpoint(record, hash);
-    const { place, isSealed = false } = this.#checkpoint;
-    // Without a place it was killed before its first commit. What lies there was checked to be nobody else's, so it is ours.
-    return place === undefined ? { ...context, restart: true } : { ...context, resumeAt: { place, isSealed } };
+    const folder = this.#options.state?.folder;
+    return {
+      ...{ source: name, restart: false, signal: this.#ending.signal, ...how },
+      ...(schema && { schema }),
+      ...(folder !== undefined && { stateFolder: folder }),
+    };
   }
 
-  #planHash(): Promise<string> {
-    const { name, identity, schema, isUnversioned } = this.#source.info;
-    if (isUnversioned) {
-      throw new ConfigError(
-        "A checkpoint can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
-      );
+  async #nextPage(): Promise<IteratorResult<Page<T>, unknown> | 'restarted'> {
+    try {
+      return await abortable(this.#walk.next(), this.#ending.signal);
+    } catch (error) {
+      if (this.#isEnding() || !(await this.#restartPart(error))) throw error;
+      return 'restarted';
     }
-    const columns = schema?.columns ?? null;
-    return planHash({ source: name, identity, columns, sink: this.#sink.name, target: this.#sink.identity });
+  }
+
+  /** Takes back the rows of a part whose cursor the API refused, so that it is walked anew. Answers whether it may. */
+  async #restartPart(error: unknown): Promise<boolean> {
+    if (this.#options.onExpired !== 'restart-part' || !SluiceError.is(error, 'cursor-refused')) return false;
+    const { part } = error.details;
+    if (typeof part !== 'number' || !this.#sink.withoutPart) return false;
+    const restarts = (this.#restarts.get(part) ?? 0) + 1;
+    this.#restarts.set(part, restarts);
+    if (restarts > mostRestartsOfPart) return false;
+    if (this.#uncommitted > 0) await this.#commitIfPossible();
+    const before = this.#checkpoint;
+    if (before?.place === undefined) return false;
+    this.#stopPages();
+    // The checkpoint goes back first: whoever is killed from here on cuts the target back to it.
+    const checkpoint = checkpointWithoutPart(before, part, this.#sink.withoutPart(before.place, part));
+    this.#checkpoint = checkpoint;
+    await this.#options.state?.save(checkpointName, checkpoint);
+    const writer = this.#opened;
+    this.#writer = undefined;
+    await writer.abort(error, { isResumable: true });
+    this.#tally.goBack(checkpoint);
+    this.#last = undefined;
+    this.#uncommitted = 0;
+    const rows = before.begun[part]?.rows ?? 0;
+    const [what] = error.message.split(' It may have expired');
+    this.#options.onWarning?.(`${what ?? ''} Its ${rows} rows are taken back, and it is walked anew.`);
+    await this.#open({ resumeAt: { place: checkpoint.place ?? null, isSealed: false } });
+    return true;
+  }
+
+  async #commitIfPossible(): Promise<void> {
+    if (!this.#checkpoint || !this.#last || this.#opened.isCommittable === false) return;
+    await this.#commit(await this.#opened.flush(), { position: this.#last.position });
   }
 
   /** The rows are durable by now: only then may the checkpoint say so. */
-  async #commit(
-    place: Awaited<ReturnType<SinkWriter<T>['flush']>>,
-    change: { position?: Position; isSealed?: true },
-  ): Promise<void> {
+  async #commit(place: Json, change: { position?: Position; isSealed?: true }): Promise<void> {
     this.#uncommitted = 0;
     this.#isAsked = false;
     if (!this.#checkpoint) return;
-    this.#checkpoint = { ...this.#checkpoint, ...change, place, rows: this.#rows, pages: this.#pageCount };
-    await this.#options.state?.save('checkpoint', this.#checkpoint);
+    this.#checkpoint = { ...this.#checkpoint, ...change, place, ...this.#tally.kept };
+    await this.#options.state?.save(checkpointName, this.#checkpoint);
   }
 
-  async #finish(writer: SinkWriter<T>): Promise<IteratorResult<ExportReport, undefined>> {
+  async #finish(writer: SinkWriter<T>): Promise<Step> {
     const report = await writer.close();
-    await this.#options.state?.remove('checkpoint');
-    this.report = { ...this.#counts(), ...report, isDone: true };
+    await this.#removeCheckpoint();
+    this.report = { ...this.#tally.counts, ...report, isDone: true };
     return { done: false, value: this.report };
   }
 
-  #counts(): ExportCounts {
-    return {
-      rows: this.#rows,
-      pages: this.#pageCount,
-      resumedRows: this.#resumedRows,
-      ...(this.#total !== undefined && { total: this.#total }),
-    };
+  async #removeCheckpoint(): Promise<void> {
+    if (this.#checkpoint) await this.#options.state?.remove(checkpointName);
+  }
+
+  #progress(): Step {
+    return { done: false, value: { ...this.#tally.counts, isDone: false } };
+  }
+
+  get #opened(): SinkWriter<T> {
+    if (!this.#writer) throw new Error('An export has no open sink.');
+    return this.#writer;
+  }
+
+  get #walk(): AsyncIterator<Page<T>> {
+    if (!this.#pages) throw new Error('An export has no walk.');
+    return this.#pages;
   }
 }

@@ -1,4 +1,5 @@
 import { checkCount } from '../count.js';
+import { ConfigError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import { done, stoppable, type Puller } from '../source/stoppable.js';
 import { ExportRun, type ExportOptions, type ExportProgress, type ExportReport, type PageSource } from './exportRun.js';
@@ -19,8 +20,12 @@ const defaultCommitEvery = 32;
  * and whatever the source raises.
  */
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
-  const { commitEvery = defaultCommitEvery } = options;
+  const { commitEvery = defaultCommitEvery, onExpired, state } = options;
   checkCount('commitEvery', commitEvery);
+  if (onExpired === 'restart-part' && (!state || !sink.withoutPart))
+    throw new ConfigError(
+      `onExpired: 'restart-part' needs ${state ? 'a sink that can take rows back, as one on a file' : 'state, to know which rows to take back'}.`,
+    );
   return new ExportFlow(() => {
     const run = new ExportRun(source, sink, { ...options, commitEvery });
     const steps = stoppable(

@@ -13,6 +13,8 @@ export interface SinkContext<T> {
   readonly resumeAt?: { readonly place: Json; readonly isSealed: boolean };
   /** Replaces what an earlier run left behind, finished or not. Never set where it may be somebody else's. */
   readonly restart: boolean;
+  /** Where the checkpoint is kept, if that is a folder on a disk. */
+  readonly stateFolder?: string;
   /** Aborted when the export is to stop: a call that may never be done should reject then. */
   readonly signal: AbortSignal;
 }
@@ -77,6 +79,11 @@ export interface Sink<T> {
    * that one which never began leaves none behind.
    */
   readonly check?: (context: SinkContext<T>) => Promise<void>;
+  /**
+   * The place that `place` would be if one unfinished part had not been begun; touches nothing. A sink without it can't take the
+   * rows of one part back.
+   */
+  readonly withoutPart?: (place: Json, part: number) => Json;
   /** @throws SinkError if the target can't be written. Nothing was changed then. */
   readonly open: (context: SinkContext<T>) => Promise<SinkWriter<T>>;
 }

@@ -22,6 +22,7 @@ export class Chain<T> {
   readonly #definition: SourceDefinition<T>;
   #next: Mark | undefined;
   #pages = 0;
+  #rows = 0;
   #offset: number | undefined;
   #empty = 0;
   #first: Fingerprint | string | undefined;
@@ -45,6 +46,7 @@ export class Chain<T> {
     }
     this.#next = from.next;
     this.#pages = from.pages;
+    this.#rows = from.rows;
     this.#empty = from.empty ?? 0;
     this.#first = from.first;
     this.#previous = from.previous;
@@ -62,6 +64,7 @@ export class Chain<T> {
     const items = again ? this.#withoutKnownRow(fetched.rows) : fetched.rows;
     this.#checkProgress(items);
     this.#pages += 1;
+    this.#rows += items.length;
     if (this.#offset !== undefined) this.#offset += items.length;
     const last = items.at(-1);
     if (last !== undefined) this.#lastRow = { row: last };
@@ -76,7 +79,7 @@ export class Chain<T> {
     } catch (error) {
       // The same question without a cursor was answered, so it is the cursor that the API refuses: most likely it expired.
       if (at !== undefined && 'cursor' in at && error instanceof HttpError && [400, 404, 410].includes(error.status)) {
-        const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${error.status}. It may have expired: begin this part again.`;
+        const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${error.status}. It may have expired: walk this part again (an export does with onExpired: 'restart-part'), or start over with restart.`;
         throw new PaginationError('cursor-refused', message, {
           details: { part: this.part, status: error.status },
           cause: error,
@@ -158,12 +161,14 @@ export class Chain<T> {
 
   #snapshot(): () => ChainPosition | 'done' {
     const next = this.#next;
-    const [pages, offset, empty, lastRow] = [this.#pages, this.#offset, this.#empty, this.#lastRow];
+    const [pages, rows, offset] = [this.#pages, this.#rows, this.#offset];
+    const [empty, lastRow] = [this.#empty, this.#lastRow];
     const [first, previous, landmark] = [this.#first, this.#previous, this.#landmark];
     if (!next) return () => 'done';
     return () => ({
       next,
       pages,
+      rows,
       ...(offset !== undefined && { offset }),
       ...(first !== undefined && { first: String(first) }),
       ...(previous !== undefined && { previous: String(previous) }),

@@ -48,4 +48,6 @@ export interface SourceDefinition<T> {
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T>>;
   /** Whether a text holds a secret, and so must not be kept as a cursor. */
   readonly isSecret?: (text: string) => boolean;
+  /** A short hash of the API key and a salt. With it, a checkpoint that was made with another key, hence for another project, is refused. */
+  readonly keyFingerprint?: (salt: string) => Promise<string>;
 }

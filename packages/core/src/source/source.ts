@@ -30,6 +30,8 @@ export interface SourceInfo<T> {
   readonly isUnversioned?: true;
   /** Absent where an operator made rows of an unknown shape. */
   readonly schema?: RowSchema<T>;
+  /** A short hash of the API key and a salt, where the source asks with one. */
+  readonly keyFingerprint?: (salt: string) => Promise<string>;
 }
 
 /** What operators on pages need to say about what they make. */
@@ -95,7 +97,7 @@ export class Source<T> extends Flow<T> {
    * @example source.perPage(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   perPage<R>(operator: OperatorFunction<T, R>, options: PerPageOptions<R> = {}): Source<R> {
-    const { name, identity, parts, maxRows } = this.info;
+    const { name, identity, parts, maxRows, keyFingerprint } = this.info;
     const info = {
       name,
       identity: { of: identity, perPage: options.version ?? null },
@@ -103,6 +105,7 @@ export class Source<T> extends Flow<T> {
       ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
       ...(options.schema && { schema: options.schema }),
+      ...(keyFingerprint && { keyFingerprint }),
     };
     return new Source<R>(info, (walkOptions) => {
       const pages = this.#walk(walkOptions);
@@ -137,7 +140,7 @@ export class Source<T> extends Flow<T> {
       throw new ConfigError(
         `startAt is a cursor, but this plan has ${this.info.parts} parts. Give a position instead.`,
       );
-    return { before: 0, begun: { '0': { next: { cursor: startAt }, pages: 0 } }, rows: 0, pages: 0 };
+    return { before: 0, begun: { '0': { next: { cursor: startAt }, pages: 0, rows: 0 } }, rows: 0, pages: 0 };
   }
 }
 
@@ -147,11 +150,15 @@ export class Source<T> extends Flow<T> {
  * @throws ConfigError if a bound makes no sense.
  */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
-  const { name, identity, schema, parts = 1, maxRows = Infinity, maxPages = Infinity } = definition;
+  const { name, identity, schema, parts = 1, maxRows = Infinity, maxPages = Infinity, keyFingerprint } = definition;
   for (const [bound, value] of Object.entries({ parts, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
-  const bound = maxRows === Infinity ? {} : { maxRows };
-  return new Source({ name, identity, schema, parts, ...bound }, (options) => walk(definition, options));
+  const info = {
+    ...{ name, identity, schema, parts },
+    ...(maxRows !== Infinity && { maxRows }),
+    ...(keyFingerprint && { keyFingerprint }),
+  };
+  return new Source(info, (options) => walk(definition, options));
 }
 
 function mapped<T, R extends object>(

@@ -43,6 +43,8 @@ export function faultyFileSystem(fault: (call: DiskCall, n: number) => DiskFault
       };
     },
     identity: (path) => guarded('identity', () => nodeFileSystem.identity(path)),
+    isOurs: (path) => guarded('isOurs', () => nodeFileSystem.isOurs(path)),
+    volume: (path) => guarded('volume', () => nodeFileSystem.volume(path)),
     kind: (path) => guarded('kind', () => nodeFileSystem.kind(path)),
     rename: (from, to) => guarded('rename', () => nodeFileSystem.rename(from, to)),
     link: (from, to) => guarded('link', () => nodeFileSystem.link(from, to)),

@@ -223,7 +223,7 @@ describe('E9 a disk that fails', () => {
 describe('E2 putting a file in place', () => {
   test('makes each name durable before the next step relies on it', async () => {
     const calls = await callsOf({});
-    expect(calls.slice(0, 5)).toEqual(['kind', 'kind', 'kind', 'open', 'syncFolder']);
+    expect(calls.slice(0, 6)).toEqual(['kind', 'kind', 'kind', 'isOurs', 'open', 'syncFolder']);
     expect(calls.slice(-9)).toEqual([
       'sync',
       'size',

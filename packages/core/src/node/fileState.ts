@@ -1,0 +1,143 @@
+import { join, resolve } from 'node:path';
+import { systemClock, type Clock } from '../clock.js';
+import { CheckpointError, ConfigError, SinkError } from '../errors.js';
+import type { StateStore } from '../sink/checkpoint.js';
+import { LockQueue, type Release } from '../sink/lockQueue.js';
+import { explained } from './appendFile.js';
+import { nodeFileSystem, unlinkIfThere, type FileSystem } from './fileSystem.js';
+import { holderOf, lockFolder, unfinished, type LockHolder } from './folderLock.js';
+import { nodeProcesses, type Processes } from './processIdentity.js';
+import { decodeRecord, encodeRecord } from './stateRecord.js';
+import { readWhole, writeWhole } from './wholeFile.js';
+
+/** Options of {@link fileState}. */
+export interface FileStateOptions {
+  /**
+   * Takes the lock from a holder of whom nothing can be said: one on another machine, or in another container. Default `false`. If
+   * that one still runs, both write, and the result is worth nothing.
+   */
+  readonly breakLock?: boolean;
+  /** Works on a network file system too, at your own risk: it may lose what it said to have written. Default `false`. */
+  readonly trustFileSystem?: boolean;
+  /** Told that the state will not survive the machine's power. Default: nobody is. */
+  readonly onWarning?: (message: string) => void;
+  /** Default: the machine's own. */
+  readonly fileSystem?: FileSystem;
+  readonly processes?: Processes;
+  readonly clock?: Clock;
+}
+
+/** State in a folder. */
+export interface FileState extends StateStore {
+  readonly folder: string;
+  /** Who works with it now; `undefined` if nobody does. */
+  holder(): Promise<LockHolder | undefined>;
+}
+
+/**
+ * State that survives a crash of the process, and of the machine: small files in a folder of their own, each replaced whole or not at
+ * all. The folder is made when it is locked and goes when nothing is left in it. One folder serves one target; put it on the same
+ * file system.
+ *
+ * @example
+ * await exportTo(holdings, csv({ path: 'holdings.csv' }), { state: fileState('holdings.csv.sluice') }).run();
+ *
+ * @throws ConfigError if the folder's name is empty. Later: LockError if another process works with it, CheckpointError if a file in
+ * it can't be read, SinkError if the disk refuses, or if it is a network's.
+ */
+export function fileState(folder: string, options: FileStateOptions = {}): FileState {
+  if (folder === '') throw new ConfigError("The path of the state's folder is empty.");
+  return new FolderState(resolve(folder), options);
+}
+
+class FolderState implements FileState {
+  readonly folder: string;
+  readonly #fs: FileSystem;
+  readonly #processes: Processes;
+  readonly #options: FileStateOptions;
+  /** Those of this very object wait here, so that they come in turn. */
+  readonly #queue = new LockQueue();
+
+  constructor(folder: string, options: FileStateOptions) {
+    this.folder = folder;
+    this.#fs = options.fileSystem ?? nodeFileSystem;
+    this.#processes = options.processes ?? nodeProcesses;
+    this.#options = options;
+  }
+
+  async lock(signal: AbortSignal): Promise<Release> {
+    const { breakLock = false, clock = systemClock } = this.#options;
+    const leave = await this.#queue.acquire(signal);
+    try {
+      const locks = { fileSystem: this.#fs, processes: this.#processes, clock, breakLock, signal };
+      const release = await lockFolder(this.folder, locks);
+      const releaseBoth = async (): Promise<void> => {
+        await release();
+        await leave();
+      };
+      try {
+        await this.#checkVolume();
+        await this.#clearUnfinished();
+      } catch (error) {
+        await releaseBoth();
+        throw error;
+      }
+      return releaseBoth;
+    } catch (error) {
+      await leave();
+      throw error;
+    }
+  }
+
+  async load(name: string): Promise<unknown> {
+    const path = join(this.folder, name);
+    if (!(await explained(this.#fs.isOurs(path), path, 'looked at')))
+      throw new CheckpointError(
+        `${path} belongs to another user of this machine. Ask its owner, or start over with another path: nothing was changed.`,
+        { path },
+      );
+    const bytes = await readWhole(this.#fs, path);
+    return bytes && decodeRecord(bytes, path);
+  }
+
+  async save(name: string, record: object): Promise<void> {
+    const path = join(this.folder, name);
+    const fresh = join(this.folder, unfinished + name);
+    await explained(writeWhole(this.#fs, fresh, encodeRecord(record)), fresh, 'written');
+    await explained(this.#fs.rename(fresh, path), path, 'written');
+    await this.#sync(path);
+  }
+
+  async remove(name: string): Promise<void> {
+    const path = join(this.folder, name);
+    await explained(unlinkIfThere(this.#fs, path), path, 'removed');
+    await this.#sync(path);
+  }
+
+  holder(): Promise<LockHolder | undefined> {
+    return holderOf(this.folder, { fileSystem: this.#fs, processes: this.#processes });
+  }
+
+  #sync(path: string): Promise<void> {
+    return explained(this.#fs.syncFolder(this.folder), path, 'written');
+  }
+
+  async #checkVolume(): Promise<void> {
+    const { trustFileSystem = false, onWarning } = this.#options;
+    const { kind } = await explained(this.#fs.volume(this.folder), this.folder, 'looked at');
+    if (kind === 'network' && !trustFileSystem)
+      throw new SinkError(
+        `${this.folder} lies on a network file system, which may lose what it said to have written. Use a local disk, or take the risk with trustFileSystem: nothing was changed.`,
+        { details: { path: this.folder } },
+      );
+    if (kind === 'memory')
+      onWarning?.(`${this.folder} lies in memory: an interrupted export is lost when the machine stops.`);
+  }
+
+  /** What was being written when somebody was killed. */
+  async #clearUnfinished(): Promise<void> {
+    const names = await explained(this.#fs.list(this.folder), this.folder, 'looked at');
+    for (const name of names.filter((each) => each.startsWith(unfinished)))
+      await this.#fs.unlink(join(this.folder, name)).catch(() => undefined);
+  }
+}

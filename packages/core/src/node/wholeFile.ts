@@ -1,0 +1,47 @@
+import { explained } from './appendFile.js';
+import { platformCode, type FileSystem } from './fileSystem.js';
+import { SinkError } from '../errors.js';
+
+/** All bytes of a small file; `undefined` if there is none. @throws SinkError if it can't be read. */
+export async function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer | undefined> {
+  const file = await explained(
+    fileSystem.open(path, 'existing').catch((error: unknown) => {
+      if (platformCode(error) === 'ENOENT') return undefined;
+      throw error;
+    }),
+    path,
+    'opened',
+  );
+  if (!file) return undefined;
+  try {
+    const bytes = Buffer.alloc(await explained(file.size(), path, 'looked at'));
+    for (let at = 0; at < bytes.length;) {
+      const read = await explained(file.read(bytes.subarray(at), at), path, 'read');
+      if (read === 0) return bytes.subarray(0, at);
+      at += read;
+    }
+    return bytes;
+  } finally {
+    await file.close().catch(() => undefined);
+  }
+}
+
+/** Writes a new small file, and makes its bytes durable, though not yet its name. What could not be written whole is cleared away. */
+export async function writeWhole(fileSystem: FileSystem, path: string, text: string): Promise<void> {
+  const file = await fileSystem.open(path, 'new');
+  try {
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length;) {
+      const written = await explained(file.write(bytes.subarray(at), at), path, 'written');
+      if (written === 0)
+        throw new SinkError(`${path} can't be written: the disk takes no more bytes. Make room, then run it again.`);
+      at += written;
+    }
+    await explained(file.sync(), path, 'written');
+    await explained(file.close(), path, 'written');
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    await fileSystem.unlink(path).catch(() => undefined);
+    throw error;
+  }
+}

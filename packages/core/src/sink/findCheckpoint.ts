@@ -1,0 +1,74 @@
+import { CheckpointError } from '../errors.js';
+import { startOfPlan } from '../position.js';
+import type { SourceInfo } from '../source/source.js';
+import { decodeCheckpoint, type Checkpoint, type StateStore } from './checkpoint.js';
+import { changedSettings, exportPlan, type ExportPlan } from './exportPlan.js';
+import type { Sink } from './sink.js';
+
+/** Under this name a store keeps the checkpoint. */
+export const checkpointName = 'checkpoint';
+
+/** What a checkpoint is looked for with. */
+export interface CheckpointSearch<T> {
+  readonly info: SourceInfo<T>;
+  readonly sink: Sink<T>;
+  readonly state: StateStore;
+  /** Whatever is there is not looked at. */
+  readonly restart: boolean;
+  /** A checkpoint that was made with another key is taken for one of the same project. */
+  readonly sameProject: boolean;
+}
+
+/** A checkpoint, and whether it was there: a new one is not in the store yet. */
+export interface FoundCheckpoint {
+  readonly checkpoint: Checkpoint;
+  readonly isNew: boolean;
+}
+
+/**
+ * The checkpoint to go on from, or a new one of the plan's start.
+ *
+ * @throws CheckpointError if there is one that can't be read, or is of another plan or key; ConfigError if the plan has no identity.
+ */
+export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<FoundCheckpoint> {
+  const { info, sink, state, restart, sameProject } = search;
+  const plan = await exportPlan(info, sink);
+  const record = restart ? undefined : await state.load(checkpointName);
+  if (record === undefined) return { checkpoint: await firstCheckpoint(info, plan), isNew: true };
+  const found = decodeCheckpoint(record);
+  checkPlan(found, plan);
+  const key = await currentKey(found.key?.salt, info);
+  if (found.key && key && found.key.fingerprint !== key.fingerprint && !sameProject) {
+    throw new CheckpointError(
+      'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these. If it is a new key of the same project, say so with sameProject; else start over with restart: nothing was changed.',
+    );
+  }
+  return { checkpoint: key ? { ...found, key } : found, isNew: false };
+}
+
+function checkPlan(found: Checkpoint, { hash, settings }: ExportPlan): void {
+  if (found.planHash === hash) return;
+  const changed = changedSettings(found.settings, settings);
+  const what = changed.length === 0 ? '' : ` (${changed.join(', ')})`;
+  throw new CheckpointError(
+    `The checkpoint belongs to another plan${what}. Run it as before, or start over with restart: nothing was changed.`,
+    { changed },
+  );
+}
+
+async function firstCheckpoint<T>(info: SourceInfo<T>, { hash, settings }: ExportPlan): Promise<Checkpoint> {
+  const key = await currentKey(crypto.randomUUID(), info);
+  return {
+    v: 1,
+    runId: crypto.randomUUID(),
+    ...{ source: info.name, parts: info.parts, planHash: hash, settings },
+    ...(key && { key }),
+    ...{ position: startOfPlan, rows: 0, pages: 0, begun: {} },
+  };
+}
+
+async function currentKey<T>(salt: string | undefined, { keyFingerprint }: SourceInfo<T>): Promise<Checkpoint['key']> {
+  if (!keyFingerprint) return undefined;
+  const used = salt ?? crypto.randomUUID();
+  return { salt: used, fingerprint: await keyFingerprint(used) };
+}
