@@ -54,14 +54,11 @@ export interface FileSystem {
   syncFolder(path: string): Promise<void>;
 }
 
-/** Windows knows no such flag. */
-const { O_NOFOLLOW: noFollow = 0 }: Partial<typeof constants> = constants;
-
 /** The machine's own file system. */
 export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
     const flags =
-      mode === 'new' ? constants.O_CREAT | constants.O_EXCL | constants.O_RDWR : constants.O_RDWR | noFollow;
+      mode === 'new' ? constants.O_CREAT | constants.O_EXCL | constants.O_RDWR : constants.O_RDWR | constants.O_NOFOLLOW;
     const handle = await open(path, flags, 0o666);
     return {
       write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nodeFileSystem, type FileSystem, type WritableFile } from '../../src/node/index.js';
+import { platformCode } from '../../src/node/fileSystem.js';
 import { simulatedDisk, type SimulatedDisk } from './simulatedDisk.js';
 import { tempFolder } from './tempFolder.js';
 
@@ -41,7 +42,7 @@ class Session {
     try {
       return await ('slot' in step ? this.#toFile(step) : this.#toPath(step));
     } catch (error) {
-      return error instanceof Error && 'code' in error ? error.code : error;
+      return platformCode(error) ?? error;
     }
   }
 
@@ -63,7 +64,6 @@ class Session {
       case 'isOurs':
         return this.#fs[step.call](at);
     }
-    throw new Error(`There is no step ${step.call}.`);
   }
 
   async #toFile(step: Extract<Step, { slot: number }>): Promise<unknown> {
@@ -81,15 +81,14 @@ class Session {
       case 'close':
         return file[step.call]();
     }
-    throw new Error(`There is no step ${step.call}.`);
   }
 
   /** All that can be seen: what each path names, the bytes in it, and which names and open files are one and the same. */
   async view(): Promise<unknown> {
     const inodes: string[] = [];
     const numbered = async (identity: Promise<string | undefined>): Promise<unknown> => {
-      const found = await identity.catch(String);
-      if (found === undefined || found.startsWith('Error')) return found?.replace(/(E[A-Z]+).*/, '$1');
+      const found = await identity.catch(platformCode);
+      if (found === undefined || found.startsWith('E')) return found;
       if (!inodes.includes(found)) inodes.push(found);
       return inodes.indexOf(found);
     };

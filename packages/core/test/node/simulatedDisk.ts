@@ -8,8 +8,8 @@ import { survivors, type RestartMode } from './simulatedDisk/survivors.js';
 /** A disk in memory that tells what was written from what is durable, so that a power cut can be played at any call. */
 export interface SimulatedDisk extends FileSystem {
   /**
-   * The disk as the next start finds it; this one is stopped. May be asked several times: each answer is a disk of its own, and what
-   * survives is worked out from this one, which stays as it was.
+   * The disk as the next start would find it if the machine stopped now, or as it was when it did stop. Each answer is a disk of its
+   * own, and this one goes on: so a hook can ask at each call of a single run.
    */
   restart(mode: RestartMode, faultAt?: FaultAt): SimulatedDisk;
   /** Whether the machine stopped. From then on each call, also to an open file, fails with `ECUT` and does nothing. */
@@ -66,10 +66,7 @@ function mounted(tree: DiskTree, faultAt: FaultAt): SimulatedDisk {
         else tree.journal.sync(inode);
       }),
 
-    restart: (mode, nextFaultAt = () => undefined) => {
-      calls.stop();
-      return mounted(survivors(tree, mode), nextFaultAt);
-    },
+    restart: (mode, nextFaultAt = () => undefined) => mounted(survivors(tree, mode), nextFaultAt),
     get isStopped() {
       return calls.isStopped;
     },

@@ -38,10 +38,6 @@ export class DiskCalls {
   }
 
   /** Nothing takes effect any more. */
-  stop(): void {
-    this.#isStopped = true;
-  }
-
   get isStopped(): boolean {
     return this.#isStopped;
   }
