@@ -58,7 +58,9 @@ export interface FileSystem {
 export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
     const flags =
-      mode === 'new' ? constants.O_CREAT | constants.O_EXCL | constants.O_RDWR : constants.O_RDWR | constants.O_NOFOLLOW;
+      mode === 'new'
+        ? constants.O_CREAT | constants.O_EXCL | constants.O_RDWR
+        : constants.O_RDWR | constants.O_NOFOLLOW;
     const handle = await open(path, flags, 0o666);
     return {
       write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,

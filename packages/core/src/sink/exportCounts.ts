@@ -7,6 +7,8 @@ export interface ExportCounts {
   readonly pages: number;
   /** Rows kept from an interrupted run. */
   readonly resumedRows: number;
+  /** Rows that are kept if this run is interrupted now: those of the last commit. */
+  readonly committedRows: number;
   /** Rows in the whole listing, where the API says so. */
   readonly total?: number;
 }
@@ -18,6 +20,7 @@ export class ExportTally {
   #rows = 0;
   #pages = 0;
   #resumedRows = 0;
+  #committedRows = 0;
   #total: number | undefined;
   readonly #begun = new Map<string, { readonly rows: number; readonly pages: number }>();
 
@@ -29,7 +32,7 @@ export class ExportTally {
 
   /** Goes back to what a checkpoint of this run says. */
   goBack({ rows, pages, begun }: KeptCounts): void {
-    this.#rows = rows;
+    this.#rows = this.#committedRows = rows;
     this.#pages = pages;
     this.#resumedRows = Math.min(this.#resumedRows, rows);
     this.#begun.clear();
@@ -45,7 +48,12 @@ export class ExportTally {
     else this.#begun.set(String(part), { rows: rows + items.length, pages: pages + 1 });
   }
 
-  /** What a checkpoint keeps. */
+  /** What was added so far is kept now. */
+  commit(): void {
+    this.#committedRows = this.#rows;
+  }
+
+  /** What a checkpoint says of all that was added so far. */
   get kept(): KeptCounts {
     return { rows: this.#rows, pages: this.#pages, begun: Object.fromEntries(this.#begun) };
   }
@@ -55,6 +63,7 @@ export class ExportTally {
       rows: this.#rows,
       pages: this.#pages,
       resumedRows: this.#resumedRows,
+      committedRows: this.#committedRows,
       ...(this.#total !== undefined && { total: this.#total }),
     };
   }

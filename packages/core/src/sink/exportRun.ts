@@ -257,6 +257,7 @@ export class ExportRun<T> {
     if (!this.#checkpoint) return;
     this.#checkpoint = { ...this.#checkpoint, ...change, place, ...this.#tally.kept };
     await this.#options.state?.save(checkpointName, this.#checkpoint);
+    this.#tally.commit();
   }
 
   async #finish(writer: SinkWriter<T>): Promise<Step> {

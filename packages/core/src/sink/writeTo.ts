@@ -159,10 +159,10 @@ class BufferedWriting<T> {
         await writer.write({ items, part: 0, endsPart: false });
         rows += items.length;
         pages += 1;
-        this.#listener.progress({ isDone: false, rows, pages, resumedRows: 0 });
+        this.#listener.progress({ isDone: false, rows, pages, resumedRows: 0, committedRows: 0 });
       } else if (this.#isComplete) {
         await writer.seal();
-        return { rows, pages, resumedRows: 0, ...(await writer.close()), isDone: true };
+        return { rows, pages, resumedRows: 0, committedRows: 0, ...(await writer.close()), isDone: true };
       } else {
         await new Promise<void>((resolve) => (this.#wake = resolve));
       }
