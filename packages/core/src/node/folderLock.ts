@@ -33,7 +33,7 @@ const prefix = 'lock-';
 /** What is not complete yet. */
 export const unfinished = 'new-';
 /** Looks, and ms between them, until the first of several contenders gives up waiting for the others to withdraw. */
-const mostLooks = 100;
+const mostLooks = 40;
 const lookEvery = 10;
 
 /**

@@ -1,0 +1,169 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { LockError, SinkError } from '../../src/index.js';
+import { fileState, nodeProcesses, type FileStateOptions, type ProcessIdentity } from '../../src/node/index.js';
+import { forkChild } from './forkChild.js';
+import { tempFolder } from './tempFolder.js';
+
+const never = new AbortController().signal;
+
+const lock = (folder: string, options?: FileStateOptions, signal = never): Promise<() => Promise<void>> =>
+  fileState(folder, options).lock(signal);
+
+/** Puts down the claim of somebody else. */
+function claimOf(folder: string, identity: Partial<ProcessIdentity> | string, name = 'lock-0'): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, name), typeof identity === 'string' ? identity : JSON.stringify(identity));
+}
+
+describe('E8 a locked folder', () => {
+  test('is made, and is gone when it is released', async () => {
+    const folder = join(tempFolder(), 'state');
+    const release = await lock(folder);
+    expect(readdirSync(folder)).toEqual([expect.stringMatching(/^lock-/)]);
+    expect(JSON.parse(readFileSync(join(folder, readdirSync(folder)[0]!), 'utf8'))).toEqual(await nodeProcesses.self());
+    await release();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('stays when something is left in it', async () => {
+    const folder = join(tempFolder(), 'state');
+    const release = await lock(folder);
+    writeFileSync(join(folder, 'mine'), '');
+    await release();
+    expect(readdirSync(folder)).toEqual(['mine']);
+  });
+
+  test('lets the same process wait, whichever object it asks through, and in turn', async () => {
+    const folder = join(tempFolder(), 'state');
+    const events: string[] = [];
+    const use = async (name: string, state = fileState(folder)): Promise<void> => {
+      const release = await state.lock(never);
+      events.push(`${name} in`);
+      await new Promise((resolve) => setImmediate(resolve));
+      events.push(`${name} out`);
+      await release();
+    };
+    const shared = fileState(folder);
+    await Promise.all([use('a', shared), use('b', shared), use('c'), use('d'), use('e')]);
+    expect(events.filter((_, at) => at % 2 === 0).sort()).toEqual(['a in', 'b in', 'c in', 'd in', 'e in']);
+    for (let at = 0; at < events.length; at += 2) expect(events[at + 1]).toBe(events[at]!.replace('in', 'out'));
+    expect(events.indexOf('a in')).toBeLessThan(events.indexOf('b in'));
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('lets one who waits be stopped', async () => {
+    const folder = join(tempFolder(), 'state');
+    for (const other of [fileState(folder), undefined]) {
+      const first = other ?? fileState(folder);
+      const release = await first.lock(never);
+      const stop = new AbortController();
+      const waiting = (other ?? fileState(folder)).lock(stop.signal);
+      stop.abort('changed my mind');
+      await expect(waiting).rejects.toBe('changed my mind');
+      await release();
+      await (await first.lock(never))();
+    }
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('of a process that was killed is taken over; of one that runs it is refused, and the message says whose it is', async () => {
+    const folder = join(tempFolder(), 'state');
+    const child = forkChild('lockContender.ts', folder);
+    await child.next();
+    child.tell('go');
+    expect(await child.next()).toBe('owner');
+    const refused: unknown = await lock(folder).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(LockError);
+    expect(refused).toMatchObject({
+      message: `${folder} is in use by process ${String(child.process.pid)} on ${hostname()}. Wait until it is done, or stop it: nothing was changed.`,
+      details: { pid: child.process.pid, host: hostname() },
+    });
+    // A living one's lock is not for breaking.
+    await expect(lock(folder, { breakLock: true })).rejects.toThrow(LockError);
+    expect(await fileState(folder).holder()).toMatchObject({
+      liveness: 'alive',
+      process: { pid: child.process.pid },
+    });
+    await child.kill();
+    expect(await fileState(folder).holder()).toBeUndefined();
+    await (await lock(folder))();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('has one owner in each of 30 rounds of four contenders, with a dead one to take over from', async () => {
+    const folder = join(tempFolder(), 'state');
+    const dead = { ...(await nodeProcesses.self()), startedAt: '1' };
+    const children = Array.from({ length: 4 }, () => forkChild('lockContender.ts', folder));
+    for (const child of children) expect(await child.next()).toBe('ready');
+    for (let round = 1; round <= 30; round += 1) {
+      claimOf(folder, dead, `lock-${String(round)}`);
+      for (const child of children) child.tell('go');
+      const outcomes = await Promise.all(children.map((child) => child.next()));
+      expect(outcomes.filter((outcome) => outcome === 'owner')).toHaveLength(1);
+      expect(outcomes.filter((outcome) => outcome.includes('is in use by process'))).toHaveLength(3);
+      for (const child of children) child.tell('release');
+      for (const child of children) expect(await child.next()).toBe('done');
+    }
+    expect(existsSync(folder)).toBe(false);
+  }, 60_000);
+
+  test('of our own process number with another start time is a dead one’s', async () => {
+    const folder = join(tempFolder(), 'state');
+    claimOf(folder, { ...(await nodeProcesses.self()), startedAt: '12345' });
+    await (await lock(folder))();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('of before the machine was started is a dead one’s', async () => {
+    const folder = join(tempFolder(), 'state');
+    claimOf(folder, { ...(await nodeProcesses.self()), boot: 'another' });
+    await (await lock(folder))();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.each([
+    ['from another host', { host: 'elsewhere' }],
+    ['from another machine of the same name', { machine: 'f00d' }],
+    ['from another container', { space: 'pid:[1]' }],
+    ['of a process whose start is not known', { startedAt: '' }],
+  ])('%s is refused, unless the lock is broken', async (_, difference) => {
+    const folder = join(tempFolder(), 'state');
+    claimOf(folder, { ...(await nodeProcesses.self()), ...difference });
+    await expect(lock(folder)).rejects.toThrow(/can't be told from here.*with breakLock: nothing was changed/);
+    expect(readdirSync(folder)).toEqual(['lock-0']);
+    await (await lock(folder, { breakLock: true }))();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.each(['', '{', '{}', 'null', '{"pid":1}'])('by a claim that can not be read (%j) is refused, too', async (text) => {
+    const folder = join(tempFolder(), 'state');
+    claimOf(folder, text);
+    await expect(lock(folder)).rejects.toThrow(LockError);
+    await (await lock(folder, { breakLock: true }))();
+  });
+
+  test('needs the folder around it', async () => {
+    const folder = join(tempFolder(), 'missing', 'state');
+    const error: unknown = await lock(folder).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SinkError);
+    expect(error).toMatchObject({ message: expect.stringMatching(/missing is not there\. Create it/) });
+  });
+
+  test('is not a file', async () => {
+    const file = join(tempFolder(), 'state');
+    writeFileSync(file, 'mine');
+    await expect(lock(file)).rejects.toThrow(SinkError);
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+
+  test('is cleared of what was being written when somebody was killed', async () => {
+    const folder = join(tempFolder(), 'state');
+    mkdirSync(folder);
+    for (const name of ['new-checkpoint', 'new-lock-1']) writeFileSync(join(folder, name), '{');
+    await (await lock(folder))();
+    expect(existsSync(folder)).toBe(false);
+  });
+});

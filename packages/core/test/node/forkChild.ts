@@ -1,0 +1,41 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+/** A script of the folder `children` in a process of its own, which ends with the test at the latest. */
+export interface Child {
+  readonly process: ChildProcess;
+  /** The next message that nobody has taken yet. */
+  readonly next: () => Promise<string>;
+  readonly tell: (message: string) => void;
+  /** SIGKILL; resolves when it is gone. */
+  readonly kill: () => Promise<void>;
+}
+
+export function forkChild(script: string, ...args: string[]): Child {
+  const child = fork(fileURLToPath(new URL(`children/${script}`, import.meta.url)), args, {
+    execArgv: ['--conditions=@sluice/source', '--import', import.meta.resolve('tsx')],
+  });
+  const gone = once(child, 'exit');
+  const said: string[] = [];
+  let wake: () => void = () => undefined;
+  child.on('message', (message) => {
+    said.push(String(message));
+    wake();
+  });
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await gone;
+  };
+  onTestFinished(kill);
+  return {
+    process: child,
+    kill,
+    tell: (message) => child.send(message),
+    next: async () => {
+      while (said.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      return said.shift() ?? '';
+    },
+  };
+}
