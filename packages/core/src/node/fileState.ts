@@ -104,7 +104,12 @@ class FolderState implements FileState {
     const path = join(this.folder, name);
     const fresh = join(this.folder, unfinished + name);
     await explained(writeWhole(this.#fs, fresh, encodeRecord(record)), fresh, 'written');
-    await explained(this.#fs.rename(fresh, path), path, 'written');
+    try {
+      await explained(this.#fs.rename(fresh, path), path, 'written');
+    } catch (error) {
+      await this.#fs.unlink(fresh).catch(() => undefined);
+      throw error;
+    }
     await this.#sync(path);
   }
 

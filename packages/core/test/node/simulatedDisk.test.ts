@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nodeFileSystem, type FileSystem, type WritableFile } from '../../src/node/index.js';
@@ -19,12 +19,23 @@ const steps = fc.oneof(
     call: fc.constantFrom('kind', 'list', 'unlink', 'makeFolder', 'removeFolder', 'syncFolder', 'isOurs'),
     path,
   }),
-  fc.record({ call: fc.constantFrom('rename', 'link'), path, to: path }),
+  { weight: 2, arbitrary: fc.record({ call: fc.constantFrom('rename', 'link'), path, to: path }) },
   fc.record({ call: fc.constant('write'), slot, place, bytes: fc.uint8Array({ minLength: 0, maxLength: 8 }) }),
   fc.record({ call: fc.constantFrom('read', 'truncate'), slot, place }),
   fc.record({ call: fc.constantFrom('sync', 'size', 'close'), slot }),
 );
+const sequences = fc.array(steps, { maxLength: 40, size: 'max' });
 type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
+
+/** Without these most steps would fail for want of anything to work on. */
+const prelude: readonly Step[] = [
+  { call: 'makeFolder', path: '/d' },
+  { call: 'makeFolder', path: '/e' },
+  { call: 'open', path: '/a', mode: 'new' },
+  { call: 'open', path: '/d/a', mode: 'new' },
+  { call: 'open', path: '/d/b', mode: 'new' },
+  { call: 'write', slot: 0, place: 510, bytes: new Uint8Array([1, 2, 3]) },
+];
 
 /** A file system in use: a folder on it, and the files that were opened. Closed ones stay: calls to them fail, too. */
 class Session {
@@ -118,9 +129,8 @@ class Session {
 
 async function disturbed(sequence: readonly Step[]): Promise<SimulatedDisk> {
   const disk = simulatedDisk();
-  disk.putFolder('/d');
   const session = new Session(disk);
-  for (const step of sequence) await session.take(step);
+  for (const step of [...prelude, ...sequence]) await session.take(step);
   return disk;
 }
 
@@ -140,12 +150,16 @@ async function write(disk: SimulatedDisk, at: string, text: string, { sync = fal
   if (names) await disk.syncFolder('/');
 }
 
+/** Replaces no file, and moves no folder into another, where the loss of a move in between could leave each in the other. */
+async function isPlainMove(disk: SimulatedDisk, { from, to }: { readonly from: string; readonly to: string }) {
+  const [moved, taken] = [await disk.kind(from).catch(() => 'none'), await disk.kind(to).catch(() => 'none')];
+  return taken !== 'file' && (moved === 'file' || to.lastIndexOf('/') === 0);
+}
+
 /** What each of many power cuts leaves. */
 function cuts<R>(disk: SimulatedDisk, look: (left: SimulatedDisk) => R, seeds = 200): R[] {
   return Array.from({ length: seeds }, (_, seed) => look(disk.restart({ seed })));
 }
-
-const sequences = fc.array(steps, { maxLength: 40, size: 'max' });
 
 describe('a simulated disk', () => {
   // The codes of other systems differ here and there.
@@ -155,7 +169,7 @@ describe('a simulated disk', () => {
         const real = new Session(nodeFileSystem, tempFolder());
         const simulated = new Session(simulatedDisk());
         try {
-          for (const step of sequence)
+          for (const step of [...prelude, ...sequence])
             expect([step, await simulated.take(step)]).toEqual([step, await real.take(step)]);
           expect(await simulated.view()).toEqual(await real.view());
         } finally {
@@ -172,6 +186,7 @@ describe('a simulated disk', () => {
     disk.put('/far/below/rows', 'x');
     expect(await disk.volume('/far/below/rows')).toEqual({ id: 'far', kind: 'network' });
     expect(await disk.volume('/')).toMatchObject({ kind: 'disk' });
+    expect(await disk.restart('dropped').volume('/far')).toMatchObject({ id: 'far' });
     for (const call of ['rename', 'link'] as const) {
       await expect(disk[call]('/far/below/rows', '/rows')).rejects.toMatchObject({ code: 'EXDEV' });
     }
@@ -319,7 +334,10 @@ describe('after a restart', () => {
           expect(contents(disk.restart(mode))).toEqual(left);
           expect(contents(twin.restart(mode))).toEqual(left);
         }
-        expect(contents(disk.restart('killed'))).toEqual(contents(disk));
+        const killed = disk.restart('killed');
+        expect(contents(killed)).toEqual(contents(disk));
+        for (const each of [disk, killed]) await each.syncFolder('/');
+        expect(contents(killed.restart({ seed }))).toEqual(contents(disk.restart({ seed })));
         expect(contents(disk.restart('all'))).toEqual(contents(disk));
       }),
       { numRuns: 100 },
@@ -370,6 +388,48 @@ describe('after a restart', () => {
     expect(new Set(cuts(disk, (left) => [left.text('/new'), left.text(`${folder}rows`)].join()))).toEqual(
       new Set([',new']),
     );
+  });
+
+  test('a file that is only ever renamed has just one name, whatever is done to the folders', async () => {
+    const names = ['/a', '/b', '/d', '/e', '/d/a', '/d/b', '/e/a', '/e/b'] as const;
+    const name = fc.constantFrom(...names);
+    const moves = fc.oneof(
+      { weight: 3, arbitrary: fc.record({ from: name, to: name }) },
+      fc.record({ call: fc.constantFrom('removeFolder', 'makeFolder', 'syncFolder'), path: name }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(moves, { maxLength: 30, size: 'max' }), fc.integer(), async (sequence, seed) => {
+        const disk = simulatedDisk();
+        for (const each of ['/a', '/d/a', '/e/a']) disk.put(each, `first ${each}`);
+        for (const move of sequence) {
+          if ('call' in move) {
+            await disk[move.call](move.path).catch(() => undefined);
+            // What is moved into a folder goes with it when its own name is lost.
+            if (move.call === 'makeFolder') await disk.syncFolder(dirname(move.path)).catch(() => undefined);
+          } else if (await isPlainMove(disk, move)) await disk.rename(move.from, move.to).catch(() => undefined);
+        }
+        const left = disk.restart({ seed });
+        const files = left.paths().filter((each) => !each.endsWith('/'));
+        expect(files.map((each) => left.text(each)).sort()).toEqual(['first /a', 'first /d/a', 'first /e/a']);
+        await left.open('/new', 'new');
+        const identities = await Promise.all(left.paths().map((each) => left.identity(each)));
+        expect(new Set(identities).size).toBe(left.paths().length);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('a folder that was emptied and removed takes nothing along', async () => {
+    const disk = simulatedDisk();
+    disk.put('/d/rows', 'rows');
+    disk.putFolder('/e');
+    await disk.rename('/d/rows', '/e/rows');
+    await disk.removeFolder('/d');
+    expect(new Set(cuts(disk, (left) => left.paths().join()))).toEqual(
+      new Set(['/d/,/d/rows,/e/', '/d/,/e/,/e/rows', '/e/,/e/rows']),
+    );
+    await disk.syncFolder('/');
+    expect(disk.restart('dropped').paths()).toEqual(['/e/', '/e/rows']);
   });
 
   test('a later name can outlive an earlier one, so that a file can lose both', async () => {

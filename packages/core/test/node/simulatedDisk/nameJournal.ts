@@ -56,18 +56,14 @@ export class NameJournal {
 }
 
 /** Makes a change, or nothing at all where it is impossible, because one that it relied on was lost. */
-export function applyNames({ inode, from, to }: NameChange, namesOf: NamesOf): void {
+export function applyNames({ inode, from, to, replaced }: NameChange, namesOf: NamesOf): void {
   if (from && namesOf(from.folder).get(from.name) !== inode) return;
-  if (to) {
-    const taken = namesOf(to.folder).get(to.name);
-    if (taken && !(from && isReplaceable(taken, inode, namesOf))) return;
-  } else if (isFull(inode, namesOf)) return;
+  const ended = to ? namesOf(to.folder).get(to.name) : inode;
+  if (ended && isFull(ended, namesOf)) return;
+  // What found its name free replaces nothing, or what was to be moved out of its way before would be lost.
+  if (to && ended && ended.kind !== replaced?.kind) return;
   if (from) namesOf(from.folder).delete(from.name);
   if (to) namesOf(to.folder).set(to.name, inode);
-}
-
-function isReplaceable(taken: Inode, inode: Inode, namesOf: NamesOf): boolean {
-  return taken.kind === inode.kind && !isFull(taken, namesOf);
 }
 
 function isFull(inode: Inode, namesOf: NamesOf): boolean {

@@ -81,7 +81,7 @@ function leftBy({ root, journal }: DiskTree, { keepsName, bytesOf }: Fate): Disk
   const copy = new TreeCopy({ file, written: namesOf, durable: namesOf });
   const copiedRoot = copy.folder(root);
   // The numbers of what is gone are given to others, as a real disk does.
-  return new DiskTree(copiedRoot, new NameJournal(), 2);
+  return new DiskTree(copiedRoot, new NameJournal(), copy.highestNumber + 1);
 }
 
 function copied({ root, journal, nextInode }: DiskTree): DiskTree {

@@ -1,0 +1,180 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { filter } from 'rxjs';
+import { describe, expect, test } from 'vitest';
+import {
+  ConfigError,
+  exportTo,
+  HttpError,
+  memoryState,
+  PaginationError,
+  type ExportOptions,
+  type ExportReport,
+  type Source,
+} from '../../src/index.js';
+import { fileSink, fileState } from '../../src/node/index.js';
+import { recordingSink } from '../sink/recordingSink.js';
+import { fileOf, partsOf, type OnFetch } from './partRows.js';
+import { tempFolder } from './tempFolder.js';
+import { textFormat } from './textRows.js';
+
+const parts = [
+  [3, 1, 2],
+  [2, 2, 2, 2, 2, 2],
+  [1, 1],
+  [4, 4, 4, 4],
+];
+const expired = new HttpError('The cursor is gone.', { status: 410, excerpt: '' });
+
+/** Refuses a page as often as told, and counts how often each is answered. */
+class Refusals {
+  readonly answered = new Map<string, number>();
+  readonly #left: Map<string, number>;
+
+  constructor(refused: Readonly<Record<string, number>>) {
+    this.#left = new Map(Object.entries(refused));
+  }
+
+  readonly onFetch: OnFetch = (part, page) => {
+    const name = `${part}/${page}`;
+    const left = this.#left.get(name) ?? 0;
+    this.#left.set(name, left - 1);
+    if (left > 0) throw expired;
+    this.answered.set(name, (this.answered.get(name) ?? 0) + 1);
+  };
+
+  /** Pages that were answered more than once, by part. */
+  get again(): Record<string, number> {
+    const again: Record<string, number> = {};
+    for (const [name, count] of this.answered) {
+      const part = name.split('/')[0]!;
+      if (count > 1) again[part] = (again[part] ?? 0) + 1;
+    }
+    return again;
+  }
+}
+
+function run(source: Source<string>, path: string, options: ExportOptions = {}): Promise<ExportReport> {
+  return exportTo(source, fileSink(textFormat, { path }), {
+    state: fileState(`${path}.sluice`),
+    commitEvery: 1,
+    ...options,
+  }).run();
+}
+
+const textIn = (path: string): string => {
+  const bytes = readFileSync(path);
+  return (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
+};
+
+describe('E7 a cursor that the API refuses', () => {
+  test('is an error with the way out, and what came before stays', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const refusals = new Refusals({ '1/3': 1 });
+    const error: unknown = await run(partsOf(parts, refusals.onFetch), path).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(PaginationError);
+    expect(error).toMatchObject({
+      code: 'cursor-refused',
+      message: expect.stringMatching(/part 2 of 4.*page 4 with 410.*onExpired: 'restart-part'.*restart\.$/),
+      position: { before: 1, begun: { '1': { next: { cursor: '3' } } } },
+    });
+    // The same again is the same error: nothing gets lost, and nothing is repeated for ever.
+    const again = new Refusals({ '1/3': 1 });
+    await expect(run(partsOf(parts, again.onFetch), path)).rejects.toMatchObject({ code: 'cursor-refused' });
+    expect([...again.answered.keys()]).toEqual([]);
+    const report = await run(partsOf(parts), path);
+    expect(report).toMatchObject({ rows: 36, resumedRows: 12 });
+    expect(textIn(path)).toBe(fileOf(parts));
+  });
+
+  test.each([
+    ['the first part', { '0/2': 1 }, { '0': 2 }, 1, 'rows.txt'],
+    ['a part in the middle', { '1/5': 1 }, { '1': 5 }, 1, 'rows.txt'],
+    ['the last part', { '3/3': 1 }, { '3': 3 }, 1, 'rows.txt.gz'],
+    ['two parts', { '1/1': 1, '3/1': 1 }, { '1': 1, '3': 1 }, 1, 'rows.txt.gz'],
+    ['one part three times', { '1/4': 3 }, { '1': 4 }, 1, 'rows.txt'],
+    ['a part with others beside it', { '1/4': 1 }, { '1': 4 }, 4, 'rows.txt'],
+    ['a part with others beside it, compressed', { '1/4': 1 }, { '1': 4 }, 4, 'rows.txt.gz'],
+    ['the first part with others beside it', { '0/2': 2, '3/2': 1 }, { '0': 2, '3': 2 }, 3, 'rows.txt.gz'],
+  ] as const)(
+    'in %s: restart-part takes back the rows of that part, and of no other',
+    async (_, refused, takenBack, lanes, name) => {
+      const path = join(tempFolder(), name);
+      const refusals = new Refusals(refused);
+      const warnings: string[] = [];
+      const options = { onExpired: 'restart-part', lanes, onWarning: (text: string) => warnings.push(text) } as const;
+      const report = await run(partsOf(parts, refusals.onFetch), path, options);
+      expect(report).toMatchObject({ rows: 36, pages: 15, resumedRows: 0 });
+      expect(textIn(path)).toBe(fileOf(parts));
+      expect(readdirSync(dirname(path))).toEqual([name]);
+      expect(warnings).toHaveLength(Object.values(refused).reduce((sum, count) => sum + count, 0));
+      expect(warnings[0]).toMatch(
+        /refused the cursor of page \d+ with 410\. Its \d+ rows are taken back, and it is walked anew\.$/,
+      );
+      for (const [part, pages] of Object.entries(refusals.again)) {
+        // What was under way or ahead when the walk stopped is asked for again, as after any interruption.
+        const inFlight = lanes + 1;
+        expect(pages).toBeLessThanOrEqual((takenBack as Record<string, number>)[part] ?? inFlight);
+      }
+      expect(refusals.again).toMatchObject(takenBack);
+    },
+  );
+
+  test('at a resume, after a long pause: restart-part goes on with the other parts as they were', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const stop = new Refusals({ '1/4': 1 });
+    await expect(run(partsOf(parts, stop.onFetch), path)).rejects.toThrow(PaginationError);
+    const refusals = new Refusals({ '1/4': 1 });
+    const report = await run(partsOf(parts, refusals.onFetch), path, { onExpired: 'restart-part' });
+    expect(report).toMatchObject({ rows: 36, resumedRows: 6 });
+    expect(refusals.answered.has('0/0')).toBe(false);
+    expect(textIn(path)).toBe(fileOf(parts));
+  });
+
+  test('for ever: the part is walked anew three times, then the error comes, and the rows of the others stay', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const refusals = new Refusals({ '1/4': 99 });
+    await expect(run(partsOf(parts, refusals.onFetch), path, { onExpired: 'restart-part' })).rejects.toMatchObject({
+      code: 'cursor-refused',
+    });
+    expect(refusals.answered.get('1/0')).toBe(4);
+    expect(refusals.answered.get('0/0')).toBe(1);
+    await run(partsOf(parts), path);
+    expect(textIn(path)).toBe(fileOf(parts));
+  });
+
+  test('before the first commit: the part is walked anew, too', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const refusals = new Refusals({ '0/1': 1 });
+    await run(partsOf(parts, refusals.onFetch), path, { onExpired: 'restart-part', commitEvery: 32 });
+    expect(textIn(path)).toBe(fileOf(parts));
+  });
+
+  test('counts the rows that were written, not those that were walked', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const refusals = new Refusals({ '1/4': 1 });
+    const odd = partsOf(parts, refusals.onFetch).perPage(
+      filter((_row, index) => index % 2 === 0),
+      { version: '1' },
+    );
+    const report = await run(odd, path, { onExpired: 'restart-part' });
+    expect(report.rows).toBe(textIn(path).split('\n').length - 2);
+  });
+
+  test('keeps to maxRows', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const refusals = new Refusals({ '1/4': 1 });
+    const some = partsOf(parts, refusals.onFetch, { maxRows: 19 });
+    expect(await run(some, path, { onExpired: 'restart-part' })).toMatchObject({ rows: 19 });
+    expect(textIn(path)).toBe(fileOf(parts).split('\n').slice(0, 20).join('\n') + '\n');
+  });
+
+  test('needs state, and a sink that can take rows back', () => {
+    const onExpired = 'restart-part';
+    const file = fileSink<string>(textFormat, { path: 'never-made' });
+    expect(() => exportTo(partsOf(parts), file, { onExpired })).toThrow(ConfigError);
+    expect(() => exportTo(partsOf(parts), recordingSink(), { onExpired, state: memoryState() })).toThrow(ConfigError);
+    expect(existsSync('never-made')).toBe(false);
+  });
+});
