@@ -6,7 +6,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 const sources = ['packages/*/src/**/*.ts'];
-const tests = ['packages/*/test/**/*.ts', 'test/**/*.ts', 'prove/**/*.ts'];
+const tests = ['packages/*/test/**/*.ts', 'test/**/*.ts', 'prove/**/*.ts', 'benchmarks/**/*.ts'];
 const decoders = ['**/*[dD]ecode*.ts', '**/decoders/**/*.ts', '**/*[dD]ecode*/**/*.ts'];
 
 /** Faults in plain JavaScript that neither TypeScript nor its rules see. */

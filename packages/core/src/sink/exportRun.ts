@@ -15,7 +15,7 @@ import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
 export interface ExportOptions {
   /** Where the checkpoint is kept. Default: nowhere; an export that fails then begins again from the start. */
   readonly state?: StateStore;
-  /** Pages between two commits. Default 32. Fewer pages are fetched again after a crash, but each commit waits for the disk. */
+  /** Pages between two commits. Default 50. Fewer pages are fetched again after a crash, but each commit waits for the disk. */
   readonly commitEvery?: number;
   /** Parts of the plan walked at once. Default 1. */
   readonly lanes?: number;

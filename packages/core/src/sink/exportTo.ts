@@ -5,7 +5,7 @@ import { done, stoppable, type Puller } from '../source/stoppable.js';
 import { ExportRun, type ExportOptions, type ExportProgress, type ExportReport, type PageSource } from './exportRun.js';
 import type { Sink } from './sink.js';
 
-const defaultCommitEvery = 32;
+const defaultCommitEvery = 50;
 
 /**
  * Moves a source into a sink, page by page: the next page is fetched while this one is written, and no further.

@@ -112,7 +112,7 @@ export class DiskTree {
     this.journal.make({ inode, from: source.at, to: target.at, replaced: target.inode });
   }
 
-  /** Makes what a path names there now, and all folders above it, as durable as if they had been there for ever. */
+  /** Answers what a path names, made if it was missing. Its name and the folders above it are durable at once. */
   put(path: string, make: (number: number) => Inode): Inode {
     let inode: Inode = this.root;
     const names = namesOf(path);

@@ -1,0 +1,37 @@
+/** Ms that each contestant took, by round. */
+export type Rounds = Readonly<Record<string, readonly number[]>>;
+
+/**
+ * Lets contestants do the same work in turn, A B A B, so that what the machine does besides hits all of them. One round before
+ * is not counted: it warms up.
+ */
+export async function compare(
+  contestants: Readonly<Record<string, () => Promise<unknown>>>,
+  rounds: number,
+): Promise<Rounds> {
+  const times: Record<string, number[]> = {};
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [name, work] of Object.entries(contestants)) {
+      const began = performance.now();
+      await work();
+      if (round > 0) (times[name] ??= []).push(performance.now() - began);
+    }
+  }
+  return times;
+}
+
+/** How much longer one took than another, round by round: the median, and the range without the outermost rounds. */
+export function ratioOf(times: Rounds, one: string, other: string): { median: number; least: number; most: number } {
+  const ratios = (times[one] ?? []).map((ms, round) => ms / (times[other]?.[round] ?? NaN)).sort((a, b) => a - b);
+  const cut = Math.floor(ratios.length / 4);
+  const at = (index: number): number => ratios[index] ?? NaN;
+  return { median: medianOf(ratios), least: at(cut), most: at(ratios.length - 1 - cut) };
+}
+
+export function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1
+    ? (sorted[middle] ?? NaN)
+    : ((sorted[middle - 1] ?? NaN) + (sorted[middle] ?? NaN)) / 2;
+}
