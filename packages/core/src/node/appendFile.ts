@@ -15,6 +15,8 @@ export class AppendFile {
   readonly #file: WritableFile;
   #bytes: number;
   #crc32: number;
+  /** A sync failed: the system may have dropped what it could not write, and says so only once. */
+  #isPoisoned = false;
 
   private constructor(path: string, file: WritableFile, { bytes, crc32: sum }: FilePlace) {
     this.path = path;
@@ -89,6 +91,7 @@ export class AppendFile {
   }
 
   async append(bytes: Uint8Array): Promise<void> {
+    this.#checkTrust();
     let rest = bytes;
     while (rest.length > 0) {
       // A disk that is nearly full takes a part of what it is given, without an error.
@@ -111,7 +114,7 @@ export class AppendFile {
 
   /** Makes all that was appended durable; answers the place to go on from. */
   async flush(): Promise<FilePlace> {
-    await explained(this.#file.sync(), this.path, 'written');
+    await this.#sync();
     const size = await explained(this.#file.size(), this.path, 'looked at');
     if (size !== this.#bytes) {
       throw new SinkError(
@@ -119,6 +122,20 @@ export class AppendFile {
       );
     }
     return this.place;
+  }
+
+  async #sync(): Promise<void> {
+    this.#checkTrust();
+    this.#isPoisoned = true;
+    await explained(this.#file.sync(), this.path, 'written');
+    this.#isPoisoned = false;
+  }
+
+  #checkTrust(): void {
+    if (this.#isPoisoned)
+      throw new SinkError(
+        `${this.path} could not be made durable, so nothing more is written to it. Look at the disk, then run it again.`,
+      );
   }
 
   /** Whether its path still names this very file, and not one that somebody put there since. */

@@ -120,6 +120,27 @@ describe('E9 a disk that fails', () => {
     }
   });
 
+  test('in a sync poisons the sink: it takes nothing more, even if the disk says that all is well again', async () => {
+    let isFailing = false;
+    const fileSystem = faultyFileSystem((call) => (isFailing && call === 'sync' ? { code: 'EIO' } : undefined));
+    const path = join(tempFolder(), 'rows.txt');
+    const context = { source: 'test', restart: false, signal: new AbortController().signal };
+    const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
+    await writer.write({ items: ['kept'], part: 0, endsPart: false });
+    const place = await writer.flush();
+    isFailing = true;
+    await writer.write({ items: ['lost'], part: 0, endsPart: false });
+    await expect(writer.flush()).rejects.toThrow(/EIO/);
+    isFailing = false;
+    await expect(writer.flush()).rejects.toThrow(/could not be made durable, so nothing more is written/);
+    await expect(writer.write({ items: ['more'], part: 0, endsPart: false })).rejects.toThrow(SinkError);
+    await expect(writer.seal()).rejects.toThrow(SinkError);
+    await writer.abort(new Error('EIO'), { isResumable: true });
+    const again = await fileSink(textFormat, { path }).open({ ...context, resumeAt: { place, isSealed: false } });
+    expect(readFileSync(`${path}.part`, 'utf8')).toBe('rows\nkept\n');
+    await again.abort(undefined, { isResumable: false });
+  });
+
   test('by taking no more bytes without saying why is noticed', async () => {
     const folder = tempFolder();
     const full: FileSystem = {

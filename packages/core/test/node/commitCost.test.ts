@@ -1,0 +1,41 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { exportTo } from '../../src/index.js';
+import { fileSink, fileState } from '../../src/node/index.js';
+import { faultyFileSystem, type DiskCall } from './faultyFileSystem.js';
+import { partsOf } from './partRows.js';
+import { tempFolder } from './tempFolder.js';
+import { textFormat } from './textRows.js';
+
+/** How often an export of so many pages makes the disk wait: for bytes, and for names. */
+async function syncsOf(pages: number, commitEvery?: number): Promise<{ bytes: number; names: number }> {
+  const path = join(tempFolder(), 'rows.txt');
+  const calls: DiskCall[] = [];
+  const fileSystem = faultyFileSystem((call) => void calls.push(call));
+  const source = partsOf([Array.from({ length: pages }, () => 1)]);
+  const state = fileState(`${path}.sluice`, { fileSystem });
+  await exportTo(source, fileSink(textFormat, { path, fileSystem }), {
+    state,
+    ...(commitEvery !== undefined && { commitEvery }),
+  }).run();
+  return {
+    bytes: calls.filter((call) => call === 'sync').length,
+    names: calls.filter((call) => call === 'syncFolder').length,
+  };
+}
+
+test('E4 a commit costs two syncs of bytes and one of names, every 50 pages', async () => {
+  const none = await syncsOf(10);
+  // The lock's file, the first checkpoint; at the end the rows and the sealed checkpoint.
+  expect(none.bytes).toBe(4);
+  // The state's folder, the first checkpoint, .part; at the end the sealed checkpoint, the new name, the old one, the checkpoint's end.
+  expect(none.names).toBe(7);
+  for (const [pages, commits] of [
+    [50, 1],
+    [99, 1],
+    [500, 10],
+  ] as const) {
+    expect(await syncsOf(pages)).toEqual({ bytes: none.bytes + 2 * commits, names: none.names + commits });
+  }
+  expect(await syncsOf(30, 10)).toEqual({ bytes: none.bytes + 6, names: none.names + 3 });
+});
