@@ -78,6 +78,8 @@ class FolderState implements FileState {
       try {
         await this.#checkVolume();
         await this.#clearUnfinished();
+        // What a killed process wrote is seen before it is durable. Whoever relies on it makes it so first.
+        await this.#sync(this.folder);
       } catch (error) {
         await releaseBoth();
         throw error;

@@ -89,6 +89,8 @@ export class PartFile {
       return;
     }
     if (await AppendFile.isAt(this.#fs, this.#part, place)) {
+      // Whoever linked it may have been killed before the new name was durable.
+      await this.#syncFolder('put in place');
       await explained(this.#fs.unlink(this.#part), this.#part, 'put in place');
     }
     this.#isInPlace = true;

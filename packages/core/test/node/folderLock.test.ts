@@ -64,7 +64,9 @@ describe('E8 a locked folder', () => {
       stop.abort('changed my mind');
       await expect(waiting).rejects.toBe('changed my mind');
       await release();
-      await (await first.lock(never))();
+      await (
+        await first.lock(never)
+      )();
     }
     expect(existsSync(folder)).toBe(false);
   });
@@ -89,7 +91,9 @@ describe('E8 a locked folder', () => {
     });
     await child.kill();
     expect(await fileState(folder).holder()).toBeUndefined();
-    await (await lock(folder))();
+    await (
+      await lock(folder)
+    )();
     expect(existsSync(folder)).toBe(false);
   });
 
@@ -113,14 +117,18 @@ describe('E8 a locked folder', () => {
   test('of our own process number with another start time is a dead one’s', async () => {
     const folder = join(tempFolder(), 'state');
     claimOf(folder, { ...(await nodeProcesses.self()), startedAt: '12345' });
-    await (await lock(folder))();
+    await (
+      await lock(folder)
+    )();
     expect(existsSync(folder)).toBe(false);
   });
 
   test('of before the machine was started is a dead one’s', async () => {
     const folder = join(tempFolder(), 'state');
     claimOf(folder, { ...(await nodeProcesses.self()), boot: 'another' });
-    await (await lock(folder))();
+    await (
+      await lock(folder)
+    )();
     expect(existsSync(folder)).toBe(false);
   });
 
@@ -134,16 +142,23 @@ describe('E8 a locked folder', () => {
     claimOf(folder, { ...(await nodeProcesses.self()), ...difference });
     await expect(lock(folder)).rejects.toThrow(/can't be told from here.*with breakLock: nothing was changed/);
     expect(readdirSync(folder)).toEqual(['lock-0']);
-    await (await lock(folder, { breakLock: true }))();
+    await (
+      await lock(folder, { breakLock: true })
+    )();
     expect(existsSync(folder)).toBe(false);
   });
 
-  test.each(['', '{', '{}', 'null', '{"pid":1}'])('by a claim that can not be read (%j) is refused, too', async (text) => {
-    const folder = join(tempFolder(), 'state');
-    claimOf(folder, text);
-    await expect(lock(folder)).rejects.toThrow(LockError);
-    await (await lock(folder, { breakLock: true }))();
-  });
+  test.each(['', '{', '{}', 'null', '{"pid":1}'])(
+    'by a claim that can not be read (%j) is refused, too',
+    async (text) => {
+      const folder = join(tempFolder(), 'state');
+      claimOf(folder, text);
+      await expect(lock(folder)).rejects.toThrow(LockError);
+      await (
+        await lock(folder, { breakLock: true })
+      )();
+    },
+  );
 
   test('needs the folder around it', async () => {
     const folder = join(tempFolder(), 'missing', 'state');
@@ -163,7 +178,9 @@ describe('E8 a locked folder', () => {
     const folder = join(tempFolder(), 'state');
     mkdirSync(folder);
     for (const name of ['new-checkpoint', 'new-lock-1']) writeFileSync(join(folder, name), '{');
-    await (await lock(folder))();
+    await (
+      await lock(folder)
+    )();
     expect(existsSync(folder)).toBe(false);
   });
 });

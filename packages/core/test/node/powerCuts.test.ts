@@ -1,0 +1,159 @@
+import { dirname } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { HttpError, SinkError } from '../../src/index.js';
+import { fileOf, type OnFetch } from './partRows.js';
+import { simulatedDisk, type SimulatedDisk } from './simulatedDisk.js';
+import { runOn, target, textOn, type Scenario } from './simulatedExport.js';
+
+const old = 'the old file';
+const modes = ['killed', 'all', 'dropped', 'names', 'bytes', { seed: 1 }, { seed: 2 }, { seed: 3 }] as const;
+
+/** Three pages, and what can be done with them. */
+const scenarios: readonly (readonly [string, Scenario])[] = [
+  ['one part', { parts: [[2, 2, 2]] }],
+  ['one part, over an existing file', { parts: [[2, 2, 2]], ifExists: 'overwrite' }],
+  ['one part, compressed', { parts: [[2, 2, 2]], gzip: { pagesPerMember: 2 } }],
+  ['one part, with its state in another folder', { parts: [[2, 2, 2]], stateFolder: '/state/rows' }],
+  ['three parts in two lanes', { parts: [[2], [2], [2]], lanes: 2 }],
+  ['two parts in two lanes, compressed', { parts: [[2], [2, 2]], lanes: 2, gzip: { pagesPerMember: 2 } }],
+  ['two parts in two lanes, over an existing file', { parts: [[2, 2], [2]], lanes: 2, ifExists: 'overwrite' }],
+];
+
+function emptyDisk(scenario: Scenario, ...hook: Parameters<typeof simulatedDisk>): SimulatedDisk {
+  const disk = simulatedDisk(...hook);
+  if (scenario.ifExists === 'overwrite') disk.put(target, old);
+  else disk.putFolder('/data');
+  if (scenario.stateFolder !== undefined) disk.putFolder(dirname(scenario.stateFolder));
+  return disk;
+}
+
+/** Runs it until the machine stops. Some of its last calls may fail: it would be told that it is done, if it still ran. */
+async function stopped(disk: SimulatedDisk, scenario: Scenario, onFetch?: OnFetch): Promise<void> {
+  await runOn(disk, scenario, onFetch).catch(() => undefined);
+  expect(disk.isStopped).toBe(true);
+}
+
+/** E2: whatever has the final name is the old file, or the whole new one. */
+function checkFinalName(disk: SimulatedDisk, { parts, ifExists }: Scenario): void {
+  expect([ifExists === 'overwrite' ? old : undefined, fileOf(parts)]).toContain(textOn(disk));
+}
+
+/** Runs it to its end, and sees that the file is whole, durable, and all that is left. */
+async function finish(disk: SimulatedDisk, scenario: Scenario): Promise<void> {
+  const { parts, stateFolder = `${target}.sluice` } = scenario;
+  const whole = fileOf(parts);
+  const wasDone = textOn(disk) === whole && disk.bytes(`${stateFolder}/checkpoint`) === undefined;
+  try {
+    await runOn(disk, scenario);
+  } catch (error) {
+    // It was through but for its last words. Whoever runs it again is told that the file is there, and it is.
+    if (!wasDone || !(error instanceof SinkError) || !error.message.includes('exists already')) throw error;
+  }
+  expect(textOn(disk)).toBe(whole);
+  expect(disk.paths().filter((path) => path !== '/state/')).toEqual(['/data/', target]);
+  expect(textOn(disk.restart('dropped'))).toBe(whole);
+}
+
+describe.each(scenarios)('E3 a three-page export of %s', (_, scenario) => {
+  test('gives the same bytes when it is cut at any call, whatever of the unsynced is lost, torn or out of order', async () => {
+    const dry = emptyDisk(scenario);
+    await finish(dry, scenario);
+    expect(dry.calls.length).toBeGreaterThan(60);
+    for (const { n, name } of dry.calls) {
+      for (const cut of ['before', 'after', ...(name === 'write' ? [3] : [])] as const) {
+        const disk = emptyDisk(scenario, (call) => (call.n === n ? { cut } : undefined));
+        await stopped(disk, scenario);
+        for (const mode of modes) {
+          const left = disk.restart(mode);
+          checkFinalName(left, scenario);
+          await finish(left, scenario);
+        }
+      }
+    }
+  }, 60_000);
+
+  test('gives the same bytes when it is killed at any call, and the next run is cut at any call', async () => {
+    const dry = emptyDisk(scenario);
+    await runOn(dry, scenario);
+    for (const { n } of dry.calls) {
+      const disk = emptyDisk(scenario, (call) => (call.n === n ? { cut: 'after' } : undefined));
+      await stopped(disk, scenario);
+      const snapshots: SimulatedDisk[] = [];
+      const next: SimulatedDisk = disk.restart('killed', (call) => {
+        // One in six, each time others: all of them would take minutes.
+        if ((call.n + n) % 6 === 0) snapshots.push(next.restart(n % 2 === 0 ? 'dropped' : { seed: n + call.n }));
+        return undefined;
+      });
+      await runOn(next, scenario).catch(() => undefined);
+      for (const snapshot of snapshots) {
+        checkFinalName(snapshot, scenario);
+        await finish(snapshot, scenario);
+      }
+    }
+  }, 60_000);
+});
+
+test('E7 taking back a part is cut at any call, and neither loses nor doubles a row', async () => {
+  const scenario: Scenario = { parts: [[2], [2, 2, 2], [2]], lanes: 2, onExpired: 'restart-part' };
+  const expiring = (): OnFetch => {
+    let left = 1;
+    return (part, page) => {
+      if (part === 1 && page === 2 && (left -= 1) >= 0) throw new HttpError('gone', { status: 410, excerpt: '' });
+    };
+  };
+  const dry = emptyDisk(scenario);
+  await runOn(dry, scenario, expiring());
+  expect(textOn(dry)).toBe(fileOf(scenario.parts));
+  for (const { n } of dry.calls) {
+    const disk = emptyDisk(scenario, (call) => (call.n === n ? { cut: 'after' } : undefined));
+    await stopped(disk, scenario, expiring());
+    for (const mode of modes) await finish(disk.restart(mode), scenario);
+  }
+}, 60_000);
+
+test('E1 any sequence of pages, faults, kills, power cuts and resumes gives the rows of the plan, each once, in order', async () => {
+  const mishap = fc.oneof(
+    fc.record({ kind: fc.constant('fault' as const), after: fc.nat({ max: 12 }) }),
+    fc.record({ kind: fc.constant('expired' as const), after: fc.nat({ max: 12 }) }),
+    fc.record({
+      kind: fc.constant('stop' as const),
+      after: fc.nat({ max: 120 }),
+      mode: fc.oneof(fc.constantFrom('killed', 'all', 'dropped', 'names', 'bytes'), fc.record({ seed: fc.nat() })),
+    }),
+  );
+  const plan = fc.record({
+    parts: fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 5 }),
+    gzip: fc.oneof(fc.constant(false), fc.record({ pagesPerMember: fc.integer({ min: 1, max: 3 }) })),
+  });
+  const run = fc.record({
+    mishap,
+    lanes: fc.integer({ min: 1, max: 4 }),
+    commitEvery: fc.integer({ min: 1, max: 6 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(plan, fc.array(run, { maxLength: 6 }), async ({ parts, gzip }, runs) => {
+      let disk: SimulatedDisk = simulatedDisk();
+      disk.putFolder('/data');
+      for (const {
+        mishap: { kind, after, ...rest },
+        ...options
+      } of runs) {
+        const scenario: Scenario = { parts, gzip, ...options, onExpired: 'restart-part' };
+        const running: SimulatedDisk = disk.restart('killed', ({ n }) =>
+          kind === 'stop' && n === after + 1 ? { cut: n % 2 === 0 ? 'before' : 'after' } : undefined,
+        );
+        let fetches = 0;
+        await runOn(running, scenario, (_part, page) => {
+          if ((fetches += 1) !== after + 1) return;
+          if (kind === 'fault') throw new Error('broken');
+          if (kind === 'expired' && page > 0) throw new HttpError('gone', { status: 410, excerpt: '' });
+        }).catch(() => undefined);
+        disk = running.restart('mode' in rest ? rest.mode : 'killed');
+        checkFinalName(disk, scenario);
+      }
+      await finish(disk, { parts, gzip, lanes: 3 });
+    }),
+    { numRuns: 300 },
+  );
+}, 60_000);
