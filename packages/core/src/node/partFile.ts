@@ -127,7 +127,11 @@ export class PartFile {
     const isUsable = this.#isComplete || (isResumable && this.#isCommitted);
     try {
       const isOurs = await this.#file?.hasItsName(this.#fs);
-      if (!isUsable && isOurs) await explained(this.#fs.unlink(this.#part), this.#part, 'cleared away');
+      if (!isUsable && isOurs) {
+        await explained(this.#fs.unlink(this.#part), this.#part, 'cleared away');
+        // Durable before the checkpoint goes, or a power cut could bring it back with nothing to say whose it is.
+        await this.#syncFolder('cleared away');
+      }
     } finally {
       await this.#close().catch(() => undefined);
     }

@@ -79,13 +79,17 @@ export class SegmentFolder {
   /** Clears away all rows but those in `kept` files, and the folder with them if nothing else is in it. */
   async clear(kept: readonly string[] = []): Promise<void> {
     if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) !== 'folder') return;
-    for (const name of await explained(this.#fs.list(this.path), this.path, 'looked at')) {
-      const isKept = kept.some((each) => name === prefix + each);
-      if (name.startsWith(prefix) && !isKept) await this.remove(name.slice(prefix.length));
-    }
+    const names = await explained(this.#fs.list(this.path), this.path, 'looked at');
+    const ended = names.filter((name) => name.startsWith(prefix) && !kept.some((each) => name === prefix + each));
+    for (const name of ended) await this.remove(name.slice(prefix.length));
     if (kept.length > 0) return;
     this.#isMade = false;
-    // Somebody else's things may be in it: then it stays.
-    await this.#fs.removeFolder(this.path).catch(() => undefined);
+    // Somebody else's things may be in it, as a checkpoint is: then it stays.
+    const isGone = await this.#fs.removeFolder(this.path).then(
+      () => true,
+      () => false,
+    );
+    // The rows are gone durably before the checkpoint is: nobody would clear them away any more.
+    if (!isGone && ended.length > 0) await explained(this.#fs.syncFolder(this.path), this.path, 'cleared');
   }
 }
