@@ -87,7 +87,7 @@ describe.each(scenarios)('E3 a three-page export of %s', (_, scenario) => {
       const snapshots: SimulatedDisk[] = [];
       const next: SimulatedDisk = disk.restart('killed', (call) => {
         // All of them would take minutes: after most kills it is one call in six, each time others.
-        if (name === 'link' || name === 'rename') snapshots.push(next.restart('dropped'));
+        if (name === 'link') for (let seed = 0; seed < 20; seed += 1) snapshots.push(next.restart({ seed }));
         else if ((call.n + n) % 6 === 0) snapshots.push(next.restart(n % 2 === 0 ? 'dropped' : { seed: n + call.n }));
         return undefined;
       });
@@ -99,6 +99,21 @@ describe.each(scenarios)('E3 a three-page export of %s', (_, scenario) => {
     }
   }, 60_000);
 });
+
+test('E3 an export that fails before its first commit, and clears away what it began, is cut at any call', async () => {
+  const scenario: Scenario = { parts: [[2], [2, 2]], lanes: 2, commitEvery: 10 };
+  const failing: OnFetch = (_part, page) => {
+    if (page > 0) throw new Error('broken');
+  };
+  const dry = emptyDisk(scenario);
+  await expect(runOn(dry, scenario, failing)).rejects.toThrow('broken');
+  expect(dry.paths()).toEqual(['/data/']);
+  for (const { n } of dry.calls) {
+    const disk = emptyDisk(scenario, (call) => (call.n === n ? { cut: 'after' } : undefined));
+    await runOn(disk, scenario, failing).catch(() => undefined);
+    for (const mode of modesAt(n)) await finish(disk.restart(mode), scenario);
+  }
+}, 60_000);
 
 test('E7 taking back a part is cut at any call, and neither loses nor doubles a row', async () => {
   const scenario: Scenario = { parts: [[2], [2, 2, 2], [2]], lanes: 2, onExpired: 'restart-part' };
