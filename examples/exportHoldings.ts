@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { aptos } from '@sluice/aptos';
 import { createClient, exportTo } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { startSandbox } from '@sluice/sandbox';
 
@@ -16,7 +17,7 @@ const path = join(await mkdtemp(join(tmpdir(), 'sluice-')), 'holdings.csv');
 const client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } }).use(aptos({ baseUrl: aptosUrl }));
 const holdings = client.aptos.walletNfts({ ownerAddresses });
 
-const report = await exportTo(holdings, csv({ path })).run();
+const report = await exportTo(holdings, csv({ path }), { state: fileState(`${path}.sluice`) }).run();
 console.log(`${report.rows} rows in ${report.target}`);
 
 await client.close();

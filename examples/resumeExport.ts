@@ -1,0 +1,31 @@
+// The exporter, interrupted: an export that goes on where it stopped.
+// After `npm start`: cd examples && npx tsx resumeExport.ts
+import { mkdtemp, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { aptos } from '@sluice/aptos';
+import { createClient, exportTo, type ExportProgress } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
+import { csv } from '@sluice/exporters/csv';
+import { startSandbox } from '@sluice/sandbox';
+
+// Stands in for the API, so that this runs without a key.
+await using sandbox = await startSandbox({ holdings: 20_000 });
+const { apiKey, aptosUrl, owners: ownerAddresses } = sandbox;
+const folder = await mkdtemp(join(tmpdir(), 'sluice-'));
+const path = join(folder, 'holdings.csv');
+
+await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));
+const holdings = client.aptos.walletNfts({ ownerAddresses });
+const flow = exportTo(holdings, csv({ path }), { state: fileState(`${path}.sluice`), commitEvery: 10 });
+
+// A crash, a power cut or Ctrl-C would do as well.
+const stop = new AbortController();
+const onProgress = ({ rows }: ExportProgress) => rows > 8_000 && stop.abort('enough for today');
+await flow
+  .run({ signal: stop.signal, onProgress })
+  .catch((reason: unknown) => console.log(`Stopped: ${String(reason)}.`));
+console.log(`There is now: ${(await readdir(folder)).join(', ')}`);
+
+const report = await flow.run();
+console.log(`${report.resumedRows} rows were kept, ${report.rows} are in ${(await readdir(folder)).join(', ')}`);
