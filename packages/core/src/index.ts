@@ -27,7 +27,9 @@ export type { ExportOptions, ExportProgress, ExportReport, PageSource } from './
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
 export type { RowEncoder, RowFormat } from './sink/rowFormat.js';
-export { decodeCheckpoint, memoryState, type Checkpoint, type StateStore } from './sink/checkpoint.js';
+export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
+export { memoryState } from './sink/memoryState.js';
+export type { StateLog, StateStore, StateUse } from './sink/stateStore.js';
 export type { Release } from './sink/lockQueue.js';
 
 // Errors

@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path';
 import { systemClock, type Clock } from '../clock.js';
 import { CheckpointError, ConfigError, SinkError } from '../errors.js';
-import type { StateStore } from '../sink/checkpoint.js';
+import type { StateLog, StateStore, StateUse } from '../sink/stateStore.js';
 import { LockQueue, type Release } from '../sink/lockQueue.js';
 import { explained } from './appendFile.js';
 import { nodeFileSystem, unlinkIfThere, type FileSystem } from './fileSystem.js';
+import { FileLog } from './fileLog.js';
 import { holderOf, lockFolder, unfinished, type LockHolder } from './folderLock.js';
 import { nodeProcesses, type Processes } from './processIdentity.js';
 import { decodeRecord, encodeRecord } from './stateRecord.js';
@@ -31,7 +32,7 @@ export interface FileStateOptions {
 export interface FileState extends StateStore {
   readonly folder: string;
   /** Who works with it now; `undefined` if nobody does. */
-  holder(): Promise<LockHolder | undefined>;
+  holder(use?: StateUse): Promise<LockHolder | undefined>;
 }
 
 /**
@@ -56,7 +57,7 @@ class FolderState implements FileState {
   readonly #processes: Processes;
   readonly #options: FileStateOptions;
   /** Those of this very object wait here, so that they come in turn. */
-  readonly #queue = new LockQueue();
+  readonly #queues: Readonly<Record<StateUse, LockQueue>> = { export: new LockQueue(), watch: new LockQueue() };
 
   constructor(folder: string, options: FileStateOptions) {
     this.folder = folder;
@@ -65,11 +66,11 @@ class FolderState implements FileState {
     this.#options = options;
   }
 
-  async lock(signal: AbortSignal): Promise<Release> {
+  async lock(signal: AbortSignal, use: StateUse = 'export'): Promise<Release> {
     const { breakLock = false, clock = systemClock } = this.#options;
-    const leave = await this.#queue.acquire(signal);
+    const leave = await this.#queues[use].acquire(signal);
     try {
-      const locks = { fileSystem: this.#fs, processes: this.#processes, clock, breakLock, signal };
+      const locks = { use, fileSystem: this.#fs, processes: this.#processes, clock, breakLock, signal };
       const release = await lockFolder(this.folder, locks);
       const releaseBoth = async (): Promise<void> => {
         await release();
@@ -77,7 +78,7 @@ class FolderState implements FileState {
       };
       try {
         await this.#checkVolume();
-        await this.#clearUnfinished();
+        await this.#clearUnfinished(use);
         // What a killed process wrote is seen before it is durable. Whoever relies on it makes it so first.
         await this.#sync(this.folder);
       } catch (error) {
@@ -121,8 +122,12 @@ class FolderState implements FileState {
     await this.#sync(path);
   }
 
-  holder(): Promise<LockHolder | undefined> {
-    return holderOf(this.folder, { fileSystem: this.#fs, processes: this.#processes });
+  log(name: string): StateLog {
+    return new FileLog(this.#fs, this.folder, `${name}.log`);
+  }
+
+  holder(use: StateUse = 'export'): Promise<LockHolder | undefined> {
+    return holderOf(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
   }
 
   #sync(path: string): Promise<void> {
@@ -141,10 +146,11 @@ class FolderState implements FileState {
       onWarning?.(`${this.folder} lies in memory: an interrupted export is lost when the machine stops.`);
   }
 
-  /** What was being written when somebody was killed. */
-  async #clearUnfinished(): Promise<void> {
+  /** What was being written when somebody was killed. What belongs to another use may be being written now. */
+  async #clearUnfinished(use: StateUse): Promise<void> {
     const names = await explained(this.#fs.list(this.folder), this.folder, 'looked at');
-    for (const name of names.filter((each) => each.startsWith(unfinished)))
-      await this.#fs.unlink(join(this.folder, name)).catch(() => undefined);
+    const isLeft = (name: string): boolean =>
+      name.startsWith(unfinished) && name.endsWith('.log') === (use === 'watch');
+    for (const name of names.filter(isLeft)) await this.#fs.unlink(join(this.folder, name)).catch(() => undefined);
   }
 }

@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
 import type { Release } from '../sink/lockQueue.js';
+import type { StateUse } from '../sink/stateStore.js';
 import { explained } from './appendFile.js';
 import { platformCode, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
@@ -9,6 +10,8 @@ import { readWhole, writeWhole } from './wholeFile.js';
 
 /** How a folder is locked. */
 export interface FolderLockOptions {
+  /** Whoever locks it for something else is not in the way. */
+  readonly use: StateUse;
   readonly fileSystem: FileSystem;
   readonly processes: Processes;
   readonly clock: Clock;
@@ -29,7 +32,7 @@ interface Claim extends LockHolder {
   readonly name: string;
 }
 
-const prefix = 'lock-';
+const prefixOf = (use: StateUse): string => `lock-${use}-`;
 /** What is not complete yet. */
 export const unfinished = 'new-';
 /** Looks, and ms between them, until the first of several contenders gives up waiting for the others to withdraw. */
@@ -69,14 +72,14 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
 /** Who holds a folder now, or tries to; nobody if `undefined`. */
 export async function holderOf(
   folder: string,
-  options: Pick<FolderLockOptions, 'fileSystem' | 'processes'>,
+  options: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
 ): Promise<LockHolder | undefined> {
   const claims = await claimsIn(folder, options);
   return claims.find(({ liveness }) => liveness !== 'dead');
 }
 
-async function claim(folder: string, { fileSystem, processes }: FolderLockOptions): Promise<string> {
-  const own = prefix + crypto.randomUUID();
+async function claim(folder: string, { fileSystem, processes, use }: FolderLockOptions): Promise<string> {
+  const own = prefixOf(use) + crypto.randomUUID();
   const text = JSON.stringify(await processes.self());
   for (let attempt = 1; ; attempt += 1) {
     await makeFolder(folder, fileSystem);
@@ -131,11 +134,11 @@ async function livingClaims(folder: string, options: FolderLockOptions): Promise
 
 async function claimsIn(
   folder: string,
-  { fileSystem, processes }: Pick<FolderLockOptions, 'fileSystem' | 'processes'>,
+  { fileSystem, processes, use }: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
 ): Promise<Claim[]> {
   const names = await explained(listed(fileSystem, folder), folder, 'looked at');
   const claims: Claim[] = [];
-  for (const name of names.filter((each) => each.startsWith(prefix)).sort()) {
+  for (const name of names.filter((each) => each.startsWith(prefixOf(use))).sort()) {
     const bytes = await readWhole(fileSystem, join(folder, name));
     if (!bytes) continue;
     const process = decodeIdentity(bytes);

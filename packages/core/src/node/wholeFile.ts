@@ -1,5 +1,5 @@
 import { explained } from './appendFile.js';
-import { platformCode, type FileSystem } from './fileSystem.js';
+import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
 import { SinkError } from '../errors.js';
 
 /** All bytes of a small file; `undefined` if there is none. @throws SinkError if it can't be read. */
@@ -30,18 +30,22 @@ export async function readWhole(fileSystem: FileSystem, path: string): Promise<B
 export async function writeWhole(fileSystem: FileSystem, path: string, text: string): Promise<void> {
   const file = await fileSystem.open(path, 'new');
   try {
-    const bytes = Buffer.from(text);
-    for (let at = 0; at < bytes.length;) {
-      const written = await explained(file.write(bytes.subarray(at), at), path, 'written');
-      if (written === 0)
-        throw new SinkError(`${path} can't be written: the disk takes no more bytes. Make room, then run it again.`);
-      at += written;
-    }
+    await writeAll(file, path, Buffer.from(text), 0);
     await explained(file.sync(), path, 'written');
     await explained(file.close(), path, 'written');
   } catch (error) {
     await file.close().catch(() => undefined);
     await fileSystem.unlink(path).catch(() => undefined);
     throw error;
+  }
+}
+
+/** Writes all of `bytes`: a disk that is nearly full takes a part of what it is given, without an error. @throws SinkError */
+export async function writeAll(file: WritableFile, path: string, bytes: Uint8Array, position: number): Promise<void> {
+  for (let at = 0; at < bytes.length;) {
+    const written = await explained(file.write(bytes.subarray(at), position + at), path, 'written');
+    if (written === 0)
+      throw new SinkError(`${path} can't be written: the disk takes no more bytes. Make room, then run it again.`);
+    at += written;
   }
 }

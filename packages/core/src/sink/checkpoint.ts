@@ -2,7 +2,6 @@ import { CheckpointError } from '../errors.js';
 import { isPosition, withoutPart, type Position } from '../position.js';
 import { isCount, isRecord } from '../record.js';
 import type { Json } from '../source/definition.js';
-import { LockQueue, type Release } from './lockQueue.js';
 
 /** The durable record "all rows up to this position are in the sink, up to this place". */
 export interface Checkpoint {
@@ -40,52 +39,6 @@ export function checkpointWithoutPart(checkpoint: Checkpoint, part: number, plac
     ...checkpoint,
     ...{ begun, place, position: withoutPart(checkpoint.position, part) },
     ...{ rows: checkpoint.rows - gone.rows, pages: checkpoint.pages - gone.pages },
-  };
-}
-
-/** Keeps small records durably, by name. A record is replaced whole or not at all. */
-export interface StateStore {
-  /** Where it is, if that is a folder on a disk. */
-  readonly folder?: string;
-  /**
-   * Waits for other holders in this process, and refuses when there is one in another.
-   *
-   * @throws LockError if another process holds it; `signal.reason` if the wait is aborted.
-   */
-  lock(signal: AbortSignal): Promise<Release>;
-  /** The record, or `undefined` if there is none. @throws CheckpointError if there is one that can't be read. */
-  load(name: string): Promise<unknown>;
-  /** Resolves when the record is durable. */
-  save(name: string, record: object): Promise<void>;
-  remove(name: string): Promise<void>;
-}
-
-/**
- * State that lives as long as the process: enough to go on after an error, not after a crash.
- *
- * @example
- * const state = memoryState();
- * await exportTo(source, sink, { state }).run().catch(wait);
- * await exportTo(source, sink, { state }).run();   // goes on behind the last committed page
- */
-export function memoryState(): StateStore {
-  const records = new Map<string, string>();
-  const queue = new LockQueue();
-  return {
-    lock: (signal) => queue.acquire(signal),
-    load(name) {
-      const record = records.get(name);
-      return Promise.resolve(record === undefined ? undefined : JSON.parse(record));
-    },
-    save(name, record) {
-      // As text, so that nobody's later change reaches it and only plain JSON gets in.
-      records.set(name, JSON.stringify(record));
-      return Promise.resolve();
-    },
-    remove(name) {
-      records.delete(name);
-      return Promise.resolve();
-    },
   };
 }
 

@@ -5,11 +5,12 @@ import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import type { PagesOptions, SourceInfo } from '../source/source.js';
 import { done } from '../source/stoppable.js';
-import { checkpointWithoutPart, type Checkpoint, type StateStore } from './checkpoint.js';
+import { checkpointWithoutPart, type Checkpoint } from './checkpoint.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
 import { checkpointName, findCheckpoint } from './findCheckpoint.js';
 import type { Release } from './lockQueue.js';
 import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
+import type { StateStore } from './stateStore.js';
 
 /** Options of an export. */
 export interface ExportOptions {

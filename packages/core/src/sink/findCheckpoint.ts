@@ -1,9 +1,10 @@
 import { CheckpointError } from '../errors.js';
 import { startOfPlan } from '../position.js';
 import type { SourceInfo } from '../source/source.js';
-import { decodeCheckpoint, type Checkpoint, type StateStore } from './checkpoint.js';
+import { decodeCheckpoint, type Checkpoint } from './checkpoint.js';
 import { changedSettings, exportPlan, type ExportPlan } from './exportPlan.js';
 import type { Sink } from './sink.js';
+import type { StateStore } from './stateStore.js';
 
 /** Under this name a store keeps the checkpoint. */
 export const checkpointName = 'checkpoint';

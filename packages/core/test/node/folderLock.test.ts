@@ -13,7 +13,7 @@ const lock = (folder: string, options?: FileStateOptions, signal = never): Promi
   fileState(folder, options).lock(signal);
 
 /** Puts down the claim of somebody else. */
-function claimOf(folder: string, identity: Partial<ProcessIdentity> | string, name = 'lock-0'): void {
+function claimOf(folder: string, identity: Partial<ProcessIdentity> | string, name = 'lock-export-0'): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, name), typeof identity === 'string' ? identity : JSON.stringify(identity));
 }
@@ -103,7 +103,7 @@ describe('E8 a locked folder', () => {
     const children = Array.from({ length: 4 }, () => forkChild('lockContender.ts', folder));
     for (const child of children) expect(await child.next()).toBe('ready');
     for (let round = 1; round <= 30; round += 1) {
-      claimOf(folder, dead, `lock-${String(round)}`);
+      claimOf(folder, dead, `lock-export-${String(round)}`);
       for (const child of children) child.tell('go');
       const outcomes = await Promise.all(children.map((child) => child.next()));
       expect(outcomes.filter((outcome) => outcome === 'owner')).toHaveLength(1);
@@ -141,7 +141,7 @@ describe('E8 a locked folder', () => {
     const folder = join(tempFolder(), 'state');
     claimOf(folder, { ...(await nodeProcesses.self()), ...difference });
     await expect(lock(folder)).rejects.toThrow(/can't be told from here.*with breakLock: nothing was changed/);
-    expect(readdirSync(folder)).toEqual(['lock-0']);
+    expect(readdirSync(folder)).toEqual(['lock-export-0']);
     await (
       await lock(folder, { breakLock: true })
     )();
@@ -177,7 +177,7 @@ describe('E8 a locked folder', () => {
   test('is cleared of what was being written when somebody was killed', async () => {
     const folder = join(tempFolder(), 'state');
     mkdirSync(folder);
-    for (const name of ['new-checkpoint', 'new-lock-1']) writeFileSync(join(folder, name), '{');
+    for (const name of ['new-checkpoint', 'new-lock-export-1']) writeFileSync(join(folder, name), '{');
     await (
       await lock(folder)
     )();

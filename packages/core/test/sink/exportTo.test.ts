@@ -522,5 +522,6 @@ function noted(state: StateStore, calls: string[]): StateStore {
       calls.push('remove');
       return state.remove(name);
     },
+    log: (name) => state.log(name),
   };
 }

@@ -1,0 +1,177 @@
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { CheckpointError } from '../errors.js';
+import type { StateLog } from '../sink/stateStore.js';
+import { explained } from './appendFile.js';
+import type { FileSystem, WritableFile } from './fileSystem.js';
+import { unfinished } from './folderLock.js';
+import { writeAll } from './wholeFile.js';
+
+const header = 'sluice-log 1\n';
+const bytesPerRead = 256 * 1024;
+const bytesPerWrite = 256 * 1024;
+
+/**
+ * A log in a file: a line with the format, then one line a record, each with its checksum. A record is durable before the next one is
+ * written, so a crash leaves at most the last one torn: that is cut off. Anything else that does not fit is damage.
+ *
+ * @example 'sluice-log 1\\n8d2f00a1 {"generation":1}\\n'
+ */
+export class FileLog implements StateLog {
+  readonly #fs: FileSystem;
+  readonly #folder: string;
+  readonly #path: string;
+  readonly #fresh: string;
+  #file: WritableFile | undefined;
+  #bytes = 0;
+  #isPoisoned = false;
+
+  constructor(fileSystem: FileSystem, folder: string, name: string) {
+    this.#fs = fileSystem;
+    this.#folder = folder;
+    this.#path = join(folder, name);
+    this.#fresh = join(folder, unfinished + name);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  async *read(): AsyncGenerator<unknown, void, undefined> {
+    if ((await explained(this.#fs.kind(this.#path), this.#path, 'looked at')) === 'absent') return;
+    if (!(await explained(this.#fs.isOurs(this.#path), this.#path, 'looked at')))
+      throw this.#damage('belongs to another user of this machine');
+    const file = await this.#open();
+    let end = 0;
+    let torn: number | undefined;
+    for await (const line of this.#lines(file)) {
+      if (end === 0) {
+        this.#checkHeader(line);
+        end = line.length;
+        continue;
+      }
+      const record = decodeLine(line);
+      if (record === undefined) torn ??= end;
+      // Behind a torn record there is nothing: it was the last one.
+      else if (torn !== undefined) throw this.#damage(`is damaged at byte ${torn}`);
+      else {
+        end += line.length;
+        yield record.value;
+      }
+    }
+    if (end === 0) throw this.#damage('is empty');
+    if (torn !== undefined) await explained(file.truncate(end), this.#path, 'cut back');
+    // What a killed process wrote is seen before it is durable. Whoever relies on it makes it so first.
+    await explained(file.sync(), this.#path, 'written');
+    this.#bytes = end;
+  }
+
+  async append(record: object): Promise<void> {
+    if (this.#isPoisoned) throw this.#damage('could not be made durable before');
+    if (this.#bytes === 0) {
+      await this.replace([record]);
+      return;
+    }
+    const line = encodeLine(record);
+    const file = await this.#open();
+    this.#isPoisoned = true;
+    await writeAll(file, this.#path, line, this.#bytes);
+    await explained(file.sync(), this.#path, 'written');
+    this.#isPoisoned = false;
+    this.#bytes += line.length;
+  }
+
+  async replace(records: Iterable<object>): Promise<void> {
+    await this.#fs.unlink(this.#fresh).catch(() => undefined);
+    const file = await explained(this.#fs.open(this.#fresh, 'new'), this.#fresh, 'created');
+    let at = 0;
+    try {
+      for (const block of blocksOf(records)) {
+        await writeAll(file, this.#fresh, block, at);
+        at += block.length;
+      }
+      await explained(file.sync(), this.#fresh, 'written');
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      await this.#fs.unlink(this.#fresh).catch(() => undefined);
+      throw error;
+    }
+    await explained(file.close(), this.#fresh, 'written');
+    await this.close();
+    await explained(this.#fs.rename(this.#fresh, this.#path), this.#path, 'written');
+    await explained(this.#fs.syncFolder(this.#folder), this.#path, 'written');
+    this.#bytes = at;
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close().catch(() => undefined);
+  }
+
+  async #open(): Promise<WritableFile> {
+    return (this.#file ??= await explained(this.#fs.open(this.#path, 'existing'), this.#path, 'opened'));
+  }
+
+  /** Lines with their ends; the last one may lack it. */
+  async *#lines(file: WritableFile): AsyncGenerator<Buffer, void, undefined> {
+    const piece = new Uint8Array(bytesPerRead);
+    let rest: Buffer[] = [];
+    for (let at = 0; ;) {
+      const read = await explained(file.read(piece, at), this.#path, 'read');
+      if (read === 0) break;
+      at += read;
+      let from = 0;
+      for (let end = piece.indexOf(10); end !== -1 && end < read; end = piece.indexOf(10, from)) {
+        yield Buffer.concat([...rest, piece.subarray(from, end + 1)]);
+        rest = [];
+        from = end + 1;
+      }
+      if (from < read) rest.push(Buffer.from(piece.subarray(from, read)));
+    }
+    if (rest.length > 0) yield Buffer.concat(rest);
+  }
+
+  #checkHeader(line: Buffer): void {
+    const [, version] = /^sluice-log (\d+)\n$/.exec(line.toString('latin1')) ?? [];
+    if (version === undefined) throw this.#damage('is no log of Sluice, or is damaged');
+    if (version !== '1') throw this.#damage(`was written by another version of Sluice (format ${version})`);
+  }
+
+  #damage(what: string): CheckpointError {
+    return new CheckpointError(`${this.#path} ${what}. Move it away to begin anew: nothing was changed.`, {
+      path: this.#path,
+    });
+  }
+}
+
+function* blocksOf(records: Iterable<object>): Generator<Uint8Array, void, undefined> {
+  let block: Buffer[] = [Buffer.from(header)];
+  let bytes = header.length;
+  for (const record of records) {
+    const line = encodeLine(record);
+    block.push(line);
+    bytes += line.length;
+    if (bytes < bytesPerWrite) continue;
+    yield Buffer.concat(block);
+    block = [];
+    bytes = 0;
+  }
+  yield Buffer.concat(block);
+}
+
+function encodeLine(record: object): Buffer {
+  const json = JSON.stringify(record);
+  return Buffer.from(`${checksum(json)} ${json}\n`);
+}
+
+/** What a line holds; `undefined` if it was not written whole. */
+function decodeLine(line: Buffer): { readonly value: unknown } | undefined {
+  const [, sum, json = ''] = /^([0-9a-f]{8}) (.*)\n$/s.exec(line.toString()) ?? [];
+  if (sum === undefined || checksum(json) !== sum) return undefined;
+  return { value: JSON.parse(json) };
+}
+
+function checksum(json: string): string {
+  return crc32(json).toString(16).padStart(8, '0');
+}

@@ -1,0 +1,60 @@
+import { LockQueue } from './lockQueue.js';
+import type { StateLog, StateStore, StateUse } from './stateStore.js';
+
+/**
+ * State that lives as long as the process: enough to go on after an error, not after a crash.
+ *
+ * @example
+ * const state = memoryState();
+ * await exportTo(source, sink, { state }).run().catch(wait);
+ * await exportTo(source, sink, { state }).run();   // goes on behind the last committed page
+ */
+export function memoryState(): StateStore {
+  // As text, so that nobody's later change reaches a record and only plain JSON gets in.
+  const records = new Map<string, string>();
+  const logs = new Map<string, string[]>();
+  const queues: Readonly<Record<StateUse, LockQueue>> = { export: new LockQueue(), watch: new LockQueue() };
+  return {
+    lock: (signal, use = 'export') => queues[use].acquire(signal),
+    load(name) {
+      const record = records.get(name);
+      return Promise.resolve(record === undefined ? undefined : JSON.parse(record));
+    },
+    save(name, record) {
+      records.set(name, JSON.stringify(record));
+      return Promise.resolve();
+    },
+    remove(name) {
+      records.delete(name);
+      return Promise.resolve();
+    },
+    log: (name) => memoryLog(logs, name),
+  };
+}
+
+function memoryLog(logs: Map<string, string[]>, name: string): StateLog {
+  let bytes = 0;
+  const lines = (): string[] => logs.get(name) ?? [];
+  return {
+    get bytes() {
+      return bytes;
+    },
+    async *read() {
+      bytes = lines().reduce((sum, line) => sum + line.length, 0);
+      for (const line of lines()) yield JSON.parse(line);
+    },
+    append(record) {
+      const line = JSON.stringify(record);
+      logs.set(name, [...lines(), line]);
+      bytes += line.length;
+      return Promise.resolve();
+    },
+    replace(records) {
+      const fresh = Array.from(records, (record) => JSON.stringify(record));
+      logs.set(name, fresh);
+      bytes = fresh.reduce((sum, line) => sum + line.length, 0);
+      return Promise.resolve();
+    },
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,36 @@
+import type { Release } from './lockQueue.js';
+
+/** Durable records in order, e.g. the changes of a watch. */
+export interface StateLog {
+  /** All records, the oldest first. What a crash left half-written is not among them. @throws CheckpointError if one is damaged. */
+  read(): AsyncIterable<unknown>;
+  /** Resolves when the record is durable. */
+  append(record: object): Promise<void>;
+  /** Replaces all records by others, all of them or none. */
+  replace(records: Iterable<object>): Promise<void>;
+  /** Bytes that the records take; 0 before `read`. */
+  readonly bytes: number;
+  close(): Promise<void>;
+}
+
+/** What works with state: an export or a watch. They don't exclude each other. */
+export type StateUse = 'export' | 'watch';
+
+/** Keeps small records durably, by name. A record is replaced whole or not at all. */
+export interface StateStore {
+  /** Where it is, if that is a folder on a disk. */
+  readonly folder?: string;
+  /**
+   * Waits for others in this process that use it for the same (default: an export), and refuses when there is one in another process.
+   *
+   * @throws LockError if another process holds it; `signal.reason` if the wait is aborted.
+   */
+  lock(signal: AbortSignal, use?: StateUse): Promise<Release>;
+  /** The record, or `undefined` if there is none. @throws CheckpointError if there is one that can't be read. */
+  load(name: string): Promise<unknown>;
+  /** Resolves when the record is durable. */
+  save(name: string, record: object): Promise<void>;
+  remove(name: string): Promise<void>;
+  /** A log of that name; nothing is made before its first record. Used by one at a time, who holds the lock. */
+  log(name: string): StateLog;
+}
