@@ -2,6 +2,7 @@ import { basename, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { abortOnSignals } from './faults/interruption.js';
 import { outputOf, type Output } from './terminal/output.js';
+import { shellQuoted } from './terminal/shellQuoted.js';
 import type { Variables } from './variables.js';
 
 /** All that a command touches of the process it runs in, so that a test can stand in for it. */
@@ -16,7 +17,7 @@ export interface Environment {
   readonly signal: AbortSignal;
   /** Where relative paths begin. */
   readonly folder: string;
-  /** How this command is called here, as a person would type it. */
+  /** How this command is called here, as a person would type it into a shell. */
   readonly command: string;
   /** The running Node's version, without the `v`. */
   readonly nodeVersion: string;
@@ -47,5 +48,5 @@ export function processEnvironment(process: NodeJS.Process): Environment {
 
 /** Installed it is `sluice`; in a checkout there is only the file. */
 function commandOf(script: string, folder: string): string {
-  return basename(script) === 'sluice' ? 'sluice' : `node ${relative(folder, script)}`;
+  return basename(script) === 'sluice' ? 'sluice' : `node ${shellQuoted(relative(folder, script))}`;
 }

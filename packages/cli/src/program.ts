@@ -2,16 +2,18 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import type { Environment } from './environment.js';
 import { exitCodes } from './faults/exitCodes.js';
+import { addCheckpointShowOptions } from './options/checkpointShowOptions.js';
 import { addConnectionOptions } from './options/connectionOptions.js';
 import { addNftsExportOptions } from './options/nftsExportOptions.js';
 import { addProgressOptions } from './options/progressOptions.js';
+import { addResumeOptions } from './options/resumeOptions.js';
 import { addSandboxOptions } from './options/sandboxOptions.js';
 import { addStreamsExportOptions, addStreamsListOptions } from './options/streamsOptions.js';
 import { addTargetOptions } from './options/targetOptions.js';
 import { refuseKeyAsArgument } from './settings/keyAsArgument.js';
 
-/** Does a command's work with the options that were given, and answers the exit code. */
-type Run<Options> = (options: Options, environment: Environment) => Promise<number>;
+/** Does a command's work with the options that were given, and answers the exit code. `args` is the whole command line. */
+type Run<Options> = (options: Options, environment: Environment, args: readonly string[]) => Promise<number>;
 
 const widestHelp = 110;
 
@@ -28,7 +30,7 @@ export async function runProgram(args: readonly string[], environment: Environme
     <Options>(load: () => Promise<Run<Options>>) =>
     async (options: Options): Promise<void> => {
       const run = await load();
-      exitCode = await run(options, environment);
+      exitCode = await run(options, environment, args);
     };
   const program = emptyProgram(environment);
 
@@ -41,6 +43,7 @@ export async function runProgram(args: readonly string[], environment: Environme
   const nftsExport = nfts.command('export').description('write holdings into a file');
   addNftsExportOptions(nftsExport);
   addTargetOptions(nftsExport);
+  addResumeOptions(nftsExport);
   addConnectionOptions(nftsExport, 'aptos');
   addProgressOptions(nftsExport).action(runs(async () => (await import('./commands/nftsExport.js')).nftsExport));
 
@@ -53,9 +56,17 @@ export async function runProgram(args: readonly string[], environment: Environme
   const streamsExport = streams.command('export').description('write streams into a file');
   addStreamsExportOptions(streamsExport);
   addTargetOptions(streamsExport);
+  addResumeOptions(streamsExport);
   addConnectionOptions(streamsExport, 'streams');
   addProgressOptions(streamsExport).action(
     runs(async () => (await import('./commands/streamsExport.js')).streamsExport),
+  );
+
+  const checkpoint = program.command('checkpoint').description('what an interrupted export left behind');
+  const checkpointShow = checkpoint.command('show').description('explain it, and change nothing');
+  const showCheckpoint = runs(async () => (await import('./commands/checkpointShow.js')).checkpointShow);
+  addCheckpointShowOptions(checkpointShow).action((file: string, options: object) =>
+    showCheckpoint({ ...options, file }),
   );
 
   const sandbox = program.command('sandbox').description('a local server of both APIs, to try things on');
@@ -104,6 +115,7 @@ Settings come from the environment: SLUICE_API_KEY, SLUICE_STREAMS_URL, SLUICE_A
   sluice demo
   sluice doctor
   sluice nfts export --owner 0x1 --to holdings.csv
+  sluice checkpoint show holdings.csv
   sluice streams list`;
 
 /** Commander's fault as a sentence of ours. The value of an unknown option is cut off: it might be a key. */

@@ -8,6 +8,7 @@ import { abortOnSignals, Interruption } from '../src/faults/interruption.js';
 import { scrubbed } from '../src/faults/scrubbed.js';
 import { tellFault } from '../src/faults/tellFault.js';
 import { ToldFault } from '../src/faults/toldFault.js';
+import { UnfinishedExport } from '../src/faults/unfinishedExport.js';
 import { UsageError } from '../src/faults/usageError.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -27,6 +28,8 @@ describe('the exit code', () => {
     ['SIGHUP', new Interruption('SIGHUP'), 129],
     ['SIGINT', new Interruption('SIGINT'), 130],
     ['SIGTERM', new Interruption('SIGTERM'), 143],
+    ['an export that a signal stopped', new UnfinishedExport(new Interruption('SIGTERM'), { consequence: '' }), 143],
+    ['an export that failed', new UnfinishedExport(new SinkError('No.'), { consequence: '' }), 1],
     ['a reader that went away', closedSink, 0],
     ['a pipe that broke', closedPipe, 0],
     ['a connection that broke', new NetworkError('No.', { details: { platformCode: 'EPIPE' } }), 1],
@@ -89,6 +92,18 @@ describe('what is said', () => {
     tellFault(fault, curious);
     expect(curious.written.stderr()).toContain('\n    at ');
     expect(curious.written.stderr()).not.toContain('canary');
+  });
+
+  test('of an export also what is kept, and the command that goes on, on a line of its own', () => {
+    const environment = testEnvironment({ variables: { SLUICE_API_KEY: 'canary' } });
+    const consequence = '7 of the rows are kept. Go on with:';
+    const command = "sluice nfts export --to 'canary rows.csv'";
+    expect(tellFault(new UnfinishedExport(new Interruption('SIGINT'), { consequence, command }), environment)).toBe(
+      130,
+    );
+    expect(environment.written.stderr()).toBe(
+      `sluice: Stopped by SIGINT. ${consequence}\n  sluice nfts export --to '[hidden] rows.csv'\n`,
+    );
   });
 
   test('nothing, when nobody reads any more or it was told already', () => {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { settingsFor, startSluice } from './runSluice.js';
+import { exportArgs, filesIn, interrupt, signalled } from './interruptedExport.js';
+import { settingsFor, sluice, startShell, startSluice, type Outcome } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
 const fast = ['--rate', 'unlimited'];
@@ -14,47 +15,92 @@ describe('E9 a signal in the middle of an export', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('%s: exit code %i, one sentence, and nothing is left behind', async (signal, exitCode) => {
+  ] as const)('E9 %s: exit code %i, what is kept, and the command that goes on', async (signal, exitCode) => {
+    await using sandbox = await startSandbox({ holdings: 5000, latency: 5 });
+    const cwd = temporaryFolder();
+    const to = "Zoë's rows.csv";
+    const stopped = await interrupt(sandbox, exportArgs(sandbox, to, '--restart'), { cwd, after: 20, signal });
+    expect(stopped).toMatchObject({ code: exitCode, stdout: '' });
+    const [sentence, command = '', end] = stopped.stderr.split('\n');
+    expect(sentence).toMatch(
+      new RegExp(`^sluice: Stopped by ${signal}\\. 1,[2-9]00 of the rows are kept\\. Go on with:$`),
+    );
+    expect(command).toMatch(/^ {2}node \S+bin\.js nfts export --owner 0x/);
+    expect(command).toContain(String.raw`--to 'Zoë'\''s rows.csv'`);
+    expect(command).not.toContain('--restart');
+    expect(end).toBe('');
+    expect((await readdir(cwd)).toSorted()).toEqual([`${to}.part`, `${to}.sluice`]);
+
+    const resumed = await startShell(command, { env: settingsFor(sandbox), cwd }).ended;
+    expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Going on after 1,[2-9]00 rows/) });
+    expect(await readdir(cwd)).toEqual([to]);
+  });
+
+  test('E9 before the first commit: nothing is kept, nothing is left, and the same command starts over', async () => {
     await using sandbox = await startSandbox({ holdings: 100_000, latency: 5 });
     const cwd = temporaryFolder();
-    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', ...fast];
-    const { process, ended } = startSluice(args, { env: settingsFor(sandbox), cwd });
-    await sandbox.until(() => sandbox.counts.requests > 20);
-    expect(await readdir(cwd)).toEqual(['out.csv.part']);
-    process.kill(signal);
-    expect(await ended).toEqual({
-      code: exitCode,
-      stdout: '',
+    const args = exportArgs(sandbox, 'out.csv', '--commit-every', '1000');
+    const { code, stderr } = await interrupt(sandbox, args, { cwd, after: 10 });
+    expect({ code, stderr }).toEqual({
+      code: 130,
       stderr: expect.stringMatching(
-        new RegExp(
-          `^sluice: Stopped by ${signal}\\. [\\d,]+ rows had come; [^\\n]*Run the same command again[^\\n]*\\n$`,
-        ),
+        /^sluice: Stopped by SIGINT\. Nothing is kept, since no row was committed yet\. The same command starts over:\n {2}node [^\n]*\n$/,
       ),
     });
     expect(await readdir(cwd)).toEqual([]);
+  });
+
+  test('E9 owners that came from stdin have to come again', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder(), input: sandbox.owners.join('\n') };
+    const [nfts = '', verb = '', , ...others] = exportArgs({ owners: [] }, 'out.csv');
+    const args = [nfts, verb, '--owners-file', '-', ...others];
+    const { stderr } = await interrupt(sandbox, args, { ...options, after: 15 });
+    expect(stderr).toMatch(/ of the rows are kept\. The owners have to come on stdin again\. Go on with:\n {2}node /);
+    expect(await startShell(commandIn(stderr), options).ended).toMatchObject({ code: 0 });
   });
 
   test('an existing file that was to be overwritten stays as it was', async () => {
     await using sandbox = await startSandbox({ holdings: 100_000, latency: 5 });
     const cwd = temporaryFolder();
     await writeFile(join(cwd, 'out.csv'), 'mine');
-    const args = [
-      'nfts',
-      'export',
-      '--owner',
-      ...sandbox.owners,
-      '--to',
-      'out.csv',
-      '--if-exists',
-      'overwrite',
-      ...fast,
-    ];
-    const { process, ended } = startSluice(args, { env: settingsFor(sandbox), cwd });
-    await sandbox.until(() => sandbox.counts.requests > 20);
-    process.kill('SIGINT');
-    expect((await ended).code).toBe(130);
-    expect(await readdir(cwd)).toEqual(['out.csv']);
+    const args = exportArgs(sandbox, 'out.csv', '--if-exists', 'overwrite');
+    expect((await interrupt(sandbox, args, { cwd, after: 20 })).code).toBe(130);
+    expect((await readdir(cwd)).toSorted()).toEqual(['out.csv', 'out.csv.part', 'out.csv.sluice']);
     expect(await readFile(join(cwd, 'out.csv'), 'utf8')).toBe('mine');
+  });
+
+  test.each([
+    { seed: 1, to: 'out.csv', lanes: 1 },
+    { seed: 2, to: 'out.csv.gz', lanes: 1 },
+    { seed: 3, to: 'out.csv.gz', lanes: 4 },
+    { seed: 4, to: 'out.jsonl.gz', lanes: 3 },
+    { seed: 5, to: 'out.jsonl', lanes: 2 },
+  ])('E9 signals at random moments (seed $seed) leave the bytes of $to as they are', async ({ seed, to, lanes }) => {
+    await using sandbox = await startSandbox({ seed, holdings: 6000, owners: 6, latency: [0, 4] });
+    const env = settingsFor(sandbox);
+    const args = exportArgs(sandbox, to, '--owners-per-request', '1', '--lanes', String(lanes));
+    const undisturbed = temporaryFolder();
+    expect((await sluice(args, { env, cwd: undisturbed })).code).toBe(0);
+
+    const cwd = temporaryFolder();
+    const random = randomFrom(seed);
+    const signals = [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+      ['SIGHUP', 129],
+    ] as const;
+    let running = startSluice(args, { env, cwd });
+    for (let interruptions = 0; interruptions < 4; interruptions += 1) {
+      const [signal, exitCode] = signals[Math.floor(random() * signals.length)]!;
+      const outcome: Outcome = await signalled(sandbox, running, { after: 1 + Math.floor(random() * 25), signal });
+      if (outcome.code === 0) break;
+      expect(outcome).toMatchObject({ code: exitCode, stdout: '' });
+      // In the shell's place, so that it gets the signals.
+      running = startShell(`exec ${commandIn(outcome.stderr)}`, { env, cwd });
+    }
+    expect((await running.ended).code).toBe(0);
+    expect(filesIn(cwd)).toEqual(filesIn(undisturbed));
   });
 
   test.each([
@@ -81,16 +127,20 @@ describe('E9 a signal in the middle of an export', () => {
 
   test('--progress json tells it as the last event', async () => {
     await using sandbox = await startSandbox({ holdings: 100_000, latency: 5 });
-    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', '--progress', 'json', ...fast];
-    const { process, ended } = startSluice(args, { env: settingsFor(sandbox), cwd: temporaryFolder() });
-    await sandbox.until(() => sandbox.counts.requests > 20);
-    process.kill('SIGTERM');
-    const { code, stderr } = await ended;
-    const last: unknown = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '');
+    const cwd = temporaryFolder();
+    const args = exportArgs(sandbox, 'out.csv', '--progress', 'json');
+    const { code, stderr } = await interrupt(sandbox, args, { cwd, after: 20, signal: 'SIGTERM' });
+    const last = JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '') as Record<string, unknown>;
     expect({ code, last }).toMatchObject({
       code: 143,
-      last: { event: 'stopped', exitCode: 143, message: expect.stringContaining('SIGTERM') },
+      last: {
+        event: 'stopped',
+        exitCode: 143,
+        message: expect.stringContaining('SIGTERM'),
+        keptRows: expect.any(Number),
+      },
     });
+    expect(last['resume']).toMatch(/^node \S+bin\.js nfts export .* --progress json$/);
   });
 
   test('a second one ends the process at once, even if the export can not close', async () => {
@@ -115,3 +165,21 @@ describe('E9 a signal in the middle of an export', () => {
     await ended;
   });
 });
+
+/** The command that a stopped export prints, just as it stands there. */
+function commandIn(stderr: string): string {
+  const [, command] = /:\n( {2}[^\n]+)\n$/.exec(stderr) ?? [];
+  expect(command, stderr).toBeDefined();
+  return command ?? '';
+}
+
+/** Random numbers from 0 to 1, the same ones for the same seed (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

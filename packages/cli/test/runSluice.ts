@@ -73,6 +73,11 @@ export function bash(line: string, args: readonly string[], options?: RunOptions
   return start('bash', ['--norc', '-c', line, 'bash', process.execPath, bin, ...args], options).ended;
 }
 
+/** Starts a line of `sh`, as somebody pastes it. */
+export function startShell(line: string, options?: RunOptions): Running {
+  return start('sh', ['-c', line], options);
+}
+
 /** The environment variables that lead to a sandbox. */
 export function settingsFor(
   sandbox: Pick<Sandbox, 'apiKey' | 'streamsUrl' | 'aptosUrl'>,

@@ -1,7 +1,9 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { exportArgs, filesIn } from './interruptedExport.js';
 import { bash, settingsFor, sluice } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
@@ -10,7 +12,7 @@ const isLinux = process.platform === 'linux';
 const unwritable: [string, string, RegExp][] = isLinux
   ? [
       ['that is a device', '/dev/full', /\/dev\/full is no regular file/],
-      ['where nothing can be created, not even by root', '/proc/out.csv', /\/proc\/out\.csv\.part can't be created/],
+      ['where nothing can be created, not even by root', '/proc/out.csv', /\/proc\/out\.csv\.sluice can't be created/],
     ]
   : [];
 const fast = ['--rate', 'unlimited'];
@@ -49,7 +51,7 @@ describe('a target that can not be written', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: "sluice: The output can't be written (ENOSPC).\n" });
   });
 
-  test('E9 the largest allowed file is reached: a sentence, and nothing is left half-written', async () => {
+  test('E9 the largest allowed file is reached before the first commit: a sentence, and nothing is left', async () => {
     await using sandbox = await startSandbox({ holdings: 3000 });
     const cwd = temporaryFolder();
     const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', ...fast];
@@ -60,6 +62,63 @@ describe('a target that can not be written', () => {
       stderr: expect.stringMatching(/^sluice: \S+out\.csv\.part can't be written \(EFBIG\): [^\n]*ulimit -f[^\n]*\n$/),
     });
     expect(await readdir(cwd)).toEqual([]);
+  });
+
+  test('E9 the largest allowed file is reached later: the same command goes on where there is more room', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = exportArgs(sandbox, 'out.csv');
+    const full = await bash('ulimit -f 500; exec "$@"', args, options);
+    expect(full).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^sluice: \S+out\.csv\.part can't be written \(EFBIG\): [^\n]*ulimit -f[^\n]* 1,200 of the rows are kept: the same command goes on\.\n$/,
+      ),
+    });
+    const { code, stderr } = await sluice(args, options);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Going on after 1,200 rows/) });
+    const undisturbed = temporaryFolder();
+    expect((await sluice(args, { ...options, cwd: undisturbed })).code).toBe(0);
+    expect(filesIn(options.cwd)).toEqual(filesIn(undisturbed));
+  });
+
+  test.runIf(isLinux && existsSync('/dev/shm'))('E9 a target in memory is warned of, once', async () => {
+    await using sandbox = await startSandbox({ holdings: 500 });
+    const cwd = await mkdtemp('/dev/shm/sluice-cli-');
+    onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+    const run = (...more: string[]) =>
+      sluice(exportArgs(sandbox, 'out.csv', ...more), { env: settingsFor(sandbox), cwd });
+    expect(await run()).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^sluice: \/dev\/shm\/\S+out\.csv\.sluice lies in memory: an interrupted export is lost when the machine stops\.\n500 rows [^\n]+\n$/,
+      ),
+    });
+    expect((await run('--if-exists', 'overwrite', '--quiet')).stderr).toBe('');
+    // One that is refused has nothing to lose.
+    expect((await run()).stderr).toMatch(/^sluice: \S+out\.csv exists already[^\n]*\n$/);
+  });
+
+  test('E9 an API that fails in the middle: what is kept is the last sentence', async () => {
+    let isDown = true;
+    await using sandbox = await startSandbox({
+      holdings: 3000,
+      script: ({ nth }) => (isDown && nth > 14 ? { kind: 'status', status: 403 } : undefined),
+    });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = exportArgs(sandbox, 'out.csv');
+    const failed = await sluice(args, options);
+    expect(failed).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/ 403\b[^\n]+ 1,200 of the rows are kept: the same command goes on\.\n$/),
+    });
+    const again = await sluice([...args, '--restart', '--progress', 'json'], options);
+    expect(again.code).toBe(1);
+    expect(await readdir(options.cwd)).toEqual([]);
+    isDown = false;
+    expect((await sluice(args, options)).code).toBe(0);
   });
 });
 

@@ -1,11 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A new folder that goes with the test. */
+/** What lies in memory is warned of, so that exact output needs a disk. */
+const tmpfs = 0x01021994;
+const parent = statfsSync(tmpdir()).type === tmpfs ? '/var/tmp' : tmpdir();
+
+/** A new folder on a disk, which goes with the test. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-cli-'));
+  const folder = mkdtempSync(join(parent, 'sluice-cli-'));
   onTestFinished(() => {
     rmSync(folder, { recursive: true, force: true });
   });

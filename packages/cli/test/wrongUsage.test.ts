@@ -99,6 +99,15 @@ test.each([
   ],
   ['a column that is named twice', [...exportNfts, '--columns', 'name,name'], 'named twice'],
   ['an empty list of columns', [...exportNfts, '--columns', ''], 'Give names with commas between them'],
+  ['no pages between two commits', [...exportNfts, '--commit-every', '0'], '--commit-every is 0'],
+  ['a choice for expired cursors that is none', [...exportNfts, '--on-expired', 'wait'], 'fail, restart-part.'],
+  [
+    'to take back rows of stdout',
+    ['streams', 'export', '--to', '-', '--on-expired', 'restart-part'],
+    '--on-expired needs a file: an export to stdout leaves nothing behind to go on from.',
+  ],
+  ['to break a lock of stdout', ['streams', 'export', '--to', '-', '--break-lock'], '--break-lock needs a file'],
+  ['a checkpoint of nothing', ['checkpoint', 'show'], "Missing required argument 'file'"],
   ['a mark for CSV in JSON Lines', ['streams', 'export', '--to', 'out.jsonl', '--bom'], '--bom is for CSV only'],
   ['a rate without a unit', [...exportNfts, '--rate', '25'], 'like 25/s, 100/m or 3600/h, or unlimited.'],
   ['a deadline without a unit', [...exportNfts, '--timeout', '30'], 'Give a number with its unit'],
@@ -122,8 +131,10 @@ test.each([
   ],
   ['a sandbox on a port that can not be', ['sandbox', '--port', '65536'], '--port is 65536'],
 ])('%s is refused as well', async (_, args, sentence) => {
-  const environment = testEnvironment({ variables: settings });
+  const folder = temporaryFolder();
+  const environment = testEnvironment({ variables: settings, folder });
   expect(await main(args, environment)).toBe(2);
+  expect(await readdir(folder)).toEqual([]);
   expect(environment.written.stdout()).toBe('');
   expect(environment.written.stderr()).toMatch(/^sluice: [^\n]+\n$/);
   expect(environment.written.stderr()).toContain(sentence);
@@ -203,12 +214,12 @@ test('--help and --version need nothing, and say it on stdout', async () => {
   expect(manifest).toMatchObject({ version: (await sluice(['--version'])).stdout.trim() });
   const { code, stdout, stderr } = await sluice(['nfts', 'export', '--help']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  for (const option of ['--owner', '--to', '--rate', '--progress', '--no-guard-formulas'])
+  for (const option of ['--owner', '--to', '--rate', '--progress', '--no-guard-formulas', '--on-expired <what>'])
     expect(stdout).toContain(option);
 });
 
 test('a command without its subcommand shows what there is, with exit code 2', async () => {
-  for (const args of [[], ['nfts'], ['streams']]) {
+  for (const args of [[], ['nfts'], ['streams'], ['checkpoint']]) {
     const { code, stdout, stderr } = await sluice(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: sluice');

@@ -1,6 +1,7 @@
 import { aptos } from '@sluice/aptos';
 import type { Environment } from '../environment.js';
 import { exportRows, type ProgressOptions } from '../export/exportRows.js';
+import { resumptionOf, type ResumeOptions } from '../export/resumption.js';
 import { rowSink, type TargetOptions } from '../export/rowSink.js';
 import { exitCodes } from '../faults/exitCodes.js';
 import { UsageError } from '../faults/usageError.js';
@@ -9,7 +10,8 @@ import { findOwners, type OwnerOptions } from '../settings/findOwners.js';
 import { openClient, type ConnectionOptions } from '../settings/openClient.js';
 
 /** Options of `sluice nfts export`. */
-export interface NftsExportOptions extends OwnerOptions, TargetOptions, ConnectionOptions, ProgressOptions {
+export interface NftsExportOptions
+  extends OwnerOptions, TargetOptions, ResumeOptions, ConnectionOptions, ProgressOptions {
   readonly pageSize?: number;
   readonly maxRows?: number;
   readonly offset?: number;
@@ -17,16 +19,19 @@ export interface NftsExportOptions extends OwnerOptions, TargetOptions, Connecti
   readonly lanes?: number;
   readonly includeCollections?: readonly string[];
   readonly excludeCollections?: readonly string[];
-  readonly restart?: boolean;
 }
 
 /** `sluice nfts export`: the NFTs that wallets hold, into a file. */
-export async function nftsExport(options: NftsExportOptions, environment: Environment): Promise<number> {
-  const { pageSize, maxRows, offset, ownersPerRequest, lanes, restart, includeCollections, excludeCollections } =
-    options;
+export async function nftsExport(
+  options: NftsExportOptions,
+  environment: Environment,
+  args: readonly string[],
+): Promise<number> {
+  const { pageSize, maxRows, offset, ownersPerRequest, lanes, includeCollections, excludeCollections } = options;
   if (maxRows !== undefined && (lanes ?? 1) > 1)
     throw new UsageError('--max-rows goes with --lanes 1 only: with several lanes it would be chance which rows come.');
   const { sink, name, format } = rowSink(options, environment);
+  const resumption = resumptionOf(options, args, environment);
   const ownerAddresses = await findOwners(options, environment);
   const baseUrl = baseUrlOf('aptos', options, environment.variables);
   await using client = (await openClient(options, environment)).use(aptos({ baseUrl }));
@@ -41,7 +46,7 @@ export async function nftsExport(options: NftsExportOptions, environment: Enviro
       ...(excludeCollections && { excludeCollections }),
     });
   await exportRows(
-    { client, source, sink, target: name, format, lanes, restart, mostRows: maxRows },
+    { client, source, sink, target: name, format, lanes, resumption, mostRows: maxRows },
     options,
     environment,
   );

@@ -31,7 +31,7 @@ export async function exportHoldings(
     digest.add(nft);
   });
   const source = () => client.aptos.walletNfts({ ownerAddresses }).perPage(watched, { schema: nftHoldingSchema });
-  return exportRows({ client, source, sink, target: name, format, restart: true, mostRows }, {}, environment);
+  return exportRows({ client, source, sink, target: name, format, mostRows }, {}, environment);
 }
 
 async function makeFolder(folder: string): Promise<void> {

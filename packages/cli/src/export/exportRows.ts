@@ -8,18 +8,17 @@ import {
   type PageSource,
   type Sink,
 } from '@sluice/core';
+import { ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment.js';
-import { isClosedOutput } from '../faults/closedOutput.js';
-import { exitCodeOf } from '../faults/exitCodeOf.js';
-import { faultSentence } from '../faults/faultSentence.js';
-import { Interruption } from '../faults/interruption.js';
-import { scrubbed } from '../faults/scrubbed.js';
-import { ToldFault } from '../faults/toldFault.js';
+import { inCommandLineWords } from '../faults/inCommandLineWords.js';
 import type { ProgressMode } from '../options/progressMode.js';
-import { formatCount } from '../terminal/formatNumber.js';
 import { openReporter } from '../terminal/openReporter.js';
 import type { Progress } from '../terminal/progress.js';
+import { visibleText } from '../terminal/visibleText.js';
+import { endEarly } from './endEarly.js';
 import { tallyRequests, type RequestTally } from './requestTally.js';
+import { resumedAt } from './resumedAt.js';
+import type { Resumption } from './resumption.js';
 import { standardOutputName } from './rowSink.js';
 import { warningsOf } from './warningsOf.js';
 
@@ -31,6 +30,9 @@ export interface ProgressOptions {
   readonly quiet?: boolean;
 }
 
+/** Warnings that are kept back until the export has begun. */
+const mostKeptBack = 100;
+
 /** What is moved where. */
 export interface RowExport<T> {
   readonly client: Client;
@@ -41,7 +43,8 @@ export interface RowExport<T> {
   readonly target: string;
   readonly format: string;
   readonly lanes?: number | undefined;
-  readonly restart?: boolean | undefined;
+  /** How it goes on after an interruption. Absent: it starts over each time, whatever an earlier run left behind. */
+  readonly resumption?: Resumption | undefined;
   /** Rows can't be more than this, where somebody knows. */
   readonly mostRows?: number | undefined;
   /** Whether a line at the end says what came out. Default `true`. */
@@ -55,9 +58,10 @@ export interface ExportOutcome {
 }
 
 /**
- * Exports rows and shows how it goes on stderr. When the environment's signal aborts, the export closes and clears away first.
+ * Exports rows and shows how it goes on stderr. When the environment's signal aborts, the export closes what is open first.
  *
- * @throws what the export raises; the Interruption, if a signal stopped it; ToldFault, if the fault was told as an event.
+ * @throws what the export raises, or the Interruption if a signal stopped it, as an UnfinishedExport where something is to be said of
+ * the rows; ToldFault, if it was told as an event.
  */
 export async function exportRows<T>(
   job: RowExport<T>,
@@ -65,20 +69,27 @@ export async function exportRows<T>(
   environment: Environment,
   clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
-  const { client, sink, target, format, lanes, restart, mostRows, isSummedUp = true } = job;
-  const { stderr, signal, secrets } = environment;
+  const { client, sink, target, format, lanes, resumption, mostRows, isSummedUp = true } = job;
+  const { stderr, signal } = environment;
   const tally = tallyRequests(client);
   const warnings = warningsOf(client);
+  const exportWarnings = new ReplaySubject<string>(mostKeptBack);
   const source = job.source();
-  const flow = exportTo(source, sink, { ...(lanes !== undefined && { lanes }), ...(restart && { restart }) });
+  const resuming = resumption?.open((message) => {
+    exportWarnings.next(visibleText(inCommandLineWords(message)));
+  });
+  const flow = exportTo(source, sink, {
+    ...(lanes !== undefined && { lanes }),
+    ...(resuming?.exportOptions ?? { restart: true }),
+  });
 
   const began = clock.monotonic();
-  let latest: ExportProgress = { isDone: false, rows: 0, pages: 0, resumedRows: 0 };
+  let latest: ExportProgress | undefined;
   const read = (): Progress => ({
-    rows: latest.rows,
-    pages: latest.pages,
-    resumedRows: latest.resumedRows,
-    total: leastOf(latest.total, mostRows),
+    rows: latest?.rows ?? 0,
+    pages: latest?.pages ?? 0,
+    resumedRows: latest?.resumedRows ?? 0,
+    total: leastOf(latest?.total, mostRows),
     elapsed: clock.monotonic() - began,
     requests: tally.requests,
     retries: tally.retries,
@@ -92,19 +103,20 @@ export async function exportRows<T>(
     const report = await flow.run({
       signal,
       onProgress: (progress) => {
+        const isFirst = latest === undefined;
         latest = progress;
+        if (!isFirst) return;
+        if (resuming?.state.found) reporter.resumed(resumedAt(resuming.state.found));
+        // Not before: what they say of the rows means nothing for an export that is refused.
+        exportWarnings.subscribe(reporter.warn);
       },
     });
-    const { rows, pages, bytes } = report;
+    const { rows, pages, resumedRows, bytes } = report;
     const { elapsed, retries } = read();
-    reporter.done(isSummedUp ? { rows, pages, target, bytes, elapsed, retries } : undefined);
+    reporter.done(isSummedUp ? { rows, pages, resumedRows, target, bytes, elapsed, retries } : undefined);
     return { report, tally };
-  } catch (error) {
-    const fault = error instanceof Interruption ? interruptedAfter(error, latest.rows, target) : error;
-    const kind = fault instanceof Interruption || isClosedOutput(fault) ? 'stopped' : 'failed';
-    const exitCode = exitCodeOf(fault);
-    const isTold = reporter.ended({ kind, message: scrubbed(faultSentence(fault), secrets), exitCode });
-    throw isTold ? new ToldFault(exitCode) : fault;
+  } catch (fault) {
+    return endEarly({ fault, target, latest, resuming }, reporter, environment);
   }
 }
 
@@ -123,13 +135,4 @@ function modeFor(
 function leastOf(total: number | undefined, mostRows = Infinity): number | undefined {
   const least = Math.min(total ?? Infinity, mostRows);
   return least === Infinity ? undefined : least;
-}
-
-function interruptedAfter({ signal }: Interruption, rows: number, target: string): Interruption {
-  const came = formatCount(rows, 'row');
-  const consequence =
-    target === standardOutputName
-      ? `The output ends early, after ${came}.`
-      : `${came} had come; nothing was left half-written. Run the same command again to start over.`;
-  return new Interruption(signal, consequence);
 }

@@ -2,10 +2,12 @@ import { SluiceError } from '@sluice/core';
 import { isClosedOutput } from './closedOutput.js';
 import { exitCodes } from './exitCodes.js';
 import { Interruption } from './interruption.js';
+import { UnfinishedExport } from './unfinishedExport.js';
 import { UsageError } from './usageError.js';
 
 /** The exit code of what ended a command. Nobody reading the output any more is no failure, as with other tools before `head`. */
 export function exitCodeOf(error: unknown): number {
+  if (error instanceof UnfinishedExport) return exitCodeOf(error.cause);
   if (error instanceof Interruption) return error.exitCode;
   if (error instanceof UsageError || SluiceError.is(error, 'config')) return exitCodes.wrongUsage;
   return isClosedOutput(error) ? exitCodes.done : exitCodes.failed;

@@ -3,10 +3,12 @@ import { isClosedOutput } from './closedOutput.js';
 import { Failure } from './failure.js';
 import { inCommandLineWords } from './inCommandLineWords.js';
 import { Interruption } from './interruption.js';
+import { UnfinishedExport } from './unfinishedExport.js';
 import { UsageError } from './usageError.js';
 
 /** What ended a command, for people: what happened, where, and what to do next. */
 export function faultSentence(error: unknown): string {
+  if (error instanceof UnfinishedExport) return `${faultSentence(error.cause)} ${error.aftermath.consequence}`;
   if (error instanceof UsageError || error instanceof Failure || error instanceof Interruption) return error.message;
   if (isClosedOutput(error)) return 'Nobody reads the output any more.';
   if (SluiceError.is(error)) {

@@ -1,18 +1,30 @@
 import { flagOf } from '../options/flagOf.js';
+import { changedSettings } from './changedSettings.js';
 
 /** Where the library speaks of its options, and how the command line calls them; advice that it has no option for is dropped. */
 const translations: readonly (readonly [said: RegExp, meant: string])[] = [
+  // Requests
   [/\btimeouts\.(?:connect|response|total)\b/g, '--timeout'],
-  [/\brateLimit\b/g, '--rate'],
-  [/\bpageSize\b/g, '--page-size'],
-  [/\bwith restart\b/g, 'with --restart'],
-  [/with ifExists: 'overwrite' \(--if-exists overwrite\)/g, 'with --if-exists overwrite'],
-  [/\bincludeCollections\b/g, '--include-collections'],
-  [/\bexcludeCollections\b/g, '--exclude-collections'],
-  [/\bownerAddresses\b/g, '--owner'],
+  [/\brateLimit(?:\.\w+)?\b/g, '--rate'],
   [/, or raise (?:maxRetryAfter|maxBodyBytes)(?=\.)/g, ''],
   [/, or set allowInsecure: true(?=\.)/g, ''],
   [/\bmaxRetryAfter \(([^)]*)\) allows/g, '$1, the most that is waited for'],
+  // What is exported
+  [/\bpageSize\b/g, '--page-size'],
+  [/\bmaxRows needs lanes: 1\b/g, '--max-rows needs --lanes 1'],
+  [/\bincludeCollections\b/g, '--include-collections'],
+  [/\bexcludeCollections\b/g, '--exclude-collections'],
+  [/\bownerAddresses\b/g, '--owner'],
+  [/^offset skips\b/g, '--offset skips'],
+  // Where to
+  [/with ifExists: 'overwrite' \(--if-exists overwrite\)/g, 'with --if-exists overwrite'],
+  [/\bso extra can't add\b/g, "so --extra can't add"],
+  // After an interruption
+  [/\bwith restart\b/g, 'with --restart'],
+  [/ \(an export does with onExpired: 'restart-part'\)/g, ' with --on-expired restart-part'],
+  [/\bwith sameProject\b/g, 'with --same-project'],
+  [/\bwith breakLock\b/g, 'with --break-lock'],
+  [/\bwith trustFileSystem\b/g, 'with --trust-filesystem'],
 ];
 
 /**
@@ -24,5 +36,10 @@ const translations: readonly (readonly [said: RegExp, meant: string])[] = [
 export function inCommandLineWords(message: string, option?: string): string {
   const begun =
     option !== undefined && message.startsWith(option) ? flagOf(option) + message.slice(option.length) : message;
-  return translations.reduce((text, [said, meant]) => text.replace(said, meant), begun);
+  return translations
+    .reduce((text, [said, meant]) => text.replace(said, meant), begun)
+    .replace(
+      /\bbelongs to another plan \(([^)]*)\)/,
+      (_, names: string) => `belongs to another plan (${changedSettings(names.split(', ')).join(', ')})`,
+    );
 }

@@ -8,9 +8,8 @@ export class Interruption extends Error {
   override readonly name = 'Interruption';
   readonly signal: InterruptingSignal;
 
-  /** @param consequence what it means for the work under way, for people: one or two sentences. */
-  constructor(signal: InterruptingSignal, consequence = '') {
-    super(`Stopped by ${signal}.${consequence === '' ? '' : ` ${consequence}`}`);
+  constructor(signal: InterruptingSignal) {
+    super(`Stopped by ${signal}.`);
     this.signal = signal;
   }
 

@@ -5,12 +5,16 @@ import { exitCodeOf } from './exitCodeOf.js';
 import { faultSentence } from './faultSentence.js';
 import { scrubbed } from './scrubbed.js';
 import { ToldFault } from './toldFault.js';
+import { UnfinishedExport } from './unfinishedExport.js';
 
 /** Tells on stderr what ended a command, and answers the exit code. The stack is shown with `SLUICE_DEBUG=1` only. */
 export function tellFault(error: unknown, { stderr, variables, secrets }: Environment): number {
   if (error instanceof ToldFault) return error.exitCode;
-  if (!isClosedOutput(error)) stderr.tell(`sluice: ${visibleText(scrubbed(faultSentence(error), secrets))}\n`);
-  if (variables['SLUICE_DEBUG'] === '1' && error instanceof Error)
-    stderr.tell(`${scrubbed(error.stack ?? error.message, secrets)}\n`);
+  const { cause, aftermath } = error instanceof UnfinishedExport ? error : { cause: error };
+  if (!isClosedOutput(cause)) stderr.tell(`sluice: ${visibleText(scrubbed(faultSentence(error), secrets))}\n`);
+  // On a line of its own, so that it can be copied.
+  if (aftermath?.command !== undefined) stderr.tell(`  ${scrubbed(aftermath.command, secrets)}\n`);
+  if (variables['SLUICE_DEBUG'] === '1' && cause instanceof Error)
+    stderr.tell(`${scrubbed(cause.stack ?? cause.message, secrets)}\n`);
   return exitCodeOf(error);
 }

@@ -17,7 +17,6 @@ export function addTargetOptions(command: Command): Command {
         'overwrite',
       ]),
     )
-    .option('--restart', 'start over, whatever an earlier run left behind')
     .option('--no-guard-formulas', 'CSV: leave text that a spreadsheet would run as it is')
     .option('--extra', 'CSV: a last column with the fields that are not known, as JSON')
     .option('--bom', 'CSV: begin with a byte order mark, for old spreadsheets');

@@ -1,6 +1,7 @@
 import { every } from './every.js';
 import { progressLine } from './progressLine.js';
 import type { Reporter, ReporterContext } from './reporter.js';
+import { resumedLine } from './resumedLine.js';
 import { summaryLine } from './summaryLine.js';
 
 const redrawEvery = 100;
@@ -14,11 +15,17 @@ export function barReporter({ output, clock, read }: ReporterContext): Reporter 
     output.tell(eraseLine + progressLine(read(), { columns: output.columns - 1, colors: output.colors }));
   };
   const stop = every(clock, redrawEvery, draw);
+  const tellAbove = (line: string): void => {
+    output.tell(`${eraseLine}${line}\n`);
+    draw();
+  };
   draw();
   return {
+    resumed: (resumed) => {
+      tellAbove(resumedLine(resumed));
+    },
     warn: (message) => {
-      output.tell(`${eraseLine}sluice: ${message}\n`);
-      draw();
+      tellAbove(`sluice: ${message}`);
     },
     done: (summary) => {
       stop();

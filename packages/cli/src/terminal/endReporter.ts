@@ -1,10 +1,14 @@
 import type { Output } from './output.js';
 import type { Reporter } from './reporter.js';
+import { resumedLine } from './resumedLine.js';
 import { summaryLine } from './summaryLine.js';
 
-/** `--progress none`: only what came out at the end, and warnings. */
+/** `--progress none`: only what it went on from, what came out at the end, and warnings. */
 export function endReporter(output: Output): Reporter {
   return {
+    resumed: (resumed) => {
+      output.tell(`${resumedLine(resumed)}\n`);
+    },
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);
     },
@@ -17,6 +21,7 @@ export function endReporter(output: Output): Reporter {
 
 /** `--quiet`: nothing at all. */
 export const silentReporter: Reporter = {
+  resumed: () => undefined,
   warn: () => undefined,
   done: () => undefined,
   ended: () => false,

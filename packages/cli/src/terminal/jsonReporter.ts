@@ -14,6 +14,9 @@ export function jsonReporter({ output, clock, begun, read }: ReporterContext): R
     emit(progressEvent(read()));
   });
   return {
+    resumed: (resumed) => {
+      emit({ event: 'resumed', ...resumed });
+    },
     warn: (message) => {
       emit({ event: 'warning', message });
     },
@@ -22,9 +25,9 @@ export function jsonReporter({ output, clock, begun, read }: ReporterContext): R
       const bytes = summary?.bytes;
       emit({ event: 'report', target: begun.target, ...(bytes !== undefined && { bytes }), ...countsOf(read()) });
     },
-    ended: ({ kind, message, exitCode }) => {
+    ended: ({ kind, ...ending }) => {
       stop();
-      emit({ event: kind, message, exitCode, ...countsOf(read()) });
+      emit({ event: kind, ...ending, ...countsOf(read()) });
       return true;
     },
   };

@@ -1,6 +1,7 @@
 import { every } from './every.js';
 import { plainLine } from './plainLine.js';
 import type { Reporter, ReporterContext } from './reporter.js';
+import { resumedLine } from './resumedLine.js';
 import { summaryLine } from './summaryLine.js';
 
 const lineEvery = 5000;
@@ -11,6 +12,9 @@ export function plainReporter({ output, clock, read }: ReporterContext): Reporte
     output.tell(`${plainLine(read())}\n`);
   });
   return {
+    resumed: (resumed) => {
+      output.tell(`${resumedLine(resumed)}\n`);
+    },
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);
     },

@@ -1,7 +1,9 @@
 import { rowsPerSecond, timeLeft, type Progress } from './progress.js';
+import type { Resumed } from './resumedLine.js';
 
-/** What an export has done so far, in every event but the first. Times are ms, sizes bytes. */
+/** What an export has done so far, in most events. Times are ms, sizes bytes. */
 export interface ProgressCounts {
+  /** Rows and pages count those of an interrupted run before it too; the pace is this run's. */
   readonly rows: number;
   readonly pages: number;
   readonly rowsPerSecond: number;
@@ -19,6 +21,7 @@ export interface ProgressCounts {
  */
 export type ProgressEvent =
   | { readonly event: 'start'; readonly source: string; readonly target: string; readonly format: string }
+  | ({ readonly event: 'resumed' } & Resumed)
   | ({ readonly event: 'progress'; readonly total?: number; readonly leftMs?: number } & ProgressCounts)
   | { readonly event: 'warning'; readonly message: string }
   | ({ readonly event: 'report'; readonly target: string; readonly bytes?: number } & ProgressCounts)
@@ -27,6 +30,10 @@ export type ProgressEvent =
       readonly message: string;
       /** What the command is going to exit with. */
       readonly exitCode: number;
+      /** Rows that the next run goes on behind, where one can. */
+      readonly keptRows?: number;
+      /** The command line that goes on. */
+      readonly resume?: string;
     } & ProgressCounts);
 
 /** The figures of an event. */

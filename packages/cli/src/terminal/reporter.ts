@@ -1,6 +1,7 @@
 import type { Clock } from '@sluice/core';
 import type { Output } from './output.js';
 import type { Progress } from './progress.js';
+import type { Resumed } from './resumedLine.js';
 import type { Summary } from './summaryLine.js';
 
 /** What shows progress has to stand on. */
@@ -24,10 +25,15 @@ export interface Ending {
   /** The sentence for people. */
   readonly message: string;
   readonly exitCode: number;
+  /** Rows that the next run goes on behind, where one can. */
+  readonly keptRows?: number;
+  /** The command line that goes on. */
+  readonly resume?: string;
 }
 
 /** Shows how an export goes. At the end either `done` or `ended` is called, once; nothing is shown afterwards. */
 export interface Reporter {
+  readonly resumed: (resumed: Resumed) => void;
   readonly warn: (message: string) => void;
   /** @param summary what is said to people at the end, if anything. */
   readonly done: (summary: Summary | undefined) => void;

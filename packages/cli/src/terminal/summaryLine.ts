@@ -6,6 +6,8 @@ import { formatCount } from './formatNumber.js';
 export interface Summary {
   readonly rows: number;
   readonly pages: number;
+  /** Rows of an interrupted run before it. */
+  readonly resumedRows: number;
   /** Where the rows are, as the person named it. */
   readonly target: string;
   readonly bytes: number | undefined;
@@ -15,10 +17,11 @@ export interface Summary {
 }
 
 /** The calm line at the end. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
-export function summaryLine({ rows, pages, target, bytes, elapsed, retries }: Summary): string {
+export function summaryLine({ rows, pages, resumedRows, target, bytes, elapsed, retries }: Summary): string {
   const details = [
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
     formatDuration(elapsed),
+    ...(resumedRows > 0 ? [`${formatCount(resumedRows, 'row')} from before`] : []),
     ...(retries > 0 ? [formatCount(retries, 'retry', 'retries')] : []),
   ];
   return `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;

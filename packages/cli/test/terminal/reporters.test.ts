@@ -3,11 +3,17 @@ import { describe, expect, test } from 'vitest';
 import type { ProgressMode } from '../../src/options/progressMode.js';
 import { openReporter } from '../../src/terminal/openReporter.js';
 import type { Progress } from '../../src/terminal/progress.js';
+import type { Resumed } from '../../src/terminal/resumedLine.js';
 import type { Summary } from '../../src/terminal/summaryLine.js';
 import { testEnvironment } from '../testEnvironment.js';
 
 const eraseLine = '\r\u001b[K';
-const summary: Summary = { rows: 300, pages: 3, target: 'holdings.csv', bytes: 4100, elapsed: 3000, retries: 1 };
+const summary: Summary = {
+  ...{ rows: 300, pages: 3, resumedRows: 0, target: 'holdings.csv' },
+  ...{ bytes: 4100, elapsed: 3000, retries: 1 },
+};
+const resumed: Resumed = { rows: 200, pages: 2, isSealed: false, parts: 4, part: 1, page: 3, otherParts: 0 };
+const resumedText = 'Going on after 200 rows in 2 pages, at page 3 of part 1 of 4.\n';
 const ending = { kind: 'failed', message: 'The disk is full.', exitCode: 1 } as const;
 
 /** A clock that is turned by hand, and a walk of a page a second. */
@@ -61,8 +67,10 @@ describe('--progress bar', () => {
     expect(openTimers()).toBe(0);
   });
 
-  test('makes room for a warning, and is gone when the export fails', () => {
+  test('makes room for what it goes on from and for a warning, and is gone when the export fails', () => {
     const { reporter, text, openTimers } = reporting('bar', 60);
+    reporter.resumed(resumed);
+    expect(text()).toContain(eraseLine + resumedText);
     reporter.warn('2 addresses are repeated.');
     expect(reporter.ended(ending)).toBe(false);
     expect(text()).toContain(`${eraseLine}sluice: 2 addresses are repeated.\n`);
@@ -74,9 +82,11 @@ describe('--progress bar', () => {
 describe('--progress plain', () => {
   test('writes a line every five seconds', () => {
     const { reporter, advance, text, openTimers } = reporting('plain');
+    reporter.resumed(resumed);
     advance(11_000);
     reporter.done(summary);
     expect(text().split('\n')).toEqual([
+      resumedText.trimEnd(),
       '500 rows in 5 pages, 100 rows/s, 6 requests, 1 retry, waited 250 ms',
       '1,000 rows in 10 pages, 100 rows/s, 11 requests, 1 retry, waited 250 ms',
       '300 rows in 3 pages -> holdings.csv (4.1 kB, 3.0 s, 1 retry)',
@@ -102,6 +112,16 @@ describe('--progress json', () => {
     expect(openTimers()).toBe(0);
   });
 
+  test('tells what it goes on from, and what is kept at the end', () => {
+    const { reporter, text } = reporting('json');
+    reporter.resumed(resumed);
+    reporter.ended({ ...ending, keptRows: 250, resume: 'sluice nfts export' });
+    expect(eventsOf(text()).slice(1)).toMatchObject([
+      { event: 'resumed', ...resumed },
+      { event: 'failed', keptRows: 250, resume: 'sluice nfts export' },
+    ]);
+  });
+
   test('tells a fault itself', () => {
     const { reporter, text } = reporting('json');
     expect(reporter.ended(ending)).toBe(true);
@@ -114,13 +134,17 @@ describe('without progress', () => {
     const { reporter, advance, text } = reporting('none', 60);
     advance(60_000);
     reporter.warn('2 addresses are repeated.');
-    reporter.done({ ...summary, retries: 0, bytes: undefined });
-    expect(text()).toBe('sluice: 2 addresses are repeated.\n300 rows in 3 pages -> holdings.csv (3.0 s)\n');
+    reporter.resumed(resumed);
+    reporter.done({ ...summary, resumedRows: 200, retries: 0, bytes: undefined });
+    expect(text()).toBe(
+      `sluice: 2 addresses are repeated.\n${resumedText}300 rows in 3 pages -> holdings.csv (3.0 s, 200 rows from before)\n`,
+    );
   });
 
   test('--quiet says nothing', () => {
     const { reporter, advance, text } = reporting('silent', 60);
     advance(60_000);
+    reporter.resumed(resumed);
     reporter.warn('2 addresses are repeated.');
     expect(reporter.ended(ending)).toBe(false);
     reporter.done(summary);

@@ -1,0 +1,76 @@
+import { basename } from 'node:path';
+import { formatBytes } from '../terminal/formatBytes.js';
+import { formatDuration } from '../terminal/formatDuration.js';
+import { formatCount, formatNumber } from '../terminal/formatNumber.js';
+import type { CheckpointReport } from './checkpointReport.js';
+import type { PartFileState } from './partFile.js';
+
+/** A label, and what there is to say. */
+export type ReportLine = readonly [label: string, text: string];
+
+const mostParts = 8;
+
+/**
+ * A checkpoint, explained to a person.
+ *
+ * @param now ms since 1970.
+ */
+export function reportLines(report: CheckpointReport, now: number): ReportLine[] {
+  const { target, source, file, writtenAt, holder } = report;
+  const age = Math.max(0, now - Date.parse(writtenAt));
+  return [
+    ...(target === undefined ? [] : [['target', target] as const]),
+    ['source', source],
+    ['kept', keptText(report)],
+    ...partLines(report),
+    ['written', `${formatDuration(age)} ago (${writtenAt})`],
+    ...(file ? [['file', fileText(file)] as const] : []),
+    ...(holder ? [['in use', holderText(holder)] as const] : []),
+    ['next', nextText(report)],
+  ];
+}
+
+function keptText({ rows, pages, isSealed }: CheckpointReport): string {
+  const kept = `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`;
+  return isSealed ? `${kept}: all there are; only putting the file in place is left` : kept;
+}
+
+function* partLines({ parts: { total, finished, open }, isSealed }: CheckpointReport): Generator<ReportLine> {
+  if (isSealed || total === 1) return;
+  yield ['parts', `${formatNumber(finished)} of ${formatNumber(total)} finished, ${formatNumber(open.length)} open`];
+  for (const { part, pages, rows } of open.slice(0, mostParts))
+    yield ['', `part ${formatNumber(part)}: ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`];
+  if (open.length > mostParts) yield ['', `and ${formatNumber(open.length - mostParts)} more`];
+}
+
+function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
+  const name = basename(path);
+  switch (fit) {
+    case 'exact':
+      return `${name} has the ${formatBytes(keptBytes)} that are kept, and nothing else`;
+    case 'longer':
+      return `${name} has ${formatCount(bytes - keptBytes, 'byte')} behind the ${formatBytes(keptBytes)} that are kept; whoever goes on cuts them off`;
+    case 'shorter':
+      return `${name} is damaged: it is ${formatCount(keptBytes - bytes, 'byte')} shorter than the ${formatBytes(keptBytes)} that were kept`;
+    case 'missing':
+      return `${name} is damaged: it is not there any more, though ${formatBytes(keptBytes)} were kept`;
+    case 'in-place':
+      return `${name.replace(/\.part$/, '')} is in place already, with all of its ${formatBytes(keptBytes)}`;
+  }
+}
+
+function holderText({ pid, host, isRunning }: NonNullable<CheckpointReport['holder']>): string {
+  const who = pid === undefined ? 'a process that left no readable name' : `process ${String(pid)} on ${host ?? ''}`;
+  return `by ${who}, ${isRunning ? 'which is running' : 'and whether that still runs can not be told from here'}`;
+}
+
+function nextText({ file, holder }: CheckpointReport): string {
+  const isDamaged = file?.fit === 'shorter' || file?.fit === 'missing';
+  const next = isDamaged
+    ? 'The same command with --restart starts over; there is nothing to go on with.'
+    : 'The same command goes on. With --restart it starts over.';
+  if (!holder) return next;
+  return holder.isRunning
+    ? `That process is at work on it. If it is stopped: ${next.charAt(0).toLowerCase()}${next.slice(1)}`
+    : `If that process does not run any more, add --break-lock once. ${next}`;
+}

@@ -1,0 +1,65 @@
+import { SluiceError, type SluiceErrorCode } from '@sluice/core';
+import { Interruption } from '../faults/interruption.js';
+import type { Aftermath } from '../faults/unfinishedExport.js';
+import { formatCount, formatNumber } from '../terminal/formatNumber.js';
+import type { ResumeCommands } from './resumption.js';
+import type { Remains } from './watchedState.js';
+
+/** How an export to a file ended. */
+interface FileExportEnd {
+  readonly fault: unknown;
+  /** It got past its checks: what the fault says is not about the checkpoint itself. */
+  readonly hasBegun: boolean;
+  readonly remains: Remains;
+  readonly commands: ResumeCommands;
+}
+
+/** What an early end leaves of an export to a file, in the words of the command line; `undefined` if the fault says it all. */
+export function aftermathOf({ fault, hasBegun, remains, commands }: FileExportEnd): Aftermath | undefined {
+  if (fault instanceof Interruption) return afterInterruption(remains, commands);
+  if (!hasBegun || remains.kind !== 'rows') return undefined;
+  const { rows, isSealed } = remains;
+  const kept = isSealed ? `All ${formatCount(rows, 'row')} are written` : keptRows(rows);
+  if (!canGoOn(fault, isSealed)) return isSealed ? undefined : { consequence: `${kept}.`, keptRows: rows };
+  const same = commands.isRestart ? 'the same command without --restart' : 'the same command';
+  return { consequence: `${kept}: ${same} goes on.`, keptRows: rows };
+}
+
+function afterInterruption(remains: Remains, { goOn, fromStdin }: ResumeCommands): Aftermath | undefined {
+  const again =
+    fromStdin === undefined ? '' : `The ${fromStdin} ${fromStdin === 'key' ? 'has' : 'have'} to come on stdin again. `;
+  switch (remains.kind) {
+    case 'untouched':
+      return undefined;
+    case 'nothing':
+      return {
+        consequence: `Nothing is kept, since no row was committed yet. ${again}The same command starts over:`,
+        command: goOn,
+        keptRows: 0,
+      };
+    case 'rows': {
+      const { rows, isSealed } = remains;
+      const consequence = isSealed
+        ? `All ${formatCount(rows, 'row')} are written, and only putting the file in place is left. ${again}Finish with:`
+        : `${keptRows(rows)}. ${again}Go on with:`;
+      return { consequence, command: goOn, keptRows: rows };
+    }
+  }
+}
+
+function keptRows(rows: number): string {
+  return `${formatNumber(rows)} of the rows ${rows === 1 ? 'is' : 'are'} kept`;
+}
+
+/** Faults that the same command meets again, whatever time passes: their own message says the way out. */
+const stayingFaults: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
+  ...(['cursor-refused', 'no-progress', 'missing-cursor', 'rows-moved', 'too-many-pages', 'secret-in-cursor'] as const),
+  ...(['config', 'checkpoint', 'lock', 'response-too-large'] as const),
+]);
+
+function canGoOn(fault: unknown, isSealed: boolean): boolean {
+  if (!SluiceError.is(fault)) return true;
+  // A sealed file that can't be put in place: a disk may get well, a name that is taken stays so.
+  if (isSealed && fault.details['platformCode'] === undefined) return false;
+  return !stayingFaults.has(fault.code);
+}

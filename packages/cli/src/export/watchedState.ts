@@ -1,0 +1,72 @@
+import {
+  decodeCheckpoint,
+  type Checkpoint,
+  type Release,
+  type StateLog,
+  type StateStore,
+  type StateUse,
+} from '@sluice/core';
+import type { FileState } from '@sluice/core/node';
+
+/** What an export has left in its state, as far as it came. */
+export type Remains =
+  /** It ended before it looked what an earlier run left. */
+  | { readonly kind: 'untouched' }
+  | { readonly kind: 'nothing' }
+  /** `isSealed`: only putting the file in place is missing. */
+  | { readonly kind: 'rows'; readonly rows: number; readonly isSealed: boolean };
+
+/** State that remembers what an export read from it and wrote into it, so that it can be told what is kept. */
+export class WatchedState implements StateStore {
+  readonly folder: string;
+  readonly #state: FileState;
+  #found: Checkpoint | undefined;
+  #remains: Remains = { kind: 'untouched' };
+
+  constructor(state: FileState) {
+    this.folder = state.folder;
+    this.#state = state;
+  }
+
+  /** The checkpoint of an earlier run, if one with rows was there. It may have been refused. */
+  get found(): Checkpoint | undefined {
+    return this.#found;
+  }
+
+  /** What the next run finds. */
+  get remains(): Remains {
+    return this.#remains;
+  }
+
+  lock(signal: AbortSignal, use?: StateUse): Promise<Release> {
+    return this.#state.lock(signal, use);
+  }
+
+  async load(name: string): Promise<unknown> {
+    const record = await this.#state.load(name);
+    const checkpoint = record === undefined ? undefined : decodeCheckpoint(record);
+    this.#remains = remainsOf(checkpoint);
+    if (checkpoint?.place !== undefined) this.#found = checkpoint;
+    return record;
+  }
+
+  async save(name: string, record: object): Promise<void> {
+    await this.#state.save(name, record);
+    this.#remains = remainsOf(decodeCheckpoint(record));
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#state.remove(name);
+    this.#remains = { kind: 'nothing' };
+  }
+
+  log(name: string): StateLog {
+    return this.#state.log(name);
+  }
+}
+
+/** Before its first commit an export has nothing to go on from, though its checkpoint is there. */
+function remainsOf(checkpoint: Checkpoint | undefined): Remains {
+  if (checkpoint?.place === undefined) return { kind: 'nothing' };
+  return { kind: 'rows', rows: checkpoint.rows, isSealed: checkpoint.isSealed ?? false };
+}

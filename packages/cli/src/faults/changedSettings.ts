@@ -1,0 +1,32 @@
+/** The settings of a plan by their names in the library, in the words of the command line. */
+const words: ReadonlyMap<string, string> = new Map([
+  ['baseUrl', 'the base address'],
+  ['owners', '--owner or --owners-per-request'],
+  ['include', '--include-collections'],
+  ['exclude', '--exclude-collections'],
+  ['pageSize', '--page-size'],
+  ['offset', '--offset'],
+  ['maxRows', '--max-rows'],
+  ['columns', '--columns'],
+  ['format', '--format'],
+  ['gzip', '--gzip'],
+  ['pagesPerMember', '--gzip'],
+  ['guardFormulas', '--no-guard-formulas'],
+  ['extra', '--extra'],
+  ['bom', '--bom'],
+]);
+
+const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', 'guardFormulas', 'extra', 'bom']);
+
+/**
+ * The settings in which two plans differ, as people gave them.
+ *
+ * @example changedSettings(['owners', 'pageSize']) // ['--owner or --owners-per-request', '--page-size']
+ */
+export function changedSettings(names: readonly string[]): string[] {
+  // Another listing differs in all that is asked, another format in all that formats have each for themselves.
+  if (names.includes('source')) return ['what is exported'];
+  const isOtherFormat = names.includes('sink');
+  const told = isOtherFormat ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
+  return [...new Set(told.map((name) => words.get(name) ?? name))];
+}

@@ -1,0 +1,123 @@
+import { ConfigError, HttpError, LockError, PaginationError, SinkError, type Checkpoint } from '@sluice/core';
+import { describe, expect, test } from 'vitest';
+import { aftermathOf } from '../src/export/aftermath.js';
+import { resumeCommand } from '../src/export/resumeCommand.js';
+import { resumedAt } from '../src/export/resumedAt.js';
+import type { ResumeCommands } from '../src/export/resumption.js';
+import type { Remains } from '../src/export/watchedState.js';
+import { Interruption } from '../src/faults/interruption.js';
+import { resumedLine } from '../src/terminal/resumedLine.js';
+
+const commands: ResumeCommands = { goOn: 'sluice nfts export', isRestart: false };
+const rows: Remains = { kind: 'rows', rows: 12_300, isSealed: false };
+const sealed: Remains = { kind: 'rows', rows: 12_300, isSealed: true };
+const interrupted = new Interruption('SIGINT');
+const diskFull = new SinkError('No.', { details: { platformCode: 'ENOSPC' } });
+
+describe('what an early end leaves', () => {
+  test.each<[string, unknown, Remains, Partial<ResumeCommands>, string | undefined]>([
+    ['a signal', interrupted, rows, {}, '12,300 of the rows are kept. Go on with:'],
+    ['a signal after one row', interrupted, { ...rows, rows: 1 }, {}, '1 of the rows is kept. Go on with:'],
+    [
+      'a signal, the owners from stdin',
+      interrupted,
+      rows,
+      { fromStdin: 'owners' },
+      '12,300 of the rows are kept. The owners have to come on stdin again. Go on with:',
+    ],
+    [
+      'a signal before a commit, the key from stdin',
+      interrupted,
+      { kind: 'nothing' },
+      { fromStdin: 'key' },
+      'Nothing is kept, since no row was committed yet. The key has to come on stdin again. The same command starts over:',
+    ],
+    [
+      'a signal at the very end',
+      interrupted,
+      sealed,
+      {},
+      'All 12,300 rows are written, and only putting the file in place is left. Finish with:',
+    ],
+    ['a signal before anything', interrupted, { kind: 'untouched' }, {}, undefined],
+    ['a full disk', diskFull, rows, {}, '12,300 of the rows are kept: the same command goes on.'],
+    [
+      'a full disk, after a restart',
+      diskFull,
+      rows,
+      { isRestart: true },
+      '12,300 of the rows are kept: the same command without --restart goes on.',
+    ],
+    ['a full disk at the very end', diskFull, sealed, {}, 'All 12,300 rows are written: the same command goes on.'],
+    ['a full disk before a commit', diskFull, { kind: 'nothing' }, {}, undefined],
+    ['a name that was taken meanwhile', new SinkError('No.'), sealed, {}, undefined],
+    [
+      'an API that fails',
+      new HttpError('No.', { status: 500, excerpt: '' }),
+      rows,
+      {},
+      '12,300 of the rows are kept: the same command goes on.',
+    ],
+    ['a bug', new TypeError('No.'), rows, {}, '12,300 of the rows are kept: the same command goes on.'],
+    ['an expired cursor', new PaginationError('cursor-refused', 'No.'), rows, {}, '12,300 of the rows are kept.'],
+    [
+      'an API that goes in circles',
+      new PaginationError('no-progress', 'No.'),
+      rows,
+      {},
+      '12,300 of the rows are kept.',
+    ],
+  ])('after %s', (_, fault, remains, more, consequence) => {
+    const aftermath = aftermathOf({ fault, hasBegun: true, remains, commands: { ...commands, ...more } });
+    expect(aftermath?.consequence).toBe(consequence);
+    expect(aftermath?.command).toBe(consequence?.endsWith(':') ? 'sluice nfts export' : undefined);
+  });
+
+  test.each([new LockError('No.'), new ConfigError('No.'), new SinkError('No.')])(
+    'an export that was refused says nothing of rows: %s',
+    (fault) => {
+      expect(aftermathOf({ fault, hasBegun: false, remains: rows, commands })).toBeUndefined();
+    },
+  );
+});
+
+test('the command that goes on is the very command line, without what holds for one run', () => {
+  const args = ['nfts', 'export', '--restart', '--to', "it's here.csv", '--break-lock', '--same-project'];
+  expect(resumeCommand('node dist/bin.js', args)).toBe(
+    String.raw`node dist/bin.js nfts export --to 'it'\''s here.csv' --same-project`,
+  );
+});
+
+describe('an export that goes on', () => {
+  const at = (pages: number) => ({ next: { cursor: 'c' }, pages, rows: 100 * pages });
+  const checkpoint: Checkpoint = {
+    ...{ v: 1, runId: '', source: 'aptos.walletNfts', planHash: '', settings: {}, begun: {}, place: null },
+    ...{ parts: 1, rows: 12_300, pages: 123, position: { before: 0, begun: { '0': at(123) }, rows: 0, pages: 0 } },
+  };
+
+  test.each<[string, Partial<Checkpoint>, string]>([
+    ['in a plan of one part', {}, 'Going on after 12,300 rows in 123 pages, at page 124.'],
+    [
+      'in a later part',
+      { parts: 12, position: { before: 2, begun: { '2': at(3) }, rows: 0, pages: 0 } },
+      'Going on after 12,300 rows in 123 pages, at page 4 of part 3 of 12.',
+    ],
+    [
+      'in several parts',
+      { parts: 12, position: { before: 2, begun: { '2': at(3), '3': 'done', '4': at(1) }, rows: 0, pages: 0 } },
+      'Going on after 12,300 rows in 123 pages, at page 4 of part 3 of 12, and in 1 later part.',
+    ],
+    [
+      'between two parts',
+      { parts: 12, position: { before: 2, begun: {}, rows: 0, pages: 0 } },
+      'Going on after 12,300 rows in 123 pages, at page 1 of part 3 of 12.',
+    ],
+    [
+      'at the very end',
+      { isSealed: true },
+      'All 12,300 rows are written already; only putting the file in place is left.',
+    ],
+  ])('%s says where', (_, change, line) => {
+    expect(resumedLine(resumedAt({ ...checkpoint, ...change }))).toBe(line);
+  });
+});

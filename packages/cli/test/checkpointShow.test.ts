@@ -1,0 +1,192 @@
+import { mkdir, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startSandbox } from '@sluice/sandbox';
+import { describe, expect, test } from 'vitest';
+import type { CheckpointReport } from '../src/checkpoint/checkpointReport.js';
+import { reportLines } from '../src/checkpoint/reportLines.js';
+import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
+import { settingsFor, sluice, startSluice } from './runSluice.js';
+import { temporaryFolder } from './temporaryFolder.js';
+
+const perWallet = ['--owners-per-request', '1'];
+
+describe('sluice checkpoint show', () => {
+  test('explains what an interrupted export left, by any of its names, and changes nothing', async () => {
+    await using sandbox = await startSandbox({ holdings: 5000, owners: 5, latency: 3 });
+    const cwd = temporaryFolder();
+    const args = exportArgs(sandbox, 'out.csv', ...perWallet, '--lanes', '3');
+    await interrupt(sandbox, args, { cwd, after: 30 });
+    const hoursAgo = new Date(Date.now() - 2 * 3_600_000 - 500);
+    await utimes(join(cwd, 'out.csv.sluice', 'checkpoint'), hoursAgo, hoursAgo);
+    const files = filesIn(cwd);
+
+    const { code, stdout, stderr } = await sluice(['checkpoint', 'show', 'out.csv'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      new RegExp(
+        [
+          `^target    ${join(cwd, 'out.csv')}`,
+          'source    aptos\\.walletNfts',
+          'kept      [12],\\d00 rows in [12]\\d pages',
+          'parts     [01] of 5 finished, [123] open',
+          '          part \\d: [\\d,]+ rows in \\d+ pages?',
+          '(?:          part \\d: [\\d,]+ rows in \\d+ pages?\\n)*written   2 h 0 min ago \\(\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\\)',
+          'file      out\\.csv\\.part has [^\\n]+',
+          'next      The same command goes on\\. With --restart it starts over\\.\\n$',
+        ].join('\\n'),
+      ),
+    );
+    const others = [
+      'out.csv.part',
+      'out.csv.sluice',
+      'out.csv.sluice/',
+      join('out.csv.sluice', 'checkpoint'),
+      join(cwd, 'out.csv'),
+    ];
+    for (const name of others) expect((await sluice(['checkpoint', 'show', name], { cwd })).stdout).toBe(stdout);
+    expect(filesIn(cwd)).toEqual(files);
+  });
+
+  test('--format json is for programs, and holds neither cursors nor anything of the key', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 3 });
+    const cwd = temporaryFolder();
+    await interrupt(sandbox, exportArgs(sandbox, 'out.csv'), { cwd, after: 15 });
+    const { stdout } = await sluice(['checkpoint', 'show', 'out.csv', '--format', 'json'], { cwd });
+    const report = JSON.parse(stdout) as CheckpointReport;
+    const { pages, rows } = report;
+    expect(rows).toBe(100 * pages);
+    expect(report).toEqual({
+      checkpoint: join(cwd, 'out.csv.sluice', 'checkpoint'),
+      target: join(cwd, 'out.csv'),
+      source: 'aptos.walletNfts',
+      isSealed: false,
+      rows: expect.any(Number),
+      pages: expect.any(Number),
+      parts: { total: 1, finished: 0, open: [{ part: 1, pages, rows }] },
+      writtenAt: expect.stringMatching(/Z$/),
+      file: {
+        path: join(cwd, 'out.csv.part'),
+        bytes: expect.any(Number),
+        keptBytes: expect.any(Number),
+        fit: expect.stringMatching(/^(exact|longer)$/),
+      },
+    });
+  });
+
+  test('says who works with it now', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 3 });
+    const cwd = temporaryFolder();
+    const running = startSluice(exportArgs(sandbox, 'out.csv'), { env: settingsFor(sandbox), cwd });
+    await sandbox.until(() => sandbox.counts.requests > 12);
+    running.process.kill('SIGSTOP');
+    const { stdout } = await sluice(['checkpoint', 'show', 'out.csv'], { cwd });
+    expect(stdout).toMatch(
+      new RegExp(`^in use    by process ${String(running.process.pid)} on \\S+, which is running$`, 'm'),
+    );
+    expect(stdout).toMatch(/^next {6}That process is at work on it\. If it is stopped: the same command goes on\./m);
+    running.process.kill('SIGCONT');
+    expect((await running.ended).code).toBe(0);
+  });
+
+  test('sees a file that is damaged', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 3 });
+    const cwd = temporaryFolder();
+    await interrupt(sandbox, exportArgs(sandbox, 'out.csv'), { cwd, after: 15 });
+    await truncate(join(cwd, 'out.csv.part'), 9);
+    const { stdout } = await sluice(['checkpoint', 'show', 'out.csv'], { cwd });
+    expect(stdout).toMatch(
+      /^file {6}out\.csv\.part is damaged: it is [\d,]+ bytes shorter than the \d+ kB that were kept$/m,
+    );
+    expect(stdout).toMatch(/^next {6}The same command with --restart starts over/m);
+  });
+
+  test.each([
+    ['that is not there', undefined, /checkpoint is not there: nothing was interrupted/],
+    ['that is empty', '', /checkpoint is empty: .* Start over with --restart/],
+    ['that is none', 'hello\n', /checkpoint is no state of Sluice, or is damaged\./],
+    ['of a newer version', 'sluice-state 9\n', /written by a newer version of Sluice/],
+  ])('of a checkpoint %s says so, with exit code 1', async (_, content, sentence) => {
+    const cwd = temporaryFolder();
+    await mkdir(join(cwd, 'out.csv.sluice'));
+    if (content !== undefined) await writeFile(join(cwd, 'out.csv.sluice', 'checkpoint'), content);
+    const { code, stdout, stderr } = await sluice(['checkpoint', 'show', 'out.csv'], { cwd });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^sluice: [^\n]+\n$/),
+    });
+    expect(stderr).toMatch(sentence);
+  });
+});
+
+describe('a report', () => {
+  const report: CheckpointReport = {
+    checkpoint: '/data/out.csv.sluice/checkpoint',
+    target: '/data/out.csv',
+    source: 'aptos.walletNfts',
+    isSealed: false,
+    rows: 12_300,
+    pages: 123,
+    parts: { total: 1, finished: 0, open: [{ part: 1, pages: 123, rows: 12_300 }] },
+    writtenAt: '2026-01-01T00:00:00.000Z',
+    file: { path: '/data/out.csv.part', bytes: 1000, keptBytes: 1000, fit: 'exact' },
+  };
+  const now = Date.parse('2026-01-01T02:05:00Z');
+
+  test('leaves out what goes without saying', () => {
+    expect(reportLines(report, now)).toEqual([
+      ['target', '/data/out.csv'],
+      ['source', 'aptos.walletNfts'],
+      ['kept', '12,300 rows in 123 pages'],
+      ['written', '2 h 5 min ago (2026-01-01T00:00:00.000Z)'],
+      ['file', 'out.csv.part has the 1.0 kB that are kept, and nothing else'],
+      ['next', 'The same command goes on. With --restart it starts over.'],
+    ]);
+  });
+
+  test('names some of many open parts', () => {
+    const open = Array.from({ length: 11 }, (_, at) => ({ part: at + 4, pages: 1, rows: 7 }));
+    const lines = reportLines({ ...report, parts: { total: 2000, finished: 1203, open } }, now);
+    expect(lines.slice(3, 5)).toEqual([
+      ['parts', '1,203 of 2,000 finished, 11 open'],
+      ['', 'part 4: 7 rows in 1 page'],
+    ]);
+    expect(lines[12]).toEqual(['', 'and 3 more']);
+  });
+
+  test.each([
+    [
+      { bytes: 1500, fit: 'longer' },
+      'out.csv.part has 500 bytes behind the 1.0 kB that are kept; whoever goes on cuts them off',
+    ],
+    [{ bytes: 999, fit: 'shorter' }, 'out.csv.part is damaged: it is 1 byte shorter than the 1.0 kB that were kept'],
+    [{ fit: 'missing' }, 'out.csv.part is damaged: it is not there any more, though 1.0 kB were kept'],
+    [{ fit: 'in-place' }, 'out.csv is in place already, with all of its 1.0 kB'],
+  ] as const)('says of a file that is %o what it means', (file, text) => {
+    const lines = reportLines({ ...report, file: { path: '/data/out.csv.part', keptBytes: 1000, ...file } }, now);
+    expect(new Map(lines).get('file')).toBe(text);
+  });
+
+  test.each([
+    [{ pid: 7, host: 'here', isRunning: true }, 'by process 7 on here, which is running', /^That process is at work/],
+    [
+      { pid: 7, host: 'there' },
+      'by process 7 on there, and whether that still runs can not be told from here',
+      /add --break-lock once/,
+    ],
+    [
+      {},
+      'by a process that left no readable name, and whether that still runs can not be told from here',
+      /add --break-lock once/,
+    ],
+  ] as const)('says of the holder %o who it is', (holder, text, next) => {
+    const lines = new Map(reportLines({ ...report, holder }, now));
+    expect(lines.get('in use')).toBe(text);
+    expect(lines.get('next')).toMatch(next);
+  });
+
+  test('of a sealed export says that little is left', () => {
+    const lines = new Map(reportLines({ ...report, isSealed: true }, now));
+    expect(lines.get('kept')).toBe('12,300 rows in 123 pages: all there are; only putting the file in place is left');
+  });
+});

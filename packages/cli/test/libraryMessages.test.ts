@@ -1,0 +1,173 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { inCommandLineWords } from '../src/faults/inCommandLineWords.js';
+
+const packages = join(import.meta.dirname, '..', '..');
+const nothingChanged = 'nothing was changed.';
+
+/**
+ * Every message of the library that names an option, as it stands in its sources, each `${…}` as `…`; and what people read instead.
+ * Those that no command line leads to are in `unreachable`.
+ */
+const said: readonly (readonly [message: string, meant: string])[] = [
+  // core/http
+  [
+    '… was answered with more than … bytes. Ask for smaller pages (pageSize), or raise maxBodyBytes.',
+    '… was answered with more than … bytes. Ask for smaller pages (--page-size).',
+  ],
+  ['… … after … ms. Try again later, or raise timeouts.….', '… … after … ms. Try again later, or raise --timeout.'],
+  ['Lower rateLimit, or wait.', 'Lower --rate, or wait.'],
+  ['rateLimit.… is …: it must be ….', '--rate is …: it must be ….'],
+  ['timeouts.total leaves', '--timeout leaves'],
+  ['maxRetryAfter (… s) allows', '… s, the most that is waited for'],
+  [
+    '… is not encrypted, so anyone on the way could read the API key. Use https, or set allowInsecure: true.',
+    '… is not encrypted, so anyone on the way could read the API key. Use https.',
+  ],
+  // core/node
+  [
+    '… is not there any more, though a checkpoint says how to go on with it. Start over with restart: nothing was changed.',
+    `… is not there any more, though a checkpoint says how to go on with it. Start over with --restart: ${nothingChanged}`,
+  ],
+  [
+    '… is shorter (… bytes) than its checkpoint says (…). Start over with restart: nothing was changed.',
+    `… is shorter (… bytes) than its checkpoint says (…). Start over with --restart: ${nothingChanged}`,
+  ],
+  [
+    '… was changed since its checkpoint was written. Start over with restart: nothing was changed.',
+    `… was changed since its checkpoint was written. Start over with --restart: ${nothingChanged}`,
+  ],
+  [
+    '… has … bytes, but … were written: somebody else changes it. Find out who, then start over with restart.',
+    '… has … bytes, but … were written: somebody else changes it. Find out who, then start over with --restart.',
+  ],
+  [
+    'The checkpoint does not say where in the file to go on. Start over with restart: nothing was changed.',
+    `The checkpoint does not say where in the file to go on. Start over with --restart: ${nothingChanged}`,
+  ],
+  [
+    'The checkpoint does not say how to go on with the parts of the plan. Start over with restart: nothing was changed.',
+    `The checkpoint does not say how to go on with the parts of the plan. Start over with --restart: ${nothingChanged}`,
+  ],
+  ['… … Start over with restart: nothing was changed.', `… … Start over with --restart: ${nothingChanged}`],
+  [
+    '… lies on a network file system, which may lose what it said to have written. Use a local disk, or take the risk with trustFileSystem: nothing was changed.',
+    `… lies on a network file system, which may lose what it said to have written. Use a local disk, or take the risk with --trust-filesystem: ${nothingChanged}`,
+  ],
+  [
+    "… is locked by …, and whether that still runs can't be told from here. If it does not, take the lock with breakLock: nothing was changed.",
+    `… is locked by …, and whether that still runs can't be told from here. If it does not, take the lock with --break-lock: ${nothingChanged}`,
+  ],
+  [
+    '… is there already: another export is at work on it, or one was interrupted. If none is, start over with restart.',
+    '… is there already: another export is at work on it, or one was interrupted. If none is, start over with --restart.',
+  ],
+  [
+    "… exists already, and was not touched. Give another name, or replace it with ifExists: 'overwrite' (--if-exists overwrite).",
+    '… exists already, and was not touched. Give another name, or replace it with --if-exists overwrite.',
+  ],
+  // core/sink
+  [
+    'The checkpoint was written by a newer version of Sluice. Use that version, or start over with restart: nothing was changed.',
+    `The checkpoint was written by a newer version of Sluice. Use that version, or start over with --restart: ${nothingChanged}`,
+  ],
+  [
+    "The checkpoint can't be read. Start over with restart: nothing was changed.",
+    `The checkpoint can't be read. Start over with --restart: ${nothingChanged}`,
+  ],
+  [
+    'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these. If it is a new key of the same project, say so with sameProject; else start over with restart: nothing was changed.',
+    `The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these. If it is a new key of the same project, say so with --same-project; else start over with --restart: ${nothingChanged}`,
+  ],
+  [
+    'The checkpoint belongs to another plan…. Run it as before, or start over with restart: nothing was changed.',
+    `The checkpoint belongs to another plan…. Run it as before, or start over with --restart: ${nothingChanged}`,
+  ],
+  // core/source
+  [
+    "… can't go on: the API refused the cursor of page … with …. It may have expired: walk this part again (an export does with onExpired: 'restart-part'), or start over with restart.",
+    "… can't go on: the API refused the cursor of page … with …. It may have expired: walk this part again with --on-expired restart-part, or start over with --restart.",
+  ],
+  [
+    'maxRows needs lanes: 1. With several lanes it would be chance which rows are the first ones.',
+    '--max-rows needs --lanes 1. With several lanes it would be chance which rows are the first ones.',
+  ],
+  // aptos, exporters
+  [
+    'offset skips rows of one listing, but … owners make …. Leave it out, or ask for fewer owners.',
+    '--offset skips rows of one listing, but … owners make …. Leave it out, or ask for fewer owners.',
+  ],
+  ['ownerAddresses is empty: give at least one address.', '--owner is empty: give at least one address.'],
+  [
+    "A column is called … already, so extra can't add one of that name.",
+    "A column is called … already, so --extra can't add one of that name.",
+  ],
+];
+
+/** Options that a program gives, and no command line. */
+const unreachable: readonly string[] = [
+  'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
+  'The API key is empty. Set apiKey to the key of your project.',
+  "A checkpoint can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
+  "onExpired: 'restart-part' needs ….",
+  'The sink … is slower than its source: … rows wait already. Pull with exportTo, raise buffer, or choose what to drop with overflow.',
+  'there are more than maxPages (…) pages. Raise maxPages if that is right',
+  'the API says that more rows follow but gives no cursor, and how many rows lie before is not known. Begin without startAt',
+  "… has more than … rows. Raise toArray's max, or go through the rows one by one.",
+  'startAt is a cursor, but this plan has … parts. Give a position instead.',
+  'startAt is no position of this plan, which has … part(s).',
+  "A row can't be written as JSON: …. Turn its values into text with perPage(map(…)).",
+];
+
+test.each(said)('the library: %s', (message, meant) => {
+  expect(inCommandLineWords(message.replace('.…', '.response'))).toBe(meant);
+  expect(meant).not.toMatch(optionName);
+});
+
+test('every message of the library that names an option is in this table', () => {
+  const sources = ['core', 'aptos', 'streams', 'exporters'].flatMap((name) => filesBelow(join(packages, name, 'src')));
+  const found = sources.flatMap(sentencesIn).filter((sentence) => optionName.test(sentence));
+  expect(new Set(found)).toEqual(new Set([...said.map(([message]) => message), ...unreachable]));
+});
+
+test.each([
+  ['pageSize', '--page-size'],
+  ['owners, pageSize', '--owner or --owners-per-request, --page-size'],
+  ['columns', '--columns'],
+  ['include, exclude', '--include-collections, --exclude-collections'],
+  ['maxRows, offset', '--max-rows, --offset'],
+  ['gzip, pagesPerMember', '--gzip'],
+  ['bom, extra, format, guardFormulas, sink', '--format'],
+  ['guardFormulas, extra, bom', '--no-guard-formulas, --extra, --bom'],
+  ['baseUrl', 'the base address'],
+  ['baseUrl, owners, pageSize, source', 'what is exported'],
+])('another plan, by the settings %s', (names, flags) => {
+  const rest = 'Run it as before, or start over with restart: nothing was changed.';
+  expect(inCommandLineWords(`The checkpoint belongs to another plan (${names}). ${rest}`)).toBe(
+    `The checkpoint belongs to another plan (${flags}). ${rest.replace('with restart', 'with --restart')}`,
+  );
+});
+
+/** What looks like an option: a word in camel case, or a word that is one with us. */
+const optionName = /(?<!-)\b(?:[a-z]+[A-Z]\w*|restart|^offset|timeouts|so extra)\b(?!-part)/m;
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name));
+}
+
+/** The texts of a source that have a blank in them, its comments left out. */
+function sentencesIn(file: string): string[] {
+  const literals =
+    /\/\/.*|\/\*[^]*?\*\/|'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`((?:\\[^]|\$\{(?:[^{}`]|`[^`]*`)*\}|[^`\\])*)`/g;
+  return [...readFileSync(file, 'utf8').matchAll(literals)]
+    .map(([, ...texts]) =>
+      texts
+        .join('')
+        .replace(/\$\{[^}]*\}/g, '…')
+        .replaceAll("\\'", "'"),
+    )
+    .filter((text) => text.includes(' '));
+}

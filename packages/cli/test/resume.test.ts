@@ -1,0 +1,105 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startSandbox } from '@sluice/sandbox';
+import { describe, expect, test } from 'vitest';
+import { main } from '../src/main.js';
+import { commitEvery, exportArgs, filesIn, interrupt } from './interruptedExport.js';
+import { settingsFor, sluice } from './runSluice.js';
+import { temporaryFolder } from './temporaryFolder.js';
+import { testEnvironment } from './testEnvironment.js';
+
+describe('the same command after an interruption', () => {
+  test.each(['out.csv', 'out.jsonl', 'out.csv.gz'])(
+    'E1 kill -9 in the middle of %s: it ends with the same bytes',
+    async (to) => {
+      await using sandbox = await startSandbox({ holdings: 6000, owners: 6, latency: 2 });
+      const env = settingsFor(sandbox);
+      const wholeCwd = temporaryFolder();
+      const args = exportArgs(sandbox, to, '--owners-per-request', '1');
+      expect((await sluice(args, { env, cwd: wholeCwd })).code).toBe(0);
+      const pages = sandbox.counts.requests;
+      const whole = filesIn(wholeCwd);
+      for (const lanes of [1, 4]) {
+        const cwd = temporaryFolder();
+        const inLanes = [...args, '--lanes', String(lanes)];
+        const killed = await interrupt(sandbox, inLanes, { cwd, after: 40, signal: 'SIGKILL' });
+        expect(killed).toMatchObject({ code: null, stderr: '' });
+        const before = sandbox.counts.requests;
+        const { code, stderr } = await sluice(inLanes, { env, cwd });
+        expect(code).toBe(0);
+        expect(stderr).toMatch(
+          /^Going on after [\d,]+ rows in \d+ pages, at page \d+ of part \d of 6[^\n]*\n6,000 rows/,
+        );
+        expect(filesIn(cwd)).toEqual(whole);
+        // What was under way, and what was written since the last commit, comes again; nothing else does.
+        expect(sandbox.counts.requests - before).toBeLessThanOrEqual(pages - 40 + commitEvery + 2 * lanes);
+      }
+    },
+  );
+
+  test('E1 streams go on as well', async () => {
+    await using sandbox = await startSandbox({ streams: 3000, latency: 5 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = ['streams', 'export', '--to', 'out.jsonl', '--rate', 'unlimited', '--commit-every', '2'];
+    expect((await interrupt(sandbox, args, { ...options, after: 15 })).code).toBe(130);
+    const before = sandbox.counts.requests;
+    const { code, stderr } = await sluice(args, options);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^Going on after 1,[2-5]00 rows in 1[2-5] pages, at page 1[3-6]\.\n3,000 rows/),
+    });
+    expect(sandbox.counts.requests - before).toBeLessThanOrEqual(18);
+    const lines = (await readFile(join(options.cwd, 'out.jsonl'), 'utf8')).trimEnd().split('\n');
+    expect(lines.map((line): unknown => JSON.parse(line))).toEqual([...sandbox.streamRows()]);
+  });
+
+  test('E1 the last line tells the rows that were kept, and the pace leaves them out', async () => {
+    await using sandbox = await startSandbox({ holdings: 5000, latency: 5 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = exportArgs(sandbox, 'out.csv');
+    await interrupt(sandbox, args, { ...options, after: 30 });
+    const { stderr } = await sluice([...args, '--progress', 'json'], options);
+    const events = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, number>);
+    const kept = { rows: expect.any(Number), pages: expect.any(Number), parts: 1, part: 1, otherParts: 0 };
+    expect(events[1]).toEqual({ event: 'resumed', ...kept, isSealed: false, page: events[1]!['pages']! + 1 });
+    const { rows, pages, rowsPerSecond, elapsedMs, requests } = events.at(-1)!;
+    expect({ rows, pages, requests }).toEqual({ rows: 5000, pages: 50, requests: 50 - events[1]!['pages']! });
+    const fresh = rows! - events[1]!['rows']!;
+    expect(rowsPerSecond).toBeCloseTo((fresh / elapsedMs!) * 1000, -2);
+  });
+
+  test('E1 --quiet says nothing of it, --progress none and a terminal do', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });
+    const folder = temporaryFolder();
+    const options = { env: settingsFor(sandbox), cwd: folder };
+    const args = exportArgs(sandbox, 'out.csv', '--if-exists', 'overwrite');
+    const going = /Going on after [\d,]+ rows in \d+ pages, at page \d+\.\n/;
+    const resume = async (...more: string[]) => {
+      expect((await interrupt(sandbox, args, { ...options, after: 15 })).code).toBe(130);
+      return sluice([...args, ...more], options);
+    };
+    expect(await resume('--quiet')).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect((await resume('--progress', 'none')).stderr).toMatch(
+      new RegExp(`^${going.source}3,000 rows in 30 pages -> out\\.csv \\([^)]*, [\\d,]+ rows from before\\)\\n$`),
+    );
+    await interrupt(sandbox, args, { ...options, after: 15 });
+    const environment = testEnvironment({ folder, columns: 80, variables: { ...options.env, NO_COLOR: '1' } });
+    expect(await main(args, environment)).toBe(0);
+    expect(environment.written.stderr()).toMatch(new RegExp(`\\r\u001b\\[K${going.source}`));
+  });
+
+  test('E1 --restart starts over', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = exportArgs(sandbox, 'out.csv');
+    await interrupt(sandbox, args, { ...options, after: 15 });
+    const before = sandbox.counts.requests;
+    const { code, stderr } = await sluice([...args, '--restart'], options);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^3,000 rows in 30 pages -> out\.csv/) });
+    expect(sandbox.counts.requests - before).toBe(30);
+    expect(await readdir(options.cwd)).toEqual(['out.csv']);
+  });
+});
