@@ -16,14 +16,25 @@ export { Flow } from './source/flow.js';
 export { createSource, Source, type PagesOptions, type PerPageOptions, type SourceInfo } from './source/source.js';
 export type { FetchedPage, Json, PageRequest, RowSchema, SourceDefinition } from './source/definition.js';
 export { documentReader, type DocumentReader } from './source/documentReader.js';
-export type { Page } from './source/page.js';
+export type { Page, PageHealth } from './source/page.js';
+export type { PageSource } from './source/pageSource.js';
 export { groupsOf, type GroupOptions } from './source/plan.js';
 export type { ChainPosition, Mark, Position } from './position.js';
 export type { Puller } from './source/stoppable.js';
 
+// Polling
+export { poll, type PollOptions, type Snapshot } from './operators/poll.js';
+export type { TickOptions } from './operators/ticks.js';
+
+// Watching
+export { watch, type WatchOptions } from './watch/watch.js';
+export { changes, type ChangesOptions } from './watch/changes.js';
+export type { Alteration, Appearance, Change, Removal } from './watch/change.js';
+export type { ComparisonOptions } from './watch/comparison.js';
+
 // Sinks
 export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';
-export type { ExportOptions, ExportProgress, ExportReport, PageSource } from './sink/exportRun.js';
+export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportRun.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
 export type { RowEncoder, RowFormat } from './sink/rowFormat.js';

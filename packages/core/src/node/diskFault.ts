@@ -19,7 +19,9 @@ function adviceFor(code: string, what: string): string {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return 'there is no permission to write here. Choose another folder.';
+      return what === 'opened'
+        ? 'there is no permission to open it.'
+        : 'there is no permission to write here. Choose another folder.';
     case 'ENOENT':
       return what === 'created' ? 'this folder takes no files. Choose another one.' : 'it is not there any more.';
     case 'EEXIST':

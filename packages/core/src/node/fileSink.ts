@@ -40,14 +40,18 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null },
     promises: 'exactly-once',
     withoutPart: placeWithoutPart,
-    check: async ({ schema, restart, stateFolder }) => {
+    check: async ({ schema, restart, stateFolder, isEndless }) => {
       format.encoder(schema);
-      await partFile(target).check(restart);
+      if (isEndless && gzip)
+        throw new ConfigError(
+          `${target.path} would be compressed, and what never ends has no end to its last block. Write it as it is.`,
+        );
+      await partFile(target, isEndless).check(restart);
       await checkVolume(fileSystem, resolve(target.path), stateFolder);
     },
     open: async (context) => {
       const encoder = format.encoder(context.schema);
-      const file = partFile(target);
+      const file = partFile(target, context.isEndless);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new PlanOrder(file, folder, () => new ByteBlocks(gzip));
       if (context.resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
@@ -73,8 +77,8 @@ async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: st
   );
 }
 
-function partFile({ fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget): PartFile {
-  return new PartFile(fileSystem, resolve(path), ifExists);
+function partFile({ fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget, isEndless: boolean): PartFile {
+  return new PartFile(fileSystem, resolve(path), { ifExists, isEndless });
 }
 
 async function openTarget({ resumeAt, restart }: SinkContext<never>, file: PartFile, order: PlanOrder): Promise<void> {
@@ -141,6 +145,13 @@ class FileWriter<T> implements SinkWriter<T> {
     const bytes = await this.#file.publish();
     // The file is in place: what can't be cleared away beside it is no fault of the export's.
     await this.#order.close().catch(() => undefined);
+    return { target: this.#file.path, bytes };
+  }
+
+  async suspend(): Promise<SinkReport> {
+    const bytes = this.#file.size;
+    await this.#order.abandon(true);
+    await this.#file.abandon(true);
     return { target: this.#file.path, bytes };
   }
 

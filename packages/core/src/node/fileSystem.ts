@@ -30,8 +30,11 @@ export interface Volume {
 
 /** All that sinks and state do to a disk, in one place, so that a test can stand between them and it. */
 export interface FileSystem {
-  /** `new`: the file must not be there yet. `existing`: it must. A link is not followed: it fails with `ELOOP`. */
-  open(path: string, mode: 'new' | 'existing'): Promise<WritableFile>;
+  /**
+   * `new`: the file must not be there yet. `existing`: it must. `readable`: it must, and need not be writable. A link is not followed:
+   * it fails with `ELOOP`.
+   */
+  open(path: string, mode: 'new' | 'existing' | 'readable'): Promise<WritableFile>;
   /** The identity of the file that has this name now; `undefined` if none has. */
   identity(path: string): Promise<string | undefined>;
   /** Whether this process's user owns what has this name, and so may change it without asking; also where nothing has it. */
@@ -54,14 +57,17 @@ export interface FileSystem {
   syncFolder(path: string): Promise<void>;
 }
 
+/** Where there is no O_NOFOLLOW, as on Windows, it counts as 0. */
+const openFlags = {
+  new: constants.O_CREAT | constants.O_EXCL | constants.O_RDWR,
+  existing: constants.O_RDWR | constants.O_NOFOLLOW,
+  readable: constants.O_RDONLY | constants.O_NOFOLLOW,
+} as const;
+
 /** The machine's own file system. */
 export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
-    const flags =
-      mode === 'new'
-        ? constants.O_CREAT | constants.O_EXCL | constants.O_RDWR
-        : constants.O_RDWR | constants.O_NOFOLLOW;
-    const handle = await open(path, flags, 0o666);
+    const handle = await open(path, openFlags[mode], 0o666);
     return {
       write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,
       read: async (bytes, position) => (await handle.read(bytes, 0, bytes.length, position)).bytesRead,

@@ -22,11 +22,19 @@ export class PartFile {
   #isComplete = false;
   #isInPlace = false;
 
-  constructor(fileSystem: FileSystem, path: string, ifExists: 'fail' | 'overwrite') {
+  /** The rows go to the final name from the beginning, since they never end. */
+  readonly #isInPlaceFromStart: boolean;
+
+  constructor(
+    fileSystem: FileSystem,
+    path: string,
+    { ifExists, isEndless }: { readonly ifExists: 'fail' | 'overwrite'; readonly isEndless: boolean },
+  ) {
     this.#fs = fileSystem;
     this.path = path;
-    this.#part = `${path}.part`;
+    this.#part = isEndless ? path : `${path}.part`;
     this.#ifExists = ifExists;
+    this.#isInPlaceFromStart = isEndless;
   }
 
   get size(): number {
@@ -41,6 +49,7 @@ export class PartFile {
   /** Refuses what `create` would refuse, and touches nothing. */
   async check(restart: boolean): Promise<void> {
     await this.#checkTarget();
+    if (this.#isInPlaceFromStart) return;
     const kind = await explained(this.#fs.kind(this.#part), this.#part, 'looked at');
     if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'looked at'))) {
       throw new SinkError(
@@ -56,8 +65,10 @@ export class PartFile {
   }
 
   async create(restart: boolean): Promise<void> {
-    await this.check(restart);
-    if (restart && (await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) === 'file') {
+    // An endless file that was begun and not committed has the final name already, and is ours.
+    if (!this.#isInPlaceFromStart || !restart) await this.check(restart);
+    const isReplaced = restart || (this.#isInPlaceFromStart && this.#ifExists === 'overwrite');
+    if (isReplaced && (await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) === 'file') {
       await explained(this.#fs.unlink(this.#part), this.#part, 'replaced');
     }
     this.#file = await AppendFile.create(this.#fs, this.#part);
@@ -73,7 +84,7 @@ export class PartFile {
   async goOn(place: FilePlace): Promise<void> {
     this.#file = await AppendFile.reopen(this.#fs, this.#part, place);
     this.#isCommitted = true;
-    await this.#checkTarget();
+    if (!this.#isInPlaceFromStart) await this.#checkTarget();
   }
 
   /** Takes off what was written behind the place. */

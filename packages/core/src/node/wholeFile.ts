@@ -5,7 +5,7 @@ import { SinkError } from '../errors.js';
 /** All bytes of a small file; `undefined` if there is none. @throws SinkError if it can't be read. */
 export async function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer | undefined> {
   const file = await explained(
-    fileSystem.open(path, 'existing').catch((error: unknown) => {
+    fileSystem.open(path, 'readable').catch((error: unknown) => {
       if (platformCode(error) === 'ENOENT') return undefined;
       throw error;
     }),

@@ -3,7 +3,7 @@ import { SluiceError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
-import type { PagesOptions, SourceInfo } from '../source/source.js';
+import type { PageSource } from '../source/pageSource.js';
 import { done } from '../source/stoppable.js';
 import { checkpointWithoutPart, type Checkpoint } from './checkpoint.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
@@ -44,12 +44,6 @@ export interface ExportProgress extends ExportCounts {
 /** What an export that reached its end has done. */
 export interface ExportReport extends ExportCounts, SinkReport {
   readonly isDone: true;
-}
-
-/** What can be exported: anything with pages, whichever copy of the library made it. */
-export interface PageSource<T> {
-  readonly info: SourceInfo<T>;
-  pages(options?: PagesOptions): AsyncIterable<Page<T>>;
 }
 
 /** Options as a run needs them. */
@@ -143,6 +137,7 @@ export class ExportRun<T> {
     if (this.#isEnding()) return done;
     if (next === 'restarted') return this.#progress();
     if (next.done) {
+      if (this.#source.info.isEndless && writer.suspend) return this.#suspend(writer.suspend);
       await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
       return this.#finish(writer);
     }
@@ -199,10 +194,10 @@ export class ExportRun<T> {
   }
 
   #context(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): SinkContext<T> {
-    const { name, schema } = this.#source.info;
+    const { name, schema, isEndless = false } = this.#source.info;
     const folder = this.#options.state?.folder;
     return {
-      ...{ source: name, restart: false, signal: this.#ending.signal, ...how },
+      ...{ source: name, isEndless, restart: false, signal: this.#ending.signal, ...how },
       ...(schema && { schema }),
       ...(folder !== undefined && { stateFolder: folder }),
     };
@@ -264,6 +259,14 @@ export class ExportRun<T> {
   async #finish(writer: SinkWriter<T>): Promise<Step> {
     const report = await writer.close();
     await this.#removeCheckpoint();
+    this.report = { ...this.#tally.counts, ...report, isDone: true };
+    return { done: false, value: this.report };
+  }
+
+  /** The walk ended, but not for good: the checkpoint stays, and the next run goes on. */
+  async #suspend(suspend: NonNullable<SinkWriter<T>['suspend']>): Promise<Step> {
+    await this.#commitIfPossible();
+    const report = await suspend();
     this.report = { ...this.#tally.counts, ...report, isDone: true };
     return { done: false, value: this.report };
   }

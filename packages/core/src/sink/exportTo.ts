@@ -1,8 +1,9 @@
 import { checkCount } from '../count.js';
 import { ConfigError } from '../errors.js';
 import { Flow } from '../source/flow.js';
+import type { PageSource } from '../source/pageSource.js';
 import { done, stoppable, type Puller } from '../source/stoppable.js';
-import { ExportRun, type ExportOptions, type ExportProgress, type ExportReport, type PageSource } from './exportRun.js';
+import { ExportRun, type ExportOptions, type ExportProgress, type ExportReport } from './exportRun.js';
 import type { Sink } from './sink.js';
 
 const defaultCommitEvery = 50;

@@ -15,6 +15,8 @@ export interface SinkContext<T> {
   readonly restart: boolean;
   /** Where the checkpoint is kept, if that is a folder on a disk. */
   readonly stateFolder?: string;
+  /** The source never ends: what is written is in its final place from the beginning, and is never sealed. */
+  readonly isEndless: boolean;
   /** Aborted when the export is to stop: a call that may never be done should reject then. */
   readonly signal: AbortSignal;
 }
@@ -46,6 +48,8 @@ export interface SinkWriter<T> {
   readonly flush: () => Promise<Json>;
   /** Writes what belongs behind the last row and makes it durable; answers the place from which only `close` is left. */
   readonly seal: () => Promise<Json>;
+  /** Closes the target of a source that never ends, to go on another day. All is flushed. Without it, such a target is sealed. */
+  readonly suspend?: () => Promise<SinkReport>;
   /** Puts the sealed target in its final place. */
   readonly close: () => Promise<SinkReport>;
   /**

@@ -131,6 +131,7 @@ class BufferedWriting<T> {
       writer = await this.#sink.open({
         source: 'observable',
         restart: false,
+        isEndless: false,
         signal: this.#stopped.signal,
         ...(schema && { schema }),
       });

@@ -15,6 +15,26 @@ export interface Page<T> {
   readonly total?: number;
   /** Asks an export to commit right after this page. */
   readonly commit?: true;
+  /** How the poll went that this page is of, where it is one of a watch. */
+  readonly health?: PageHealth;
+}
+
+/** How a poll of a watch went. */
+export interface PageHealth {
+  /** `failed`: the walk did not come to its end, so it says nothing. The watch goes on. */
+  readonly outcome: 'polled' | 'failed' | 'replayed';
+  /** Rows in the accepted snapshot. */
+  readonly rows: number;
+  readonly generation: number;
+  /** The first snapshot is complete. Said once in the life of a watch. */
+  readonly isSynced?: true;
+  /** The poll before had failed. */
+  readonly isRecovered?: true;
+  /** Removals that are held back, since the listing shrank suspiciously. */
+  readonly held?: number;
+  /** Failed polls in a row, and why the last one failed. */
+  readonly failures?: number;
+  readonly error?: unknown;
 }
 
 /** The same page with other items: its place in the walk is not changed by what is done to its rows. */
@@ -30,5 +50,6 @@ export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
     endsPart: page.endsPart,
     ...(page.total !== undefined && { total: page.total }),
     ...(page.commit && { commit: page.commit }),
+    ...(page.health && { health: page.health }),
   };
 }

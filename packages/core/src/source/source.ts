@@ -30,6 +30,8 @@ export interface SourceInfo<T> {
   readonly isUnversioned?: true;
   /** Absent where an operator made rows of an unknown shape. */
   readonly schema?: RowSchema<T>;
+  /** It goes on until it is stopped, and may go on another day: what is exported of it is never finished. */
+  readonly isEndless?: true;
   /** A short hash of the API key and a salt, where the source asks with one. */
   readonly keyFingerprint?: (salt: string) => Promise<string>;
 }
@@ -97,7 +99,7 @@ export class Source<T> extends Flow<T> {
    * @example source.perPage(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   perPage<R>(operator: OperatorFunction<T, R>, options: PerPageOptions<R> = {}): Source<R> {
-    const { name, identity, parts, maxRows, keyFingerprint } = this.info;
+    const { name, identity, parts, maxRows, isEndless, keyFingerprint } = this.info;
     const info = {
       name,
       identity: { of: identity, perPage: options.version ?? null },
@@ -105,6 +107,7 @@ export class Source<T> extends Flow<T> {
       ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
       ...(options.schema && { schema: options.schema }),
+      ...(isEndless && { isEndless }),
       ...(keyFingerprint && { keyFingerprint }),
     };
     return new Source<R>(info, (walkOptions) => {

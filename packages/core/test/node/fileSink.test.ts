@@ -124,7 +124,7 @@ describe('E9 a disk that fails', () => {
     let isFailing = false;
     const fileSystem = faultyFileSystem((call) => (isFailing && call === 'sync' ? { code: 'EIO' } : undefined));
     const path = join(tempFolder(), 'rows.txt');
-    const context = { source: 'test', restart: false, signal: new AbortController().signal };
+    const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
     await writer.write({ items: ['kept'], part: 0, endsPart: false });
     const place = await writer.flush();
@@ -364,7 +364,7 @@ describe('E6 a .part file that', () => {
     const sink = fileSink(textFormat, { path });
     const resumeAt = { place: JSON.parse(JSON.stringify(place)), isSealed: false };
     await expect(
-      sink.open({ source: 'test', restart: false, signal: new AbortController().signal, resumeAt }),
+      sink.open({ source: 'test', isEndless: false, restart: false, signal: new AbortController().signal, resumeAt }),
     ).rejects.toThrow(CheckpointError);
     expect(textAt(`${path}.part`)).toBe('rows\n');
   });

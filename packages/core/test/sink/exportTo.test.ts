@@ -25,7 +25,14 @@ describe('exportTo', () => {
     expect(progress.map(({ rows }) => rows)).toEqual([
       100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1200, 1234, 1234,
     ]);
-    expect(progress.at(-1)).toEqual({ isDone: true, rows: 1234, pages: 13, resumedRows: 0, committedRows: 0, target: 'memory' });
+    expect(progress.at(-1)).toEqual({
+      isDone: true,
+      rows: 1234,
+      pages: 13,
+      resumedRows: 0,
+      committedRows: 0,
+      target: 'memory',
+    });
   });
 
   test('does nothing before it is run, and runs anew each time', async () => {

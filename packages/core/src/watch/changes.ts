@@ -1,0 +1,57 @@
+import { concatMap, defer, type OperatorFunction } from 'rxjs';
+import { hashOf } from '../source/fingerprint.js';
+import type { Snapshot } from '../operators/poll.js';
+import { applied, changesOf } from './acceptedSnapshot.js';
+import type { Change, Difference } from './change.js';
+import { fieldsBetween, type ComparisonOptions } from './comparison.js';
+import { judge } from './verdict.js';
+
+/** Options of {@link changes}. */
+export interface ChangesOptions<T> extends ComparisonOptions<T> {
+  readonly key: (row: T) => string;
+}
+
+/** Every snapshot is taken at its word: what is not in it is gone. */
+const atOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0, acceptRemovals: true } as const;
+
+/**
+ * The differences between snapshots, in a pipeline of your own: `initial` for each row of the first one, then `changed`, `added` and
+ * `removed`. A row that a snapshot lists twice counts as the last one says.
+ *
+ * Each snapshot is taken at its word, so an API that forgets a row once makes a `removed` and an `added`. `watch` knows better: it
+ * asks again, and remembers over restarts.
+ *
+ * @example
+ * poll(client.streams.list(), { every: 30_000 })
+ *   .pipe(changes({ key: ({ id }) => String(id), ignore: ['updatedAt'] }))
+ *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
+ */
+export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapshot<T>, Change<T>> {
+  const fields = fieldsBetween(options);
+  return (snapshots) =>
+    defer(() => {
+      const watch = hashOf(crypto.randomUUID());
+      const rows = new Map<string, T>();
+      let generation = 0;
+      return snapshots.pipe(
+        concatMap(({ rows: listed, observedAt }) => {
+          const seen = new Map(listed.map((row) => [options.key(row), row]));
+          const { differences } = judge(rows, new Map(), seen, { fields, rules: atOnce, now: 0 });
+          const isFirst = generation === 0;
+          generation += 1;
+          const delta = {
+            generation,
+            observedAt,
+            missing: new Map(),
+            differences: isFirst ? differences.map(asInitial) : differences,
+          };
+          applied(rows, delta);
+          return changesOf(delta, watch);
+        }),
+      );
+    });
+}
+
+function asInitial<T>(difference: Difference<T>): Difference<T> {
+  return difference.type === 'added' ? { ...difference, type: 'initial' } : difference;
+}

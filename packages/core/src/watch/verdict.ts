@@ -1,0 +1,76 @@
+import type { Difference } from './change.js';
+import type { FieldsBetween } from './comparison.js';
+
+/** A row that is in the accepted snapshot and was in none of the last complete walks. */
+export interface Missing {
+  /** How many complete walks in a row. */
+  readonly walks: number;
+  /** When the first of them ended, in ms since 1970: it has to outlive the process. */
+  readonly since: number;
+  /** The listing had shrunk suspiciously when it was missed. */
+  readonly isHeld: boolean;
+}
+
+/** When a row that is missing counts as removed. */
+export interface RemovalRules {
+  /** Complete walks in a row without it. */
+  readonly confirmations: number;
+  /** A listing that lost more than this share of its rows, or all of them, is suspicious. */
+  readonly holdAbove: number;
+  /** What is missing from a suspicious listing has to be missing for so many walks, and so many ms. */
+  readonly holdWalks: number;
+  readonly holdFor: number;
+  /** Nothing is suspicious. */
+  readonly acceptRemovals: boolean;
+}
+
+/** What one complete walk means for the accepted snapshot. */
+export interface Verdict<T> {
+  readonly differences: readonly Difference<T>[];
+  readonly missing: ReadonlyMap<string, Missing>;
+  /** Removals that are held back. */
+  readonly held: number;
+}
+
+/** Compares a complete walk with the accepted snapshot. Pure. */
+export function judge<T>(
+  accepted: ReadonlyMap<string, T>,
+  missingBefore: ReadonlyMap<string, Missing>,
+  seen: ReadonlyMap<string, T>,
+  { fields, rules, now }: { readonly fields: FieldsBetween<T>; readonly rules: RemovalRules; readonly now: number },
+): Verdict<T> {
+  const differences: Difference<T>[] = [];
+  const gone: string[] = [];
+  for (const [key, before] of accepted) {
+    const after = seen.get(key);
+    if (after === undefined) {
+      gone.push(key);
+      continue;
+    }
+    const changed = fields(before, after);
+    if (changed.length > 0) differences.push({ type: 'changed', key, before, after, fields: changed });
+  }
+  for (const [key, after] of seen) {
+    if (!accepted.has(key)) differences.push({ type: 'added', key, before: null, after, fields: [] });
+  }
+  const isSuspicious =
+    !rules.acceptRemovals && gone.length > 0 && (seen.size === 0 || gone.length > rules.holdAbove * accepted.size);
+  const missing = new Map<string, Missing>();
+  let held = 0;
+  for (const key of gone) {
+    const { walks, since, isHeld } = missingBefore.get(key) ?? { walks: 0, since: now, isHeld: false };
+    const next = { walks: walks + 1, since, isHeld: !rules.acceptRemovals && (isHeld || isSuspicious) };
+    const before = accepted.get(key);
+    if (before !== undefined && isRemoved(next, rules, now)) {
+      differences.push({ type: 'removed', key, before, after: null, fields: [] });
+    } else {
+      missing.set(key, next);
+      if (next.isHeld && next.walks >= rules.confirmations) held += 1;
+    }
+  }
+  return { differences, missing, held };
+}
+
+function isRemoved({ walks, since, isHeld }: Missing, rules: RemovalRules, now: number): boolean {
+  return isHeld ? walks >= rules.holdWalks && now - since >= rules.holdFor : walks >= rules.confirmations;
+}

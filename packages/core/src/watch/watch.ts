@@ -1,0 +1,113 @@
+import { systemClock, type Clock } from '../clock.js';
+import { checkCount } from '../count.js';
+import { ConfigError } from '../errors.js';
+import { Ticks, type TickOptions } from '../operators/ticks.js';
+import { memoryState } from '../sink/memoryState.js';
+import type { StateStore } from '../sink/stateStore.js';
+import type { Json, RowSchema } from '../source/definition.js';
+import { hashOf } from '../source/fingerprint.js';
+import type { PageHealth } from '../source/page.js';
+import type { PageSource } from '../source/pageSource.js';
+import { Source, type SourceInfo } from '../source/source.js';
+import { stoppable } from '../source/stoppable.js';
+import { changeColumns, type Change } from './change.js';
+import { fieldsBetween, type ComparisonOptions } from './comparison.js';
+import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
+
+/** Options of {@link watch}. */
+export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
+  /**
+   * Where the accepted snapshot is kept, so that a restart goes on from it and nothing that happened meanwhile is lost. Default: in
+   * memory; each start then begins with `initial` changes. The same state may be given to the export of the changes.
+   */
+  readonly state?: StateStore;
+  /** Complete walks in a row that a row must be missing from to count as removed. Default 2. 1 believes each walk. */
+  readonly confirmations?: number;
+  /**
+   * A listing that lost more than this share of its rows, or all of them, is suspicious: these removals are held until three walks
+   * over twice `every` agree. Default 0.5.
+   */
+  readonly holdAbove?: number;
+  /** Holds nothing: what is confirmed is removed. Default `false`. */
+  readonly acceptRemovals?: boolean;
+  /** Failed polls in a row that are survived. Default: any number. */
+  readonly maxFailures?: number;
+  /** Ends after so many polls, failed ones included. Default: never. */
+  readonly polls?: number;
+  /** Parts of the source's plan walked at once. Default 1. */
+  readonly lanes?: number;
+  /** Told how each poll went. */
+  readonly onHealth?: (health: PageHealth) => void;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** A number in [0, 1). Default: `Math.random`. */
+  readonly random?: () => number;
+}
+
+/**
+ * Watches a listing: every difference between two accepted snapshots, once, and never a false one. A source whose pages are polls.
+ *
+ * A row is removed only when complete walks agree that it is gone; a walk that fails says nothing. With durable state the changes of
+ * a poll are on the disk before the first of them leaves: whatever happens, they come again with the same ids until they were taken,
+ * that is until the consumer asks for more, or an export has committed them.
+ *
+ * What changes and changes back between two polls is not seen.
+ *
+ * @example
+ * watch(client.streams.list(), { every: 30_000, state: fileState('watch') })
+ *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
+ *
+ * @throws ConfigError if an option makes no sense, or nothing tells one row from another. Later: what the first poll raises with 400,
+ * 401 or 403, CheckpointError if the state is damaged or of another watch, and the last error after `maxFailures`.
+ */
+export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
+  const { info } = source;
+  const { clock = systemClock, random = Math.random, lanes = 1, polls, maxFailures, state } = options;
+  const { confirmations = 2, holdAbove = 0.5, acceptRemovals = false } = options;
+  checkCount('confirmations', confirmations);
+  checkCount('lanes', lanes);
+  if (polls !== undefined) checkCount('polls', polls);
+  if (maxFailures !== undefined) checkCount('maxFailures', maxFailures, { least: 0 });
+  if (!(holdAbove >= 0 && holdAbove <= 1))
+    throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
+  // What makes no sense is refused here, and not by the first subscription.
+  void new Ticks(options, clock, random);
+  const key = options.key ?? info.schema?.key;
+  if (!key) throw new ConfigError(`Nothing tells the rows of ${info.name} apart: give watch a key.`, { option: 'key' });
+  const settings: WatchSettings<T> = {
+    ...{ every: options.every, jitter: options.jitter ?? 0, immediate: options.immediate ?? true },
+    ...{ key, fields: fieldsBetween(options), lanes, clock, random, onHealth: options.onHealth },
+    rules: {
+      confirmations,
+      holdAbove,
+      holdWalks: Math.max(3, confirmations),
+      holdFor: 2 * options.every,
+      acceptRemovals,
+    },
+    identity: {
+      watch: hashOf([info.name, info.identity]),
+      ...(info.keyFingerprint && { keyFingerprint: info.keyFingerprint }),
+    },
+    polls: polls ?? Infinity,
+    maxFailures: maxFailures ?? Infinity,
+    state: state ?? memoryState(),
+  };
+  return new Source(changeInfo(info, options.ignore ?? []), (walk) => {
+    const run = new WatchRun(source, settings, generationAt(walk.startAt));
+    return stoppable(
+      (signal) => run.next(signal),
+      () => run.end(),
+    );
+  });
+}
+
+function changeInfo<T>(info: SourceInfo<T>, ignore: readonly string[]): SourceInfo<Change<T>> {
+  const { name, identity, isUnversioned, keyFingerprint } = info;
+  const watched: Json = { of: identity, ignore: [...ignore].sort() };
+  const schema: RowSchema<Change<T>> = { columns: changeColumns, key: ({ id }) => id };
+  return {
+    ...{ name: `${name}.changes`, identity: watched, parts: 1, schema, isEndless: true },
+    ...(isUnversioned && { isUnversioned }),
+    ...(keyFingerprint && { keyFingerprint }),
+  };
+}

@@ -1,0 +1,176 @@
+import { CheckpointError } from '../errors.js';
+import type { StateLog } from '../sink/stateStore.js';
+import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
+import { decodeWatchRecord } from './decodeWatchRecord.js';
+import type { Missing } from './verdict.js';
+
+/** Which watch a log is of. */
+export interface WatchIdentity {
+  /** Of the source and what decides its rows. */
+  readonly watch: string;
+  /** A short hash of the API key and a salt; absent where the source uses none. */
+  readonly keyFingerprint?: (salt: string) => Promise<string>;
+}
+
+const rowsPerRecord = 500;
+/** So many records, changes and rows are always worth keeping, however small the snapshot is. */
+const leastWeight = 1_000;
+
+/**
+ * A watch's memory: a snapshot, and what came after it. Folded, it is the accepted snapshot. What is staged is durable before any of
+ * it is given out, so it can be given out again, unchanged, whatever the API says by then.
+ */
+export class WatchLog<T> {
+  readonly #log: StateLog;
+  readonly #identity: WatchIdentity;
+  #key: { readonly salt: string; readonly fingerprint: string } | undefined;
+  #rows = new Map<string, T>();
+  #snapshot: AcceptedSnapshot<T> = { generation: 0, rows: new Map(), missing: new Map() };
+  #committed = 0;
+  #staged: Delta<T>[] = [];
+  #observedAt = '';
+  /** What the log holds behind its snapshot: compacted when it outweighs that. */
+  #weight = 0;
+
+  constructor(log: StateLog, identity: WatchIdentity) {
+    this.#log = log;
+    this.#identity = identity;
+  }
+
+  get snapshot(): AcceptedSnapshot<T> {
+    return this.#snapshot;
+  }
+
+  /** The generation up to which the consumer has everything. */
+  get committed(): number {
+    return this.#committed;
+  }
+
+  /** Reads what an earlier run left. @throws CheckpointError if it is damaged, or of another watch or key. */
+  async open(): Promise<void> {
+    for await (const record of this.#log.read()) {
+      const decoded = decodeWatchRecord<T>(record, (key) => this.#rows.get(key));
+      switch (decoded.kind) {
+        case 'base':
+          this.#checkIdentity(decoded.watch);
+          this.#key = decoded.key;
+          this.#committed = decoded.committed;
+          this.#observedAt = decoded.observedAt;
+          this.#snapshot = { generation: decoded.generation, rows: this.#rows, missing: decoded.missing };
+          break;
+        case 'rows':
+          for (const [key, row] of decoded.rows) this.#rows.set(key, row);
+          break;
+        case 'delta':
+          this.#take(decoded);
+          break;
+        case 'committed':
+          this.#forget(decoded.generation);
+          this.#weight += 1;
+      }
+    }
+    await this.#checkKey();
+  }
+
+  /** What was staged and is not committed, the oldest first: the whole first snapshot, if that is what it is. */
+  get uncommitted(): readonly Delta<T>[] {
+    const isFirst = this.#snapshot.generation > 0 && this.#committed === 0;
+    return isFirst ? [this.#firstDelta()] : this.#staged;
+  }
+
+  /** Accepts the first snapshot. Durable when it resolves. */
+  async begin(rows: Map<string, T>, observedAt: string): Promise<void> {
+    this.#rows = rows;
+    this.#observedAt = observedAt;
+    this.#snapshot = { generation: 1, rows, missing: new Map() };
+    await this.#log.replace(this.#base());
+  }
+
+  /** Accepts what a walk has shown. Durable when it resolves. */
+  async stage(delta: Delta<T>): Promise<void> {
+    await this.#log.append(encodeDelta(delta));
+    this.#take(delta);
+  }
+
+  /** The consumer has everything up to a generation. */
+  async commit(generation: number): Promise<void> {
+    if (generation <= this.#committed) return;
+    this.#forget(generation);
+    this.#weight += 1;
+    const isLight = this.#weight <= leastWeight + this.#rows.size;
+    if (isLight || this.#staged.length > 0) await this.#log.append({ committed: generation });
+    else {
+      this.#weight = 0;
+      await this.#log.replace(this.#base());
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
+  }
+
+  #take(delta: Delta<T>): void {
+    this.#snapshot = applied(this.#rows, delta);
+    this.#weight += 1 + delta.differences.length + delta.missing.size;
+    if (delta.differences.length > 0) this.#staged.push(delta);
+  }
+
+  #forget(generation: number): void {
+    this.#committed = generation;
+    this.#staged = this.#staged.filter((delta) => delta.generation > generation);
+  }
+
+  /** Until it is committed nothing is polled, so its rows are still as they were. */
+  #firstDelta(): Delta<T> {
+    return {
+      generation: 1,
+      observedAt: this.#observedAt,
+      missing: new Map<string, Missing>(),
+      differences: Array.from(this.#rows, ([key, after]) => ({
+        type: 'initial',
+        key,
+        before: null,
+        after,
+        fields: [],
+      })),
+    };
+  }
+
+  *#base(): Generator<object, void, undefined> {
+    const { generation, missing } = this.#snapshot;
+    yield {
+      base: 1,
+      ...{ watch: this.#identity.watch, generation, observedAt: this.#observedAt, committed: this.#committed },
+      missing: encodeMissing(missing),
+      ...(this.#key && { key: this.#key }),
+    };
+    let rows: [string, T][] = [];
+    for (const row of this.#rows) {
+      rows.push(row);
+      if (rows.length < rowsPerRecord) continue;
+      yield { rows };
+      rows = [];
+    }
+    if (rows.length > 0) yield { rows };
+  }
+
+  #checkIdentity(watch: string): void {
+    if (watch === this.#identity.watch) return;
+    throw new CheckpointError(
+      'The state belongs to another watch: other rows are asked for, or from elsewhere. Give each watch a state of its own: nothing was changed.',
+    );
+  }
+
+  async #checkKey(): Promise<void> {
+    const { keyFingerprint } = this.#identity;
+    if (!keyFingerprint) return;
+    const salt = this.#key?.salt ?? crypto.randomUUID();
+    const fingerprint = await keyFingerprint(salt);
+    if (this.#key && this.#key.fingerprint !== fingerprint) {
+      throw new CheckpointError(
+        'The state was made with another API key, maybe of another project: everything would look changed. Give this watch a state of its own: nothing was changed.',
+      );
+    }
+    this.#key = { salt, fingerprint };
+  }
+}
