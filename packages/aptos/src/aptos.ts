@@ -1,6 +1,7 @@
-import type { ArrayFormat, Plugin, Source } from '@sluice/core';
+import type { ArrayFormat, Change, Plugin, Source } from '@sluice/core';
 import type { NftHolding } from './nftHolding.js';
 import { walletNfts, type WalletNftsOptions } from './walletNfts.js';
+import { watchWalletNfts, type WatchWalletNftsOptions } from './watchWalletNfts.js';
 
 /** Options of the plugin. */
 export interface AptosOptions {
@@ -14,6 +15,8 @@ export interface AptosOptions {
 export interface AptosApi {
   /** The NFTs that wallets hold. @throws ConfigError, before any request, if an option makes no sense. */
   walletNfts(options: WalletNftsOptions): Source<NftHolding>;
+  /** Every change of what they hold, poll after poll. @throws ConfigError, before any request, if an option makes no sense. */
+  watchWalletNfts(options: WatchWalletNftsOptions): Source<Change<NftHolding>>;
 }
 
 /**
@@ -28,7 +31,10 @@ export function aptos({ baseUrl, arrays = 'brackets' }: AptosOptions): Plugin<'a
     name: 'aptos',
     setup(context) {
       const endpoint = context.endpoint(baseUrl, { arrays });
-      return { walletNfts: (options) => walletNfts(endpoint, options) };
+      return {
+        walletNfts: (options) => walletNfts(endpoint, options),
+        watchWalletNfts: (options) => watchWalletNfts(endpoint, options),
+      };
     },
   };
 }

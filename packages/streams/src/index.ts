@@ -1,6 +1,10 @@
 // The plugin
 export { streams, type StreamsApi, type StreamsOptions } from './streams.js';
 export type { ListStreamsOptions } from './listStreams.js';
+export type { WatchStreamsOptions } from './watchStreams.js';
+
+// Changes
+export { statusChanges, type StatusChange } from './statusChanges.js';
 
 // Records
 export {

@@ -1,6 +1,7 @@
-import type { Plugin, Source } from '@sluice/core';
+import type { Change, Plugin, Source } from '@sluice/core';
 import type { EvmStream } from './evmStream.js';
 import { listStreams, type ListStreamsOptions } from './listStreams.js';
+import { watchStreams, type WatchStreamsOptions } from './watchStreams.js';
 
 /** Options of the plugin. */
 export interface StreamsOptions {
@@ -12,6 +13,8 @@ export interface StreamsOptions {
 export interface StreamsApi {
   /** All EVM streams of the key's project. @throws ConfigError, before any request, if an option makes no sense. */
   list(options?: ListStreamsOptions): Source<EvmStream>;
+  /** Every change of them, poll after poll. @throws ConfigError, before any request, if an option makes no sense. */
+  watch(options: WatchStreamsOptions): Source<Change<EvmStream>>;
 }
 
 /**
@@ -26,7 +29,10 @@ export function streams({ baseUrl }: StreamsOptions): Plugin<'streams', StreamsA
     name: 'streams',
     setup(context) {
       const endpoint = context.endpoint(baseUrl);
-      return { list: (options) => listStreams(endpoint, options) };
+      return {
+        list: (options) => listStreams(endpoint, options),
+        watch: (options) => watchStreams(endpoint, options),
+      };
     },
   };
 }

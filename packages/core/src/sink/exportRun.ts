@@ -137,7 +137,11 @@ export class ExportRun<T> {
     if (this.#isEnding()) return done;
     if (next === 'restarted') return this.#progress();
     if (next.done) {
-      if (this.#source.info.isEndless && writer.suspend) return this.#suspend(writer.suspend);
+      if (this.#source.info.isEndless && writer.suspend) {
+        // It ended, but not for good: the checkpoint stays, and the next run goes on.
+        await this.#commitIfPossible();
+        return this.#done(await writer.suspend());
+      }
       await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
       return this.#finish(writer);
     }
@@ -259,14 +263,10 @@ export class ExportRun<T> {
   async #finish(writer: SinkWriter<T>): Promise<Step> {
     const report = await writer.close();
     await this.#removeCheckpoint();
-    this.report = { ...this.#tally.counts, ...report, isDone: true };
-    return { done: false, value: this.report };
+    return this.#done(report);
   }
 
-  /** The walk ended, but not for good: the checkpoint stays, and the next run goes on. */
-  async #suspend(suspend: NonNullable<SinkWriter<T>['suspend']>): Promise<Step> {
-    await this.#commitIfPossible();
-    const report = await suspend();
+  #done(report: SinkReport): Step {
     this.report = { ...this.#tally.counts, ...report, isDone: true };
     return { done: false, value: this.report };
   }

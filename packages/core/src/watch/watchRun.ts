@@ -98,7 +98,7 @@ export class WatchRun<T> {
       }
       await log.commit(this.#startAt);
     }
-    this.#staged = log.uncommitted;
+    this.#staged = [...log.uncommitted];
     return log;
   }
 
