@@ -71,12 +71,20 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   if (!(holdAbove >= 0 && holdAbove <= 1))
     throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
   // What makes no sense is refused here, and not by the first subscription.
-  void new Ticks(options, clock, random);
-  const key = options.key ?? info.schema?.key;
+  const newTicks = (): Ticks => new Ticks(options, clock, random);
+  newTicks();
+  const { schema } = info;
+  const key = options.key ?? (schema?.key && ((row: T) => schema.key?.(row) ?? ''));
   if (!key) throw new ConfigError(`Nothing tells the rows of ${info.name} apart: give watch a key.`, { option: 'key' });
   const settings: WatchSettings<T> = {
-    ...{ every: options.every, jitter: options.jitter ?? 0, immediate: options.immediate ?? true },
-    ...{ key, fields: fieldsBetween(options), lanes, clock, random, onHealth: options.onHealth },
+    ...{
+      key,
+      fields: fieldsBetween(options, info.schema?.columns),
+      lanes,
+      clock,
+      newTicks,
+      onHealth: options.onHealth,
+    },
     rules: {
       confirmations,
       holdAbove,

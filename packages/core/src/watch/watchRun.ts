@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { CheckpointError, HttpError, SluiceError } from '../errors.js';
-import { Ticks, type TickOptions } from '../operators/ticks.js';
+import type { Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../position.js';
 import type { Release } from '../sink/lockQueue.js';
@@ -15,7 +15,7 @@ import { judge, type Missing, type RemovalRules } from './verdict.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
 
 /** A watch's options, checked and complete. */
-export interface WatchSettings<T> extends TickOptions {
+export interface WatchSettings<T> {
   readonly key: (row: T) => string;
   readonly fields: FieldsBetween<T>;
   readonly rules: RemovalRules;
@@ -25,7 +25,7 @@ export interface WatchSettings<T> extends TickOptions {
   readonly polls: number;
   readonly lanes: number;
   readonly clock: Clock;
-  readonly random: () => number;
+  readonly newTicks: () => Ticks;
   readonly onHealth: ((health: PageHealth) => void) | undefined;
 }
 
@@ -53,7 +53,7 @@ export class WatchRun<T> {
     this.#source = source;
     this.#settings = settings;
     this.#startAt = startAt;
-    this.#ticks = new Ticks(settings, settings.clock, settings.random);
+    this.#ticks = settings.newTicks();
   }
 
   next(signal: AbortSignal): Promise<IteratorResult<Page<Change<T>>, undefined>> {
