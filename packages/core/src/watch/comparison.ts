@@ -51,7 +51,7 @@ function checkFields(option: string, names: readonly string[], columns: readonly
     );
 }
 
-function pick<T>(row: T, names: readonly string[] | undefined): unknown {
+function pick(row: unknown, names: readonly string[] | undefined): unknown {
   if (!names || !isRecord(row)) return row;
   return Object.fromEntries(names.filter((name) => Object.hasOwn(row, name)).map((name) => [name, row[name]]));
 }
