@@ -1,5 +1,6 @@
 import { aptos } from '@sluice/aptos';
 import { createClient, exportTo, SluiceError } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
 import { csv } from '../src/csv.js';
 
 /** What the process is told, as JSON in its first argument. */
@@ -8,6 +9,7 @@ export interface ExportOrder {
   readonly aptosUrl: string;
   readonly owners: readonly string[];
   readonly path: string;
+  readonly lanes: number;
 }
 
 /** What it says at its end, as JSON on its output. `maxRss` in bytes. */
@@ -24,12 +26,13 @@ export type ExportOutcome =
 const order: ExportOrder = JSON.parse(process.argv[2] ?? '');
 console.log(JSON.stringify(await outcome(order)));
 
-async function outcome({ apiKey, aptosUrl, owners, path }: ExportOrder): Promise<ExportOutcome> {
+async function outcome({ apiKey, aptosUrl, owners, path, lanes }: ExportOrder): Promise<ExportOutcome> {
   const began = performance.now();
   await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));
-  const holdings = client.aptos.walletNfts({ ownerAddresses: owners, pageSize: 1_000 });
+  const holdings = client.aptos.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize: 1_000 });
+  const options = { state: fileState(`${path}.sluice`), lanes };
   try {
-    const { rows, pages, bytes = 0 } = await exportTo(holdings, csv({ path })).run();
+    const { rows, pages, bytes = 0 } = await exportTo(holdings, csv({ path }), options).run();
     const seconds = (performance.now() - began) / 1_000;
     return { rows, pages, bytes, seconds, maxRss: process.resourceUsage().maxRSS * 1_024 };
   } catch (error) {

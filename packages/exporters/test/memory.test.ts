@@ -9,10 +9,14 @@ import { tempFolder } from './tempFolder.js';
 const wanted = process.env['SLUICE_TEST_ROWS'];
 const rows = Number(wanted ?? 1_000_000);
 
-test(`E10 ${rows.toLocaleString('en')} rows pass through a heap of 64 MB`, { timeout: 0 }, async () => {
-  await using sandbox = await startSandbox({ holdings: rows });
-  const path = join(tempFolder(), 'holdings.csv');
-  const outcome = await runExportChild(sandbox, path, { nodeOptions: ['--max-old-space-size=64'] });
-  expect(outcome).toMatchObject({ rows, bytes: statSync(path).size });
-  if (wanted !== undefined) console.log(outcome);
-});
+test(
+  `E10 ${rows.toLocaleString('en')} rows pass through a heap of 64 MB, in three lanes and with state`,
+  { timeout: 0 },
+  async () => {
+    await using sandbox = await startSandbox({ holdings: rows });
+    const path = join(tempFolder(), 'holdings.csv');
+    const outcome = await runExportChild(sandbox, path, { nodeOptions: ['--max-old-space-size=64'], lanes: 3 });
+    expect(outcome).toMatchObject({ rows, bytes: statSync(path).size });
+    if (wanted !== undefined) console.log(outcome);
+  },
+);

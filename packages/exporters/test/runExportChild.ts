@@ -8,10 +8,14 @@ import type { ExportOrder, ExportOutcome } from './exportChild.js';
 export async function runExportChild(
   sandbox: Sandbox,
   path: string,
-  { nodeOptions = [], ulimit = '' }: { readonly nodeOptions?: readonly string[]; readonly ulimit?: string } = {},
+  {
+    nodeOptions = [],
+    ulimit = '',
+    lanes = 1,
+  }: { readonly nodeOptions?: readonly string[]; readonly ulimit?: string; readonly lanes?: number } = {},
 ): Promise<ExportOutcome> {
   const { apiKey, aptosUrl, owners } = sandbox;
-  const order: ExportOrder = { apiKey, aptosUrl, owners, path };
+  const order: ExportOrder = { apiKey, aptosUrl, owners, path, lanes };
   const script = fileURLToPath(new URL('exportChild.ts', import.meta.url));
   const node = [process.execPath, ...nodeOptions, '--import', 'tsx', '--conditions', '@sluice/source'];
   const { stdout } = await promisify(execFile)(
