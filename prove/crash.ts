@@ -1,0 +1,86 @@
+// Proves E1, E2 and E4 against crashes: real exports in processes of their own are killed with SIGKILL, between two operations on
+// the disk and at requests, and run again until they are through.
+//
+//   npm run prove:crash -- --kills 200 --seed 7
+//
+// What is wrong is told with the command that runs that one job again, and its folder stays.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { randomInt } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Campaign } from './crash/campaign.js';
+import { leastPages, size } from './crash/exportOrder.js';
+import { shortcomings, tallyOf } from './crash/tally.js';
+import { printTable } from './printTable.js';
+
+const { values } = parseArgs({
+  options: {
+    /** How many at least: jobs that were begun come to their end. */
+    kills: { type: 'string', default: '200' },
+    /** Decides all but which of several lanes is faster. Default: another one each time. */
+    seed: { type: 'string', default: String(randomInt(1_000_000)) },
+    /** Only the job of this number. */
+    only: { type: 'string' },
+  },
+});
+const wanted = wholeNumber('kills', values.kills, 1);
+const seed = wholeNumber('seed', values.seed, 0);
+const only = values.only === undefined ? undefined : wholeNumber('only', values.only, 1);
+
+const folder = await mkdtemp(join(tmpdir(), 'sluice-crash-'));
+const campaign = new Campaign(seed, folder);
+const began = performance.now();
+const progress = setInterval(() => {
+  const { kills, differences } = campaign;
+  console.error(`${kills} of ${wanted} kills, ${differences.length} jobs with differences`);
+}, 10_000);
+let interrupted: NodeJS.Signals | undefined;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    interrupted = signal;
+    void campaign.stop();
+  });
+try {
+  await (only === undefined ? campaign.run(wanted) : campaign.runOnly(only));
+} catch (error) {
+  if (!interrupted) throw error;
+} finally {
+  clearInterval(progress);
+  await campaign.stop();
+  if (campaign.differences.length === 0 || interrupted) await rm(folder, { recursive: true });
+}
+if (interrupted) process.exit(interrupted === 'SIGINT' ? 130 : 143);
+process.exitCode = tell() ? 0 : 1;
+
+/** Prints what came of it; answers whether all is proven. */
+function tell(): boolean {
+  const { finished, differences } = campaign;
+  const tally = tallyOf(finished.flatMap(({ kills }) => kills));
+  const seconds = ((performance.now() - began) / 1_000).toFixed(0);
+  console.log(
+    `seed ${seed}: ${campaign.kills} kills in ${finished.length} exports of about ${leastPages} pages in ${size.owners} parts, ${seconds} s\n`,
+  );
+  printTable(
+    ['phase', 'kills', 'differences', 'most pages fetched again'],
+    tally.map((row) => [row.phase, row.kills, row.differences, row.mostFetchedAgain]),
+  );
+  for (const job of differences) {
+    console.log(`\njob ${job.number}, ${job.folder}`);
+    for (const difference of job.differences) console.log(`  ${difference}`);
+    console.log(`  again: npm run prove:crash -- --seed ${seed} --only ${job.number}`);
+  }
+  const lacks = only === undefined ? shortcomings(tally, wanted) : [];
+  const isProven = lacks.length === 0 && differences.length === 0;
+  const reasons = [...lacks, ...(differences.length > 0 ? ['There are differences: see above.'] : [])];
+  if (!isProven) console.log(`\nNOT proven: ${reasons.join(' ')}`);
+  else if (only !== undefined) console.log('\nNo differences in this job.');
+  else console.log('\nProven: the same bytes after every kill, nothing left behind, and few pages fetched again.');
+  return isProven;
+}
+
+function wholeNumber(name: string, text: string, least: number): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
+  console.error(`--${name} is "${text}": give a whole number of at least ${least}.`);
+  process.exit(2);
+}

@@ -1,0 +1,106 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ChildRuns } from './childRuns.js';
+import type { Format } from './exportOrder.js';
+import { runJob, type JobOutcome } from './job.js';
+import { jobPlans, type JobPlan } from './jobPlan.js';
+import { undisturbed } from './undisturbed.js';
+
+/** A job that is through. */
+export interface FinishedJob extends JobOutcome {
+  readonly number: number;
+  /** Where all is left as it was, if something was wrong. */
+  readonly folder: string;
+}
+
+const jobsAtOnce = 2;
+
+/** Many jobs, two at a time. */
+export class Campaign {
+  readonly finished: FinishedJob[] = [];
+  kills = 0;
+  readonly #seed: number;
+  readonly #folder: string;
+  readonly #children = new ChildRuns();
+  readonly #wholes = new Map<Format, Promise<Buffer>>();
+  #isStopped = false;
+
+  /** `folder` is there, and empty. */
+  constructor(seed: number, folder: string) {
+    this.#seed = seed;
+    this.#folder = folder;
+  }
+
+  /** Runs jobs until enough kills have happened; those under way come to their end. */
+  async run(kills: number): Promise<void> {
+    const plans = jobPlans(this.#seed);
+    // A kill that comes too late is none. Where most do, more jobs would not help.
+    let jobsLeft = kills;
+    let missing = kills;
+    await this.#together(async () => {
+      while (missing > 0 && jobsLeft > 0 && !this.#isStopped) {
+        const plan = plans.next().value;
+        jobsLeft -= 1;
+        missing -= plan.kills.length;
+        const { kills: happened } = await this.#runJob(plan);
+        missing += plan.kills.length - happened.length;
+      }
+    });
+  }
+
+  /** Runs one job. */
+  async runOnly(number: number): Promise<void> {
+    for (const plan of jobPlans(this.#seed)) {
+      if (plan.number !== number) continue;
+      await this.#runJob(plan);
+      return;
+    }
+  }
+
+  get differences(): FinishedJob[] {
+    return this.finished.filter(({ differences }) => differences.length > 0);
+  }
+
+  /** Ends the processes that it has started, and waits until they are gone. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#children.end();
+  }
+
+  /** What one lane throws stops the other one. */
+  async #together(lane: () => Promise<void>): Promise<void> {
+    const lanes = Array.from({ length: jobsAtOnce }, async () => {
+      try {
+        await lane();
+      } catch (error) {
+        await this.stop();
+        throw error;
+      }
+    });
+    await Promise.allSettled(lanes);
+    await Promise.all(lanes);
+  }
+
+  async #runJob(plan: JobPlan): Promise<FinishedJob> {
+    const { number, format } = plan;
+    const folder = join(this.#folder, `job-${number}`);
+    const whole = await this.#whole(format);
+    await mkdir(folder);
+    const onKill = (): void => void (this.kills += 1);
+    // The plan lies beside the export's folder, in which nothing else may be.
+    const job = { seed: this.#seed, children: this.#children, folder: join(folder, 'export'), whole, onKill };
+    await mkdir(job.folder);
+    const outcome = { number, folder, ...(await runJob(plan, job)) };
+    this.finished.push(outcome);
+    if (outcome.differences.length === 0) await rm(folder, { recursive: true });
+    else await writeFile(join(folder, 'job.json'), JSON.stringify({ plan, outcome }, undefined, 2));
+    return outcome;
+  }
+
+  #whole(format: Format): Promise<Buffer> {
+    const folder = join(this.#folder, format);
+    const whole = this.#wholes.get(format) ?? undisturbed(format, this.#seed, this.#children, folder);
+    this.#wholes.set(format, whole);
+    return whole;
+  }
+}

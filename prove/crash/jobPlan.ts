@@ -1,0 +1,50 @@
+import { formats, type Format } from './exportOrder.js';
+import { killsIn, type Kill } from './kill.js';
+import { nextPhase } from './nextPhase.js';
+import { isRepeated, type Phase } from './phases.js';
+import { seeded, type Random } from './seeded.js';
+
+/** One export that is killed again and again until it is through. */
+export interface JobPlan {
+  /** From 1. With the seed it decides all the rest. */
+  readonly number: number;
+  readonly format: Format;
+  readonly lanes: 1 | 4;
+  readonly commitEvery: number;
+  readonly ifExists: 'fail' | 'overwrite';
+  /** One a run, in this order. */
+  readonly kills: readonly Kill[];
+}
+
+/** Endless jobs, the same for the same seed; none depends on how the ones before it went. */
+export function* jobPlans(seed: number): Generator<JobPlan, never, undefined> {
+  const aimedAt = new Map<Phase, number>();
+  for (let number = 1; ; number += 1) {
+    const random = seeded(`${seed} job ${number}`);
+    const setting = settingOf(seed + number, number, random);
+    const aims: Phase[] = [];
+    for (let left = 4 + random(4); left > 0; left -= 1) {
+      const phase = nextPhase(aimedAt, (each) => isPossible(each, aims, setting), random);
+      aimedAt.set(phase, (aimedAt.get(phase) ?? 0) + 1);
+      aims.push(phase);
+    }
+    yield { ...setting, kills: killsIn(aims, setting, random) };
+  }
+}
+
+/** Eight jobs in a row have each format with each number of lanes. */
+function settingOf(turn: number, number: number, random: Random): Omit<JobPlan, 'kills'> {
+  return {
+    number,
+    format: formats[turn % formats.length] ?? 'csv',
+    lanes: (turn + Math.floor(turn / formats.length)) % 2 === 0 ? 1 : 4,
+    commitEvery: 1 + random(8),
+    ifExists: random(3) === 0 ? 'overwrite' : 'fail',
+  };
+}
+
+function isPossible(phase: Phase, aims: readonly Phase[], { lanes }: Pick<JobPlan, 'lanes'>): boolean {
+  if (phase === 'writing segments') return lanes > 1;
+  // There must be something to go on from.
+  return phase !== 'going on' || aims.some(isRepeated);
+}

@@ -1,0 +1,65 @@
+import { leastPages, size, type ExportOrder } from './exportOrder.js';
+import type { FailPoint, Moment } from './failPoint.js';
+import { isPast, isRepeated, phases, type Phase } from './phases.js';
+import { shuffled, type Random } from './seeded.js';
+
+/** When a run is killed: from outside, as a new page is asked for the nth time, or by its own hand. */
+export type Kill =
+  { readonly at: 'request'; readonly nth: number } | { readonly at: 'operation'; readonly point: FailPoint };
+
+type Setting = Pick<ExportOrder, 'format' | 'lanes' | 'commitEvery'>;
+
+const moments: readonly Moment[] = ['before', 'half-way', 'after'];
+
+/** One kill in each of the phases, a run each. Each run gets as many pages to write as leave some for the runs after it. */
+export function killsIn(phasesToHit: readonly Phase[], setting: Setting, random: Random): Kill[] {
+  const aims = inOrder(phasesToHit, random);
+  const runs = aims.filter(isRepeated).length;
+  const share = Math.floor((leastPages - 2 * setting.commitEvery) / (runs + 1));
+  const committing = aims.includes('going on') ? aims.findIndex(isRepeated) : undefined;
+  return aims.map((phase, nth) => {
+    const afterPages = isRepeated(phase) ? random(share) + (nth === committing ? setting.commitEvery + 1 : 0) : 0;
+    return phase === 'fetching'
+      ? killAtRequest(afterPages, setting)
+      : killAtOperation(phase, afterPages, setting, random);
+  });
+}
+
+/** The order in which one export can be killed in all of them: what comes last in it last, and it goes on only from rows. */
+function inOrder(aims: readonly Phase[], random: Random): Phase[] {
+  const of = (phase: Phase): Phase[] => aims.filter((each) => each === phase);
+  const [first, ...rest] = shuffled(aims.filter(isRepeated), random);
+  const order = [...(first ? [first] : []), ...shuffled([...rest, ...of('going on')], random)];
+  // Each run sets up. The first one has most to do then.
+  for (const phase of of('setting up')) order.splice(random(2) * random(order.length + 1), 0, phase);
+  return [...order, ...phases.filter((phase) => isPast(phase, 'fetching')).flatMap(of)];
+}
+
+/** Of the pages that were asked for, the walk holds a few, and the sink may hold some of each part until they fill a block. */
+function killAtRequest(afterPages: number, { lanes, format }: Setting): Kill {
+  const heldBySink = format.endsWith('.gz') ? lanes * (size.pagesPerMember - 1) : 0;
+  return { at: 'request', nth: Math.max(afterPages, heldBySink + 1) + lanes + size.prefetch + 1 };
+}
+
+function killAtOperation(phase: Phase, afterPages: number, setting: Setting, random: Random): Kill {
+  const moment = moments[random(moments.length)] ?? 'after';
+  return { at: 'operation', point: { phase, afterPages, nth: 1 + random(operationsOf(phase, setting)), moment } };
+}
+
+/** About how many operations a phase has, at one time. */
+function operationsOf(phase: Phase, { lanes, format }: Setting): number {
+  switch (phase) {
+    case 'setting up':
+      return 14;
+    case 'sealing':
+    case 'clearing away':
+      return 8;
+    case 'syncing rows':
+      return lanes > 1 || format.endsWith('.gz') ? 5 : 1;
+    case 'saving the checkpoint':
+    case 'putting in place':
+      return 5;
+    default:
+      return 3;
+  }
+}

@@ -1,0 +1,49 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isPast, type Phase } from './phases.js';
+
+/** What lies on the disk between two runs. */
+export interface Leftover {
+  /** What has the final name: nothing, what had it before the export, all rows, or something else. */
+  readonly target: 'absent' | 'earlier' | 'complete' | 'wrong';
+  /** `none` also where it was removed at the end. */
+  readonly checkpoint: 'none' | 'open' | 'sealed';
+  readonly hasRows: boolean;
+  /** Names beside the target's. */
+  readonly others: readonly string[];
+}
+
+/** Looks at what an export to `path` has left. */
+export async function lookAt(path: string, whole: Buffer, earlier: Buffer | undefined): Promise<Leftover> {
+  const target = await contentOf(path);
+  const checkpoint = await contentOf(join(`${path}.sluice`, 'checkpoint'));
+  const waiting = await readdir(`${path}.sluice`).catch(() => []);
+  const names = await readdir(dirname(path));
+  return {
+    target: !target ? 'absent' : target.equals(whole) ? 'complete' : earlier?.equals(target) ? 'earlier' : 'wrong',
+    checkpoint: !checkpoint ? 'none' : checkpoint.includes('"isSealed":true') ? 'sealed' : 'open',
+    hasRows: ((await contentOf(`${path}.part`))?.length ?? 0) > 0 || waiting.some((name) => name.startsWith('rows-')),
+    others: names.filter((name) => name !== basename(path)),
+  };
+}
+
+/** What is wrong with what a kill in `phase` has left, if anything. */
+export function faultAfterKill({ target, checkpoint }: Leftover, phase: Phase): string | undefined {
+  if (target === 'wrong') return 'the final name holds something else than all rows';
+  if (target === 'complete' && !isPast(phase, 'sealing')) return 'the final name was there too early';
+  if (target !== 'complete' && phase === 'clearing away')
+    return 'the rows were cleared away before they had their final name';
+  if (checkpoint !== 'sealed' && phase === 'putting in place') return 'the checkpoint was gone too early';
+  return undefined;
+}
+
+/** What is wrong with what an export that is through has left, if anything. */
+export function faultAtEnd({ target, others }: Leftover): string | undefined {
+  if (target !== 'complete')
+    return target === 'absent' ? 'there is no file' : 'the bytes are not those of an undisturbed run';
+  return others.length > 0 ? `${others.join(', ')} was left behind` : undefined;
+}
+
+async function contentOf(path: string): Promise<Buffer | undefined> {
+  return readFile(path).catch(() => undefined);
+}

@@ -1,0 +1,32 @@
+import { writeSync } from 'node:fs';
+import type { ChildMessage } from './exportOrder.js';
+import { Countdown, type FailPoint, type Moment } from './failPoint.js';
+import { phaseOf, type FileRole, type Stage } from './operation.js';
+
+/** How far this process has come with its export, and where it dies. */
+export class Life {
+  stage: Stage = 'beginning';
+  pagesWritten = 0;
+  readonly #countdown: Countdown | undefined;
+
+  constructor(point: FailPoint | undefined) {
+    this.#countdown = point && new Countdown(point);
+  }
+
+  /** When this process is to die at an operation, if at all. */
+  momentOf(call: string, file: FileRole): Moment | undefined {
+    return this.#countdown?.next(phaseOf({ stage: this.stage, call, file }), this.pagesWritten);
+  }
+
+  /** Nothing is left to do. */
+  async end(): Promise<void> {
+    if (this.#countdown?.isOverdue) await this.die('at its very end');
+  }
+
+  /** Says where on the output, which outlives the process, and ends without any chance to clear up. */
+  die(where: string): Promise<never> {
+    writeSync(1, `${JSON.stringify({ diesAt: where } satisfies ChildMessage)}\n`);
+    process.kill(process.pid, 'SIGKILL');
+    return new Promise(() => undefined);
+  }
+}

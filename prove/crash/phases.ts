@@ -1,0 +1,45 @@
+/**
+ * What an export is doing, in the order in which it comes to it. `turn` is equal for what alternates; `weight` is the share of the
+ * kills that are aimed at it, in percent.
+ */
+const outlines = {
+  'setting up': { turn: 0, weight: 4 },
+  'going on': { turn: 1, weight: 8 },
+  fetching: { turn: 2, weight: 20 },
+  'writing rows': { turn: 2, weight: 14 },
+  'writing segments': { turn: 2, weight: 12 },
+  'syncing rows': { turn: 2, weight: 13 },
+  'saving the checkpoint': { turn: 2, weight: 19 },
+  sealing: { turn: 3, weight: 3 },
+  'putting in place': { turn: 4, weight: 4 },
+  'clearing away': { turn: 5, weight: 3 },
+} as const;
+
+export type Phase = keyof typeof outlines;
+
+/** In the order of the table. */
+export const phases: readonly Phase[] = Object.keys(outlines).filter(isPhase);
+
+/** The percentage of the kills that is aimed at a phase. */
+export function weightOf(phase: Phase): number {
+  return outlines[phase].weight;
+}
+
+/** Whether a run that is in `phase` has `other` behind it for good. */
+export function isPast(phase: Phase, other: Phase): boolean {
+  return outlines[phase].turn > outlines[other].turn;
+}
+
+/** Whether a run comes to it again and again, page after page. */
+export function isRepeated(phase: Phase): boolean {
+  return outlines[phase].turn === outlines.fetching.turn;
+}
+
+/** Whether it lies between an export's first write of rows and its seal. Who goes on has rows already. */
+export function isBetweenRowsAndSeal(phase: Phase): boolean {
+  return isPast(phase, 'setting up') && isPast('sealing', phase);
+}
+
+function isPhase(name: string): name is Phase {
+  return name in outlines;
+}

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { fetchedAgain, mostFetchedAgain } from '../../prove/crash/fetchedAgain.js';
+
+test('of each run, the pages that later ones ask for again are counted, attempts once', () => {
+  expect(
+    fetchedAgain([
+      { asked: ['a', 'b', 'b', 'c', 'd'], answered: ['a', 'b', 'c'] },
+      // A retry of its own is none, and `d` was never got before.
+      { asked: ['b', 'd', 'd', 'e'], answered: ['b', 'd'] },
+      { asked: ['c', 'c', 'd', 'e'], answered: ['c', 'd', 'e'] },
+    ]),
+  ).toEqual([2, 1, 0]);
+});
+
+test.each([
+  [{ commitEvery: 1, lanes: 1 }, 3],
+  [{ commitEvery: 8, lanes: 1 }, 10],
+  [{ commitEvery: 8, lanes: 4 }, 16],
+])('with %j they may be %i', (options, most) => {
+  expect(mostFetchedAgain(options)).toBe(most);
+});
