@@ -8,6 +8,8 @@ import type { FileSystem, WritableFile } from './fileSystem.js';
 export type FilePlace = Readonly<Record<'bytes' | 'crc32', number>>;
 
 const bytesPerRead = 1024 * 1024;
+/** So much is written before the disk is set to work on it, so that little is left to wait for at a commit. */
+const bytesPerWriteBack = 512 * 1024;
 
 /** A file that only ever grows, and knows the checksum of all that is in it. It tells changes apart, and does not stop a forger. */
 export class AppendFile {
@@ -17,11 +19,14 @@ export class AppendFile {
   #crc32: number;
   /** A sync failed: the system may have dropped what it could not write, and says so only once. */
   #isPoisoned = false;
+  /** A sync that nobody waits for yet, and how far it goes. */
+  #writeBack: Promise<void> | undefined;
+  #writtenBack: number;
 
   private constructor(path: string, file: WritableFile, { bytes, crc32: sum }: FilePlace) {
     this.path = path;
     this.#file = file;
-    this.#bytes = bytes;
+    this.#bytes = this.#writtenBack = bytes;
     this.#crc32 = sum;
   }
 
@@ -105,6 +110,7 @@ export class AppendFile {
       this.#crc32 = crc32(rest.subarray(0, written), this.#crc32);
       rest = rest.subarray(written);
     }
+    this.#startWriteBack();
   }
 
   /** All that is in it, a piece at a time. A piece is overwritten by the next one. */
@@ -124,11 +130,27 @@ export class AppendFile {
     return this.place;
   }
 
+  /** Sets the disk to work, unless it is: what goes wrong is told by the next call. */
+  #startWriteBack(): void {
+    if (this.#writeBack || this.#bytes - this.#writtenBack < bytesPerWriteBack) return;
+    this.#writtenBack = this.#bytes;
+    this.#writeBack = this.#file
+      .sync()
+      .catch(() => {
+        this.#isPoisoned = true;
+      })
+      .finally(() => {
+        this.#writeBack = undefined;
+      });
+  }
+
   async #sync(): Promise<void> {
+    await this.#writeBack;
     this.#checkTrust();
     this.#isPoisoned = true;
     await explained(this.#file.sync(), this.path, 'written');
     this.#isPoisoned = false;
+    this.#writtenBack = this.#bytes;
   }
 
   #checkTrust(): void {
@@ -145,6 +167,7 @@ export class AppendFile {
   }
 
   async close(): Promise<void> {
+    await this.#writeBack;
     await explained(this.#file.close(), this.path, 'written');
   }
 }

@@ -141,6 +141,23 @@ describe('E9 a disk that fails', () => {
     await again.abort(undefined, { isResumable: false });
   });
 
+  test('in a sync that nobody waited for is told by the next call', async () => {
+    let syncs = 0;
+    const fileSystem = faultyFileSystem((call) =>
+      call === 'sync' && (syncs += 1) === 1 ? { code: 'EIO' } : undefined,
+    );
+    const path = join(tempFolder(), 'rows.txt');
+    const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
+    const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
+    // The disk is set to work on so much before anybody asks for it.
+    await writer.write({ items: ['x'.repeat(600_000)], part: 0, endsPart: false });
+    expect(syncs).toBe(1);
+    await expect(writer.flush()).rejects.toThrow(/could not be made durable/);
+    await expect(writer.write({ items: ['more'], part: 0, endsPart: false })).rejects.toThrow(SinkError);
+    await writer.abort(new Error('EIO'), { isResumable: false });
+    expect(readdirSync(join(path, '..'))).toEqual([]);
+  });
+
   test('by taking no more bytes without saying why is noticed', async () => {
     const folder = tempFolder();
     const full: FileSystem = {
