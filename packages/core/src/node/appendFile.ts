@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount } from '../record.js';
 import { diskFault } from './diskFault.js';
-import type { FileSystem, WritableFile } from './fileSystem.js';
+import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
 
 /** How far a file was written, and a checksum of all up to there: what a checkpoint keeps of it. Plain JSON. */
 export type FilePlace = Readonly<Record<'bytes' | 'crc32', number>>;
@@ -42,9 +42,10 @@ export class AppendFile {
    * @throws CheckpointError if the file is missing, shorter, or another one up to there.
    */
   static async reopen(fileSystem: FileSystem, path: string, place: FilePlace): Promise<AppendFile> {
-    if ((await explained(fileSystem.kind(path), path, 'looked at')) !== 'file') {
+    const kind = await explained(fileSystem.kind(path), path, 'looked at');
+    if (kind !== 'file') {
       throw new CheckpointError(
-        `${path} is not there any more, though a checkpoint says how to go on with it. Start over with restart: nothing was changed.`,
+        `${path} is ${kind === 'absent' ? 'not there' : 'no regular file'} any more, though a checkpoint says how to go on with it. ${kind === 'absent' ? 'S' : 'Move it away, and s'}tart over with restart: nothing was changed.`,
       );
     }
     await checkOwner(fileSystem, path);
@@ -68,10 +69,11 @@ export class AppendFile {
     return new AppendFile(path, file, place);
   }
 
-  /** Whether a file holds just what was written up to a place. */
+  /** Whether a file holds just what was written up to a place. One that can't be read, or is a link, is none of ours. */
   static async isAt(fileSystem: FileSystem, path: string, place: FilePlace): Promise<boolean> {
     if ((await explained(fileSystem.kind(path), path, 'looked at')) !== 'file') return false;
-    const file = await explained(fileSystem.open(path, 'existing'), path, 'opened');
+    const file = await explained(openIfReadable(fileSystem, path), path, 'opened');
+    if (!file) return false;
     try {
       const size = await explained(file.size(), path, 'looked at');
       return size === place.bytes && (await checksum(file, path, size)) === place.crc32;
@@ -160,10 +162,10 @@ export class AppendFile {
       );
   }
 
-  /** Whether its path still names this very file, and not one that somebody put there since. */
-  async hasItsName(fileSystem: FileSystem): Promise<boolean> {
+  /** What its path names by now: this very file, one that somebody put there since, or nothing. */
+  async whatHasItsName(fileSystem: FileSystem): Promise<'this' | 'another' | 'nothing'> {
     const [mine, named] = [await this.#file.identity(), await fileSystem.identity(this.path)];
-    return mine === named;
+    return mine === named ? 'this' : named === undefined ? 'nothing' : 'another';
   }
 
   async close(): Promise<void> {
@@ -199,6 +201,15 @@ export async function explained<R>(call: Promise<R>, path: string, what: string)
   } catch (error) {
     if (SluiceError.is(error)) throw error;
     throw diskFault(error, path, what);
+  }
+}
+
+async function openIfReadable(fileSystem: FileSystem, path: string): Promise<WritableFile | undefined> {
+  try {
+    return await fileSystem.open(path, 'readable');
+  } catch (error) {
+    if (['ELOOP', 'EACCES', 'EPERM'].includes(platformCode(error) ?? '')) return undefined;
+    throw error;
   }
 }
 

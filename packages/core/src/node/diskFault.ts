@@ -30,6 +30,9 @@ function adviceFor(code: string, what: string): string {
       return 'what should be a folder on the way is a file.';
     case 'ELOOP':
       return 'it is a link, and links are not followed here. Remove it, or choose another path.';
+    case 'EFTYPE':
+    case 'EISDIR':
+      return 'it is no regular file, and its name is needed. Move it away, then run it again.';
     case 'ENAMETOOLONG':
       return 'the name is too long.';
     default:

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { CheckpointError } from '../errors.js';
+import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { explained } from './appendFile.js';
 import type { FileSystem, WritableFile } from './fileSystem.js';
@@ -50,10 +50,10 @@ export class FileLog implements StateLog {
         end = line.length;
         continue;
       }
-      const record = decodeLine(line);
-      if (record === undefined) torn ??= end;
       // Behind a torn record there is nothing: it was the last one.
-      else if (torn !== undefined) throw this.#damage(`is damaged at byte ${torn}`);
+      if (torn !== undefined) throw this.#damage(`is damaged at byte ${torn}`);
+      const record = decodeLine(line);
+      if (record === undefined) torn = end;
       else {
         end += line.length;
         yield record.value;
@@ -67,7 +67,10 @@ export class FileLog implements StateLog {
   }
 
   async append(record: object): Promise<void> {
-    if (this.#isPoisoned) throw this.#damage('could not be made durable before');
+    if (this.#isPoisoned)
+      throw new SinkError(
+        `${this.#path} could not be made durable, so nothing more is written to it. Look at the disk, then run it again.`,
+      );
     if (this.#bytes === 0) {
       await this.replace([record]);
       return;
@@ -91,15 +94,18 @@ export class FileLog implements StateLog {
         at += block.length;
       }
       await explained(file.sync(), this.#fresh, 'written');
+      await explained(file.close(), this.#fresh, 'written');
+      await this.close();
+      // From here on it is not known which of the two files has the name, until both are through.
+      this.#isPoisoned = true;
+      await explained(this.#fs.rename(this.#fresh, this.#path), this.#path, 'written');
     } catch (error) {
       await file.close().catch(() => undefined);
       await this.#fs.unlink(this.#fresh).catch(() => undefined);
       throw error;
     }
-    await explained(file.close(), this.#fresh, 'written');
-    await this.close();
-    await explained(this.#fs.rename(this.#fresh, this.#path), this.#path, 'written');
     await explained(this.#fs.syncFolder(this.#folder), this.#path, 'written');
+    this.#isPoisoned = false;
     this.#bytes = at;
   }
 

@@ -38,6 +38,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
   return {
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null },
+    target: resolve(target.path),
     promises: 'exactly-once',
     withoutPart: placeWithoutPart,
     check: async ({ schema, restart, stateFolder, isEndless }) => {

@@ -32,7 +32,7 @@ export interface Volume {
 export interface FileSystem {
   /**
    * `new`: the file must not be there yet. `existing`: it must. `readable`: it must, and need not be writable. A link is not followed:
-   * it fails with `ELOOP`.
+   * it fails with `ELOOP`; and what is no regular file with `EFTYPE`.
    */
   open(path: string, mode: 'new' | 'existing' | 'readable'): Promise<WritableFile>;
   /** The identity of the file that has this name now; `undefined` if none has. */
@@ -57,17 +57,21 @@ export interface FileSystem {
   syncFolder(path: string): Promise<void>;
 }
 
-/** Where there is no O_NOFOLLOW, as on Windows, it counts as 0. */
+/** Flags that a system lacks, as Windows some of these, count as 0. Without O_NONBLOCK a FIFO would wait for its other end for ever. */
 const openFlags = {
   new: constants.O_CREAT | constants.O_EXCL | constants.O_RDWR,
-  existing: constants.O_RDWR | constants.O_NOFOLLOW,
-  readable: constants.O_RDONLY | constants.O_NOFOLLOW,
+  existing: constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  readable: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
 } as const;
 
 /** The machine's own file system. */
 export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
     const handle = await open(path, openFlags[mode], 0o666);
+    if (!(await handle.stat()).isFile()) {
+      await handle.close();
+      throw Object.assign(new Error(`EFTYPE: ${path} is no regular file`), { code: 'EFTYPE' });
+    }
     return {
       write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,
       read: async (bytes, position) => (await handle.read(bytes, 0, bytes.length, position)).bytesRead,

@@ -54,7 +54,8 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
     signal.throwIfAborted();
     const own = await claim(folder, options);
     const withdraw = async (): Promise<void> => {
-      // A file that stays names a process that ends: it is in nobody's way.
+      // A file that stays is nobody's any more: neither this process's, nor once that has ended.
+      options.processes.claims.delete(own);
       await fileSystem.unlink(join(folder, own)).catch(() => undefined);
       await fileSystem.removeFolder(folder).catch(() => undefined);
     };
@@ -80,6 +81,7 @@ export async function holderOf(
 
 async function claim(folder: string, { fileSystem, processes, use }: FolderLockOptions): Promise<string> {
   const own = prefixOf(use) + crypto.randomUUID();
+  processes.claims.add(own);
   const text = JSON.stringify(await processes.self());
   for (let attempt = 1; ; attempt += 1) {
     await makeFolder(folder, fileSystem);
@@ -91,6 +93,8 @@ async function claim(folder: string, { fileSystem, processes, use }: FolderLockO
     } catch (error) {
       // The holder before may have taken the folder with it, or cleared away what it took for a dead one's.
       if (platformCode(error) === 'ENOENT' && attempt < mostLooks) continue;
+      processes.claims.delete(own);
+      await fileSystem.removeFolder(folder).catch(() => undefined);
       return explained(Promise.reject<string>(error), folder, 'locked');
     }
   }
@@ -100,7 +104,13 @@ async function makeFolder(folder: string, fileSystem: FileSystem): Promise<void>
   const parent = dirname(folder);
   if ((await explained(fileSystem.kind(parent), parent, 'looked at')) === 'absent')
     throw new SinkError(`The folder ${parent} is not there. Create it, or give another path.`);
-  await explained(fileSystem.makeFolder(folder), folder, 'created');
+  try {
+    await fileSystem.makeFolder(folder);
+  } catch (error) {
+    if (platformCode(error) === 'EEXIST')
+      throw new SinkError(`${folder} is no folder, and its name is needed for the state. Move it away.`);
+    await explained(Promise.reject<boolean>(error), folder, 'created');
+  }
   // Also where it was there already: whoever made it may have been killed before its name was durable.
   await explained(fileSystem.syncFolder(parent), folder, 'created');
 }
@@ -142,7 +152,8 @@ async function claimsIn(
     const bytes = await readWhole(fileSystem, join(folder, name));
     if (!bytes) continue;
     const process = decodeIdentity(bytes);
-    claims.push({ name, process, liveness: process ? await processes.livenessOf(process) : 'unknown' });
+    const liveness = process ? await processes.livenessOf(process) : 'unknown';
+    claims.push({ name, process, liveness: liveness === 'self' && !processes.claims.has(name) ? 'dead' : liveness });
   }
   return claims;
 }

@@ -115,6 +115,8 @@ export class PartFile {
 
   async flush(): Promise<FilePlace> {
     const place = await this.#opened.flush();
+    // Rows in a file that nobody can find any more are lost: no checkpoint may speak of them.
+    await this.#checkName();
     this.#isCommitted = true;
     return place;
   }
@@ -137,8 +139,8 @@ export class PartFile {
   async abandon(isResumable: boolean): Promise<boolean> {
     const isUsable = this.#isComplete || (isResumable && this.#isCommitted);
     try {
-      const isOurs = await this.#file?.hasItsName(this.#fs);
-      if (!isUsable && isOurs) {
+      const named = await this.#file?.whatHasItsName(this.#fs);
+      if (!isUsable && named === 'this') {
         await explained(this.#fs.unlink(this.#part), this.#part, 'cleared away');
         // Durable before the checkpoint goes, or a power cut could bring it back with nothing to say whose it is.
         await this.#syncFolder('cleared away');
@@ -151,9 +153,12 @@ export class PartFile {
 
   /** Another run may have been told to start over meanwhile: what has the name then is its file, half-written. */
   async #checkName(): Promise<void> {
-    if (!this.#file || (await explained(this.#file.hasItsName(this.#fs), this.#part, 'looked at'))) return;
+    const named = this.#file && (await explained(this.#file.whatHasItsName(this.#fs), this.#part, 'looked at'));
+    if (named === undefined || named === 'this') return;
     throw new SinkError(
-      `${this.#part} was replaced while the export ran: another one was started over on the same file. Let one of them run alone.`,
+      named === 'nothing'
+        ? `${this.#part} was removed while the export ran, and its rows with it. Start over with restart.`
+        : `${this.#part} was replaced while the export ran: another one was started over on the same file. Let one of them run alone.`,
     );
   }
 

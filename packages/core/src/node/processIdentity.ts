@@ -26,12 +26,15 @@ export interface Processes {
   self(): Promise<ProcessIdentity>;
   /** `unknown` for one on another machine, or in another container. */
   livenessOf(other: ProcessIdentity): Promise<Liveness>;
+  /** Names that this process has claimed and not given back. One that it does not know is left from a release that failed. */
+  readonly claims: Set<string>;
 }
 
-/** The processes of this machine. */
+/** The processes of this machine. What this one has claimed is known to all of it, whoever claimed it. */
 export const nodeProcesses: Processes = {
   self: thisProcess,
   livenessOf: async (other) => livenessSeenFrom(await thisProcess(), other),
+  claims: new Set(),
 };
 
 async function thisProcess(): Promise<ProcessIdentity> {
@@ -41,7 +44,7 @@ async function thisProcess(): Promise<ProcessIdentity> {
     boot: await bootId(),
     space: await readlink('/proc/self/ns/pid').catch(() => ''),
     pid: process.pid,
-    startedAt: await startOf(process.pid),
+    startedAt: (await statusOf(process.pid)).startedAt,
   };
 }
 
@@ -50,7 +53,9 @@ async function livenessSeenFrom(self: ProcessIdentity, other: ProcessIdentity): 
   if (differ(other.boot, self.boot)) return 'dead';
   if (other.space !== self.space) return 'unknown';
   if (!isRunning(other.pid)) return 'dead';
-  const startedAt = await startOf(other.pid);
+  const { startedAt, isZombie } = await statusOf(other.pid);
+  // Killed, and not yet fetched by its parent, which may never do so.
+  if (isZombie) return 'dead';
   if (differ(startedAt, other.startedAt)) return 'dead';
   if (startedAt === '' || other.startedAt === '') return 'unknown';
   return other.pid === self.pid ? 'self' : 'alive';
@@ -76,15 +81,21 @@ function isRunning(pid: number): boolean {
 }
 
 async function bootId(): Promise<string> {
-  if (process.platform === 'darwin') return outputOf('sysctl', ['-n', 'kern.bootsessionuuid']);
+  if (process.platform === 'darwin') return outputOf('/usr/sbin/sysctl', ['-n', 'kern.bootsessionuuid']);
   return textOf('/proc/sys/kernel/random/boot_id');
 }
 
-async function startOf(pid: number): Promise<string> {
-  if (process.platform === 'darwin') return outputOf('ps', ['-o', 'lstart=', '-p', String(pid)]);
+/** When a process began, empty if that can't be known, and whether it has ended without anybody having asked how. */
+async function statusOf(pid: number): Promise<{ readonly startedAt: string; readonly isZombie: boolean }> {
+  if (process.platform === 'darwin') {
+    const line = await outputOf('/bin/ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
+    const [stat = '', ...startedAt] = line.split(/\s+/);
+    return { startedAt: startedAt.join(' '), isZombie: stat.startsWith('Z') };
+  }
   const stat = await textOf(`/proc/${pid}/stat`);
-  // Field 22 of proc(5), in clock ticks since the machine's start; the second field is a name that may hold anything.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  // Fields 3 and 22 of proc(5): the state, and clock ticks since the machine's start. The second is a name that may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return { startedAt: fields[19] ?? '', isZombie: ['Z', 'X', 'x'].includes(fields[0] ?? '') };
 }
 
 async function textOf(path: string): Promise<string> {
@@ -92,7 +103,9 @@ async function textOf(path: string): Promise<string> {
 }
 
 async function outputOf(command: string, args: readonly string[]): Promise<string> {
-  return promisify(execFile)(command, [...args]).then(
+  // Times are told in the zone and the words of whoever asks: two processes must get the same.
+  const env = { TZ: 'UTC0', LC_ALL: 'C' };
+  return promisify(execFile)(command, [...args], { env }).then(
     ({ stdout }) => stdout.trim(),
     () => '',
   );

@@ -11,6 +11,8 @@ export interface Checkpoint {
   /** What is exported, for people: the source's name, and the parts of its plan. */
   readonly source: string;
   readonly parts: number;
+  /** A hash of the target's path. Files may be moved, so it counts only as long as there is no place to tell them by. */
+  readonly target?: string;
   /** Of the source and the sink together, as a whole and by setting; a checkpoint of another plan is refused. */
   readonly planHash: string;
   readonly settings: Readonly<Record<string, string>>;
@@ -63,6 +65,7 @@ function isCheckpoint(record: unknown): record is Checkpoint {
     record['v'] === 1 &&
     [record['runId'], record['source'], record['planHash']].every((text) => typeof text === 'string') &&
     [record['parts'], record['rows'], record['pages']].every(isCount) &&
+    (record['target'] === undefined || typeof record['target'] === 'string') &&
     isTexts(record['settings']) &&
     isRecord(record['begun']) &&
     Object.values(record['begun']).every((each) => isRecord(each) && isCount(each['rows']) && isCount(each['pages'])) &&

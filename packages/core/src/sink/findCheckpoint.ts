@@ -1,5 +1,6 @@
 import { CheckpointError } from '../errors.js';
 import { startOfPlan } from '../position.js';
+import { hashOf } from '../source/fingerprint.js';
 import type { SourceInfo } from '../source/source.js';
 import { decodeCheckpoint, type Checkpoint } from './checkpoint.js';
 import { changedSettings, exportPlan, type ExportPlan } from './exportPlan.js';
@@ -35,9 +36,15 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   const { info, sink, state, restart, sameProject } = search;
   const plan = await exportPlan(info, sink);
   const record = restart ? undefined : await state.load(checkpointName);
-  if (record === undefined) return { checkpoint: await firstCheckpoint(info, plan), isNew: true };
+  const target = sink.target === undefined ? undefined : hashOf(sink.target);
+  if (record === undefined) return { checkpoint: await firstCheckpoint(info, plan, target), isNew: true };
   const found = decodeCheckpoint(record);
   checkPlan(found, plan);
+  if (found.place === undefined && found.target !== target) {
+    throw new CheckpointError(
+      'The state belongs to an export to another target. Give each target a state of its own, or start over with restart: nothing was changed.',
+    );
+  }
   const key = await currentKey(found.key?.salt, info);
   if (found.key && key && found.key.fingerprint !== key.fingerprint && !sameProject) {
     throw new CheckpointError(
@@ -57,12 +64,17 @@ function checkPlan(found: Checkpoint, { hash, settings }: ExportPlan): void {
   );
 }
 
-async function firstCheckpoint<T>(info: SourceInfo<T>, { hash, settings }: ExportPlan): Promise<Checkpoint> {
+async function firstCheckpoint<T>(
+  info: SourceInfo<T>,
+  { hash, settings }: ExportPlan,
+  target: string | undefined,
+): Promise<Checkpoint> {
   const key = await currentKey(crypto.randomUUID(), info);
   return {
     v: 1,
     runId: crypto.randomUUID(),
     ...{ source: info.name, parts: info.parts, planHash: hash, settings },
+    ...(target !== undefined && { target }),
     ...(key && { key }),
     ...{ position: startOfPlan, rows: 0, pages: 0, begun: {} },
   };

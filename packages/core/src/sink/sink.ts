@@ -76,6 +76,8 @@ export interface Sink<T> {
   readonly name: string;
   /** What decides the bytes, as plain JSON: format, columns. Another identity is another plan. */
   readonly identity: Json;
+  /** Where the rows go, if there may be several such places: a path, an address. It is not part of the plan. */
+  readonly target?: string;
   /** `exactly-once`: it can go back to a place. `at-least-once`: rows behind the last commit may come twice after a crash. */
   readonly promises: 'exactly-once' | 'at-least-once';
   /**

@@ -262,9 +262,11 @@ describe('E2 putting a file in place', () => {
   test('makes each name durable before the next step relies on it', async () => {
     const calls = await callsOf({});
     expect(calls.slice(0, 6)).toEqual(['kind', 'kind', 'kind', 'isOurs', 'open', 'syncFolder']);
-    expect(calls.slice(-9)).toEqual([
+    expect(calls.slice(-11)).toEqual([
       'sync',
       'size',
+      'identity',
+      'identity',
       'identity',
       'identity',
       'close',

@@ -1,9 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { LockError, SinkError } from '../../src/index.js';
-import { fileState, nodeProcesses, type FileStateOptions, type ProcessIdentity } from '../../src/node/index.js';
+import {
+  fileState,
+  nodeFileSystem,
+  nodeProcesses,
+  type FileStateOptions,
+  type FileSystem,
+  type ProcessIdentity,
+} from '../../src/node/index.js';
 import { forkChild } from './forkChild.js';
 import { tempFolder } from './tempFolder.js';
 
@@ -113,6 +122,51 @@ describe('E8 a locked folder', () => {
     }
     expect(existsSync(folder)).toBe(false);
   }, 60_000);
+
+  test('of a process that was killed, and that its parent has not asked after, is taken over', async () => {
+    const folder = join(tempFolder(), 'state');
+    // The shell becomes `sleep`, which fetches no child: this one stays a zombie.
+    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(said.toString());
+    await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /);
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+    claimOf(folder, { ...(await nodeProcesses.self()), pid, startedAt: fields[19]! });
+    await (
+      await lock(folder)
+    )();
+  });
+
+  test('that this process could not give back is in nobody’s way', async () => {
+    const folder = join(tempFolder(), 'state');
+    const release = await lock(folder);
+    renameSync(folder, `${folder}.away`);
+    await release();
+    renameSync(`${folder}.away`, folder);
+    await (
+      await lock(folder)
+    )();
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('that could not be claimed is not left behind', async () => {
+    const folder = join(tempFolder(), 'state');
+    const full: FileSystem = {
+      ...nodeFileSystem,
+      open: async (path, mode) => ({ ...(await nodeFileSystem.open(path, mode)), write: () => Promise.resolve(0) }),
+    };
+    await expect(lock(folder, { fileSystem: full })).rejects.toThrow(SinkError);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.each(['lock-export-0', 'checkpoint'])('with a pipe for %s is refused at once', async (name) => {
+    const folder = join(tempFolder(), 'state');
+    mkdirSync(folder);
+    execFileSync('mkfifo', [join(folder, name)]);
+    const state = fileState(folder);
+    await expect(name === 'checkpoint' ? state.load(name) : state.lock(never)).rejects.toThrow(/no regular file/);
+  });
 
   test('of our own process number with another start time is a dead one’s', async () => {
     const folder = join(tempFolder(), 'state');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-/** A script of the folder `children` in a process of its own, which ends with the test at the latest. */
+/** A script in a process of its own, which ends with the test at the latest. */
 export interface Child {
   readonly process: ChildProcess;
   /** The next message that nobody has taken yet. */
@@ -13,8 +13,9 @@ export interface Child {
   readonly kill: () => Promise<void>;
 }
 
-export function forkChild(script: string, ...args: string[]): Child {
-  const child = fork(fileURLToPath(new URL(`children/${script}`, import.meta.url)), args, {
+/** @param script its name in the folder `children`, or where it is. */
+export function forkChild(script: string | URL, ...args: string[]): Child {
+  const child = fork(fileURLToPath(new URL(script, new URL('children/', import.meta.url))), args, {
     execArgv: ['--conditions=@sluice/source', '--import', import.meta.resolve('tsx')],
   });
   const gone = once(child, 'exit');

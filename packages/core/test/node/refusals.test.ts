@@ -24,6 +24,7 @@ import {
   type SluiceError,
   type Source,
   type SourceDefinition,
+  type StateStore,
 } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
 import { fileOf, partsOf } from './partRows.js';
@@ -256,6 +257,64 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
       /different file systems/,
     );
     expect(existsSync(state.folder)).toBe(false);
+  });
+});
+
+describe('E1 a kill before the old file is replaced', () => {
+  test.each<[string, (path: string) => void, FileSystem]>([
+    ['is a link', (path) => symlinkSync('elsewhere', path), nodeFileSystem],
+    [
+      'may not be read',
+      (path) => writeFileSync(path, 'old'),
+      {
+        ...nodeFileSystem,
+        open: (path, mode) =>
+          path.endsWith('rows.txt')
+            ? Promise.reject(Object.assign(new Error('EACCES'), { code: 'EACCES' }))
+            : nodeFileSystem.open(path, mode),
+      },
+    ],
+  ])('is made good by the next run, also if that file %s', async (_, make, fileSystem) => {
+    const path = join(tempFolder(), 'rows.txt');
+    writeFileSync(join(path, '..', 'elsewhere'), 'old');
+    make(path);
+    const stuck: FileSystem = { ...fileSystem, rename: () => Promise.reject(new Error('killed')) };
+    const target = { ifExists: 'overwrite' } as const;
+    await expect(run(path, { target: { ...target, fileSystem: stuck } })).rejects.toThrow(/put in place/);
+    expect(await run(path, { target: { ...target, fileSystem } })).toMatchObject({ rows: 17, resumedRows: 17 });
+    expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
+  });
+});
+
+describe('E6 one state for two targets', () => {
+  test('is refused before the first commit, when nothing else would tell them apart', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const state = fileState(`${path}.sluice`);
+    const killed: StateStore = {
+      folder: state.folder,
+      lock: (signal) => state.lock(signal),
+      load: (name) => state.load(name),
+      save: (name, record) => state.save(name, record),
+      remove: () => Promise.resolve(),
+      log: (name) => state.log(name),
+    };
+    await expect(run(path, { from: source({}, true), state: killed, commitEvery: 99 })).rejects.toThrow('interrupted');
+    const other = join(path, '..', 'other.txt');
+    writeFileSync(`${other}.part`, 'precious');
+    await expect(run(other, { state })).rejects.toThrow(/another target/);
+    expect(readFileSync(`${other}.part`, 'utf8')).toBe('precious');
+  });
+});
+
+describe('E9 a .part that vanishes while the export runs', () => {
+  test('is noticed at the next commit', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    let fetches = 0;
+    const from = partsOf([Array.from({ length: 50 }, () => 1)], () => {
+      if ((fetches += 1) === 10) rmSync(`${path}.part`);
+    });
+    await expect(run(path, { from })).rejects.toThrow(/was removed while the export ran, and its rows with it/);
+    expect(fetches).toBeLessThan(14);
   });
 });
 

@@ -31,10 +31,12 @@ export function textOn(disk: SimulatedDisk): string | undefined {
   return bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes).toString() : Buffer.from(bytes).toString();
 }
 
-function newProcess(): Processes {
+/** A process that nobody has seen before: all others are dead. */
+export function newProcess(): Processes {
   const startedAt = crypto.randomUUID();
   const identity = { host: 'here', machine: '', boot: '', space: '', pid: 1, startedAt };
   return {
+    claims: new Set(),
     self: () => Promise.resolve(identity),
     livenessOf: (other) => Promise.resolve<Liveness>(other.startedAt === startedAt ? 'self' : 'dead'),
   };
