@@ -1,27 +1,24 @@
-// The watcher: what changed between two polls of a project's streams.
-// After `npm start`: cd examples && npx tsx watchStatuses.ts
+// The watcher: what becomes of the statuses of a project's streams.
+// After `npm start`: cd examples && npx tsx watchStreams.ts
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createClient } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
 import { startSandbox } from '@sluice/sandbox';
-import { streams } from '@sluice/streams';
-import { concatMap, exhaustMap, lastValueFrom, map, pairwise, take, tap, timer, toArray } from 'rxjs';
+import { statusChanges, streams } from '@sluice/streams';
+import { take } from 'rxjs';
 
 // Stands in for the API, so that this runs without a key.
 await using sandbox = await startSandbox({ statusEvery: 100 });
 const { apiKey, streamsUrl } = sandbox;
-const every = 400;
+const every = 400; // ms: 30 seconds are plenty for a real project
+const state = fileState(join(await mkdtemp(join(tmpdir(), 'sluice-')), 'streams'));
 
 await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));
 
-const changes = timer(0, every).pipe(
-  exhaustMap(() => client.streams.list().pipe(toArray())), // polls never overlap
-  map((listing) => new Map(listing.map(({ id, status }) => [id, status]))),
-  pairwise(),
-  concatMap(([before, after]) => [...after].filter(([id, status]) => before.has(id) && before.get(id) !== status)),
-);
+const changes = client.streams.watch({ every, state }).pipe(statusChanges());
 
-await lastValueFrom(
-  changes.pipe(
-    take(3),
-    tap(([id, status]) => console.log(`${id} is ${status ?? 'of unknown status'} now`)),
-  ),
-);
+await changes.pipe(take(3)).forEach(({ before, after }) => {
+  console.log(`${after.tag ?? after.id}: ${before.status ?? '?'} -> ${after.status ?? '?'}`);
+});

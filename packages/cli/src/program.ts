@@ -4,12 +4,13 @@ import type { Environment } from './environment.js';
 import { exitCodes } from './faults/exitCodes.js';
 import { addCheckpointShowOptions } from './options/checkpointShowOptions.js';
 import { addConnectionOptions } from './options/connectionOptions.js';
-import { addNftsExportOptions } from './options/nftsExportOptions.js';
+import { addHoldingOptions, addNftsExportOptions } from './options/nftsExportOptions.js';
 import { addProgressOptions } from './options/progressOptions.js';
 import { addResumeOptions } from './options/resumeOptions.js';
 import { addSandboxOptions } from './options/sandboxOptions.js';
-import { addStreamsExportOptions, addStreamsListOptions } from './options/streamsOptions.js';
+import { addStreamsExportOptions, addStreamsListOptions, addStreamsWatchOptions } from './options/streamsOptions.js';
 import { addTargetOptions } from './options/targetOptions.js';
+import { addWatchOptions, addWatchProgressOptions } from './options/watchOptions.js';
 import { refuseKeyAsArgument } from './settings/keyAsArgument.js';
 
 /** Does a command's work with the options that were given, and answers the exit code. `args` is the whole command line. */
@@ -47,6 +48,12 @@ export async function runProgram(args: readonly string[], environment: Environme
   addConnectionOptions(nftsExport, 'aptos');
   addProgressOptions(nftsExport).action(runs(async () => (await import('./commands/nftsExport.js')).nftsExport));
 
+  const nftsWatch = nfts.command('watch').description('tell every change of holdings');
+  addHoldingOptions(nftsWatch);
+  addWatchOptions(nftsWatch);
+  addConnectionOptions(nftsWatch, 'aptos');
+  addWatchProgressOptions(nftsWatch).action(runs(async () => (await import('./commands/nftsWatch.js')).nftsWatch));
+
   const streams = program.command('streams').description("the project's EVM streams");
   const streamsList = streams.command('list').description('show all streams with their status');
   addStreamsListOptions(streamsList);
@@ -62,7 +69,15 @@ export async function runProgram(args: readonly string[], environment: Environme
     runs(async () => (await import('./commands/streamsExport.js')).streamsExport),
   );
 
-  const checkpoint = program.command('checkpoint').description('what an interrupted export left behind');
+  const streamsWatch = streams.command('watch').description('tell every change of streams, e.g. of their status');
+  addStreamsWatchOptions(streamsWatch);
+  addWatchOptions(streamsWatch);
+  addConnectionOptions(streamsWatch, 'streams');
+  addWatchProgressOptions(streamsWatch).action(
+    runs(async () => (await import('./commands/streamsWatch.js')).streamsWatch),
+  );
+
+  const checkpoint = program.command('checkpoint').description('what an interrupted export, or a watch, left behind');
   const checkpointShow = checkpoint.command('show').description('explain it, and change nothing');
   const showCheckpoint = runs(async () => (await import('./commands/checkpointShow.js')).checkpointShow);
   addCheckpointShowOptions(checkpointShow).action((file: string, options: object) =>
@@ -116,7 +131,8 @@ Settings come from the environment: SLUICE_API_KEY, SLUICE_STREAMS_URL, SLUICE_A
   sluice doctor
   sluice nfts export --owner 0x1 --to holdings.csv
   sluice checkpoint show holdings.csv
-  sluice streams list`;
+  sluice streams list
+  sluice streams watch --only status`;
 
 /** Commander's fault as a sentence of ours. The value of an unknown option is cut off: it might be a key. */
 function usageFault(text: string): string {

@@ -7,6 +7,7 @@ import { reportLines } from '../src/checkpoint/reportLines.js';
 import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
+import { listenTo, watchArgs } from './watching.js';
 
 const perWallet = ['--owners-per-request', '1'];
 
@@ -116,6 +117,51 @@ describe('sluice checkpoint show', () => {
       stderr: expect.stringMatching(/^sluice: [^\n]+\n$/),
     });
     expect(stderr).toMatch(sentence);
+  });
+});
+
+describe('sluice checkpoint show of a watch', () => {
+  test('says what was written and where the rest is, and changes nothing', async () => {
+    await using sandbox = await startSandbox({ streams: 12 });
+    const cwd = temporaryFolder();
+    const options = { env: settingsFor(sandbox), cwd };
+    await sluice(watchArgs('--to', 'changes.jsonl', '--polls', '1'), options);
+    sandbox.setStream(3, { status: 'elsewhere' });
+    await sluice(watchArgs('--to', 'changes.jsonl', '--polls', '1'), options);
+    const files = filesIn(cwd);
+    const { code, stdout, stderr } = await sluice(['checkpoint', 'show', 'changes.jsonl'], { cwd });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      new RegExp(
+        [
+          `^target    ${join(cwd, 'changes.jsonl')}`,
+          'source    streams\\.list\\.changes',
+          'known     what the watch knows is in watch\\.log \\(\\d+ kB\\); it reads it when it starts',
+          'kept      13 changes, up to generation 2',
+          'written   \\S+ m?s ago \\(\\S+Z\\)',
+          'file      changes\\.jsonl has the \\d+ kB that are kept, and nothing else',
+          'next      The same command goes on\\. With --restart it starts over\\.\\n$',
+        ].join('\\n'),
+      ),
+    );
+    expect(filesIn(cwd)).toEqual(files);
+  });
+
+  test('without a file says where it is, and who works with it', async () => {
+    await using sandbox = await startSandbox({ streams: 3 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const running = startSluice(watchArgs('--state', 'known'), options);
+    await listenTo(running.process.stderr).until(/Watching/);
+    const { stdout } = await sluice(['checkpoint', 'show', 'known', '--format', 'json'], options);
+    expect(JSON.parse(stdout)).toMatchObject({
+      log: { path: join(options.cwd, 'known', 'watch.log') },
+      holder: { pid: running.process.pid, isRunning: true },
+    });
+    running.process.kill('SIGINT');
+    expect((await running.ended).code).toBe(130);
+    expect((await sluice(['checkpoint', 'show', 'known'], options)).stdout).toMatch(
+      /^known {5}what the watch knows [^\n]+\nwritten [^\n]+\nnext {6}The same command goes on\./,
+    );
   });
 });
 

@@ -21,6 +21,8 @@ describe('sluice demo', () => {
     expect(stdout).toMatch(/Waited [\d.]+ m?s for the rate limit; the API refused \S+/);
     expect(stdout).toContain('All 8,000 rows are there, none of them twice.');
     expect(stdout).toMatch(/The largest of \d+ collections\n( {2}\S.* █+\S* [\d,]+\n){6}/);
+    expect(stdout).toMatch(/^ {2}[\d :-]{19} {2}42 streams to begin with: \d+ active/m);
+    expect(stdout.match(/^ {2}[\d :-]{19} {2}\S.* {2}\w+ -> \w+ {2}\S/gm)?.length).toBeGreaterThan(2);
     // The command works as it is shown, from where the demo was run.
     expect(stdout).toMatch(/^ {2}node \S+bin\.js nfts export --owner/m);
     // eslint-disable-next-line no-control-regex -- no colours, and nothing else that acts on a terminal
@@ -46,6 +48,15 @@ describe('sluice demo', () => {
     environment.interrupt(new Interruption('SIGINT'));
     expect(await ended).toBe(130);
     expect(await readdir(join(folder, 'sluice-demo'))).toEqual([]);
+  });
+
+  test('stopped while it watches ends at once', async () => {
+    const environment = testEnvironment({ folder: temporaryFolder(), columns: 80 });
+    const ended = main(['demo'], environment);
+    await expect.poll(environment.written.stdout, { timeout: 15_000 }).toContain('to begin with');
+    environment.interrupt(new Interruption('SIGINT'));
+    expect(await ended).toBe(130);
+    expect(environment.written.stdout()).not.toContain('With a key of your own');
   });
 
   test('where it may not write says so', async () => {

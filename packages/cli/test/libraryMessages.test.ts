@@ -93,6 +93,11 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     'maxRows needs lanes: 1. With several lanes it would be chance which rows are the first ones.',
     '--max-rows needs --lanes 1. With several lanes it would be chance which rows are the first ones.',
   ],
+  // core/watch
+  [
+    "The watch's state is of another time than the place to go on from (generation …; it holds … to …). Use the state that belongs to it, or start over with restart: nothing was changed.",
+    `The watch's state is of another time than the place to go on from (generation …; it holds … to …). Use the state that belongs to it, or start over with --restart: ${nothingChanged}`,
+  ],
   // aptos, exporters
   [
     'offset skips rows of one listing, but … owners make …. Leave it out, or ask for fewer owners.',
@@ -115,7 +120,9 @@ const unreachable: readonly string[] = [
   'there are more than maxPages (…) pages. Raise maxPages if that is right',
   'the API says that more rows follow but gives no cursor, and how many rows lie before is not known. Begin without startAt',
   "… has more than … rows. Raise toArray's max, or go through the rows one by one.",
+  'holdAbove is …: it must be a share from 0 to 1.',
   'startAt is a cursor, but this plan has … parts. Give a position instead.',
+  'startAt is no position of a watch. Give one that a page of it had.',
   'startAt is no position of this plan, which has … part(s).',
   "A row can't be written as JSON: …. Turn its values into text with perPage(map(…)).",
 ];
@@ -142,6 +149,7 @@ test.each([
   ['guardFormulas, extra, bom', '--no-guard-formulas, --extra, --bom'],
   ['baseUrl', 'the base address'],
   ['baseUrl, owners, pageSize, source', 'what is exported'],
+  ['baseUrl, ignore, maxRows, pageSize, perPage', '--only'],
 ])('another plan, by the settings %s', (names, flags) => {
   const rest = 'Run it as before, or start over with restart: nothing was changed.';
   expect(inCommandLineWords(`The checkpoint belongs to another plan (${names}). ${rest}`)).toBe(

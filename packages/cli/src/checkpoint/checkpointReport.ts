@@ -31,8 +31,14 @@ export interface CheckpointReport {
   /** ISO 8601. */
   readonly writtenAt: string;
   readonly file?: PartFileState;
-  /** Who works with it now. `isRunning` is absent where nothing can be said of that. */
-  readonly holder?: { readonly pid?: number; readonly host?: string; readonly isRunning?: true };
+  readonly holder?: ReportedHolder;
+}
+
+/** Who works with it now. `isRunning` is absent where nothing can be said of that. */
+export interface ReportedHolder {
+  readonly pid?: number;
+  readonly host?: string;
+  readonly isRunning?: true;
 }
 
 /**
@@ -74,7 +80,8 @@ function partsOf({ parts, position }: Checkpoint): CheckpointReport['parts'] {
   return { total: parts, finished, open };
 }
 
-function holderOf({ process, liveness }: LockHolder): NonNullable<CheckpointReport['holder']> {
+/** A holder as a report names it. */
+export function holderOf({ process, liveness }: LockHolder): ReportedHolder {
   return {
     ...(process && { pid: process.pid, host: process.host }),
     ...(liveness !== 'unknown' && { isRunning: true }),

@@ -17,14 +17,18 @@ export async function partFileState(
   target: string,
   { place, isSealed }: { readonly place?: Json; readonly isSealed?: true },
 ): Promise<PartFileState | undefined> {
+  const found = await keptFileState(`${target}.part`, place);
+  if (found?.fit !== 'missing' || isSealed !== true) return found;
+  const isInPlace = (await sizeOf(target)) === found.keptBytes;
+  return isInPlace ? { ...found, fit: 'in-place' } : found;
+}
+
+/** How a file that rows go into right away fits to the place of a checkpoint; `undefined` if the place says nothing of a file. */
+export async function keptFileState(path: string, place: Json | undefined): Promise<PartFileState | undefined> {
   const keptBytes = bytesOf(place);
   if (keptBytes === undefined) return undefined;
-  const path = `${target}.part`;
   const bytes = await sizeOf(path);
-  if (bytes === undefined) {
-    const isInPlace = isSealed === true && (await sizeOf(target)) === keptBytes;
-    return { path, keptBytes, fit: isInPlace ? 'in-place' : 'missing' };
-  }
+  if (bytes === undefined) return { path, keptBytes, fit: 'missing' };
   return { path, bytes, keptBytes, fit: bytes === keptBytes ? 'exact' : bytes > keptBytes ? 'longer' : 'shorter' };
 }
 

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { formatBytes } from '../terminal/formatBytes.js';
 import { formatDuration } from '../terminal/formatDuration.js';
 import { formatCount, formatNumber } from '../terminal/formatNumber.js';
-import type { CheckpointReport } from './checkpointReport.js';
+import type { CheckpointReport, ReportedHolder } from './checkpointReport.js';
 import type { PartFileState } from './partFile.js';
 
 /** A label, and what there is to say. */
@@ -17,17 +17,21 @@ const mostParts = 8;
  */
 export function reportLines(report: CheckpointReport, now: number): ReportLine[] {
   const { target, source, file, writtenAt, holder } = report;
-  const age = Math.max(0, now - Date.parse(writtenAt));
   return [
     ...(target === undefined ? [] : [['target', target] as const]),
     ['source', source],
     ['kept', keptText(report)],
     ...partLines(report),
-    ['written', `${formatDuration(age)} ago (${writtenAt})`],
+    ['written', writtenText(writtenAt, now)],
     ...(file ? [['file', fileText(file)] as const] : []),
     ...(holder ? [['in use', holderText(holder)] as const] : []),
     ['next', nextText(report)],
   ];
+}
+
+/** When something was written. @param now ms since 1970. */
+export function writtenText(writtenAt: string, now: number): string {
+  return `${formatDuration(Math.max(0, now - Date.parse(writtenAt)))} ago (${writtenAt})`;
 }
 
 function keptText({ rows, pages, isSealed }: CheckpointReport): string {
@@ -43,7 +47,8 @@ function* partLines({ parts: { total, finished, open }, isSealed }: CheckpointRe
   if (open.length > mostParts) yield ['', `and ${formatNumber(open.length - mostParts)} more`];
 }
 
-function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
+/** What a file's state means. */
+export function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
   const name = basename(path);
   switch (fit) {
     case 'exact':
@@ -59,12 +64,14 @@ function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
   }
 }
 
-function holderText({ pid, host, isRunning }: NonNullable<CheckpointReport['holder']>): string {
+/** Who holds a state. */
+export function holderText({ pid, host, isRunning }: ReportedHolder): string {
   const who = pid === undefined ? 'a process that left no readable name' : `process ${String(pid)} on ${host ?? ''}`;
   return `by ${who}, ${isRunning ? 'which is running' : 'and whether that still runs can not be told from here'}`;
 }
 
-function nextText({ file, holder }: CheckpointReport): string {
+/** What to do next. */
+export function nextText({ file, holder }: Pick<CheckpointReport, 'file' | 'holder'>): string {
   const isDamaged = file?.fit === 'shorter' || file?.fit === 'missing';
   const next = isDamaged
     ? 'The same command with --restart starts over; there is nothing to go on with.'

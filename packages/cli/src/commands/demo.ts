@@ -6,6 +6,7 @@ import { demoHoldings, demoRate, startDemoSandbox } from '../demo/demoSandbox.js
 import { exportHoldings } from '../demo/exportHoldings.js';
 import { heading, indent } from '../demo/heading.js';
 import { HoldingsDigest } from '../demo/holdingsDigest.js';
+import { showChanges } from '../demo/showChanges.js';
 import { showHoldings } from '../demo/showHoldings.js';
 import { showStreams } from '../demo/showStreams.js';
 import { survivedFaults } from '../demo/survivedFaults.js';
@@ -17,6 +18,8 @@ import { formatCount, formatNumber } from '../terminal/formatNumber.js';
 
 const file = join('sluice-demo', 'holdings.csv');
 const shown = { streams: 8, rows: 5, collections: 6 } as const;
+/** Between four and five seconds. */
+const watched = { every: 500, polls: 10 } as const;
 
 /** `sluice demo`: a tour of both APIs, played by a sandbox in this process. It leaves a CSV file behind, and replaces its own. */
 export async function demo(_options: object, environment: Environment): Promise<number> {
@@ -38,6 +41,7 @@ export async function demo(_options: object, environment: Environment): Promise<
   await stdout.write(survival(outcome, digest, sandbox.counts.rateLimited));
 
   await showHoldings(digest, stdout, shown.collections);
+  await showChanges(client.streams, environment, watched);
   await stdout.write(
     `\nThe file is ${stdout.colors.bold(file)}. With a key of your own:\n${ownKey(environment.command)}`,
   );
@@ -53,6 +57,9 @@ const ownKey = (command: string): string => `
   export SLUICE_APTOS_URL=https://…
   ${command} doctor
   ${command} nfts export --owner 0x… --to holdings.csv
+
+  export SLUICE_STREAMS_URL=https://…
+  ${command} streams watch --only status
 `;
 
 /** What went wrong on the way, and that nothing came of it: the rows are counted, not supposed. */

@@ -16,6 +16,7 @@ import { openReporter } from '../terminal/openReporter.js';
 import type { Progress } from '../terminal/progress.js';
 import { visibleText } from '../terminal/visibleText.js';
 import { endEarly } from './endEarly.js';
+import { exportAftermath } from './exportAftermath.js';
 import { tallyRequests, type RequestTally } from './requestTally.js';
 import { resumedAt } from './resumedAt.js';
 import type { Resumption } from './resumption.js';
@@ -116,7 +117,8 @@ export async function exportRows<T>(
     reporter.done(isSummedUp ? { rows, pages, resumedRows, target, bytes, elapsed, retries } : undefined);
     return { report, tally };
   } catch (fault) {
-    return endEarly({ fault, target, latest, resuming }, reporter, environment);
+    const aftermath = exportAftermath({ fault, target, latest, resuming });
+    return endEarly({ fault, aftermath }, reporter, environment);
   }
 }
 

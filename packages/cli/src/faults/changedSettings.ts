@@ -26,6 +26,8 @@ const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', 'guardFormulas'
 export function changedSettings(names: readonly string[]): string[] {
   // Another listing differs in all that is asked, another format in all that formats have each for themselves.
   if (names.includes('source')) return ['what is exported'];
+  // What an operator is added to is another source, though nothing else was changed.
+  if (names.includes('perPage')) return ['--only'];
   const isOtherFormat = names.includes('sink');
   const told = isOtherFormat ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
   return [...new Set(told.map((name) => words.get(name) ?? name))];

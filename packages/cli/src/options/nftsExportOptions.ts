@@ -3,9 +3,10 @@ import { parsedBy } from './parsedBy.js';
 import { parseList } from './parseList.js';
 import { parseNumber } from './parseNumber.js';
 
-/** Adds the options of `sluice nfts export` that say which holdings are wanted. */
-export function addNftsExportOptions(command: Command): Command {
-  const number = parsedBy(parseNumber);
+const number = parsedBy(parseNumber);
+
+/** Adds the options that say whose holdings are wanted, and which. */
+export function addHoldingOptions(command: Command): Command {
   const list = parsedBy(parseList);
   return command
     .optionsGroup('Which holdings:')
@@ -14,8 +15,13 @@ export function addNftsExportOptions(command: Command): Command {
     .option('--include-collections <hashes>', 'only these collections: a,b,c', list)
     .option('--exclude-collections <hashes>', 'all but these collections: a,b,c', list)
     .option('--page-size <n>', 'rows a request (default: 100)', number)
-    .option('--max-rows <n>', 'end after so many rows', number)
-    .option('--offset <n>', 'rows to skip at the beginning', number)
     .option('--owners-per-request <n>', 'wallets in one group, asked for together (default: 10)', number)
     .option('--lanes <n>', 'groups of wallets asked for at once (default: 1)', number);
+}
+
+/** Adds the options of `sluice nfts export` that say which holdings are wanted. */
+export function addNftsExportOptions(command: Command): Command {
+  return addHoldingOptions(command)
+    .option('--max-rows <n>', 'end after so many rows', number)
+    .option('--offset <n>', 'rows to skip at the beginning', number);
 }

@@ -26,3 +26,11 @@ export function addStreamsExportOptions(command: Command): Command {
     .option('--page-size <n>', 'rows a request, 1 to 100 (default: 100)', number)
     .option('--max-rows <n>', 'end after so many rows', number);
 }
+
+/** Adds the options of `sluice streams watch` that say which changes are wanted. */
+export function addStreamsWatchOptions(command: Command): Command {
+  return command
+    .optionsGroup('Which changes:')
+    .addOption(new Option('--only <what>', 'only changes of status and its message (default: all)').choices(['status']))
+    .option('--page-size <n>', 'rows a request, 1 to 100 (default: 100)', number);
+}

@@ -1,6 +1,8 @@
 import { evmStreamSchema, type EvmStream } from '@sluice/streams';
 import { UsageError } from '../faults/usageError.js';
 import type { Colors } from './colors.js';
+import { fieldText } from './fieldText.js';
+import { paintedStatus } from './paintedStatus.js';
 import type { Column } from './table.js';
 
 /** A whole UUID: one that is cut can't be copied. */
@@ -14,11 +16,16 @@ const wholeId = 36;
 export function streamColumns(colors: Colors, leastId = wholeId): readonly Column<EvmStream>[] {
   return [
     { title: 'id', least: leastId, cell: (stream) => String(stream.id) },
-    { title: 'status', least: 10, cell: (stream) => text(stream.status), paint: (status) => painted(status, colors) },
-    { title: 'tag', least: 12, cell: (stream) => text(stream.tag) || text(stream.description) },
-    { title: 'chains', least: 8, cell: (stream) => text(stream.chainIds) },
-    { title: 'message', least: 16, cell: (stream) => text(stream.statusMessage), paint: colors.dim },
-    { title: 'webhook', least: 20, cell: (stream) => text(stream.webhookUrl), paint: colors.dim },
+    {
+      title: 'status',
+      least: 10,
+      cell: (stream) => fieldText(stream.status),
+      paint: (status) => paintedStatus(status, colors),
+    },
+    { title: 'tag', least: 12, cell: (stream) => fieldText(stream.tag) || fieldText(stream.description) },
+    { title: 'chains', least: 8, cell: (stream) => fieldText(stream.chainIds) },
+    { title: 'message', least: 16, cell: (stream) => fieldText(stream.statusMessage), paint: colors.dim },
+    { title: 'webhook', least: 20, cell: (stream) => fieldText(stream.webhookUrl), paint: colors.dim },
   ];
 }
 
@@ -31,29 +38,6 @@ export function fieldColumns(fields: readonly string[]): readonly Column<EvmStre
   return fields.map((field) => ({
     title: field,
     least: field === 'id' ? wholeId : 8,
-    cell: (stream) => text(stream[field]),
+    cell: (stream) => fieldText(stream[field]),
   }));
-}
-
-/** A field's value for people. The API promises no types, so any value can come anywhere. */
-function text(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (value === null || value === undefined) return '';
-  if (Array.isArray(value)) return value.map(text).join(' ');
-  return JSON.stringify(value);
-}
-
-/** The statuses that are known to be in use; any other text stays as it is. */
-function painted(status: string, colors: Colors): string {
-  switch (status) {
-    case 'active':
-      return colors.green(status);
-    case 'paused':
-      return colors.yellow(status);
-    case 'error':
-    case 'terminated':
-      return colors.red(status);
-    default:
-      return status;
-  }
 }

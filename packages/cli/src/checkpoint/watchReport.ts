@@ -1,0 +1,57 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { decodeCheckpoint, type Checkpoint } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
+import { holderOf, type ReportedHolder } from './checkpointReport.js';
+import { keptFileState, type PartFileState } from './partFile.js';
+import type { StatePlace } from './stateFolder.js';
+
+/** What the state of a watch says without being read as a whole: reading its log is for the watch, which may mend it. */
+export interface WatchReport {
+  /** Where the watch keeps what it knows. */
+  readonly log: { readonly path: string; readonly bytes: number; readonly writtenAt: string };
+  /** Of a watch whose changes go to a file. */
+  readonly written?: WrittenChanges;
+  readonly holder?: ReportedHolder;
+}
+
+/** What a watch has written into a file. */
+export interface WrittenChanges {
+  readonly target?: string;
+  readonly source: string;
+  readonly changes: number;
+  /** The last accepted snapshot whose changes are all in the file. */
+  readonly generation: number;
+  readonly file?: PartFileState;
+}
+
+/**
+ * The state of a watch, looked at without changing or locking anything; `undefined` if it is none.
+ *
+ * @throws CheckpointError if its checkpoint can't be read.
+ */
+export async function readWatchState({ folder, target }: StatePlace): Promise<WatchReport | undefined> {
+  const path = join(folder, 'watch.log');
+  const found = await stat(path).catch(() => undefined);
+  if (!found?.isFile()) return undefined;
+  const state = fileState(folder);
+  const record = await state.load('checkpoint');
+  const holder = await state.holder('watch');
+  return {
+    log: { path, bytes: found.size, writtenAt: found.mtime.toISOString() },
+    ...(record !== undefined && { written: await writtenBy(decodeCheckpoint(record), target) }),
+    ...(holder && { holder: holderOf(holder) }),
+  };
+}
+
+async function writtenBy(checkpoint: Checkpoint, target: string | undefined): Promise<WrittenChanges> {
+  const { source, rows: changes, place, position } = checkpoint;
+  const at = position.begun['0'];
+  const cursor = at !== undefined && at !== 'done' && 'cursor' in at.next ? at.next.cursor : '0';
+  const file = target === undefined ? undefined : await keptFileState(target, place);
+  return {
+    ...(target !== undefined && { target }),
+    ...{ source, changes, generation: Number(cursor) },
+    ...(file && { file }),
+  };
+}

@@ -1,0 +1,48 @@
+import { Option, type Command } from 'commander';
+import { changeFormats } from './changeFormat.js';
+import { parsedBy } from './parsedBy.js';
+import { parseSpan } from './parseDuration.js';
+import { parseNumber } from './parseNumber.js';
+import { watchProgressModes } from './watchProgressMode.js';
+
+const number = parsedBy(parseNumber);
+
+/** Adds the options of `WatchChangesOptions` that say how it polls, what is kept, and where the changes go. */
+export function addWatchOptions(command: Command): Command {
+  return command
+    .optionsGroup('When:')
+    .option('--every <duration>', 'from one poll to the next (default: 30s)', parsedBy(parseSpan))
+    .option('--jitter <share>', 'put each poll off by up to this share of it, 0 to 1 (default: 0)', number)
+    .option('--polls <n>', 'end after so many polls (default: never)', number)
+    .option('--max-failures <n>', 'failed polls in a row that are survived (default: any number)', number)
+    .option('--accept-removals', 'believe that rows are gone, also where the listing shrank suspiciously')
+    .optionsGroup('Where to:')
+    .addOption(
+      new Option('--format <format>', 'text for people, jsonl for programs (default: text)').choices(changeFormats),
+    )
+    .option('--to <file>', 'append to F.jsonl, each change once (default: stdout, each at least once)')
+    .addOption(
+      new Option('--if-exists <what>', 'where --to names a file that is not of this watch (default: fail)').choices([
+        'fail',
+        'overwrite',
+      ]),
+    )
+    .optionsGroup('Over restarts (the same command goes on by itself):')
+    .option('--state <folder>', 'keep there what is known (default: FILE.sluice with --to, else nowhere)')
+    .option('--restart', 'forget what is known, and begin anew')
+    .option('--break-lock', 'take the lock from a process that can not be seen from here')
+    .option('--trust-filesystem', 'keep the state on a network file system too, at your own risk');
+}
+
+/** Adds the options of `WatchChangesOptions` that say how polls are told of. */
+export function addWatchProgressOptions(command: Command): Command {
+  return command
+    .optionsGroup('How polls go, on stderr:')
+    .addOption(
+      new Option(
+        '--progress <mode>',
+        'lines where there is something to say, or each poll as JSON (default: plain)',
+      ).choices(watchProgressModes),
+    )
+    .option('--quiet', 'nothing but faults');
+}

@@ -1,0 +1,65 @@
+import { resolve } from 'node:path';
+import type { Change, Sink } from '@sluice/core';
+import { streamSink } from '@sluice/core/node';
+import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
+import type { Environment } from '../environment.js';
+import { standardOutputName } from '../export/rowSink.js';
+import { UsageError } from '../faults/usageError.js';
+import { standardOutput } from '../options/rowFormat.js';
+import type { ChangeFormat } from '../options/changeFormat.js';
+import { changeText } from './changeText.js';
+import type { RowLook } from './rowLook.js';
+
+/** Options that say where changes go. */
+export interface ChangeTargetOptions {
+  /** A path, or `-` for stdout, the default. */
+  readonly to?: string;
+  /** Default: text on stdout, JSON Lines in a file. */
+  readonly format?: ChangeFormat;
+  readonly ifExists?: 'fail' | 'overwrite';
+}
+
+/** A sink for changes, and what people call it. */
+export interface ChangeTarget<T> {
+  readonly sink: Sink<Change<T>>;
+  readonly name: string;
+  readonly format: ChangeFormat;
+}
+
+/** The path of the file that changes are appended to; `undefined` for stdout. */
+export function changeFile({ to }: ChangeTargetOptions): string | undefined {
+  return to === standardOutput ? undefined : to;
+}
+
+/**
+ * The sink that a command line asks for.
+ *
+ * @throws UsageError if a file is to hold anything but JSON Lines.
+ */
+export function changeSink<T extends object>(
+  options: ChangeTargetOptions,
+  look: RowLook<T>,
+  { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
+): ChangeTarget<T> {
+  const { ifExists } = options;
+  const file = changeFile(options);
+  if (file === undefined) {
+    if (ifExists !== undefined) throw new UsageError('--if-exists needs a file: give --to FILE.');
+    const { format = 'text' } = options;
+    const rows = format === 'text' ? changeText(look, { colors: stdout.colors }) : jsonlFormat<Change<T>>();
+    return { sink: streamSink(rows, stdout.stream), name: standardOutputName, format };
+  }
+  checkFile(file, options.format);
+  const sink = jsonl<Change<T>>({ path: resolve(folder, file), ...(ifExists && { ifExists }) });
+  return { sink, name: file, format: 'jsonl' };
+}
+
+function checkFile(file: string, format: ChangeFormat | undefined): void {
+  if (format === 'text') throw new UsageError('--format text is for stdout: a file gets JSON Lines. Leave it out.');
+  if (file.endsWith('.gz'))
+    throw new UsageError(`--to ${file} would be compressed, and a watch has no end to its last block. Leave out .gz.`);
+  if (format === undefined && !/\.(jsonl|ndjson)$/i.test(file))
+    throw new UsageError(
+      `--to ${file}: changes are written as JSON Lines. End the name in .jsonl, or give --format jsonl.`,
+    );
+}

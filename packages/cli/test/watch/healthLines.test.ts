@@ -1,0 +1,52 @@
+import type { PageHealth } from '@sluice/core';
+import { expect, test } from 'vitest';
+import { healthLines } from '../../src/watch/healthLines.js';
+
+const watched = { noun: ['stream', 'streams'], every: 30_000 } as const;
+const polled: PageHealth = { outcome: 'polled', rows: 42, generation: 7 };
+const failed: PageHealth = { outcome: 'failed', rows: 42, generation: 7, failures: 1, error: new Error('No answer.') };
+const goingOn = 'Going on with 42 streams that are known, with a poll every 30 s.';
+
+test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
+  ['a poll like the one before', polled, polled, []],
+  [
+    'the first snapshot',
+    { ...polled, isSynced: true, rows: 1 },
+    undefined,
+    ['Watching 1 stream, with a poll every 30 s.'],
+  ],
+  ['the first poll of a run that goes on', polled, undefined, [goingOn]],
+  [
+    'what comes again',
+    { ...polled, outcome: 'replayed' },
+    undefined,
+    [goingOn, 'What was found before and may not have arrived comes first.'],
+  ],
+  ['the poll behind it', polled, { ...polled, outcome: 'replayed' }, []],
+  ['a poll that failed', failed, polled, ['A poll failed, and the watch goes on: No answer.']],
+  [
+    'the second one that failed',
+    { ...failed, failures: 2 },
+    failed,
+    ['A poll failed (2 in a row), and the watch goes on: No answer.'],
+  ],
+  ['one that succeeds again', { ...polled, isRecovered: true }, failed, ['Polls succeed again: 42 streams.']],
+  [
+    'a removal that is held back',
+    { ...polled, held: 1 },
+    polled,
+    [
+      '1 removal is held back, since the listing shrank suspiciously: until three polls agree, or with --accept-removals.',
+    ],
+  ],
+  ['one that still is', { ...polled, held: 1 }, { ...polled, held: 1 }, []],
+])('%s is told with %o', (_, health, before, lines) => {
+  expect(healthLines(health, before, watched)).toEqual(lines);
+});
+
+test('a fault is told in the words of the command line', () => {
+  const error = new Error('Try again later, or raise timeouts.response.');
+  expect(healthLines({ ...failed, error }, polled, watched)).toEqual([
+    'A poll failed, and the watch goes on: Try again later, or raise --timeout.',
+  ]);
+});

@@ -1,0 +1,64 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startSandbox } from '@sluice/sandbox';
+import { describe, expect, test } from 'vitest';
+import { codeIn, runShown, standsInExample } from './shownCode.js';
+import { temporaryFolder } from './temporaryFolder.js';
+
+const folder = join(import.meta.dirname, '..', 'docs', 'guides');
+const schedule = /^(?:\S+ ){5}/;
+
+describe.each(readdirSync(folder))('the guide %s', (name) => {
+  const guide = readFileSync(join(folder, name), 'utf8');
+
+  test('shows code that stands in an example, word for word', () => {
+    for (const code of codeIn(guide, 'ts')) expect(standsInExample(code), code).toBe(true);
+  });
+
+  test('shows commands that run', async () => {
+    await using sandbox = await startSandbox();
+    for (const code of codeIn(guide, 'sh')) {
+      const outcome = await runShown(code, { sandbox, cwd: temporaryFolder() });
+      expect({ shown: code, ...outcome }).toMatchObject({ code: 0 });
+    }
+  });
+});
+
+describe('the guide streamFails.md', () => {
+  const guide = readFileSync(join(folder, 'streamFails.md'), 'utf8');
+  const failing = { status: 'error', statusMessage: 'The webhook answered 503 to 12 deliveries in a row' };
+
+  test('C4 has a line for cron that prints what changed since the run before, and nothing else', async () => {
+    await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+    const cwd = temporaryFolder();
+    mkdirSync(join(cwd, 'lib'));
+    const [crontab = ''] = codeIn(guide, 'cron');
+    expect(crontab).toMatch(schedule);
+    const line = crontab.replace(schedule, '').replace('/var/lib/sluice', join(cwd, 'lib'));
+    sandbox.setStream(0, { status: 'active' });
+    const runs = [];
+    for (const status of ['active', 'active', 'error', 'error', 'paused']) {
+      sandbox.setStream(0, { ...failing, tag: 'bridge-swap-2', status });
+      runs.push(await runShown(line, { sandbox, cwd }));
+    }
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0]);
+    const printed = runs.map(({ output }) => output.slice('2026-03-01 14:05:09'.length));
+    const [example = ''] = codeIn(guide, '').map((shown) => shown.slice('2026-03-01 14:05:09'.length));
+    expect(printed).toEqual(['', '', example, '', example.replace('active -> error', 'error -> paused')]);
+  });
+
+  test('sends a mail when a stream fails, and none when it does something else', async () => {
+    await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
+    const cwd = temporaryFolder();
+    const mailing = codeIn(guide, 'sh').find((code) => code.includes('mail '))!;
+    sandbox.setStream(0, { status: 'active' });
+    sandbox.setStream(1, { status: 'active' });
+    expect((await runShown(mailing, { sandbox, cwd })).mails).toEqual([]);
+    sandbox.setStream(0, failing);
+    sandbox.setStream(1, { status: 'paused' });
+    const { mails, output } = await runShown(mailing, { sandbox, cwd });
+    expect(mails).toEqual([expect.stringContaining(`active -> error  ${failing.statusMessage}`)]);
+    expect(output).toBe('');
+    expect((await runShown(mailing, { sandbox, cwd })).mails).toEqual([]);
+  });
+});
