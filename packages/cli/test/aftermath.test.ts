@@ -49,6 +49,13 @@ describe('what an early end leaves', () => {
       '12,300 of the rows are kept: the same command without --restart goes on.',
     ],
     ['a full disk at the very end', diskFull, sealed, {}, 'All 12,300 rows are written: the same command goes on.'],
+    [
+      'rows that somebody removed',
+      new SinkError('out.csv.part was removed. Start over with restart.'),
+      rows,
+      {},
+      undefined,
+    ],
     ['a full disk before a commit', diskFull, { kind: 'nothing' }, {}, undefined],
     ['a name that was taken meanwhile', new SinkError('No.'), sealed, {}, undefined],
     [

@@ -17,7 +17,7 @@ interface FileExportEnd {
 /** What an early end leaves of an export to a file, in the words of the command line; `undefined` if the fault says it all. */
 export function aftermathOf({ fault, hasBegun, remains, commands }: FileExportEnd): Aftermath | undefined {
   if (fault instanceof Interruption) return afterInterruption(remains, commands);
-  if (!hasBegun || remains.kind !== 'rows') return undefined;
+  if (!hasBegun || remains.kind !== 'rows' || saysRestart(fault)) return undefined;
   const { rows, isSealed } = remains;
   const kept = isSealed ? `All ${formatCount(rows, 'row')} are written` : keptRows(rows);
   if (!canGoOn(fault, isSealed)) return isSealed ? undefined : { consequence: `${kept}.`, keptRows: rows };
@@ -56,6 +56,11 @@ const stayingFaults: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
   ...(['cursor-refused', 'no-progress', 'missing-cursor', 'rows-moved', 'too-many-pages', 'secret-in-cursor'] as const),
   ...(['config', 'checkpoint', 'lock', 'response-too-large'] as const),
 ]);
+
+/** Whether a fault says that nothing of use is left: its own message names the way out. */
+function saysRestart(fault: unknown): boolean {
+  return SluiceError.is(fault, 'sink') && /start over with restart/i.test(fault.message);
+}
 
 function canGoOn(fault: unknown, isSealed: boolean): boolean {
   if (!SluiceError.is(fault)) return true;

@@ -1,5 +1,6 @@
 import {
   decodeCheckpoint,
+  SluiceError,
   type Checkpoint,
   type Release,
   type StateLog,
@@ -51,7 +52,13 @@ export class WatchedState implements StateStore {
   }
 
   async save(name: string, record: object): Promise<void> {
-    await this.#state.save(name, record);
+    try {
+      await this.#state.save(name, record);
+    } catch (error) {
+      // Somebody has removed the folder, and the checkpoint with it.
+      if (SluiceError.is(error) && error.details['platformCode'] === 'ENOENT') this.#remains = { kind: 'nothing' };
+      throw error;
+    }
     this.#remains = remainsOf(decodeCheckpoint(record));
   }
 
