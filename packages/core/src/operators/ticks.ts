@@ -37,9 +37,11 @@ export class Ticks {
   async next(signal: AbortSignal, skipped = 0): Promise<void> {
     const now = this.#clock.monotonic();
     this.#began ??= now;
-    const passed = Math.ceil((now - this.#began) / this.#every);
+    const late = this.#jitter * this.#random();
+    // A tick that is put off is not missed before its time.
+    const passed = Math.ceil((now - this.#began) / this.#every - late);
     this.#last = Math.max(this.#last + 1 + skipped, passed);
-    const due = this.#began + (this.#last + this.#jitter * this.#random()) * this.#every;
+    const due = this.#began + (this.#last + late) * this.#every;
     if (due > now) await sleep(this.#clock, due - now, signal);
     else signal.throwIfAborted();
   }

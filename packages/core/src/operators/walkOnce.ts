@@ -24,5 +24,7 @@ export async function walkOnce<T>(
     }
   } finally {
     signal.removeEventListener('abort', stop);
+    // Also where a row could not be taken: nothing is fetched for nobody.
+    stop();
   }
 }

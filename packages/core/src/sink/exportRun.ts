@@ -93,8 +93,10 @@ export class ExportRun<T> {
   /** Stops the walk at once, then closes what is open. */
   async end(): Promise<void> {
     this.#ending.abort();
-    this.#stopPages();
+    const stopped = this.#stopPages();
     await this.#current;
+    // A watch has state of its own to let go of.
+    if (this.#source.info.isEndless) await stopped;
     try {
       if (!this.report) await this.#giveUp();
     } finally {
@@ -103,8 +105,8 @@ export class ExportRun<T> {
   }
 
   /** Not every source stops as fast as ours: what it still does concerns nobody any more. */
-  #stopPages(): void {
-    this.#pages?.return?.().catch(() => undefined);
+  async #stopPages(): Promise<void> {
+    await this.#pages?.return?.().catch(() => undefined);
   }
 
   /** Without a commit there is nothing to go on from: the sink clears away what it began, and no checkpoint speaks of it. */
@@ -227,7 +229,7 @@ export class ExportRun<T> {
     if (this.#uncommitted > 0) await this.#commitIfPossible();
     const before = this.#checkpoint;
     if (before?.place === undefined) return false;
-    this.#stopPages();
+    void this.#stopPages();
     // The checkpoint goes back first: whoever is killed from here on cuts the target back to it.
     const checkpoint = checkpointWithoutPart(before, part, this.#sink.withoutPart(before.place, part));
     this.#checkpoint = checkpoint;

@@ -10,6 +10,8 @@ export interface BaseRecord {
   readonly v: 1;
   /** Of the source and its identity. */
   readonly watch: string;
+  /** Tells this history of the listing from any other. */
+  readonly history: string;
   readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly generation: number;
   readonly observedAt: string;
@@ -48,6 +50,7 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
 function decodeBase({
   base,
   watch,
+  history,
   key,
   generation,
   observedAt,
@@ -61,11 +64,11 @@ function decodeBase({
   }
   if (base !== 1 || typeof watch !== 'string' || !isCount(generation) || typeof observedAt !== 'string')
     throw unreadable();
-  if (!isCount(committed)) throw unreadable();
+  if (typeof history !== 'string' || !isCount(committed)) throw unreadable();
   return {
     kind: 'base',
     v: base,
-    ...{ watch, generation, observedAt, committed, missing: decodeMissing(missing) },
+    ...{ watch, history, generation, observedAt, committed, missing: decodeMissing(missing) },
     ...(isRecord(key) && { key: { salt: String(key['salt']), fingerprint: String(key['fingerprint']) } }),
   };
 }
@@ -91,6 +94,7 @@ function decodeMissing(value: unknown): ReadonlyMap<string, Missing> {
   );
 }
 
-function unreadable(): CheckpointError {
+/** What the log says makes no sense. */
+export function unreadable(): CheckpointError {
   return new CheckpointError("The watch's log can't be read. Begin anew with another state: nothing was changed.");
 }

@@ -50,7 +50,9 @@ export function judge<T>(
     const changed = fields(before, after);
     if (changed.length > 0) differences.push({ type: 'changed', key, before, after, fields: changed });
   }
-  for (const [key, after] of seen) {
+  // Where nothing was added, as nearly always, nothing is looked for.
+  const mayHaveAdded = seen.size > accepted.size - gone.length;
+  for (const [key, after] of mayHaveAdded ? seen : []) {
     if (!accepted.has(key)) differences.push({ type: 'added', key, before: null, after, fields: [] });
   }
   const isSuspicious =
@@ -59,7 +61,12 @@ export function judge<T>(
   let held = 0;
   for (const key of gone) {
     const { walks, since, isHeld } = missingBefore.get(key) ?? { walks: 0, since: now, isHeld: false };
-    const next = { walks: walks + 1, since, isHeld: !rules.acceptRemovals && (isHeld || isSuspicious) };
+    const next = {
+      walks: walks + 1,
+      // A clock that was put back must not hold it for as long as it was ahead.
+      since: Math.min(since, now),
+      isHeld: !rules.acceptRemovals && (isHeld || isSuspicious),
+    };
     const before = accepted.get(key);
     if (before !== undefined && isRemoved(next, rules, now)) {
       differences.push({ type: 'removed', key, before, after: null, fields: [] });

@@ -2,7 +2,6 @@ import { systemClock, type Clock } from '../clock.js';
 import { checkCount } from '../count.js';
 import { ConfigError } from '../errors.js';
 import { Ticks, type TickOptions } from '../operators/ticks.js';
-import { memoryState } from '../sink/memoryState.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
@@ -98,9 +97,9 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     },
     polls: polls ?? Infinity,
     maxFailures: maxFailures ?? Infinity,
-    state: state ?? memoryState(),
+    state,
   };
-  return new Source(changeInfo(info, options.ignore ?? []), (walk) => {
+  return new Source(changeInfo(info, options), (walk) => {
     const run = new WatchRun(source, settings, generationAt(walk.startAt));
     return stoppable(
       (signal) => run.next(signal),
@@ -109,9 +108,13 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   });
 }
 
-function changeInfo<T>(info: SourceInfo<T>, ignore: readonly string[]): SourceInfo<Change<T>> {
+function changeInfo<T>(
+  info: SourceInfo<T>,
+  { ignore = [], project }: Pick<WatchOptions<T>, 'ignore' | 'project'>,
+): SourceInfo<Change<T>> {
   const { name, identity, isUnversioned, keyFingerprint } = info;
-  const watched: Json = { of: identity, ignore: [...ignore].sort() };
+  const picked = project && typeof project !== 'function' ? [...project].sort() : null;
+  const watched: Json = { of: identity, ignore: [...ignore].sort(), project: picked };
   const schema: RowSchema<Change<T>> = { columns: changeColumns, key: ({ id }) => id };
   return {
     ...{ name: `${name}.changes`, identity: watched, parts: 1, schema, isEndless: true },

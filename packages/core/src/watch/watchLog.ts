@@ -1,7 +1,7 @@
 import { CheckpointError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
-import { decodeWatchRecord } from './decodeWatchRecord.js';
+import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
 import type { Missing } from './verdict.js';
 
 /** Which watch a log is of. */
@@ -27,6 +27,7 @@ export class WatchLog<T> {
   #rows = new Map<string, T>();
   #snapshot: AcceptedSnapshot<T> = { generation: 0, rows: new Map(), missing: new Map() };
   #committed = 0;
+  #history: string = crypto.randomUUID();
   #staged: Delta<T>[] = [];
   #observedAt = '';
   /** What the log holds behind its snapshot: compacted when it outweighs that. */
@@ -41,6 +42,11 @@ export class WatchLog<T> {
     return this.#snapshot;
   }
 
+  /** Tells this history of the listing from any other, e.g. from one that was begun anew: its changes have other ids. */
+  get history(): string {
+    return this.#history;
+  }
+
   /** The generation up to which the consumer has everything. */
   get committed(): number {
     return this.#committed;
@@ -48,11 +54,15 @@ export class WatchLog<T> {
 
   /** Reads what an earlier run left. @throws CheckpointError if it is damaged, or of another watch or key. */
   async open(): Promise<void> {
+    let isEmpty = true;
     for await (const record of this.#log.read()) {
       const decoded = decodeWatchRecord<T>(record, (key) => this.#rows.get(key));
+      if (isEmpty !== (decoded.kind === 'base')) throw unreadable();
+      isEmpty = false;
       switch (decoded.kind) {
         case 'base':
           this.#checkIdentity(decoded.watch);
+          this.#history = decoded.history;
           this.#key = decoded.key;
           this.#committed = decoded.committed;
           this.#observedAt = decoded.observedAt;
@@ -62,6 +72,7 @@ export class WatchLog<T> {
           for (const [key, row] of decoded.rows) this.#rows.set(key, row);
           break;
         case 'delta':
+          this.#checkOrder(decoded);
           this.#take(decoded);
           break;
         case 'committed':
@@ -94,15 +105,17 @@ export class WatchLog<T> {
 
   /** The consumer has everything up to a generation. */
   async commit(generation: number): Promise<void> {
-    if (generation <= this.#committed) return;
-    this.#forget(generation);
-    this.#weight += 1;
-    const isLight = this.#weight <= leastWeight + this.#rows.size;
-    if (isLight || this.#staged.length > 0) await this.#log.append({ committed: generation });
-    else {
+    const isNews = generation > this.#committed;
+    if (isNews) {
+      this.#forget(generation);
+      this.#weight += 1;
+    }
+    // Rows that come and go between walks make records too, though nothing is ever given out.
+    const isHeavy = this.#weight > leastWeight + this.#rows.size;
+    if (isHeavy && this.#staged.length === 0) {
       this.#weight = 0;
       await this.#log.replace(this.#base());
-    }
+    } else if (isNews) await this.#log.append({ committed: generation });
   }
 
   close(): Promise<void> {
@@ -140,7 +153,13 @@ export class WatchLog<T> {
     const { generation, missing } = this.#snapshot;
     yield {
       base: 1,
-      ...{ watch: this.#identity.watch, generation, observedAt: this.#observedAt, committed: this.#committed },
+      ...{
+        watch: this.#identity.watch,
+        history: this.#history,
+        generation,
+        observedAt: this.#observedAt,
+        committed: this.#committed,
+      },
       missing: encodeMissing(missing),
       ...(this.#key && { key: this.#key }),
     };
@@ -152,6 +171,11 @@ export class WatchLog<T> {
       rows = [];
     }
     if (rows.length > 0) yield { rows };
+  }
+
+  /** Each record has its checksum; this notices one that is missing. */
+  #checkOrder({ generation, differences }: Delta<T>): void {
+    if (generation !== this.#snapshot.generation + (differences.length > 0 ? 1 : 0)) throw unreadable();
   }
 
   #checkIdentity(watch: string): void {

@@ -1,17 +1,18 @@
 import type { Clock } from '../clock.js';
-import { CheckpointError, HttpError, SluiceError } from '../errors.js';
+import { CheckpointError, ConfigError, SluiceError } from '../errors.js';
 import type { Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../position.js';
+import { isCount } from '../record.js';
 import type { Release } from '../sink/lockQueue.js';
-import type { StateStore } from '../sink/stateStore.js';
+import type { StateLog, StateStore } from '../sink/stateStore.js';
 import type { Page, PageHealth } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import { done } from '../source/stoppable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change } from './change.js';
 import type { FieldsBetween } from './comparison.js';
-import { judge, type Missing, type RemovalRules } from './verdict.js';
+import { judge, type RemovalRules } from './verdict.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
 
 /** A watch's options, checked and complete. */
@@ -20,7 +21,8 @@ export interface WatchSettings<T> {
   readonly fields: FieldsBetween<T>;
   readonly rules: RemovalRules;
   readonly identity: WatchIdentity;
-  readonly state: StateStore;
+  /** Without it each run begins anew. */
+  readonly state: StateStore | undefined;
   readonly maxFailures: number;
   readonly polls: number;
   readonly lanes: number;
@@ -86,8 +88,8 @@ export class WatchRun<T> {
 
   async #open(signal: AbortSignal): Promise<WatchLog<T>> {
     const { state, identity } = this.#settings;
-    this.#release = await state.lock(signal, 'watch');
-    const log = new WatchLog<T>(state.log('watch'), identity);
+    this.#release = await state?.lock(signal, 'watch');
+    const log = new WatchLog<T>(state?.log('watch') ?? forgetful, identity);
     this.#log = log;
     await log.open();
     if (this.#startAt !== undefined) {
@@ -124,7 +126,7 @@ export class WatchRun<T> {
     const { differences, missing, held } = judge(snapshot.rows, snapshot.missing, seen, { fields, rules, now });
     const health = { outcome: 'polled', ...recovered, ...(held > 0 && { held }) } as const;
     const hasChanged = differences.length > 0;
-    if (!hasChanged && isSame(snapshot.missing, missing)) return this.#page(undefined, health);
+    if (!hasChanged && snapshot.missing.size === 0 && missing.size === 0) return this.#page(undefined, health);
     const generation = snapshot.generation + (hasChanged ? 1 : 0);
     const delta: Delta<T> = { generation, observedAt, differences, missing };
     await log.stage(delta);
@@ -136,7 +138,7 @@ export class WatchRun<T> {
     const { key, lanes } = this.#settings;
     const seen = new Map<string, T>();
     for (let nth = 0; nth < times; nth += 1) {
-      await walkOnce(this.#source, { lanes, signal }, (row) => seen.set(key(row), row));
+      await walkOnce(this.#source, { lanes, signal }, (row) => seen.set(checkKey(key(row)), row));
     }
     return seen;
   }
@@ -161,14 +163,33 @@ export class WatchRun<T> {
     return {
       done: false,
       value: {
-        items: delta ? changesOf(delta, this.#settings.identity.watch) : [],
+        items: delta ? changesOf(delta, this.#log?.history ?? '') : [],
         position: positionAt(this.#given || (this.#log?.committed ?? 0), this.#pages),
         ...{ index, part: 0, endsPart: false, health: whole },
         // Whoever keeps it has it for good before the next poll.
-        ...(delta && delta.differences.length > 0 && { commit: true }),
+        ...(delta && { commit: true }),
       },
     };
   }
+}
+
+/** A memory that nobody will look into again: the run keeps what it needs. */
+const forgetful: StateLog = {
+  bytes: 0,
+  async *read() {
+    yield* [];
+  },
+  append: () => Promise.resolve(),
+  replace: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+/** A key also names its row in the state, so it has to come back from there as it was. */
+function checkKey(key: unknown): string {
+  if (typeof key === 'string') return key;
+  throw new ConfigError(`key gave ${String(key)} for a row: it must be text that tells the row from all others.`, {
+    option: 'key',
+  });
 }
 
 /** A generation as a position: it goes on behind it. */
@@ -176,19 +197,21 @@ function positionAt(generation: number, pages: number): Position {
   return { before: 0, begun: { '0': { next: { cursor: String(generation) }, pages, rows: 0 } }, rows: 0, pages };
 }
 
-/** The generation that a position names; `undefined` at the start. */
-export function generationAt({ begun }: Position): number | undefined {
+/** The generation that a position names; `undefined` at the start. @throws ConfigError if it is no position of a watch. */
+export function generationAt({ before, begun }: Position): number | undefined {
   const first = begun['0'];
-  return first && first !== 'done' && 'cursor' in first.next ? Number(first.next.cursor) : undefined;
+  if (before === 0 && first === undefined) return undefined;
+  const generation =
+    first && first !== 'done' && 'cursor' in first.next && /^\d+$/.test(first.next.cursor)
+      ? Number(first.next.cursor)
+      : undefined;
+  if (isCount(generation)) return generation;
+  throw new ConfigError('startAt is no position of a watch. Give one that a page of it had.', { option: 'startAt' });
 }
 
 /** What will not be better next time. Right at the beginning, that includes a request which the API does not take. */
 function isFatal(error: unknown, isFirst: boolean): boolean {
   if (!SluiceError.is(error)) return true;
   if (['config', 'checkpoint', 'lock', 'plugin', 'sink'].includes(error.code)) return true;
-  return isFirst && error instanceof HttpError && [400, 401, 403].includes(error.status);
-}
-
-function isSame(one: ReadonlyMap<string, Missing>, other: ReadonlyMap<string, Missing>): boolean {
-  return one.size === 0 && other.size === 0;
+  return isFirst && error.code === 'http' && [400, 401, 403].includes(Number(error.details['status']));
 }

@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError } from '../../src/index.js';
+import { fieldsBetween, type ComparisonOptions } from '../../src/watch/comparison.js';
+
+const json = (text: string): unknown => JSON.parse(text);
+
+describe('two rows differ', () => {
+  test.each<[string, unknown, unknown, readonly string[]]>([
+    ['in nothing', { a: 1, b: { c: [1, { d: null }] } }, { a: 1, b: { c: [1, { d: null }] } }, []],
+    ['in nothing but the order of names', { a: 1, b: { c: 1, d: 2 } }, { b: { d: 2, c: 1 }, a: 1 }, []],
+    ['in several fields, told in order', { z: 1, a: 1 }, { z: 2, a: 2 }, ['a', 'z']],
+    ['deep inside', { a: { b: { c: 1, d: 1 } } }, { a: { b: { c: 2, d: 1 } } }, ['a.b.c']],
+    ['in a field that came', { a: 1 }, { a: 1, b: 2 }, ['b']],
+    ['in a field that went', { a: 1, b: null }, { a: 1 }, ['b']],
+    ['in a record that came', { a: {} }, { a: { b: { c: 1 } } }, ['a.b']],
+    ['in what is a record no more', { a: { b: 1 } }, { a: null }, ['a']],
+    ['in a record that is a list now', { a: {} }, { a: [] }, ['a']],
+    ['in an empty list and none', { a: [] }, { a: null }, ['a']],
+    ['in a list’s length', { a: [1] }, { a: [1, 2] }, ['a']],
+    ['in a list’s order', { a: [1, 2] }, { a: [2, 1] }, ['a']],
+    ['inside a list', { a: [{ b: [1] }] }, { a: [{ b: [2] }] }, ['a']],
+    ['in a name inside a list', { a: [{ b: 1 }] }, { a: [{ c: 1 }] }, ['a']],
+    ['in 1 and "1"', { a: 1 }, { a: '1' }, ['a']],
+    ['in 0, false and ""', { a: 0, b: false }, { a: false, b: '' }, ['a', 'b']],
+    ['in a field called constructor', {}, json('{"constructor":1}'), ['constructor']],
+    ['in one called toString that went', json('{"toString":"x"}'), {}, ['toString']],
+    ['in one called __proto__', json('{"__proto__":{"a":1}}'), json('{"__proto__":{"a":2}}'), ['__proto__.a']],
+    ['in a __proto__ that came', {}, json('{"__proto__":{"a":1}}'), ['__proto__']],
+    ['in a __proto__ inside a list', { a: [{}] }, { a: [json('{"__proto__":{}}')] }, ['a']],
+    ['as texts', 'a', 'b', ['*']],
+    ['as lists', [1], [2], ['*']],
+    ['as a record and none', {}, null, ['*']],
+    // What was kept over a restart came back as JSON has it.
+    ['not in what JSON leaves out', { a: undefined, b: [{ c: undefined }] }, { b: [{}] }, []],
+    ['not in a date and its text', { a: new Date(0) }, { a: '1970-01-01T00:00:00.000Z' }, []],
+    ['in two dates', { a: new Date(0), b: [new Date(0)] }, { a: new Date(1), b: [new Date(1)] }, ['a', 'b']],
+    ['not in the sign of zero', { a: -0, b: [-0] }, { a: 0, b: [0] }, []],
+    ['not in a number that is none', { a: NaN, b: [NaN] }, { a: NaN, b: [NaN] }, []],
+  ])('%s', (_, before, after, fields) => {
+    expect(fieldsBetween({})(before, after)).toEqual(fields);
+    expect(fieldsBetween({})(structuredClone(before), before)).toEqual([]);
+    // Both ways round, a difference is one.
+    expect(fieldsBetween({})(after, before).length > 0).toBe(fields.length > 0);
+  });
+});
+
+describe('C10 what is compared', () => {
+  const before = { id: 1, status: 'active', stats: { seen: 1, kind: { name: 'x' } }, 'a.b': 1, list: [1] };
+  const after = { id: 1, status: 'error', stats: { seen: 2, kind: { name: 'y' } }, 'a.b': 2, list: [2] };
+  const all = ['a.b', 'list', 'stats.kind.name', 'stats.seen', 'status'];
+
+  test.each<[string, ComparisonOptions<unknown>, readonly string[]]>([
+    ['all of it', {}, all],
+    ['all but a field', { ignore: ['status'] }, all.filter((field) => field !== 'status')],
+    ['all but what is inside a field', { ignore: ['stats'] }, ['a.b', 'list', 'status']],
+    ['all but a field inside one', { ignore: ['stats.seen', 'list'] }, ['a.b', 'stats.kind.name', 'status']],
+    ['some fields', { project: ['id', 'status'] }, ['status']],
+    ['a field inside one', { project: ['stats.kind'] }, ['stats.kind.name']],
+    ['a field far inside', { project: ['stats.kind.name'] }, ['stats.kind.name']],
+    ['a field whose name has a dot', { project: ['a.b'] }, ['a.b']],
+    ['a field that no row has', { project: ['none', 'stats.none', 'status.length'] }, []],
+    ['a field, but for what is inside', { project: ['stats'], ignore: ['stats.seen'] }, ['stats.kind.name']],
+    ['no field at all', { project: [] }, []],
+    [
+      'what a function makes of it',
+      { project: (row) => ({ ...Object(row), status: 1, list: 1 }) },
+      ['a.b', 'stats.kind.name', 'stats.seen'],
+    ],
+    ['a text that a function makes', { project: (row) => JSON.stringify(row) }, ['*']],
+    ['nothing, where all counts as equal', { equals: () => true }, []],
+    ['all, where nothing does', { equals: () => false }, all],
+  ])('%s', (_, options, fields) => {
+    expect(fieldsBetween(options)(before, after)).toEqual(fields);
+  });
+
+  test('somebody else’s idea of equality may see what ours does not', () => {
+    expect(fieldsBetween({ equals: () => false })(before, before)).toEqual(['*']);
+  });
+
+  test('it does not see what is ignored', () => {
+    const equals = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+    const fields = fieldsBetween({ equals, ignore: ['status', 'stats.seen'] });
+    expect(fields(before, { ...before, status: 'error', stats: { ...before.stats, seen: 7 } })).toEqual([]);
+    expect(fields(before, { ...before, list: [7] })).toEqual(['list']);
+  });
+
+  test.each(['project', 'ignore'])('%s with a field that no row has is refused', (option) => {
+    for (const name of ['stauts', 'stauts.deep', '']) {
+      const make = (): unknown => fieldsBetween({ [option]: ['status', name] }, ['id', 'status']);
+      expect(make).toThrow(ConfigError);
+      expect(make).toThrow(/which no row has\. There are: id, status/);
+    }
+    expect(() => fieldsBetween({ [option]: ['status.deep'] }, ['id', 'status'])).not.toThrow();
+    expect(() => fieldsBetween({ [option]: ['whatever'] })).not.toThrow();
+  });
+});

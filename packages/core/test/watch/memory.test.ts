@@ -1,0 +1,20 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { runChild } from '../http/runChild.js';
+import { tempFolder } from '../node/tempFolder.js';
+
+const size = 5_000;
+
+test('C11 a poll leaves less than 1 kB behind, from the 100th to the 200th', { timeout: 60_000 }, async () => {
+  const { stdout, stderr } = await runChild(new URL('./children/manyPolls.ts', import.meta.url), {
+    args: [join(tempFolder(), 'state'), String(size)],
+    node: ['--expose-gc'],
+  });
+  expect(stderr).toBe('');
+  const { used, changes }: { used: number[]; changes: number } = JSON.parse(stdout);
+  expect(used).toHaveLength(21);
+  expect(changes).toBe(size + (209 * 2 * size) / 100);
+  // Each figure is the least of two, since some garbage may stay from one to the next.
+  const [before, after] = [Math.min(used[9]!, used[10]!), Math.min(used[19]!, used[20]!)];
+  expect((after - before) / 100).toBeLessThan(1_000);
+});

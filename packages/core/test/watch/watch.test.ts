@@ -1,0 +1,369 @@
+import { describe, expect, test } from 'vitest';
+import {
+  ConfigError,
+  HttpError,
+  memoryState,
+  PaginationError,
+  RateLimitError,
+  watch,
+  type Change,
+  type PageHealth,
+} from '../../src/index.js';
+import { FakeClock } from '../fakeClock.js';
+import { FoldedChanges, inShort } from './foldedChanges.js';
+import { Listing, row, rowsOf, type Row } from './listing.js';
+import { SkippingClock } from './skippingClock.js';
+import { watchPolls } from './watchPolls.js';
+
+const ten = rowsOf(...'abcdefghij');
+const initial = ten.map(({ id }) => `initial ${id}`);
+/** The walk that the n-th poll makes: the first poll makes two. */
+const walkOfPoll = (poll: number): number => poll + 1;
+const nothing = Array.from({ length: 9 }, (): string[] => []);
+const unavailable = (): HttpError => new HttpError('503', { status: 503, excerpt: '' });
+
+describe('a server that misbehaves makes no false change', () => {
+  test('C1 where rows move between pages during the walk', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ page }) => {
+      // The last row comes to the front after two pages: one row is read twice, and one is passed over.
+      if (page === 2) listing.rows = [...listing.rows.slice(-1), ...listing.rows.slice(0, -1)];
+    };
+    const { told } = await watchPolls(listing, 10);
+    expect(told).toEqual([initial, ...nothing]);
+  });
+
+  test('C1 where rows step forward between pages, so that some are passed over', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk, page }) => {
+      if (page === 1 + (walk % 4)) listing.rows = [...listing.rows.slice(1), ...listing.rows.slice(0, 1)];
+    };
+    const { told } = await watchPolls(listing, 10);
+    expect([told[0]?.toSorted(), ...told.slice(1)]).toEqual([initial, ...nothing]);
+  });
+
+  test('C1 where page 3 of 5 fails: what it did not show is not gone', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk, page }) => {
+      if (walk >= walkOfPoll(3) && walk <= walkOfPoll(6) && page === 2) throw unavailable();
+    };
+    const { told, health } = await watchPolls(listing, 10, { confirmations: 1 });
+    expect(told).toEqual([initial, ...nothing]);
+    expect(health.map((each) => each?.outcome)).toEqual([
+      ...Array.from({ length: 3 }, () => 'polled'),
+      ...Array.from({ length: 4 }, () => 'failed'),
+      ...Array.from({ length: 3 }, () => 'polled'),
+    ]);
+  });
+
+  test('C1 where the first walk of all fails on its last page', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk, page }) => {
+      if (walk <= 2 && page === 4) throw unavailable();
+    };
+    expect((await watchPolls(listing, 4)).told).toEqual([[], [], initial, []]);
+  });
+
+  test('C2 where a row is missed once, or every other time', async () => {
+    const listing = new Listing(ten);
+    listing.seenAs = (rows, { walk }) => rows.filter(({ id }) => !(id === 'e' && walk % 2 === 0));
+    expect((await watchPolls(listing, 10)).told).toEqual([initial, ...nothing]);
+    listing.seenAs = (rows, { walk }) => rows.filter(({ id }) => !(id === 'e' && walk % 2 === 1));
+    listing.walks = 0;
+    expect((await watchPolls(listing, 10)).told.flat().sort()).toEqual(initial);
+  });
+
+  test('C3 where the listing is empty once', async () => {
+    const listing = new Listing(ten);
+    listing.seenAs = (rows, { walk }) => (walk === walkOfPoll(3) ? [] : rows);
+    for (const confirmations of [1, 2]) {
+      listing.walks = 2 - confirmations;
+      const { told, health } = await watchPolls(listing, 10, { confirmations });
+      expect(told.flat()).toEqual(initial);
+      expect(health.some((each) => each?.held !== undefined)).toBe(confirmations === 1);
+    }
+  });
+
+  test('C3 where it shrinks by more than half, once or twice in a row', async () => {
+    const listing = new Listing(ten);
+    listing.seenAs = (rows, { walk }) => ([walkOfPoll(3), walkOfPoll(4)].includes(walk) ? rows.slice(0, 4) : rows);
+    const { told, health } = await watchPolls(listing, 10);
+    expect(told).toEqual([initial, ...nothing]);
+    expect(health.map((each) => each?.held)).toEqual([
+      ...Array.from({ length: 10 }, (_, at) => (at === 3 ? 6 : undefined)),
+    ]);
+  });
+
+  test('C9 where it answers 429 for a minute', async () => {
+    const clock = new SkippingClock();
+    const listing = new Listing(ten);
+    listing.onFetch = () => {
+      if (clock.time >= 3_000 && clock.time < 63_000)
+        throw new RateLimitError('429', { status: 429, retryAt: undefined });
+    };
+    const { told, health } = await watchPolls(listing, 30, { clock });
+    expect(told.flat()).toEqual(initial);
+    const outcomes = health.map((each) => each?.outcome);
+    expect(outcomes.filter((outcome) => outcome === 'failed')).toHaveLength(10);
+    expect(outcomes.at(-1)).toBe('polled');
+    // Ticks are skipped meanwhile, 7 at most, and the rate is as before when it is over.
+    const waits = clock.waits.map((ms) => ms / 1_000);
+    expect(waits.slice(0, 16)).toEqual([1, 1, 1, 1, 2, 4, 8, 8, 8, 8, 8, 8, 8, 1, 1, 1]);
+  });
+
+  test('C1 where it repeats a cursor', async () => {
+    const listing = new Listing(ten);
+    listing.seenAs = (rows, { walk, page }) =>
+      walk === walkOfPoll(2) && page >= 2 ? [...rows.slice(0, 4), ...rows.slice(0, 2), ...rows.slice(0, 4)] : rows;
+    const { told, health } = await watchPolls(listing, 5, { confirmations: 2 });
+    expect(told.flat()).toEqual(initial);
+    expect(health[1]).toMatchObject({ outcome: 'failed', error: expect.any(PaginationError) });
+  });
+
+  test('C2 where it lists a row twice', async () => {
+    const listing = new Listing([...ten, row('a')], 3);
+    expect((await watchPolls(listing, 3)).told).toEqual([initial, [], []]);
+  });
+});
+
+describe('every real change is told', () => {
+  test('C2 an addition and another value at once, a removal by the second walk without it', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk, page }) => {
+      if (walk !== walkOfPoll(3) || page !== 0) return;
+      listing.set('b', 'error');
+      listing.add('k');
+      listing.remove('c');
+    };
+    const { told, changes } = await watchPolls(listing, 6);
+    expect(told).toEqual([initial, [], ['changed b: active -> error', 'added k'], ['removed c'], [], []]);
+    expect(changes.at(-1)).toMatchObject({ before: row('c'), after: null, fields: [], generation: 3 });
+    expect(changes.at(-3)).toMatchObject({ fields: ['status'], generation: 2 });
+    expect(changes.at(-2)).toMatchObject({ before: null, after: row('k'), fields: [] });
+  });
+
+  test.each([
+    [1, 3],
+    [2, 4],
+    [3, 5],
+  ])('C2 with confirmations: %i a row that goes before poll 3 is removed by poll %i', async (confirmations, by) => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk }) => {
+      if (walk === confirmations + 2) listing.remove('c');
+    };
+    const { told } = await watchPolls(listing, 7, { confirmations });
+    expect(told.findIndex((each) => each.includes('removed c')) + 1).toBe(by);
+  });
+
+  test('C3 a listing that is really empty, after three walks over twice the rate', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk }) => {
+      if (walk === walkOfPoll(3)) listing.rows = [];
+    };
+    const { told, health } = await watchPolls(listing, 6);
+    expect(told).toEqual([initial, [], [], [], ten.map(({ id }) => `removed ${id}`), []]);
+    expect(health.map((each) => each?.held)).toEqual([undefined, undefined, undefined, 10, undefined, undefined]);
+  });
+
+  test('C3 but what is added or has changed is not held', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk, page }) => {
+      if (walk === walkOfPoll(3) && page === 0) listing.rows = [row('a', 'error'), row('z')];
+    };
+    const { told } = await watchPolls(listing, 6);
+    expect(told.slice(2, 5)).toEqual([
+      ['changed a: active -> error', 'added z'],
+      [],
+      ten.slice(1).map(({ id }) => `removed ${id}`),
+    ]);
+  });
+
+  test('C3 nor is anything held with acceptRemovals, or below holdAbove', async () => {
+    for (const options of [{ acceptRemovals: true }, { holdAbove: 0.7 }] as const) {
+      const listing = new Listing(ten);
+      listing.onFetch = ({ walk }) => {
+        if (walk === walkOfPoll(3)) listing.rows = ten.slice(0, 4);
+      };
+      const { told, health } = await watchPolls(listing, 5, options);
+      expect(told[3]).toEqual(ten.slice(4).map(({ id }) => `removed ${id}`));
+      expect(health.some((each) => each?.held)).toBe(false);
+    }
+  });
+
+  test('C7 the first run tells initial, once and never added, and then synced', async () => {
+    const state = memoryState();
+    const listing = new Listing(ten);
+    // Each of the first two walks misses some: the snapshot has them all.
+    listing.seenAs = (rows, { walk }) => (walk > 2 ? rows : rows.filter((_, at) => at % 2 === walk % 2));
+    const first = await watchPolls(listing, 3, { state });
+    expect(first.told[0]?.toSorted()).toEqual(initial);
+    expect(first.told.slice(1)).toEqual([[], []]);
+    expect(first.health.map((each) => each?.isSynced)).toEqual([true, undefined, undefined]);
+    const second = await watchPolls(listing, 3, { state });
+    expect(second.told).toEqual([[], [], []]);
+    expect(second.health.map((each) => each?.isSynced)).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('C7 a listing without a row is synced too, and what comes later is added', async () => {
+    const listing = new Listing([]);
+    listing.onFetch = ({ walk }) => {
+      if (walk === walkOfPoll(2)) listing.add('a');
+    };
+    const { told, health } = await watchPolls(listing, 3);
+    expect(told).toEqual([[], ['added a'], []]);
+    expect(health[0]).toEqual({ outcome: 'polled', isSynced: true, rows: 0, generation: 1 });
+  });
+
+  test('C8 a status that flaps gives another id each time', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk, page }) => {
+      if (page === 0) listing.set('a', walk % 2 === 0 ? 'active' : 'error');
+    };
+    const { changes } = await watchPolls(listing, 20);
+    const flaps = changes.filter(({ type }) => type === 'changed');
+    expect(flaps.length).toBeGreaterThan(17);
+    expect(new Set(flaps.map(({ id }) => id)).size).toBe(flaps.length);
+    expect([...new FoldedChanges<Row>().take(changes).rows.values()].sort(byId)).toEqual([...listing.rows]);
+  });
+
+  test('C8 a watch that begins anew gives ids that no other gave', async () => {
+    const listing = new Listing(ten);
+    const runs = [await watchPolls(listing, 1), await watchPolls(listing, 1)];
+    const ids = runs.flatMap(({ changes }) => changes.map(({ id }) => id));
+    expect(new Set(ids).size).toBe(20);
+  });
+
+  test('C10 fields that always move are left out', async () => {
+    const listing = new Listing(ten);
+    let clicks = 0;
+    listing.seenAs = (rows) =>
+      rows.map((each) => ({ ...each, seen: (clicks += 1), stats: { views: clicks, kind: 1 } }));
+    expect((await watchPolls(listing, 3)).told[1]).toHaveLength(10);
+    const { told } = await watchPolls(listing, 3, { project: ({ id, status }) => ({ id, status }) });
+    expect(told).toEqual([initial, [], []]);
+    expect((await watchPolls(listing, 3, { project: ['status'] })).told).toEqual([initial, [], []]);
+  });
+});
+
+const byId = (one: Row, other: Row): number => (one.id < other.id ? -1 : 1);
+
+describe('the health of polls', () => {
+  test('C9 tells failures, how many and why, then recovery; onHealth hears the same', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk }) => {
+      if (walk === 3 || walk === 4) throw unavailable();
+    };
+    const heard: PageHealth[] = [];
+    const { health } = await watchPolls(listing, 5, { onHealth: (each) => heard.push(each) });
+    const whole = { rows: 10, generation: 1 };
+    expect(health).toEqual([
+      { outcome: 'polled', isSynced: true, ...whole },
+      { outcome: 'failed', failures: 1, error: expect.any(HttpError), ...whole },
+      { outcome: 'failed', failures: 2, error: expect.any(HttpError), ...whole },
+      { outcome: 'polled', isRecovered: true, ...whole },
+      { outcome: 'polled', ...whole },
+    ]);
+    expect(heard).toEqual(health);
+  });
+
+  test('C9 a watch ends with the last error after maxFailures in a row', async () => {
+    const listing = new Listing(ten);
+    let asked = 0;
+    listing.onFetch = ({ walk }) => {
+      asked = walk;
+      if (walk > 3) throw unavailable();
+    };
+    await expect(watchPolls(listing, 20, { maxFailures: 3 })).rejects.toThrow(HttpError);
+    expect(asked).toBe(7);
+    await expect(watchPolls(listing, 20, { maxFailures: 0 })).rejects.toThrow(HttpError);
+    expect(asked).toBe(8);
+  });
+
+  test.each([400, 401, 403])('C9 %i on the first poll ends it, and later it does not', async (status) => {
+    const listing = new Listing(ten);
+    const refuse = (): never => {
+      throw new HttpError(String(status), { status, excerpt: '' });
+    };
+    listing.onFetch = refuse;
+    await expect(watchPolls(listing, 5)).rejects.toThrow(HttpError);
+    expect(listing.fetches).toBe(1);
+    listing.walks = 0;
+    listing.onFetch = ({ walk }) => {
+      if (walk === 4) refuse();
+    };
+    expect((await watchPolls(listing, 5)).told.flat()).toEqual(initial);
+  });
+
+  test('C9 404 or 500 on the first poll does not end it', async () => {
+    for (const status of [404, 500]) {
+      const listing = new Listing(ten);
+      listing.onFetch = ({ walk }) => {
+        if (walk === 1) throw new HttpError(String(status), { status, excerpt: '' });
+      };
+      expect((await watchPolls(listing, 3)).told).toEqual([[], initial, []]);
+    }
+  });
+
+  test('C9 a fault of the program ends it: a key that fails is none of the API’s', async () => {
+    const broken = (): string => {
+      throw new TypeError('broken');
+    };
+    await expect(watchPolls(new Listing(ten), 5, { key: broken })).rejects.toThrow('broken');
+  });
+});
+
+describe('a watch is asked and stopped', () => {
+  test('P1 by several subscribers at once, each from the beginning', async () => {
+    const listing = new Listing(ten);
+    const source = watch(listing.source(), { every: 1_000, polls: 1, clock: new SkippingClock() });
+    const both = await Promise.all([source.toArray(), source.toArray()]);
+    expect(both.map((changes) => changes.map(inShort))).toEqual([initial, initial]);
+  });
+
+  test('C11 nothing is polled ahead of a consumer, whatever it wants to be read ahead', async () => {
+    const clock = new FakeClock();
+    const listing = new Listing(ten);
+    const pages = watch(listing.source(), { every: 1_000, clock }).pages({ prefetch: 5 })[Symbol.asyncIterator]();
+    await pages.next();
+    expect(listing.walks).toBe(2);
+    await clock.advance(10_500);
+    expect([listing.walks, clock.pending]).toEqual([2, []]);
+    // Ten ticks were missed meanwhile: it waits for the eleventh, and asks once.
+    const next = pages.next();
+    await clock.asked(500);
+    await clock.advance(500);
+    await next;
+    expect(listing.walks).toBe(3);
+    await pages.return();
+    expect(clock.pending).toEqual([]);
+  });
+
+  test('T4 unsubscribing stops it at once, in a wait and in a walk', async () => {
+    const clock = new FakeClock();
+    const listing = new Listing(ten);
+    const told: Change<Row>[] = [];
+    const watched = watch(listing.source(), { every: 1_000, clock });
+    const waiting = watched.subscribe((change) => told.push(change));
+    await clock.asked(1_000);
+    waiting.unsubscribe();
+    await clock.advance(0);
+    expect([told.length, clock.pending, listing.walks]).toEqual([10, [], 2]);
+    listing.onFetch = ({ page }) => (page === 3 ? new Promise<void>(() => undefined) : undefined);
+    const walking = watched.subscribe((change) => told.push(change));
+    while (listing.fetches < 14) await clock.advance(0);
+    walking.unsubscribe();
+    await clock.advance(5_000);
+    expect([told.length, listing.fetches, clock.pending]).toEqual([10, 14, []]);
+  });
+
+  test('P7 a position that no page of a watch had is refused, and nothing is committed by it', async () => {
+    const state = memoryState();
+    const listing = new Listing(ten);
+    const source = watch(listing.source(), { every: 1_000, clock: new SkippingClock(), polls: 1, state });
+    expect(() => source.pages({ startAt: 'abc' })[Symbol.asyncIterator]()).toThrow(ConfigError);
+    await expect(source.pages({ startAt: '7' })[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: 'checkpoint',
+    });
+    expect((await source.toArray()).map(inShort)).toEqual(initial);
+  });
+});

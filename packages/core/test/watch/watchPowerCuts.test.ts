@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import type { Change, Page } from '../../src/index.js';
+import { simulatedDisk, type SimulatedDisk } from '../node/simulatedDisk.js';
+import type { FaultAt } from '../node/simulatedDisk/diskCalls.js';
+import { Random } from '../node/simulatedDisk/random.js';
+import type { RestartMode } from '../node/simulatedDisk/survivors.js';
+import { FoldedChanges } from './foldedChanges.js';
+import { Listing, rowsOf, type Row } from './listing.js';
+import { acceptedOn, changesOn, exportChangesOn, watchOn } from './simulatedWatch.js';
+
+const modesAt = (n: number): RestartMode[] => ['killed', 'all', 'dropped', { seed: 2 * n }, { seed: 2 * n + 1 }];
+
+/** A server that goes on at each walk: back and forth, up and down, in and out. */
+function movingListing(): Listing {
+  const listing = new Listing(rowsOf('a', 'b', 'c', 'd', 'e'), 3);
+  listing.onFetch = ({ walk, page }) => {
+    if (page !== 0) return;
+    listing.set('a', walk % 2 === 0 ? 'active' : 'error');
+    if (walk % 5 === 3) listing.remove('b', 'c');
+    if (walk % 5 === 0) for (const id of ['b', `new ${String(walk)}`]) listing.add(id);
+  };
+  return listing;
+}
+
+function emptyDisk(faultAt?: FaultAt): SimulatedDisk {
+  const disk = simulatedDisk(faultAt);
+  disk.putFolder('/data');
+  return disk;
+}
+
+/** Goes on until nothing moves any more, and sees that the file tells the whole story, once. */
+async function checkStory(disk: SimulatedDisk, listing: Listing): Promise<void> {
+  await exportChangesOn(disk, listing, 1);
+  new FoldedChanges<Row>().take(changesOn(disk));
+  listing.onFetch = () => undefined;
+  await exportChangesOn(disk, listing, 4);
+  const { rows } = new FoldedChanges<Row>().take(changesOn(disk));
+  expect(rows).toEqual(await acceptedOn(disk));
+  expect(rows).toEqual(new Map(listing.rows.map((each) => [each.id, each])));
+}
+
+describe('C6 changes go into a file exactly once', () => {
+  test('whatever call it is killed at, or the power cut, and whatever the server does meanwhile', async () => {
+    const dry = emptyDisk();
+    await exportChangesOn(dry, movingListing(), 4);
+    expect(dry.calls.length).toBeGreaterThan(60);
+    for (const { n, name } of dry.calls) {
+      for (const cut of ['before', 'after', ...(name === 'write' ? [7] : [])] as const) {
+        for (const mode of cut === 'after' ? modesAt(n) : (['dropped', { seed: -n }] as const)) {
+          const listing = movingListing();
+          const disk = emptyDisk((call) => (call.n === n ? { cut } : undefined));
+          await exportChangesOn(disk, listing, 4).catch(() => undefined);
+          expect(disk.isStopped).toBe(true);
+          await checkStory(disk.restart(mode), listing);
+        }
+      }
+    }
+  }, 60_000);
+
+  test('after any number of mishaps in a row', async () => {
+    for (let seed = 0; seed < 60; seed += 1) {
+      const random = new Random(seed);
+      const listing = movingListing();
+      let disk = emptyDisk();
+      for (let left = random.between(2, 8); left > 0; left -= 1) {
+        const at = random.between(1, 90);
+        const running: SimulatedDisk = disk.restart('killed', ({ n }) =>
+          n === at ? { cut: random.chance(0.5) ? 'before' : 'after' } : undefined,
+        );
+        await exportChangesOn(running, listing, random.between(1, 4)).catch(() => undefined);
+        disk = running.restart(random.chance(0.5) ? 'killed' : { seed: random.between(0, 1e9) });
+      }
+      await checkStory(disk, listing);
+    }
+  }, 60_000);
+
+  test('where a call fails, and the next run goes on', async () => {
+    const dry = emptyDisk();
+    await exportChangesOn(dry, movingListing(), 3);
+    for (const { n } of dry.calls) {
+      for (const when of ['before', 'after'] as const) {
+        const listing = movingListing();
+        const disk = emptyDisk((call) => (call.n === n ? { code: 'EIO', when } : undefined));
+        await exportChangesOn(disk, listing, 3).catch(() => undefined);
+        await checkStory(disk.restart('killed'), listing);
+      }
+    }
+  }, 60_000);
+});
+
+test('C6 compacting the log loses nothing, whatever call it is killed at', async () => {
+  const ids = Array.from({ length: 600 }, (_, at) => `row ${String(at)}`);
+  const newListing = (): Listing => {
+    const listing = new Listing(rowsOf(...ids), 600);
+    listing.onFetch = ({ walk }) => {
+      for (const id of walk < 8 ? ids : []) listing.set(id, `at ${String(walk)}`);
+    };
+    return listing;
+  };
+  const dry = emptyDisk();
+  await exportChangesOn(dry, newListing(), 4);
+  const replaced = dry.calls.filter(({ label }) => label.endsWith('-> /data/state/watch.log'));
+  expect(replaced).toHaveLength(2);
+  const last = replaced.at(-1)!.n;
+  for (const { n } of dry.calls.filter((call) => call.n > last - 5 && call.n < last + 3)) {
+    for (const mode of ['killed', 'dropped', { seed: n }] as const) {
+      const listing = newListing();
+      const disk = emptyDisk((call) => (call.n === n ? { cut: 'after' } : undefined));
+      await exportChangesOn(disk, listing, 4).catch(() => undefined);
+      await checkStory(disk.restart(mode), listing);
+    }
+  }
+}, 60_000);
+
+describe('C6 whoever pulls changes', () => {
+  test('gets what was staged again, with the same ids and bodies, whatever call it is killed at', async () => {
+    const dry = emptyDisk();
+    await pull(dry, movingListing(), 4, []);
+    for (const { n } of dry.calls) {
+      for (const mode of modesAt(n)) {
+        const listing = movingListing();
+        const disk = emptyDisk((call) => (call.n === n ? { cut: 'after' } : undefined));
+        const given: Page<Change<Row>>[] = [];
+        await pull(disk, listing, 4, given).catch(() => undefined);
+        const next = disk.restart(mode);
+        const again: Page<Change<Row>>[] = [];
+        await pull(next, listing, 2, again);
+        listing.onFetch = () => undefined;
+        await pull(next, listing, 4, again);
+        const byGeneration = new Map<number, readonly Change<Row>[]>();
+        for (const { items } of [...given, ...again]) {
+          if (items.length === 0) continue;
+          const { generation } = items[0]!;
+          // Asking for more says that all before is taken, so at most the last page comes again.
+          const known = byGeneration.get(generation);
+          if (known) expect([items, generation]).toEqual([known, given.at(-1)?.health?.generation]);
+          byGeneration.set(generation, items);
+        }
+        const { rows } = new FoldedChanges<Row>().take([...byGeneration.values()].flat());
+        expect(rows).toEqual(new Map(listing.rows.map((each) => [each.id, each])));
+      }
+    }
+  }, 60_000);
+});
+
+async function pull(disk: SimulatedDisk, listing: Listing, polls: number, given: Page<Change<Row>>[]): Promise<void> {
+  for await (const page of watchOn(disk, listing, polls).pages()) given.push(page);
+}

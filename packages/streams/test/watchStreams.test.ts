@@ -1,0 +1,106 @@
+import { ConfigError, createClient, type Change, type Page } from '@sluice/core';
+import { startSandbox, type SandboxOptions } from '@sluice/sandbox';
+import { from, toArray, lastValueFrom } from 'rxjs';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { statusChanges, streams, type EvmStream } from '../src/index.js';
+
+async function setUp(options: SandboxOptions = {}) {
+  const sandbox = await startSandbox({ streams: 50, ...options });
+  const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false, retry: { retries: 0 } }).use(
+    streams({ baseUrl: sandbox.streamsUrl }),
+  );
+  onTestFinished(async () => {
+    await client.close();
+    await sandbox.close();
+  });
+  return { sandbox, client };
+}
+
+type Poll = Page<Change<EvmStream>>;
+
+/** Polls one after another; `then` is what happens on the server after each. */
+async function polled(pages: AsyncIterable<Poll>, then: readonly (() => void)[]): Promise<Poll[]> {
+  const all: Poll[] = [];
+  for await (const page of pages) {
+    all.push(page);
+    then[all.length - 1]?.();
+  }
+  return all;
+}
+
+describe('watching streams', () => {
+  test('C2 tells what really changed, and nothing of rows that move, pages that fail and lists that are cut', async () => {
+    let nth = 0;
+    const { sandbox, client } = await setUp({
+      script: () => {
+        nth += 1;
+        // Two walks of the first poll, five pages each; then one walk a poll.
+        if (nth === 3 || nth === 14 || nth === 28) sandbox.moveRows('streams', 3);
+        if (nth === 18) return { kind: 'status', status: 503 };
+        if (nth === 21) return { kind: 'html' };
+        return undefined;
+      },
+    });
+    const index = 7;
+    const { id, tag } = sandbox.stream(index);
+    let added = '';
+    const watched = client.streams.watch({ every: 20, pageSize: 10, polls: 9 });
+    const pages = await polled(watched.pages(), [
+      () => undefined,
+      () => undefined,
+      () => sandbox.setStream(index, { status: 'error', statusMessage: 'The webhook is gone' }),
+      () => (added = sandbox.stream(sandbox.addStream()).id),
+      () => sandbox.removeStream(3),
+    ]);
+    const changes = pages.flatMap(({ items }) => items);
+    const later = changes.slice(50).map(({ type, key }) => [type, key]);
+    expect(changes.slice(0, 50).every(({ type }) => type === 'initial')).toBe(true);
+    expect(later).toHaveLength(3);
+    expect(later).toContainEqual(['changed', id]);
+    expect(later).toContainEqual(['added', added]);
+    expect(later.at(-1)?.[0]).toBe('removed');
+    expect(pages.filter(({ health }) => health?.outcome === 'failed')).toHaveLength(2);
+    const [change] = await lastValueFrom(from(changes).pipe(statusChanges(), toArray()));
+    expect(change?.after.tag).toBe(tag);
+  });
+
+  test('C9 a refused key ends it on the first poll', async () => {
+    const { sandbox } = await setUp();
+    const client = createClient({ apiKey: 'another', rateLimit: false }).use(streams({ baseUrl: sandbox.streamsUrl }));
+    onTestFinished(() => client.close());
+    await expect(client.streams.watch({ every: 20 }).toArray()).rejects.toMatchObject({ code: 'http', status: 401 });
+    expect(sandbox.counts.requests).toBe(1);
+  });
+
+  test('C10 an unknown field in project is refused before any request', async () => {
+    const { sandbox, client } = await setUp();
+    expect(() => client.streams.watch({ every: 20, project: ['stauts'] })).toThrow(ConfigError);
+    expect(() => client.streams.watch({ every: 0 })).toThrow(ConfigError);
+    expect(sandbox.counts.requests).toBe(0);
+  });
+});
+
+describe('statusChanges', () => {
+  test('are those of status or message, before and after; not what came, went, or changed otherwise', async () => {
+    const { sandbox } = await setUp({ streams: 1, nasty: 0 });
+    const stream: EvmStream = { ...sandbox.stream(0) };
+    const seen = { key: String(stream.id), generation: 2, observedAt: '2030-01-01T00:00:00.000Z' };
+    const changed = (id: string, ...fields: string[]): Change<EvmStream> => ({
+      ...{ ...seen, id, type: 'changed', before: stream, after: { ...stream, status: 'error' }, fields },
+    });
+    const all: Change<EvmStream>[] = [
+      { ...seen, id: '1', type: 'initial', before: null, after: stream, fields: [] },
+      { ...seen, id: '2', type: 'added', before: null, after: stream, fields: [] },
+      changed('3', 'status'),
+      changed('4', 'description', 'statusMessage'),
+      changed('5', 'description', 'advancedOptions.status'),
+      { ...seen, id: '6', type: 'removed', before: stream, after: null, fields: [] },
+    ];
+    const narrowed = await lastValueFrom(from(all).pipe(statusChanges(), toArray()));
+    expect(narrowed.map(({ id }) => id)).toEqual(['3', '4']);
+    expect(narrowed.map(({ before, after }) => [before.status, after.status])).toEqual([
+      [stream.status, 'error'],
+      [stream.status, 'error'],
+    ]);
+  });
+});
