@@ -35,6 +35,22 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     `… is shorter (… bytes) than its checkpoint says (…). Start over with --restart: ${nothingChanged}`,
   ],
   [
+    'The state belongs to an export to another target. Give each target a state of its own, or start over with restart: nothing was changed.',
+    'The state belongs to an export to another target. Give each target a state of its own, or start over with --restart: nothing was changed.',
+  ],
+  [
+    'The state was made with another API key, maybe of another project: everything would look changed. If it is a new key of the same project, say so with sameProject; else give this watch a state of its own: nothing was changed.',
+    'The state was made with another API key, maybe of another project: everything would look changed. If it is a new key of the same project, say so with --same-project; else give this watch a state of its own: nothing was changed.',
+  ],
+  [
+    '… is no regular file any more. Move it away, and start over with restart: nothing was changed.',
+    '… is no regular file any more. Move it away, and start over with --restart: nothing was changed.',
+  ],
+  [
+    '… was removed while the export ran, and its rows with it. Start over with restart.',
+    '… was removed while the export ran, and its rows with it. Start over with --restart.',
+  ],
+  [
     '… was changed since its checkpoint was written. Start over with restart: nothing was changed.',
     `… was changed since its checkpoint was written. Start over with --restart: ${nothingChanged}`,
   ],

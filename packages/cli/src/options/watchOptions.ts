@@ -30,6 +30,7 @@ export function addWatchOptions(command: Command): Command {
     .optionsGroup('Over restarts (the same command goes on by itself):')
     .option('--state <folder>', 'keep there what is known (default: FILE.sluice with --to, else nowhere)')
     .option('--restart', 'forget what is known, and begin anew')
+    .option('--same-project', 'go on although the key is another one: a new key of the same project')
     .option('--break-lock', 'take the lock from a process that can not be seen from here')
     .option('--trust-filesystem', 'keep the state on a network file system too, at your own risk');
 }

@@ -30,6 +30,7 @@ export interface WatchChangesOptions extends WatchStateOptions {
   readonly jitter?: number;
   readonly polls?: number;
   readonly acceptRemovals?: boolean;
+  readonly sameProject?: boolean;
   readonly maxFailures?: number;
   /** How polls are told of on stderr. Default: lines. */
   readonly progress?: WatchProgressMode;
@@ -40,7 +41,7 @@ export interface WatchChangesOptions extends WatchStateOptions {
 /** What a watch of the library is told by the command line. */
 export type Watching = Pick<
   WatchOptions<object>,
-  'every' | 'jitter' | 'polls' | 'acceptRemovals' | 'maxFailures' | 'state' | 'onHealth'
+  'every' | 'jitter' | 'polls' | 'acceptRemovals' | 'sameProject' | 'maxFailures' | 'state' | 'onHealth'
 >;
 
 /** What is watched, and where its changes go. */
@@ -94,6 +95,7 @@ export async function watchChanges<T extends object>(
   const isFile = changeFile(options) !== undefined;
   const flow = exportTo(source, target.sink, {
     restart: options.restart ?? false,
+    sameProject: options.sameProject ?? false,
     // What goes to stdout can't be taken back, so there is no place in it to remember.
     ...(isFile && store && { state: store }),
   });
@@ -125,7 +127,7 @@ export async function watchChanges<T extends object>(
 }
 
 function watchingOf(
-  { every, jitter, polls, acceptRemovals, maxFailures }: WatchChangesOptions & { readonly every: number },
+  { every, jitter, polls, acceptRemovals, sameProject, maxFailures }: WatchChangesOptions & { readonly every: number },
   state: StateStore | undefined,
   onHealth: (health: PageHealth) => void,
 ): Watching {
@@ -134,6 +136,7 @@ function watchingOf(
     ...(jitter !== undefined && { jitter }),
     ...(polls !== undefined && { polls }),
     ...(acceptRemovals !== undefined && { acceptRemovals }),
+    ...(sameProject !== undefined && { sameProject }),
     ...(maxFailures !== undefined && { maxFailures }),
     ...(state && { state }),
   };

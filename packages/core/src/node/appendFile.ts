@@ -45,7 +45,9 @@ export class AppendFile {
     const kind = await explained(fileSystem.kind(path), path, 'looked at');
     if (kind !== 'file') {
       throw new CheckpointError(
-        `${path} is ${kind === 'absent' ? 'not there' : 'no regular file'} any more, though a checkpoint says how to go on with it. ${kind === 'absent' ? 'S' : 'Move it away, and s'}tart over with restart: nothing was changed.`,
+        kind === 'absent'
+          ? `${path} is not there any more, though a checkpoint says how to go on with it. Start over with restart: nothing was changed.`
+          : `${path} is no regular file any more. Move it away, and start over with restart: nothing was changed.`,
       );
     }
     await checkOwner(fileSystem, path);

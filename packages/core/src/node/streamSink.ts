@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { SinkError } from '../errors.js';
+import { ConfigError, SinkError } from '../errors.js';
 import type { RowFormat } from '../sink/rowFormat.js';
 import type { Sink } from '../sink/sink.js';
 import { ByteBlocks } from './byteBlocks.js';
@@ -21,7 +21,11 @@ export function streamSink<T>(
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember } : null, stream: true },
     promises: 'at-least-once',
-    open: ({ schema, resumeAt, signal }) => {
+    open: async ({ schema, resumeAt, signal, isEndless }) => {
+      if (isEndless && gzip)
+        throw new ConfigError(
+          'A stream of what never ends would be compressed, and its last block has no end. Write it as it is.',
+        );
       const encoder = format.encoder(schema);
       const blocks = new ByteBlocks(gzip ? { pagesPerMember } : undefined);
       let bytes = 0;
@@ -38,7 +42,7 @@ export function streamSink<T>(
         isNew = false;
         return header;
       };
-      return Promise.resolve({
+      return {
         get isCommittable() {
           return blocks.isEmpty;
         },
@@ -55,7 +59,7 @@ export function streamSink<T>(
         },
         // The listener stays: what broke may be told to listeners only after this.
         abort: () => Promise.resolve(),
-      });
+      };
     },
   };
 }

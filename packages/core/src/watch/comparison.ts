@@ -27,7 +27,7 @@ export function fieldsBetween<T>(
   columns: readonly string[] = [],
 ): FieldsBetween<T> {
   const picked = typeof project === 'function' ? undefined : project;
-  for (const [option, names] of Object.entries({ project: picked ?? [], ignore })) checkFields(option, names, columns);
+  if (picked) checkFields(picked, columns);
   const ignored = new Set(ignore);
   const paths = picked?.map((path) => ({ path, names: path.split('.') }));
   const projected = typeof project === 'function' ? project : (row: T) => pick(row, paths);
@@ -41,15 +41,13 @@ export function fieldsBetween<T>(
   };
 }
 
-function checkFields(option: string, names: readonly string[], columns: readonly string[]): void {
+/** A field that is not compared may come one day, so only those that are must be known. */
+function checkFields(names: readonly string[], columns: readonly string[]): void {
   const unknown = names.find((name) => columns.length > 0 && !columns.includes(name.split('.')[0] ?? name));
-  if (unknown !== undefined)
-    throw new ConfigError(
-      `${option} names the field "${unknown}", which no row has. There are: ${columns.join(', ')}.`,
-      {
-        option,
-      },
-    );
+  if (unknown === undefined) return;
+  throw new ConfigError(`project names the field "${unknown}", which no row has. There are: ${columns.join(', ')}.`, {
+    option: 'project',
+  });
 }
 
 /** A field, by its name or by its path. */

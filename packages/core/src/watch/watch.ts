@@ -29,6 +29,8 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
   readonly holdAbove?: number;
   /** Holds nothing: what is confirmed is removed. Default `false`. */
   readonly acceptRemovals?: boolean;
+  /** Goes on although the state was made with another key: a new one of the same project. Default `false`. */
+  readonly sameProject?: boolean;
   /** Failed polls in a row that are survived. Default: any number. */
   readonly maxFailures?: number;
   /** Ends after so many polls, failed ones included. Default: never. */
@@ -94,6 +96,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     identity: {
       watch: hashOf([info.name, info.identity]),
       ...(info.keyFingerprint && { keyFingerprint: info.keyFingerprint }),
+      sameProject: options.sameProject ?? false,
     },
     polls: polls ?? Infinity,
     maxFailures: maxFailures ?? Infinity,

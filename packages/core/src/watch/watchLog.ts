@@ -10,6 +10,8 @@ export interface WatchIdentity {
   readonly watch: string;
   /** A short hash of the API key and a salt; absent where the source uses none. */
   readonly keyFingerprint?: (salt: string) => Promise<string>;
+  /** State that was made with another key is taken for state of the same project. */
+  readonly sameProject?: boolean;
 }
 
 const rowsPerRecord = 500;
@@ -186,15 +188,18 @@ export class WatchLog<T> {
   }
 
   async #checkKey(): Promise<void> {
-    const { keyFingerprint } = this.#identity;
+    const { keyFingerprint, sameProject = false } = this.#identity;
     if (!keyFingerprint) return;
     const salt = this.#key?.salt ?? crypto.randomUUID();
     const fingerprint = await keyFingerprint(salt);
-    if (this.#key && this.#key.fingerprint !== fingerprint) {
+    const isAnother = this.#key !== undefined && this.#key.fingerprint !== fingerprint;
+    if (isAnother && !sameProject) {
       throw new CheckpointError(
-        'The state was made with another API key, maybe of another project: everything would look changed. Give this watch a state of its own: nothing was changed.',
+        'The state was made with another API key, maybe of another project: everything would look changed. If it is a new key of the same project, say so with sameProject; else give this watch a state of its own: nothing was changed.',
       );
     }
     this.#key = { salt, fingerprint };
+    // From now on it is the new key's, unless something is staged: then it will be with the next compaction.
+    if (isAnother && this.#committed > 0 && this.#staged.length === 0) await this.#log.replace(this.#base());
   }
 }

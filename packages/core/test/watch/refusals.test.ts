@@ -33,7 +33,6 @@ describe('a watch refuses at once', () => {
     ['fewer failures than none', { maxFailures: -1 }, /maxFailures is -1/],
     ['no lane', { lanes: 0 }, /lanes is 0/],
     ['an unknown field in project', { project: ['stauts'] }, /project names the field "stauts", which no row has/],
-    ['an unknown field in ignore', { ignore: ['stauts.x'] }, /ignore names the field "stauts.x"/],
   ])('%s', (_, options, message) => {
     const listing = new Listing([]);
     const make = (): unknown => watch(listing.source(), { every: 1_000, ...options });
@@ -85,16 +84,20 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
   test('one that was made with another key', async () => {
     const { listing } = await watched();
     const folder = join(tempFolder(), 'state');
-    const run = async (key: string): Promise<string[]> => {
+    const run = async (key: string, sameProject = false): Promise<string[]> => {
       const source = listing.source();
       const info = { ...source.info, keyFingerprint: (salt: string) => Promise.resolve(hashOf(key + salt)) };
       const pages = source.pages.bind(source);
-      const options = { every: 1_000, polls: 1, clock: new SkippingClock(), state: fileState(folder) };
+      const options = { every: 1_000, polls: 1, clock: new SkippingClock(), state: fileState(folder), sameProject };
       return (await watch({ info, pages }, options).toArray()).map(inShort);
     };
     expect(await run('one key')).toHaveLength(3);
     await expect(run('another')).rejects.toThrow(/made with another API key/);
     expect(await run('one key')).toEqual([]);
+    // A new key of the same project has to be said to be one, once.
+    expect(await run('another', true)).toEqual([]);
+    expect(await run('another')).toEqual([]);
+    await expect(run('one key')).rejects.toThrow(/another API key.*with sameProject/);
     expect(readFileSync(join(folder, 'watch.log'), 'utf8')).not.toContain('one key');
   });
 
