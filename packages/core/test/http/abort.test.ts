@@ -28,7 +28,7 @@ const stages: readonly Stage[] = [
     answers: [ok()],
     options: { limiter: (clock) => bottleneckLimiter([{ requests: 1, per: 60_000 }], clock) },
     before: (transport) => transport.get(),
-    reached: ({ clock }) => clock.asked(60_015),
+    reached: ({ clock }) => clock.asked(60_013),
   },
   {
     stage: 'behind another one in the queue of the limiter',
