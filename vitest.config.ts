@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
@@ -20,6 +21,8 @@ const packages = readdirSync(new URL('packages', import.meta.url), { withFileTyp
 
 export default defineConfig({
   test: {
+    // Most tests wait for a disk, a socket or another process: one worker less than there are cores would leave the machine idle.
+    maxWorkers: availableParallelism() + 1,
     projects: [...packages, project('workspace', '.')],
     reporters: [new QuietReporter(), new JsonFileReporter('reports/vitest.json')],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], reporter: ['text-summary', 'html'] },
