@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { forkChild, type Child } from '../node/forkChild.js';
 import { Random } from '../node/simulatedDisk/random.js';
@@ -18,7 +17,14 @@ test('C6 a process that is killed again and again writes each change once, while
   const random = new Random(4);
   const listing = new Listing(rowsOf(...'abcdefghijklmnop'), 5);
   let isQuiet = false;
+  let pages = 0;
+  let served = (): void => undefined;
+  const until = async (count: number): Promise<void> => {
+    while (pages < count) await new Promise<void>((resolve) => (served = resolve));
+  };
   const url = await serve(listing, () => {
+    pages += 1;
+    served();
     if (isQuiet) return;
     const id = [...'abcdefghijklmnop'][random.between(0, 15)]!;
     if (random.chance(0.5)) listing.set(id, random.chance(0.5) ? 'active' : 'error');
@@ -35,7 +41,8 @@ test('C6 a process that is killed again and again writes each change once, while
     next = round + 1 < rounds ? child() : child('8');
     expect(await now.next()).toBe('ready');
     now.tell('go');
-    await delay(random.between(5, 120));
+    // In the middle of a walk, or of what follows the last page of one.
+    await until(pages + random.between(1, 60));
     await now.kill();
   }
   const before = changesIn(readFileSync(path, 'utf8')).length;
