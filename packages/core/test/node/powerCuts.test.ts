@@ -11,7 +11,7 @@ const old = 'the old file';
 /** What may be left after a cut at the n-th call; of what was not durable, other pieces for each. */
 const modesAt = (n: number): RestartMode[] => [
   ...(['killed', 'all', 'dropped', 'names', 'bytes'] as const),
-  ...[0, 1].map((nth) => ({ seed: 2 * n + nth })),
+  ...[0, 1, 2, 3].map((nth) => ({ seed: 4 * n + nth })),
 ];
 
 /** Three pages, and what can be done with them. */
@@ -86,9 +86,9 @@ describe.each(scenarios)('E3 a three-page export of %s', (_, scenario) => {
       await stopped(disk, scenario);
       const snapshots: SimulatedDisk[] = [];
       const next: SimulatedDisk = disk.restart('killed', (call) => {
-        // All of them would take minutes: after most kills it is one call in nine, each time others.
+        // All of them would take minutes: after most kills it is one call in six, each time others.
         if (name === 'link') for (let seed = 0; seed < 20; seed += 1) snapshots.push(next.restart({ seed }));
-        else if ((call.n + n) % 9 === 0) snapshots.push(next.restart(n % 2 === 0 ? 'dropped' : { seed: n + call.n }));
+        else if ((call.n + n) % 6 === 0) snapshots.push(next.restart(n % 2 === 0 ? 'dropped' : { seed: n + call.n }));
         return undefined;
       });
       await runOn(next, scenario).catch(() => undefined);
