@@ -13,3 +13,12 @@ export type { StreamPatch } from './streamBook.js';
 
 // What happened
 export type { LoggedRequest, SandboxCounts } from './requestLog.js';
+
+// The receiver of webhooks
+export { startReceiver, type Receiver, type ReceiverCounts } from './receiver/startReceiver.js';
+export type { Delivery, ReceiverOptions } from './receiver/receiverOptions.js';
+export type { ReceiverFailures } from './receiver/failureDraw.js';
+export type { ReceiverAnswer, ReceiverFailure, SpoiltAnswer, StatusAnswer } from './receiver/receiverAnswer.js';
+export type { DeliveredRecord } from './receiver/decodeRecords.js';
+export type { AcceptedRecord } from './receiver/acceptedRecords.js';
+export type { ReceivedRequest } from './receiver/deliveryLog.js';
