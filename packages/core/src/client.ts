@@ -1,19 +1,20 @@
 import { createAdapter } from '#adapter';
 import { Subject, type Observable } from 'rxjs';
 import { systemClock, type Clock } from './clock.js';
-import { checkCount } from './count.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
 import { KeyRing, type ApiKey } from './http/apiKey.js';
-import { axiosTransport } from './http/axiosTransport.js';
+import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
 import type { HttpEvent } from './http/events.js';
-import { defaultTimeouts, type Timeouts } from './http/exchange.js';
+import type { Timeouts } from './http/exchange.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
 import { checkBaseUrl } from './http/origin.js';
-import { defaultRetry, type RetryOptions } from './http/retryPolicy.js';
+import { patienceOf } from './http/patience.js';
+import type { RetryOptions } from './http/retryPolicy.js';
 import { Secrets } from './http/secrets.js';
 import { linked, type Link } from './http/transport.js';
 import { unlimited } from './http/unlimited.js';
+import { checkNumbers } from './numbers.js';
 import type { Plugin, PluginContext } from './plugin.js';
 
 /** Options of {@link createClient}. Only the key is needed. */
@@ -97,12 +98,8 @@ export function createClient(options: ClientOptions): Client {
   const secrets = new Secrets();
   const origins = new Set<string>();
   const closing = new AbortController();
-  const timeouts = { ...defaultTimeouts, ...options.timeouts };
-  const retry = { ...defaultRetry, ...options.retry };
+  const { timeouts, retry } = patienceOf(options);
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
-  checkNumbers('timeouts', timeouts, (ms) => ms > 0, 'above 0');
-  checkNumbers('retry', retry, (value) => value >= 0, 'of at least 0');
-  checkCount('retry.retries', retry.retries, { least: 0 });
   checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
   const keys = new KeyRing(options.apiKey, secrets);
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
@@ -111,7 +108,7 @@ export function createClient(options: ClientOptions): Client {
     events.next(event);
   };
   const transport = linked(
-    axiosTransport({
+    apiTransport({
       adapter,
       limiter,
       keys,
@@ -216,12 +213,4 @@ function addNamespace<Name extends string, Api extends object>(
 function limiterOf(rateLimit: false | Limit | readonly Limit[], clock: Clock): Limiter {
   const limits = rateLimit === false ? [] : [rateLimit].flat();
   return limits.length === 0 ? unlimited(clock) : bottleneckLimiter(limits, clock);
-}
-
-function checkNumbers(owner: string, numbers: object, isRight: (value: number) => boolean, range: string): void {
-  for (const [name, value] of Object.entries(numbers)) {
-    if (typeof value !== 'number' || !isRight(value)) {
-      throw new ConfigError(`${owner}.${name} is ${String(value)}: it must be a number ${range}.`);
-    }
-  }
 }

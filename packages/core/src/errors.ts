@@ -10,6 +10,7 @@ export type SluiceErrorCode =
   | 'unexpected-redirect'
   | 'decode'
   | 'response-too-large'
+  | 'forbidden-address'
   | PaginationFault
   | 'checkpoint'
   | 'lock'
@@ -144,6 +145,16 @@ export class DecodeError extends SluiceError {
 export class ResponseTooLargeError extends SluiceError {
   constructor(message: string, details?: ErrorDetails) {
     super('response-too-large', message, { details });
+  }
+}
+
+/**
+ * A host leads to an address that must not be connected to: `details.host`, `details.address` and, as `details.kind`, what sort of
+ * address that is. Nothing was sent, and no connection was made.
+ */
+export class ForbiddenAddressError extends SluiceError {
+  constructor(message: string, details?: ErrorDetails) {
+    super('forbidden-address', message, { details });
   }
 }
 

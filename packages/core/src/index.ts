@@ -3,18 +3,20 @@ export { createClient, type Client, type ClientEvent, type ClientOptions } from 
 export type { ApiRequest, Endpoint, Plugin, PluginContext } from './plugin.js';
 
 // Requests
+export type { AddressGuard, GuardedHost, ResolvedAddress } from './http/adapter/adapter.js';
 export type { ApiKey } from './http/apiKey.js';
 export type { HttpEvent } from './http/events.js';
 export type { Timeouts } from './http/exchange.js';
 export type { Limit, Limiter, LimiterState, Turn, TurnRequest } from './http/limiter.js';
 export type { ArrayFormat, Query, QueryValue } from './http/query.js';
 export type { RetryOptions } from './http/retryPolicy.js';
+export { createSender, type Message, type Receipt, type Sender, type SenderOptions } from './http/sender.js';
 export type { Link, Transport, TransportRequest, TransportResponse } from './http/transport.js';
 
 // Sources
 export { Flow } from './source/flow.js';
 export { createSource, Source, type PagesOptions, type PerPageOptions, type SourceInfo } from './source/source.js';
-export type { FetchedPage, Json, PageRequest, RowSchema, SourceDefinition } from './source/definition.js';
+export type { FetchedPage, Json, PageRequest, RowEvent, RowSchema, SourceDefinition } from './source/definition.js';
 export { documentReader, type DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';
 export type { PageSource } from './source/pageSource.js';
@@ -49,6 +51,7 @@ export {
   CheckpointError,
   ConfigError,
   DecodeError,
+  ForbiddenAddressError,
   HttpError,
   LockError,
   NetworkError,

@@ -26,6 +26,8 @@ export interface AttemptFault {
   readonly retry: boolean;
   /** Ms the API asked to wait. */
   readonly retryAfter?: number | undefined;
+  /** Nothing else is to be sent either while this one waits. */
+  readonly pauses?: boolean;
   readonly status?: number;
 }
 
@@ -65,7 +67,8 @@ export function readAnswer(answer: RawAnswer, context: AnswerContext): Reading {
           details: { route, excerpt },
         })
       : new HttpError(message, { status, excerpt, details: { route } });
-  return failed({ error, retry: isRetriedStatus(status), retryAfter: asked, status });
+  // The quota belongs to the key, so the whole client waits.
+  return failed({ error, retry: isRetriedStatus(status), retryAfter: asked, pauses: status === 429, status });
 }
 
 function readDocument({ status, headers, text }: RawAnswer, { route, secrets }: AnswerContext): Reading {
@@ -148,8 +151,8 @@ export function timeoutError(
   );
 }
 
-/** A body's beginning on one line. Secrets go first: cut in half they would not be found. */
-function excerptOf(text: string, secrets: Secrets): string {
+/** A body's beginning on one line, without what can't be seen. Secrets go first: cut in half they would not be found. */
+export function excerptOf(text: string, secrets: Secrets): string {
   const visible = text.slice(0, 4 * lookedAt).replace(invisible, '');
   const line = secrets.redact(visible, lookedAt).replace(/\s+/g, ' ').trim();
   const isCut = line.length > excerptLength || text.length > lookedAt;

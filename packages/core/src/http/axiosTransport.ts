@@ -1,17 +1,18 @@
 import axios, { type AxiosInstance } from 'axios';
-import { ConfigError, NetworkError } from '../errors.js';
+import { NetworkError } from '../errors.js';
 import { addRetries } from './axiosRetries.js';
-import { AttemptFailure, closedError, Exchange, Failure, type ExchangeOptions } from './exchange.js';
-import { addressOf } from './origin.js';
+import { AttemptFailure, closedError, Exchange, Failure, type Call, type ExchangeOptions } from './exchange.js';
 import { plainHeaders } from './plainHeaders.js';
-import { encodeQuery } from './query.js';
 import { SignalWatch } from './signalWatch.js';
-import type { Transport, TransportRequest, TransportResponse } from './transport.js';
+import type { TransportResponse } from './transport.js';
+
+/** Carries calls, each with its retries. */
+export type Caller = (call: Call) => Promise<TransportResponse>;
 
 /**
- * The transport on axios. No error of axios leaves this file: those hold the request's headers, and so the key.
+ * Calls by axios. No error of axios leaves this file: those hold the request's headers, and so the key.
  */
-export function axiosTransport(options: ExchangeOptions): Transport {
+export function axiosTransport(options: ExchangeOptions): Caller {
   const keep = <T>(value: T): T => value;
   const instance = axios.create({
     responseType: 'text',
@@ -31,47 +32,32 @@ export function axiosTransport(options: ExchangeOptions): Transport {
   });
 
   const signals = new SignalWatch();
-  return (request) =>
+  return (call) =>
     new Promise((resolve, reject) => {
-      request.signal?.throwIfAborted();
-      if (options.closed.aborted) throw closedError(request.route);
-      const address = checkedAddress(request, options.origins);
+      call.signal?.throwIfAborted();
+      if (options.closed.aborted) throw closedError(call.route);
       // An end from outside is answered at once, whatever the layers below are doing.
-      const exchange = new Exchange(options, request, signals, reject);
-      answered(instance, address, request, exchange).then(resolve, reject);
+      const exchange = new Exchange(options, call, signals, reject);
+      answered(instance, call, exchange).then(resolve, reject);
     });
 }
 
 async function answered(
   instance: AxiosInstance,
-  address: URL,
-  request: TransportRequest,
+  { url, method, headers: asked, body, route }: Call,
   exchange: Exchange,
 ): Promise<TransportResponse> {
   try {
     const { status, headers, data } = await instance.request<unknown>({
-      url: address.href,
-      method: 'get',
-      headers: { Accept: 'application/json', ...request.headers },
-      adapter: exchange.attempt,
+      ...{ url, method, headers: asked, adapter: exchange.attempt },
+      ...(body !== undefined && { data: body }),
     });
     return { status, headers: plainHeaders(headers), body: data, attempts: exchange.attempts };
   } catch (error) {
-    throw ours(error, request.route);
+    throw ours(error, route);
   } finally {
     exchange.close();
   }
-}
-
-/** A link may send a request elsewhere, but only to another of the client's own origins. */
-function checkedAddress(request: TransportRequest, origins: ReadonlySet<string>): URL {
-  const query = encodeQuery(request.query, request.arrays ?? 'brackets');
-  const address = addressOf(request.baseUrl, request.path, query);
-  if (origins.has(address.origin)) return address;
-  throw new ConfigError(
-    `${request.route} must not go to ${address.origin}: no base address of this client is there, and the API key would go along. Check its links.`,
-    { route: request.route },
-  );
 }
 
 /** What the caller may see of a failure. */

@@ -2,17 +2,15 @@ import { sleep, type Clock } from '../clock.js';
 import { NetworkError, RateLimitError, type SluiceError } from '../errors.js';
 import type { Adapter, AttemptAnswer, AttemptConfig } from './adapter/adapter.js';
 import { AdapterFault } from './adapter/adapterFault.js';
-import { faultOf, readAnswer, timeoutError, type AttemptFault, type RawAnswer } from './answer.js';
-import type { KeyRing } from './apiKey.js';
+import { faultOf, timeoutError, type AttemptFault, type RawAnswer, type Reading } from './answer.js';
+import type { Credentials, Stamp } from './credentials.js';
 import type { Emit, HttpEvent } from './events.js';
 import type { Limiter } from './limiter.js';
 import { plainHeaders } from './plainHeaders.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
-import type { Secrets } from './secrets.js';
 import type { SignalWatch } from './signalWatch.js';
 import { sendAttempt } from './sendAttempt.js';
 import { Stopwatch } from './stopwatch.js';
-import type { TransportRequest } from './transport.js';
 
 /** Deadlines in ms; `Infinity` sets none. */
 export interface Timeouts {
@@ -26,14 +24,10 @@ export interface Timeouts {
 
 export const defaultTimeouts: Timeouts = { connect: 10_000, response: 30_000, total: 180_000 };
 
-/** What every exchange of a client shares. */
+/** What all exchanges share. */
 export interface ExchangeOptions {
   readonly adapter: Adapter;
   readonly limiter: Limiter;
-  readonly keys: KeyRing;
-  readonly secrets: Secrets;
-  /** Where the key may go. */
-  readonly origins: ReadonlySet<string>;
   readonly clock: Clock;
   /** A number in [0, 1). */
   readonly random: () => number;
@@ -43,6 +37,22 @@ export interface ExchangeOptions {
   readonly emit: Emit<HttpEvent>;
   /** Aborted when the client closes: ends whatever is under way. */
   readonly closed: AbortSignal;
+}
+
+/** What one exchange is about. */
+export interface Call {
+  /** A name for events, costs and errors. */
+  readonly route: string;
+  readonly url: string;
+  readonly method: 'get' | 'post';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** What each attempt carries besides, below links and retries. */
+  readonly credentials: Credentials;
+  /** What an answer means. `now` is wall time in ms. */
+  readonly read: (answer: RawAnswer, now: number) => Reading;
+  /** Ends it at once: the promise rejects with `signal.reason`. */
+  readonly signal?: AbortSignal;
 }
 
 /** Carries a failed attempt through axios and axios-retry, which only pass on what has a `config`. */
@@ -73,30 +83,25 @@ export class Failure extends Error {
 }
 
 /**
- * One request and its attempts: each takes its turn at the limiter, gets the key, and is held to its deadlines.
+ * One request and its attempts: each takes its turn at the limiter, gets its credentials, and is held to its deadlines.
  */
 export class Exchange {
   attempts = 0;
   readonly #options: ExchangeOptions;
-  readonly #request: TransportRequest;
+  readonly #call: Call;
   readonly #onEnd: (reason: unknown) => void;
   readonly #stopwatch: Stopwatch;
   readonly #unwatch: readonly (() => void)[];
   readonly #ended = new AbortController();
-  #keyWasRenewed = false;
+  #wasRenewed = false;
 
   /** @param onEnd is told at once when the caller, the total deadline or the closing client ends the request, and why. */
-  constructor(
-    options: ExchangeOptions,
-    request: TransportRequest,
-    signals: SignalWatch,
-    onEnd: (reason: unknown) => void,
-  ) {
+  constructor(options: ExchangeOptions, call: Call, signals: SignalWatch, onEnd: (reason: unknown) => void) {
     this.#options = options;
-    this.#request = request;
+    this.#call = call;
     this.#onEnd = onEnd;
     const { timeouts, closed, clock } = options;
-    const { route, signal } = request;
+    const { route, signal } = call;
     this.#stopwatch = new Stopwatch(clock, timeouts.total, () => {
       this.#end(timeoutError(route, 'total', timeouts.total));
     });
@@ -121,7 +126,7 @@ export class Exchange {
     for (const unwatch of this.#unwatch) unwatch();
   }
 
-  /** One attempt, in the shape of an axios adapter; a refused key is renewed and tried once more here. */
+  /** One attempt, in the shape of an axios adapter; refused credentials are renewed and tried once more here. */
   readonly attempt = async (config: AttemptConfig): Promise<AttemptAnswer> => {
     try {
       return await this.#attempt(config);
@@ -138,9 +143,9 @@ export class Exchange {
   /** The back-off after a failed attempt. It holds no turn, and counts towards the total deadline. */
   async backOff({ fault, delay }: AttemptFailure): Promise<void> {
     const { emit, clock } = this.#options;
-    emit({ type: 'retry', route: this.#request.route, attempt: this.attempts, delay, reason: fault.error.code });
-    // A 429 has paused the whole client: the next attempt waits with all others, at the limiter.
-    if (fault.status !== 429) await sleep(clock, delay, this.#ended.signal);
+    emit({ type: 'retry', route: this.#call.route, attempt: this.attempts, delay, reason: fault.error.code });
+    // All requests are paused: the next attempt waits with the others, at the limiter.
+    if (!fault.pauses) await sleep(clock, delay, this.#ended.signal);
   }
 
   /** The error for the caller, once no attempt follows. */
@@ -149,7 +154,7 @@ export class Exchange {
     const longest = this.#longestWait(fault);
     if (!fault.retry || status === undefined || asked === undefined || asked <= longest) return this.#counted(fault);
     const { maxRetryAfter } = this.#options.retry;
-    const { route } = this.#request;
+    const { route } = this.#call;
     const bound =
       longest < maxRetryAfter ? 'timeouts.total leaves' : `maxRetryAfter (${String(maxRetryAfter / 1000)} s) allows`;
     const retryAt = dateAfter(this.#options.clock.now(), asked);
@@ -165,22 +170,22 @@ export class Exchange {
   }
 
   async #attempt(config: AttemptConfig): Promise<AttemptAnswer> {
-    const { keys } = this.#options;
+    const { credentials } = this.#call;
     this.#ended.signal.throwIfAborted();
     this.#stopwatch.run();
-    const key = await keys.get();
-    const outcome = await this.#attemptWith(key, config);
+    const stamp = await credentials.prepare();
+    const outcome = await this.#attemptWith(stamp, config);
     if (!(outcome instanceof AttemptFailure)) return outcome;
-    if (outcome.fault.status === 401 && !this.#keyWasRenewed) {
-      this.#keyWasRenewed = true;
-      if (await keys.renew(key)) return this.#attempt(config);
+    if (outcome.fault.status === 401 && !this.#wasRenewed) {
+      this.#wasRenewed = true;
+      if (await credentials.renew(stamp)) return this.#attempt(config);
     }
     throw outcome;
   }
 
-  async #attemptWith(key: string, config: AttemptConfig): Promise<AttemptAnswer | AttemptFailure> {
-    const { adapter, limiter, clock, emit, secrets, timeouts } = this.#options;
-    const { route } = this.#request;
+  async #attemptWith(stamp: Stamp, config: AttemptConfig): Promise<AttemptAnswer | AttemptFailure> {
+    const { adapter, limiter, clock, emit, timeouts } = this.#options;
+    const { route, read } = this.#call;
     const { signal } = this.#ended;
     const asked = clock.monotonic();
     this.#stopwatch.pause();
@@ -193,7 +198,13 @@ export class Exchange {
       const attempt = this.attempts;
       const began = clock.monotonic();
       emit({ type: 'attempt', route, attempt, waited: began - asked });
-      const answer = await sendAttempt(config, { adapter, clock, deadline: timeouts.response, key, signal });
+      const answer = await sendAttempt(config, {
+        adapter,
+        clock,
+        deadline: timeouts.response,
+        secret: stamp(),
+        signal,
+      });
       if (answer instanceof AdapterFault || answer === 'late') return this.#failure(config, this.#faultOf(answer));
       const raw: RawAnswer = {
         status: answer.status,
@@ -201,7 +212,7 @@ export class Exchange {
         text: String(answer.data),
       };
       emit({ type: 'response', route, attempt, status: raw.status, took: clock.monotonic() - began });
-      const reading = readAnswer(raw, { route, secrets, now: clock.now() });
+      const reading = read(raw, clock.now());
       return reading.ok ? { ...answer, data: reading.body } : this.#failure(config, reading.fault);
     } finally {
       turn.release();
@@ -210,7 +221,7 @@ export class Exchange {
 
   #faultOf(answer: AdapterFault | 'late'): AttemptFault {
     const { timeouts, maxBodyBytes } = this.#options;
-    const { route } = this.#request;
+    const { route } = this.#call;
     if (answer === 'late') return { error: timeoutError(route, 'response', timeouts.response), retry: true };
     return faultOf(answer, route, { connect: timeouts.connect, maxBodyBytes });
   }
@@ -220,20 +231,20 @@ export class Exchange {
     const asked = fault.retryAfter ?? 0;
     // "0 seconds" leaves it to us: it must not become a loop without a pause.
     const delay = asked > 0 ? asked : backoff(this.attempts, retry, random());
-    if (fault.status === 429) {
-      // The quota belongs to the key, so the whole client waits, whether or not this request is tried again. The attempt still
-      // holds its place here: nobody slips through before the pause.
+    if (fault.pauses) {
+      // What was asked for concerns all requests, whether or not this one is tried again. The attempt still holds its place here:
+      // nobody slips through before the pause.
       const pause = Math.min(delay, retry.maxRetryAfter);
       limiter.pause(pause);
-      emit({ type: 'paused', route: this.#request.route, for: pause });
+      emit({ type: 'paused', route: this.#call.route, for: pause });
     }
     return new AttemptFailure(config, this, fault, delay);
   }
 
-  /** Ms to wait at most because the API asks for it. The pause after a 429 is the limiter's, and no part of the total deadline. */
-  #longestWait({ status }: AttemptFault): number {
+  /** Ms to wait at most because the API asks for it. A pause is the limiter's, and no part of the total deadline. */
+  #longestWait({ pauses = false }: AttemptFault): number {
     const { maxRetryAfter } = this.#options.retry;
-    return status === 429 ? maxRetryAfter : Math.min(maxRetryAfter, this.#stopwatch.left);
+    return pauses ? maxRetryAfter : Math.min(maxRetryAfter, this.#stopwatch.left);
   }
 
   #end(reason: unknown): void {

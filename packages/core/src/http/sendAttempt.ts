@@ -9,19 +9,20 @@ export interface SendOptions {
   readonly clock: Clock;
   /** Ms until the last byte of the answer. */
   readonly deadline: number;
-  readonly key: string;
+  /** Headers that nobody else gets to see. */
+  readonly secret: Readonly<Record<string, string>>;
   /** Ends it at once: the promise rejects with `signal.reason`. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends one attempt with the key, and waits for its answer.
+ * Sends one attempt with its credentials, and waits for its answer.
  *
  * @returns the answer, or why there is none: `late` if the deadline passed.
  */
 export async function sendAttempt(
   config: AttemptConfig,
-  { adapter, clock, deadline, key, signal }: SendOptions,
+  { adapter, clock, deadline, secret, signal }: SendOptions,
 ): Promise<AttemptAnswer | AdapterFault | 'late'> {
   const stopped = new AbortController();
   const stop = (): void => {
@@ -29,8 +30,8 @@ export async function sendAttempt(
   };
   signal.addEventListener('abort', stop, { once: true });
   const cancelDeadline = clock.after(deadline, stop);
-  // The key is on a copy: what links, retries and errors can see never holds it.
-  const headers = config.headers.concat({ 'X-API-Key': key });
+  // They are on a copy: what links, retries and errors can see never holds them.
+  const headers = config.headers.concat(secret);
   try {
     return await abortable(adapter.send({ ...config, headers, signal: stopped.signal }), stopped.signal);
   } catch (error) {

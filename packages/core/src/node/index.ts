@@ -11,4 +11,15 @@ export type { LockHolder } from './folderLock.js';
 export { nodeProcesses, type Liveness, type Processes, type ProcessIdentity } from './processIdentity.js';
 
 // The disk
-export { nodeFileSystem, type FileSystem, type PathKind, type Volume, type WritableFile } from './fileSystem.js';
+export {
+  nodeFileSystem,
+  unlinkIfThere,
+  type FileSystem,
+  type PathKind,
+  type Volume,
+  type WritableFile,
+} from './fileSystem.js';
+export { AppendFile, explained, type FilePlace } from './appendFile.js';
+
+// Addresses
+export { addressGuard, type AddressGuardOptions, type UrlGuard } from './addressGuard.js';

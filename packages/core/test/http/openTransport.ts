@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
 import { KeyRing, type ApiKey } from '../../src/http/apiKey.js';
-import { axiosTransport } from '../../src/http/axiosTransport.js';
+import { apiTransport } from '../../src/http/apiTransport.js';
 import type { HttpEvent } from '../../src/http/events.js';
 import { defaultTimeouts, type Timeouts } from '../../src/http/exchange.js';
 import type { Limiter } from '../../src/http/limiter.js';
@@ -51,7 +51,7 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
   const closed = new AbortController();
   const events: HttpEvent[] = [];
   const delays: number[] = [];
-  const transport = axiosTransport({
+  const transport = apiTransport({
     adapter,
     limiter,
     keys: new KeyRing(options.apiKey ?? canary, secrets),

@@ -6,6 +6,40 @@ export interface AdapterOptions {
   readonly connectTimeout: number;
   /** Bytes of an answer's body after decompression. */
   readonly maxBodyBytes: number;
+  /**
+   * `whole` (the default): an answer is one only with all of its body. `beginning`: its status is what counts; of the body comes what
+   * was there, up to `maxBodyBytes`, and of a success nothing.
+   */
+  readonly bodies?: 'whole' | 'beginning';
+  /** Is asked before anything is connected to. Without one, everything may be. Only where the platform shows addresses. */
+  readonly guard?: AddressGuard | undefined;
+  /**
+   * Whether the proxies that the environment names are used, where the adapter knows them. Default `true`; with a guard never, since
+   * a proxy would look names up by itself.
+   */
+  readonly proxies?: boolean | undefined;
+}
+
+/** Decides which addresses may be connected to. */
+export interface AddressGuard {
+  /** Every address that a name leads to, none of them checked yet. */
+  resolve(hostname: string): Promise<readonly ResolvedAddress[]>;
+  /** @throws ForbiddenAddressError unless a connection to this address may be made on behalf of the URL's host. */
+  check(address: string, host: GuardedHost): void;
+}
+
+/** What a URL says of where it leads to. */
+export interface GuardedHost {
+  /** As the URL has it; the brackets of an IPv6 address may be missing. */
+  readonly hostname: string;
+  /** Whether it is reached over https. */
+  readonly isEncrypted: boolean;
+}
+
+/** An address that a name leads to. */
+export interface ResolvedAddress {
+  readonly address: string;
+  readonly family: 4 | 6;
 }
 
 /** What an attempt asks for, in axios' terms. */

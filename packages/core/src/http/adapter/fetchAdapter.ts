@@ -1,13 +1,21 @@
 import type { AxiosResponse } from 'axios';
+import { ConfigError } from '../../errors.js';
 import type { Adapter, AdapterOptions } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
 
 /**
  * The platform's `fetch` under axios, for browsers, workers, Bun and Deno. Redirects are not followed: they come as answers
  * where the platform shows them, and as status 302 without a body where it hides them. It has no deadline for connecting
- * of its own; the attempt's deadline covers it.
+ * of its own; the attempt's deadline covers it. Proxies are the platform's own business.
+ *
+ * @throws ConfigError if it is given a guard: `fetch` looks names up by itself and shows no address.
  */
-export function createAdapter({ maxBodyBytes }: AdapterOptions): Adapter {
+export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: AdapterOptions): Adapter {
+  if (guard) {
+    throw new ConfigError(
+      'On this platform nobody can see which address a name leads to, so private ones can not be kept out. Run it in Node.js, or leave the guard out where every address may be reached.',
+    );
+  }
   return {
     async send(config) {
       const headers: Record<string, string> = {};
@@ -25,7 +33,8 @@ export function createAdapter({ maxBodyBytes }: AdapterOptions): Adapter {
         throw new AdapterFault('network', codeOf(error));
       });
       const response: AxiosResponse<string> = {
-        data: await readText(answer, maxBodyBytes),
+        // Of a body that does not count as much as its status nothing is read here.
+        data: bodies === 'whole' ? await readText(answer, maxBodyBytes) : '',
         status: answer.type === 'opaqueredirect' ? 302 : answer.status,
         statusText: '',
         headers: Object.fromEntries(answer.headers),

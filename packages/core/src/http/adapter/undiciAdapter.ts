@@ -1,21 +1,28 @@
 import { isUtf8 } from 'node:buffer';
-import { Socket } from 'node:net';
+import { isIP, Socket, type LookupFunction } from 'node:net';
 import type { Readable, Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { AxiosResponse } from 'axios';
 import { Agent, buildConnector, EnvHttpProxyAgent, Pool, request, type Dispatcher } from 'undici';
-import { ConfigError } from '../../errors.js';
+import { abortable } from '../../abortable.js';
+import { ConfigError, SluiceError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
-import type { Adapter, AdapterOptions } from './adapter.js';
+import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
+import { Attendance } from './attendance.js';
+import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 
 /**
  * Undici under axios: keep-alive, a deadline for connecting, and the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`
- * name. Loopback addresses never go through a proxy. Redirects are answers like others: undici does not follow them.
+ * name. Loopback addresses never go through a proxy. Redirects are answers like others: undici does not follow them. With a guard
+ * no connection is made to an address that it has not let through; what was made is used again.
  */
-export function createAdapter({ connectTimeout, maxBodyBytes }: AdapterOptions): Adapter {
+export function createAdapter(adapterOptions: AdapterOptions): Adapter {
+  const { connectTimeout, maxBodyBytes, bodies = 'whole', guard, proxies = true } = adapterOptions;
   const timeout = Number.isFinite(connectTimeout) ? connectTimeout : 0;
-  const connect = detached(buildConnector({ timeout }));
+  const attendance = new Attendance();
+  const connect = guard ? guarded(guard, timeout, attendance) : detached(buildConnector({ timeout }));
+  const isDirect = (url: URL): boolean => guard !== undefined || !proxies || isLoopback(url.hostname);
   // Deadlines of an attempt are the transport's; undici's own would only add a second, coarser clock.
   const options = { connect, headersTimeout: 0, bodyTimeout: 0 };
   const direct = new Agent(options);
@@ -26,17 +33,23 @@ export function createAdapter({ connectTimeout, maxBodyBytes }: AdapterOptions):
       // `deflate` is read, but not asked for: servers disagree on what it is.
       const headers: Record<string, string> = { 'accept-encoding': 'gzip, br' };
       for (const [name, value] of Object.entries(config.headers.toJSON())) headers[name] = String(value);
-      const answer = await request(url, {
-        dispatcher: isLoopback(url.hostname) ? direct : (proxied ??= proxyAgent(connect, timeout)),
+      const signal = config.signal instanceof AbortSignal ? config.signal : new AbortController().signal;
+      const leave = attendance.enter(url.origin);
+      const answering = request(url, {
+        dispatcher: isDirect(url) ? direct : (proxied ??= proxyAgent(connect, timeout)),
         method: config.method?.toUpperCase() === 'POST' ? 'POST' : 'GET',
         headers,
         body: typeof config.data === 'string' ? config.data : null,
-        signal: config.signal ?? null,
-      }).catch((error: unknown) => {
-        throw faultBeforeAnswer(error);
+        signal,
       });
+      // Undici takes an abort to heart only once it is connected.
+      const answer = await abortable(answering, signal)
+        .catch((error: unknown) => {
+          throw faultBeforeAnswer(error);
+        })
+        .finally(leave);
       const response: AxiosResponse<string> = {
-        data: await readText(answer, maxBodyBytes),
+        data: await (bodies === 'whole' ? readText : readBeginning)(answer, maxBodyBytes),
         status: answer.statusCode,
         statusText: '',
         headers: joinedHeaders(answer.headers),
@@ -83,7 +96,45 @@ function detached(connect: (...args: Parameters<buildConnector.connector>) => un
   };
 }
 
-function faultBeforeAnswer(error: unknown): AdapterFault | ConfigError {
+/**
+ * Connects to addresses that the guard has let through, and to no others: those of a name are looked up and checked first, and then
+ * handed to the socket, which looks nothing up again.
+ */
+function guarded(guard: AddressGuard, timeout: number, attendance: Attendance): buildConnector.connector {
+  const toLiteral = detached(buildConnector({ timeout }));
+  return (options, callback) => {
+    const { hostname, protocol, host = hostname } = options;
+    const guardedHost = { hostname, isEncrypted: protocol === 'https:' };
+    if (isIP(hostname) !== 0) {
+      // What it throws is undici's to catch, like what a connector throws by itself.
+      guard.check(hostname, guardedHost);
+      toLiteral(options, callback);
+      return;
+    }
+    const began = performance.now();
+    const untilEmpty = (stop: () => void): (() => void) => attendance.whenEmpty(`${protocol}//${host}`, stop);
+    checkedAddresses(guard, guardedHost, { timeout, untilEmpty })
+      .then((addresses) => {
+        // A deadline of 0 is none, so one that is about to pass keeps its last ms.
+        const left = timeout === 0 ? 0 : Math.max(1, timeout - (performance.now() - began));
+        detached(buildConnector({ timeout: left, lookup: lookupIn(addresses) }))(options, callback);
+      })
+      .catch((error: unknown) => {
+        callback(faultBeforeAnswer(error), null);
+      });
+  };
+}
+
+/** Looks up nothing but what is known. All of it, so that a family that is out of order is passed over for the other one. */
+function lookupIn([first, ...others]: CheckedAddresses): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    if (all === true) callback(null, [first, ...others]);
+    else callback(null, first.address, first.family);
+  };
+}
+
+function faultBeforeAnswer(error: unknown): AdapterFault | SluiceError {
+  if (error instanceof AdapterFault || SluiceError.is(error)) return error;
   const code = codeOf(error);
   switch (code) {
     case 'UND_ERR_CONNECT_TIMEOUT':
@@ -114,13 +165,38 @@ function joinedHeaders(headers: Dispatcher.ResponseData['headers']): Record<stri
   );
 }
 
+/** Ms for the body of a success, which nobody reads: a connection that takes longer is not worth being used again. */
+const longestDrain = 1_000;
+
+/** What there is of a body, up to `maxBytes`. That of a success is only waited for so that its connection is free again. */
+async function readBeginning(answer: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+  const { body, statusCode } = answer;
+  const isSuccess = statusCode >= 200 && statusCode < 300;
+  const beginning: Buffer[] = [];
+  const reading = readChunks(answer, maxBytes, beginning);
+  try {
+    await (isSuccess ? abortable(reading, AbortSignal.timeout(longestDrain)) : reading);
+  } catch {
+    // Of a refusal it is quoted as far as it came.
+    body.destroy();
+  }
+  return isSuccess ? '' : Buffer.concat(beginning).toString('utf8', 0, maxBytes);
+}
+
 /** Reads a whole body and stops at the first byte beyond `maxBytes`, counted after decompression. */
-function readText(answer: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
-  const { body, headers } = answer;
+async function readText(answer: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  await readChunks(answer, maxBytes, chunks);
+  const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
+  if (isUtf8(whole)) return whole.toString('utf8');
+  throw new AdapterFault('not-text');
+}
+
+/** Fills `chunks` with a body, decompressed. @throws AdapterFault if there are more bytes, or the body breaks off. */
+function readChunks({ body, headers }: Dispatcher.ResponseData, maxBytes: number, chunks: Buffer[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const decompress = decompressor(headers['content-encoding']);
     const plain: Readable = decompress ? body.pipe(decompress) : body;
-    const chunks: Buffer[] = [];
     let bytes = 0;
     const fail = (fault: AdapterFault): void => {
       reject(fault);
@@ -134,14 +210,10 @@ function readText(answer: Dispatcher.ResponseData, maxBytes: number): Promise<st
     decompress?.on('error', cut);
     plain.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
+      chunks.push(chunk);
       if (bytes > maxBytes) fail(new AdapterFault('too-large'));
-      else chunks.push(chunk);
     });
-    plain.on('end', () => {
-      const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
-      if (isUtf8(whole)) resolve(whole.toString('utf8'));
-      else fail(new AdapterFault('not-text'));
-    });
+    plain.on('end', resolve);
   });
 }
 

@@ -1,0 +1,131 @@
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { ConfigError, ForbiddenAddressError } from '../errors.js';
+import type { AddressGuard, GuardedHost, ResolvedAddress } from '../http/adapter/adapter.js';
+import { allowedAddresses, plainHostname, type AllowedAddresses } from './allowedAddresses.js';
+import { plainAddress } from './plainAddress.js';
+import { loopback, specialAddress, type SpecialAddress } from './specialAddresses.js';
+
+/** Options of {@link addressGuard}. */
+export interface AddressGuardOptions {
+  /**
+   * What is open although it is not public, and without https: host names, addresses and CIDRs. Default: nothing.
+   *
+   * - A host name (`hooks.internal`, `localhost`) opens what it leads to, in URLs with that name, but for metadata and link-local
+   *   addresses, and IPv6 addresses with an IPv4 address inside. `localhost` also opens URLs with a loopback address.
+   * - An address (`10.0.0.8`) opens itself, with the same exceptions, whatever name leads there.
+   * - A CIDR (`10.0.0.0/8`) opens every address in it, without exceptions.
+   */
+  readonly allow?: readonly string[];
+  /** Every address of a name. Default: what the operating system says, its hosts file included. */
+  readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
+}
+
+/** A guard that also knows URLs. */
+export interface UrlGuard extends AddressGuard {
+  /**
+   * Says what can be said before anything is looked up.
+   *
+   * @throws ConfigError if the URL is neither https nor open, or holds a user name or a password.
+   * @throws ForbiddenAddressError if its host is an address that is not open.
+   */
+  checkUrl(url: URL): void;
+}
+
+/**
+ * Keeps requests to addresses that others choose away from this machine and its network: only public addresses over https are
+ * open, and what `allow` names. Addresses are judged as they are, in whatever way they were written or found.
+ *
+ * @throws ConfigError if an entry of `allow` is no host name, address or CIDR.
+ * @example
+ * const guard = addressGuard({ allow: ['hooks.internal', '10.20.0.0/16'] })
+ * guard.checkUrl(new URL('https://169.254.169.254/')) // throws a ForbiddenAddressError
+ */
+export function addressGuard({ allow = [], resolve = resolveBySystem }: AddressGuardOptions = {}): UrlGuard {
+  const allowed = allowedAddresses(allow);
+  return {
+    resolve,
+    check(address, host) {
+      const objection = objectionTo(address, host, allowed);
+      if (objection) throw forbidden(address, host, objection);
+    },
+    checkUrl(url) {
+      if (url.username !== '' || url.password !== '') {
+        throw new ConfigError(
+          `The URL of ${url.host} must not hold a user name or a password. Send what proves who you are in a header.`,
+        );
+      }
+      const isEncrypted = url.protocol === 'https:';
+      if (!isEncrypted && url.protocol !== 'http:') {
+        throw new ConfigError('The URL must begin with https://. Give one like https://hooks.example.com/changes.');
+      }
+      const address = bare(url.hostname);
+      const isName = isIP(address) === 0;
+      const host = { hostname: url.hostname, isEncrypted };
+      const objection = isName ? undefined : objectionTo(address, host, allowed);
+      // Where an address may be open, those that the name leads to decide: when it is connected to.
+      const isNeverOpen = isName && !isEncrypted && !allowed.hasAddresses && !isAllowedHost(url.hostname, allowed);
+      if (isNeverOpen || objection === 'unencrypted') {
+        throw new ConfigError(
+          `The URL of ${url.host} is not encrypted, so anyone on the way could read and change what is sent. Use https, or name the host in allowAddresses.`,
+        );
+      }
+      if (objection) throw forbidden(address, host, objection);
+    },
+  };
+}
+
+/** What speaks against a connection: what the address is, or only that it is public and not reached over https. */
+type Objection = SpecialAddress | 'unencrypted';
+
+function objectionTo(
+  address: string,
+  { hostname, isEncrypted }: GuardedHost,
+  allowed: AllowedAddresses,
+): Objection | undefined {
+  const plain = plainAddress(address);
+  // A socket would look it up like a name.
+  if (!plain) return { kind: 'something that is no address', needsCidr: false };
+  if (allowed.cidrs.has(plain.text)) return undefined;
+  const special = specialAddress(plain);
+  if (!special?.needsCidr && (allowed.addresses.has(plain.text) || isAllowedHost(hostname, allowed))) return undefined;
+  return special ?? (isEncrypted ? undefined : 'unencrypted');
+}
+
+function isAllowedHost(hostname: string, { hostnames }: AllowedAddresses): boolean {
+  if (hostnames.has(plainHostname(hostname))) return true;
+  const plain = plainAddress(bare(hostname));
+  return plain !== undefined && hostnames.has('localhost') && loopback.has(plain.text);
+}
+
+function forbidden(address: string, { hostname }: GuardedHost, objection: Objection): ForbiddenAddressError {
+  const host = bare(hostname);
+  const kind = objection === 'unencrypted' ? 'a public address' : objection.kind;
+  const what = host === address ? `${host} is ${kind}` : `${host} leads to ${kind} (${address})`;
+  return new ForbiddenAddressError(`${what}, so nothing is sent there. ${wayOut(address, host, objection)}`, {
+    host,
+    address,
+    kind,
+  });
+}
+
+function wayOut(address: string, host: string, objection: Objection): string {
+  const text = plainAddress(address)?.text;
+  if (text === undefined) return 'Look at its name server.';
+  if (objection === 'unencrypted') return 'Use https, or name the host in allowAddresses.';
+  if (!objection.needsCidr) {
+    return `If it is the right place, name ${host === address ? text : `${host} or ${text}`} in allowAddresses.`;
+  }
+  const cidr = `${text}/${isIP(text) === 4 ? '32' : '128'}`;
+  return `If it is the right place, name a CIDR that holds it, such as ${cidr}, in allowAddresses: a host name or the address alone does not open it.`;
+}
+
+/** A host of a URL without the brackets that an IPv6 address has there. */
+function bare(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+async function resolveBySystem(hostname: string): Promise<readonly ResolvedAddress[]> {
+  const found = await lookup(hostname, { all: true, order: 'verbatim' });
+  return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
+}

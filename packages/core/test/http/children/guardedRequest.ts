@@ -1,0 +1,33 @@
+// Sends one request through the adapter, and prints what came of it as one line of JSON. Every name leads to 127.0.0.1.
+import { AxiosHeaders } from 'axios';
+import { AdapterFault } from '../../../src/http/adapter/adapterFault.js';
+import { createAdapter } from '../../../src/http/adapter/undiciAdapter.js';
+import { addressGuard } from '../../../src/node/index.js';
+
+const [mode = '', url = ''] = process.argv.slice(2);
+
+const looked: string[] = [];
+const guard = addressGuard({
+  allow: ['127.0.0.1/32'],
+  resolve: (hostname) => {
+    looked.push(hostname);
+    return mode === 'hanging' ? new Promise(() => undefined) : Promise.resolve([{ address: '127.0.0.1', family: 4 }]);
+  },
+});
+const adapter = createAdapter({
+  connectTimeout: 60_000,
+  maxBodyBytes: 1_000,
+  ...(mode === 'direct' ? { proxies: false } : mode === 'proxied' ? {} : { guard }),
+});
+const controller = new AbortController();
+// As the transport's deadline does, this keeps the process alive until there is an answer.
+const awake = setTimeout(() => controller.abort(), mode === 'hanging' ? 50 : 20_000);
+try {
+  const { status } = await adapter.send({ url, headers: new AxiosHeaders(), signal: controller.signal });
+  console.log(JSON.stringify({ status, looked }));
+} catch (error) {
+  console.log(
+    JSON.stringify(error instanceof AdapterFault ? { kind: error.kind, code: error.platformCode } : String(error)),
+  );
+}
+clearTimeout(awake);

@@ -1,0 +1,222 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createSender, type HttpEvent, type Receipt, type Sender, type SenderOptions } from '../../src/index.js';
+import { FakeClock } from '../fakeClock.js';
+import { answer, ok, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
+
+const secret = 'whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQh';
+
+interface OpenSender {
+  readonly sender: Sender;
+  readonly server: ScriptedServer;
+  readonly clock: FakeClock;
+  readonly events: readonly HttpEvent[];
+  send(signal?: AbortSignal): Promise<Receipt>;
+}
+
+/** A sender on a clock that goes as fast as back-offs and pauses need it, unless the test turns it. */
+async function openSender(
+  answers: readonly Answer[],
+  { isHandTurned = false, ...options }: Partial<SenderOptions> & { isHandTurned?: boolean } = {},
+): Promise<OpenSender> {
+  const server = await startServer(...answers);
+  const clock = new FakeClock();
+  const events: HttpEvent[] = [];
+  const sender = createSender({
+    ...{ url: `${server.url}/hook`, clock, random: () => 0.5, secrets: [secret], ...options },
+    onEvent(event) {
+      events.push(event);
+      const wait = event.type === 'retry' ? event.delay : undefined;
+      if (wait === undefined || isHandTurned) return;
+      void clock.asked(wait).then(() => clock.advance(wait));
+    },
+  });
+  onTestFinished(() => sender.close());
+  let sent = 0;
+  return {
+    ...{ sender, server, clock, events },
+    send: (signal = new AbortController().signal) => {
+      const headers = (): Record<string, string> => ({ 'x-attempt': String((sent += 1)) });
+      return sender.send({ body: '{"a":1}', headers, signal });
+    },
+  };
+}
+
+const codeOf = (error: unknown): unknown => error;
+
+describe('W4 what an endpoint answers', () => {
+  test.each([200, 201, 202, 204, 299])('%d: it took it, whatever the body is', async (status) => {
+    const { send } = await openSender([answer(status, status === 204 ? '' : '<html>not json')]);
+    expect(await send()).toEqual({ status, attempts: 1 });
+  });
+
+  test.each([408, 425, 429, 500, 501, 502, 503, 504, 507, 520, 599])(
+    '%d: it may take it later, so it is tried again with headers of its own',
+    async (status) => {
+      const { send, server } = await openSender([answer(status), ok()]);
+      expect(await send()).toEqual({ status: 200, attempts: 2 });
+      expect(server.requests.map(({ method, headers }) => [method, headers['x-attempt']])).toEqual([
+        ['POST', '1'],
+        ['POST', '2'],
+      ]);
+    },
+  );
+
+  test.each([400, 401, 403, 404, 405, 409, 410, 413, 415, 418, 422, 451])(
+    '%d: it will never take it, so it is asked once',
+    async (status) => {
+      const { send, server } = await openSender([answer(status, 'Because of this')]);
+      await expect(send()).rejects.toMatchObject({
+        code: 'http',
+        message: expect.stringContaining('"Because of this"'),
+        details: { status, excerpt: 'Because of this' },
+      });
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  test.each([300, 301, 302, 303, 307, 308])('%d: a redirect is a failure, and is not followed', async (status) => {
+    const other = await startServer(ok());
+    const { send, server } = await openSender([answer(status, '', { location: other.url })]);
+    await expect(send()).rejects.toMatchObject({ code: 'unexpected-redirect', details: { status } });
+    expect([server.requests.length, other.requests.length]).toEqual([1, 0]);
+  });
+
+  test('410: the error says that it is gone for good', async () => {
+    const { send } = await openSender([answer(410)]);
+    await expect(send()).rejects.toThrow(/answered with 410\. It is gone for good/);
+  });
+
+  test('a connection that breaks is tried again, and told when it stays so', async () => {
+    const reset: Answer = (response) => response.destroy();
+    const { send, server, events } = await openSender([reset], { retry: { retries: 2 } });
+    await expect(send()).rejects.toMatchObject({ code: 'network', message: expect.stringContaining('tried 3 times') });
+    expect(server.requests).toHaveLength(3);
+    expect(events.filter(({ type }) => type === 'retry')).toHaveLength(2);
+  });
+});
+
+describe('W4 Retry-After', () => {
+  test.each([429, 503])('of a %d holds back everything for that endpoint', async (status) => {
+    const { send, sender, server, clock } = await openSender([answer(status, '', { 'retry-after': '2' }), ok()], {
+      isHandTurned: true,
+    });
+    const first = send();
+    await server.until(() => server.requests.length === 1);
+    await clock.asked(2_000);
+    expect(sender.pausedFor).toBe(2_000);
+    const second = send();
+    await clock.advance(1_999);
+    expect(server.requests).toHaveLength(1);
+    await clock.advance(1);
+    expect([await first, await second].map(({ attempts }) => attempts)).toEqual([2, 1]);
+  });
+
+  test('beyond what is allowed is an error that says until when', async () => {
+    const { send, clock } = await openSender([answer(503, '', { 'retry-after': '3600' })]);
+    await expect(send()).rejects.toMatchObject({
+      code: 'rate-limited',
+      retryAt: new Date(clock.now() + 3_600_000),
+    });
+  });
+
+  test('a signature is made when it is sent, and not before a pause', async () => {
+    const { sender, clock, server } = await openSender([answer(429, '', { 'retry-after': '40' }), ok()], {
+      isHandTurned: true,
+    });
+    const { signal } = new AbortController();
+    const headers = (): Record<string, string> => ({ 'x-time': String(clock.monotonic()) });
+    const both = [sender.send({ body: '', headers, signal })];
+    await clock.asked(40_000);
+    both.push(sender.send({ body: '', headers, signal }));
+    await clock.advance(40_000);
+    await Promise.all(both);
+    expect(server.requests.map((request) => request.headers['x-time'])).toEqual(['0', '40000', '40000']);
+  });
+});
+
+describe('an answer', () => {
+  test('is read no further than it is quoted, and taken for what its status says', async () => {
+    const endless: Answer = (response) => {
+      response.writeHead(200);
+      const more = (): void => {
+        while (response.write('x'.repeat(65_536)));
+      };
+      response.on('drain', more);
+      more();
+    };
+    const { send, server } = await openSender([endless]);
+    expect(await send()).toEqual({ status: 200, attempts: 1 });
+    await server.until(() => server.requests[0]!.isAborted);
+  });
+
+  test('that breaks off behind its status is taken for what that says', async () => {
+    const cut: Answer = (response) => {
+      response.writeHead(200, { 'content-length': '1000' });
+      response.write('half');
+      setImmediate(() => response.destroy());
+    };
+    const { send, server } = await openSender([cut]);
+    expect(await send()).toEqual({ status: 200, attempts: 1 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('that is no text is quoted as well as it can be', async () => {
+    const { send } = await openSender([answer(400, Buffer.from([0xff, 0xfe, 0x41]))]);
+    await expect(send()).rejects.toMatchObject({ code: 'http', details: { status: 400 } });
+  });
+
+  test('that quotes our secrets is scrubbed of them', async () => {
+    const { send } = await openSender([answer(401, `You sent ${secret}, ${encodeURIComponent(secret)}`)]);
+    const error: unknown = await send().catch(codeOf);
+    expect(String(error)).toContain('[hidden]');
+    expect(JSON.stringify(error)).not.toContain(secret.slice(6));
+  });
+});
+
+test('T3 an endpoint that does not answer is given up after its deadline', async () => {
+  const never: Answer = () => undefined;
+  const { send, server, clock } = await openSender([never], {
+    ...{ isHandTurned: true, retry: { retries: 0 }, timeouts: { response: 700 } },
+  });
+  const outcome = expect(send()).rejects.toMatchObject({ code: 'timeout', details: { deadline: 'response' } });
+  await server.until(() => server.requests.length === 1);
+  await clock.advance(700);
+  await outcome;
+});
+
+test('T4 an abort ends it at once, and closing ends all of it', async () => {
+  const never: Answer = () => undefined;
+  const { send, sender, server } = await openSender([never]);
+  const stopped = new AbortController();
+  const [first, second] = [send(stopped.signal), send()];
+  await server.until(() => server.requests.length === 2);
+  stopped.abort(new Error('enough'));
+  await expect(first).rejects.toThrow('enough');
+  await Promise.all([expect(second).rejects.toMatchObject({ code: 'network' }), sender.close()]);
+  await server.until(() => server.connections === 0);
+});
+
+test('connections are used again', async () => {
+  const { send, server } = await openSender([ok()]);
+  for (let nth = 0; nth < 50; nth += 1) await send();
+  expect(server.requests).toHaveLength(50);
+  // Undici opens a second one when it is asked again in the very moment in which the first one gets free.
+  expect(server.connections).toBeLessThanOrEqual(2);
+});
+
+test('what goes over the wire is the body and its type, and no API key', async () => {
+  const { send, server } = await openSender([ok()]);
+  await send();
+  expect(server.requests[0]).toMatchObject({
+    ...{ method: 'POST', url: '/hook' },
+    headers: { 'content-type': 'application/json', 'content-length': '7', 'user-agent': 'sluice' },
+  });
+  expect(Object.keys(server.requests[0]!.headers)).not.toContain('x-api-key');
+});
+
+test.each([{ timeouts: { response: 0 } }, { retry: { retries: 1.5 } }, { retry: { baseDelay: -1 } }])(
+  'refuses %j',
+  (options) => {
+    expect(() => createSender({ url: 'https://h.example', ...options })).toThrow(/must be a/);
+  },
+);
