@@ -30,9 +30,9 @@ export class AppendFile {
     this.#crc32 = sum;
   }
 
-  /** @throws SinkError if it can't be made, or is there already. */
-  static async create(fileSystem: FileSystem, path: string): Promise<AppendFile> {
-    const file = await explained(fileSystem.open(path, 'new'), path, 'created');
+  /** `private`: nobody else may read it. @throws SinkError if it can't be made, or is there already. */
+  static async create(fileSystem: FileSystem, path: string, mode: 'new' | 'private' = 'new'): Promise<AppendFile> {
+    const file = await explained(fileSystem.open(path, mode), path, 'created');
     return new AppendFile(path, file, { bytes: 0, crc32: 0 });
   }
 

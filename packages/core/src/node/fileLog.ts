@@ -3,11 +3,14 @@ import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { explained } from './appendFile.js';
-import type { FileSystem, WritableFile } from './fileSystem.js';
-import { unfinished } from './folderLock.js';
+import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
+import { unfinishedName } from './unfinishedFile.js';
 import { writeAll } from './wholeFile.js';
+import { checkWrittenByUs } from './writtenByUs.js';
 
-const header = 'sluice-log 1\n';
+/** What every log begins with, whatever its version. */
+const mark = 'sluice-log ';
+const header = `${mark}1\n`;
 const bytesPerRead = 256 * 1024;
 const bytesPerWrite = 256 * 1024;
 
@@ -21,16 +24,18 @@ export class FileLog implements StateLog {
   readonly #fs: FileSystem;
   readonly #folder: string;
   readonly #path: string;
-  readonly #fresh: string;
+  readonly #name: string;
   #file: WritableFile | undefined;
   #bytes = 0;
   #isPoisoned = false;
+  /** What has the log's name was ours, or not there, when it was looked at: it may be replaced. */
+  #isKnown = false;
 
   constructor(fileSystem: FileSystem, folder: string, name: string) {
     this.#fs = fileSystem;
     this.#folder = folder;
     this.#path = join(folder, name);
-    this.#fresh = join(folder, unfinished + name);
+    this.#name = name;
   }
 
   get bytes(): number {
@@ -38,7 +43,10 @@ export class FileLog implements StateLog {
   }
 
   async *read(): AsyncGenerator<unknown, void, undefined> {
-    if ((await explained(this.#fs.kind(this.#path), this.#path, 'looked at')) === 'absent') return;
+    if ((await explained(this.#fs.kind(this.#path), this.#path, 'looked at')) === 'absent') {
+      this.#isKnown = true;
+      return;
+    }
     if (!(await explained(this.#fs.isOurs(this.#path), this.#path, 'looked at')))
       throw this.#damage('belongs to another user of this machine');
     const file = await this.#open();
@@ -47,6 +55,7 @@ export class FileLog implements StateLog {
     for await (const line of this.#lines(file)) {
       if (end === 0) {
         this.#checkHeader(line);
+        this.#isKnown = true;
         end = line.length;
         continue;
       }
@@ -80,28 +89,30 @@ export class FileLog implements StateLog {
     this.#isPoisoned = true;
     await writeAll(file, this.#path, line, this.#bytes);
     await explained(file.sync(), this.#path, 'written');
+    await this.#checkName(file);
     this.#isPoisoned = false;
     this.#bytes += line.length;
   }
 
   async replace(records: Iterable<object>): Promise<void> {
-    await this.#fs.unlink(this.#fresh).catch(() => undefined);
-    const file = await explained(this.#fs.open(this.#fresh, 'new'), this.#fresh, 'created');
+    await this.#checkReplaceable();
+    const fresh = join(this.#folder, unfinishedName(this.#name));
+    const file = await explained(this.#fs.open(fresh, 'private'), this.#path, 'created');
     let at = 0;
     try {
       for (const block of blocksOf(records)) {
-        await writeAll(file, this.#fresh, block, at);
+        await writeAll(file, this.#path, block, at);
         at += block.length;
       }
-      await explained(file.sync(), this.#fresh, 'written');
-      await explained(file.close(), this.#fresh, 'written');
+      await explained(file.sync(), this.#path, 'written');
+      await explained(file.close(), this.#path, 'written');
       await this.close();
       // From here on it is not known which of the two files has the name, until both are through.
       this.#isPoisoned = true;
-      await explained(this.#fs.rename(this.#fresh, this.#path), this.#path, 'written');
+      await explained(this.#fs.rename(fresh, this.#path), this.#path, 'written');
     } catch (error) {
       await file.close().catch(() => undefined);
-      await this.#fs.unlink(this.#fresh).catch(() => undefined);
+      await this.#fs.unlink(fresh).catch(() => undefined);
       throw error;
     }
     await explained(this.#fs.syncFolder(this.#folder), this.#path, 'written');
@@ -109,10 +120,35 @@ export class FileLog implements StateLog {
     this.#bytes = at;
   }
 
+  async remove(): Promise<void> {
+    await this.#checkReplaceable();
+    await this.close();
+    await explained(unlinkIfThere(this.#fs, this.#path), this.#path, 'removed');
+    await explained(this.#fs.syncFolder(this.#folder), this.#path, 'written');
+    this.#bytes = 0;
+  }
+
   async close(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;
     await file?.close().catch(() => undefined);
+  }
+
+  async #checkReplaceable(): Promise<void> {
+    if (this.#isKnown) return;
+    await explained(checkWrittenByUs(this.#fs, this.#path, mark), this.#path, 'written');
+    this.#isKnown = true;
+  }
+
+  /** Records in a file that nobody can find any more are lost: nothing may rely on them. */
+  async #checkName(file: WritableFile): Promise<void> {
+    const identities = Promise.all([file.identity(), this.#fs.identity(this.#path)]);
+    const [mine, named] = await explained(identities, this.#path, 'looked at');
+    if (mine === named) return;
+    throw new SinkError(
+      `${this.#path} was ${named === undefined ? 'removed' : 'replaced'} while it was in use: what it held is lost. Find out who did that, then start over with restart.`,
+      { details: { path: this.#path } },
+    );
   }
 
   async #open(): Promise<WritableFile> {

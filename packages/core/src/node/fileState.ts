@@ -6,10 +6,12 @@ import { LockQueue, type Release } from '../sink/lockQueue.js';
 import { explained } from './appendFile.js';
 import { nodeFileSystem, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { FileLog } from './fileLog.js';
-import { holderOf, lockFolder, unfinished, type LockHolder } from './folderLock.js';
+import { holderOf, lockFolder, type LockHolder } from './folderLock.js';
 import { nodeProcesses, type Processes } from './processIdentity.js';
-import { decodeRecord, encodeRecord } from './stateRecord.js';
+import { decodeRecord, encodeRecord, recordMark } from './stateRecord.js';
+import { intendedName, unfinishedName } from './unfinishedFile.js';
 import { readWhole, writeWhole } from './wholeFile.js';
+import { checkWrittenByUs } from './writtenByUs.js';
 
 /** Options of {@link fileState}. */
 export interface FileStateOptions {
@@ -33,6 +35,12 @@ export interface FileState extends StateStore {
   readonly folder: string;
   /** Who works with it now; `undefined` if nobody does. */
   holder(use?: StateUse): Promise<LockHolder | undefined>;
+  /**
+   * Refuses a record that `save` and `remove` would refuse, and touches nothing: for whoever changes something else before.
+   *
+   * @throws CheckpointError if what has its name is not ours.
+   */
+  checkReplaceable(name: string): Promise<void>;
 }
 
 /**
@@ -56,6 +64,8 @@ class FolderState implements FileState {
   readonly #fs: FileSystem;
   readonly #processes: Processes;
   readonly #options: FileStateOptions;
+  /** Records that were ours, or not there, when they were looked at. All others are before they are replaced. */
+  readonly #known = new Set<string>();
   /** Those of this very object wait here, so that they come in turn. */
   readonly #queues: Readonly<Record<StateUse, LockQueue>> = { export: new LockQueue(), watch: new LockQueue() };
 
@@ -72,6 +82,7 @@ class FolderState implements FileState {
     try {
       const locks = { use, fileSystem: this.#fs, processes: this.#processes, clock, breakLock, signal };
       const release = await lockFolder(this.folder, locks);
+      this.#known.clear();
       const releaseBoth = async (): Promise<void> => {
         await release();
         await leave();
@@ -100,13 +111,16 @@ class FolderState implements FileState {
         { path },
       );
     const bytes = await readWhole(this.#fs, path);
-    return bytes && decodeRecord(bytes, path);
+    const record = bytes && decodeRecord(bytes, path);
+    this.#known.add(name);
+    return record;
   }
 
   async save(name: string, record: object): Promise<void> {
     const path = join(this.folder, name);
-    const fresh = join(this.folder, unfinished + name);
-    await explained(writeWhole(this.#fs, fresh, encodeRecord(record)), fresh, 'written');
+    await this.checkReplaceable(name);
+    const fresh = join(this.folder, unfinishedName(name));
+    await explained(writeWhole(this.#fs, fresh, encodeRecord(record), path), path, 'written');
     try {
       await explained(this.#fs.rename(fresh, path), path, 'written');
     } catch (error) {
@@ -118,6 +132,7 @@ class FolderState implements FileState {
 
   async remove(name: string): Promise<void> {
     const path = join(this.folder, name);
+    await this.checkReplaceable(name);
     await explained(unlinkIfThere(this.#fs, path), path, 'removed');
     await this.#sync(path);
   }
@@ -128,6 +143,13 @@ class FolderState implements FileState {
 
   holder(use: StateUse = 'export'): Promise<LockHolder | undefined> {
     return holderOf(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
+  }
+
+  async checkReplaceable(name: string): Promise<void> {
+    if (this.#known.has(name)) return;
+    const path = join(this.folder, name);
+    await explained(checkWrittenByUs(this.#fs, path, recordMark), path, 'written');
+    this.#known.add(name);
   }
 
   #sync(path: string): Promise<void> {
@@ -149,8 +171,11 @@ class FolderState implements FileState {
   /** What was being written when somebody was killed. What belongs to another use may be being written now. */
   async #clearUnfinished(use: StateUse): Promise<void> {
     const names = await explained(this.#fs.list(this.folder), this.folder, 'looked at');
-    const isLeft = (name: string): boolean =>
-      name.startsWith(unfinished) && name.endsWith('.log') === (use === 'watch');
+    const isLeft = (name: string): boolean => {
+      const intended = intendedName(name);
+      if (intended === undefined) return false;
+      return (intended === 'watch.log' || intended.startsWith('lock-watch-')) === (use === 'watch');
+    };
     for (const name of names.filter(isLeft)) await this.#fs.unlink(join(this.folder, name)).catch(() => undefined);
   }
 }

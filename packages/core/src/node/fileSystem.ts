@@ -31,10 +31,11 @@ export interface Volume {
 /** All that sinks and state do to a disk, in one place, so that a test can stand between them and it. */
 export interface FileSystem {
   /**
-   * `new`: the file must not be there yet. `existing`: it must. `readable`: it must, and need not be writable. A link is not followed:
-   * it fails with `ELOOP`; and what is no regular file with `EFTYPE`.
+   * `new`: the file must not be there yet. `private`: neither must it, and nobody else may read it. `existing`: it must be there.
+   * `readable`: it must, and need not be writable. A link is not followed: it fails with `ELOOP`; and what is no regular file with
+   * `EFTYPE`.
    */
-  open(path: string, mode: 'new' | 'existing' | 'readable'): Promise<WritableFile>;
+  open(path: string, mode: 'new' | 'private' | 'existing' | 'readable'): Promise<WritableFile>;
   /** The identity of the file that has this name now; `undefined` if none has. */
   identity(path: string): Promise<string | undefined>;
   /** Whether this process's user owns what has this name, and so may change it without asking; also where nothing has it. */
@@ -60,6 +61,7 @@ export interface FileSystem {
 /** Flags that a system lacks, as Windows some of these, count as 0. Without O_NONBLOCK a FIFO would wait for its other end for ever. */
 const openFlags = {
   new: constants.O_CREAT | constants.O_EXCL | constants.O_RDWR,
+  private: constants.O_CREAT | constants.O_EXCL | constants.O_RDWR,
   existing: constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK,
   readable: constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
 } as const;
@@ -67,7 +69,7 @@ const openFlags = {
 /** The machine's own file system. */
 export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
-    const handle = await open(path, openFlags[mode], 0o666);
+    const handle = await open(path, openFlags[mode], mode === 'private' ? 0o600 : 0o666);
     if (!(await handle.stat()).isFile()) {
       await handle.close();
       throw Object.assign(new Error(`EFTYPE: ${path} is no regular file`), { code: 'EFTYPE' });

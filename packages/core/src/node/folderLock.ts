@@ -6,6 +6,7 @@ import type { StateUse } from '../sink/stateStore.js';
 import { explained } from './appendFile.js';
 import { platformCode, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
+import { unfinishedName } from './unfinishedFile.js';
 import { readWhole, writeWhole } from './wholeFile.js';
 
 /** How a folder is locked. */
@@ -33,8 +34,6 @@ interface Claim extends LockHolder {
 }
 
 const prefixOf = (use: StateUse): string => `lock-${use}-`;
-/** What is not complete yet. */
-export const unfinished = 'new-';
 /** Looks, and ms between them, until the first of several contenders gives up waiting for the others to withdraw. */
 const mostLooks = 40;
 const lookEvery = 10;
@@ -85,10 +84,11 @@ async function claim(folder: string, { fileSystem, processes, use }: FolderLockO
   const text = JSON.stringify(await processes.self());
   for (let attempt = 1; ; attempt += 1) {
     await makeFolder(folder, fileSystem);
+    const fresh = join(folder, unfinishedName(own));
     try {
       // Synced, so that a power cut leaves no claim that says nothing.
-      await writeWhole(fileSystem, join(folder, unfinished + own), text);
-      await fileSystem.rename(join(folder, unfinished + own), join(folder, own));
+      await writeWhole(fileSystem, fresh, text);
+      await fileSystem.rename(fresh, join(folder, own));
       return own;
     } catch (error) {
       // The holder before may have taken the folder with it, or cleared away what it took for a dead one's.

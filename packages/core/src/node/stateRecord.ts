@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { CheckpointError } from '../errors.js';
 
 const version = 1;
+/** What every record begins with, whatever its version. */
+export const recordMark = 'sluice-state ';
 
 /**
  * A record as the bytes of a file: a line with format, version and checksum, then JSON. So any damage shows, and a newer version can
@@ -11,18 +13,18 @@ const version = 1;
  */
 export function encodeRecord(record: object): string {
   const json = `${JSON.stringify(record)}\n`;
-  return `sluice-state ${version} sha256:${checksum(json)}\n${json}`;
+  return `${recordMark}${version} sha256:${checksum(json)}\n${json}`;
 }
 
 /** Reads what `encodeRecord` wrote. @throws CheckpointError if it is something else, damaged, or of a newer version. */
 export function decodeRecord(bytes: Buffer, path: string): unknown {
-  const fault = (what: string): CheckpointError =>
-    new CheckpointError(`${path} ${what} Start over with restart: nothing was changed.`, { path });
+  const fault = (what: string, next = 'Start over'): CheckpointError =>
+    new CheckpointError(`${path} ${what} ${next} with restart: nothing was changed.`, { path });
   if (bytes.length === 0) throw fault('is empty: it was not written by Sluice, or lost its bytes.');
   const end = bytes.indexOf('\n') + 1;
   const [, written, sum] =
     /^sluice-state (\d+)(?: sha256:([0-9a-f]{64}))?/.exec(bytes.toString('latin1', 0, end)) ?? [];
-  if (written === undefined) throw fault('is no state of Sluice, or is damaged.');
+  if (written === undefined) throw fault('is no state of Sluice, or is damaged.', 'Move it away, then start over');
   if (Number(written) > version)
     throw fault(
       `was written by a newer version of Sluice (format ${written}, this one knows ${version}). Use that one.`,

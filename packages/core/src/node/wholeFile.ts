@@ -26,13 +26,17 @@ export async function readWhole(fileSystem: FileSystem, path: string): Promise<B
   }
 }
 
-/** Writes a new small file, and makes its bytes durable, though not yet its name. What could not be written whole is cleared away. */
-export async function writeWhole(fileSystem: FileSystem, path: string, text: string): Promise<void> {
+/**
+ * Writes a new small file, and makes its bytes durable, though not yet its name. What could not be written whole is cleared away.
+ *
+ * @param known what people know the file by, where it has another name until it is complete.
+ */
+export async function writeWhole(fileSystem: FileSystem, path: string, text: string, known = path): Promise<void> {
   const file = await fileSystem.open(path, 'new');
   try {
-    await writeAll(file, path, Buffer.from(text), 0);
-    await explained(file.sync(), path, 'written');
-    await explained(file.close(), path, 'written');
+    await writeAll(file, known, Buffer.from(text), 0);
+    await explained(file.sync(), known, 'written');
+    await explained(file.close(), known, 'written');
   } catch (error) {
     await file.close().catch(() => undefined);
     await fileSystem.unlink(path).catch(() => undefined);

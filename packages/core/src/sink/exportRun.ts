@@ -14,7 +14,10 @@ import type { StateStore } from './stateStore.js';
 
 /** Options of an export. */
 export interface ExportOptions {
-  /** Where the checkpoint is kept. Default: nowhere; an export that fails then begins again from the start. */
+  /**
+   * Where the checkpoint is kept. Default: nowhere; an export that fails then begins again from the start. What an endless source gave
+   * stays where it was written, and nothing goes on behind it.
+   */
   readonly state?: StateStore;
   /** Pages between two commits. Default 50. Fewer pages are fetched again after a crash, but each commit waits for the disk. */
   readonly commitEvery?: number;
@@ -70,6 +73,10 @@ export class ExportRun<T> {
   #checkpoint: Checkpoint | undefined;
   #last: Page<T> | undefined;
   #uncommitted = 0;
+  /** Something of this plan was given to the sink, now or by an earlier run. */
+  #isBegun = false;
+  /** The sink is at work, or failed: then it is only to be given up. */
+  #isSinkBusy = false;
   /** A page asked for a commit, which may have to wait until the sink allows one. */
   #isAsked = false;
   #failure: unknown;
@@ -109,11 +116,17 @@ export class ExportRun<T> {
     await this.#pages?.return?.().catch(() => undefined);
   }
 
-  /** Without a commit there is nothing to go on from: the sink clears away what it began, and no checkpoint speaks of it. */
+  /**
+   * Without a commit there is nothing to go on from: the sink clears away what it began, and no checkpoint speaks of it. But what an endless
+   * source gave was taken for good, and will not come again.
+   */
   async #giveUp(): Promise<void> {
     if (!this.#writer) return;
-    const isResumable = this.#checkpoint?.place !== undefined;
-    // That this may fail too must not hide why. Then the checkpoint stays, and says that what is left is ours.
+    const isKept = this.#isKeptWithoutState;
+    const isResumable = isKept || (this.#isBegun && this.#checkpoint?.place !== undefined);
+    // That these may fail too must not hide why.
+    if (isKept && this.#uncommitted > 0 && !this.#isSinkBusy) await this.#commitIfPossible().catch(() => undefined);
+    // Then the checkpoint stays, and says that what is left is ours.
     const isGivenUp = await this.#writer.abort(this.#failure, { isResumable }).then(
       () => true,
       () => false,
@@ -148,7 +161,10 @@ export class ExportRun<T> {
       return this.#finish(writer);
     }
     const page = next.value;
+    this.#isBegun = true;
+    this.#isSinkBusy = true;
     await writer.write({ items: page.items, part: page.part, endsPart: page.endsPart });
+    this.#isSinkBusy = false;
     this.#tally.add(page);
     this.#last = page;
     this.#uncommitted += 1;
@@ -173,6 +189,8 @@ export class ExportRun<T> {
     if (!isNew) {
       // Without a place it was killed before its first commit. What lies there was checked to be nobody else's, so it is ours.
       await this.#open(place === undefined ? { restart: true } : { resumeAt: { place, isSealed } });
+      await this.#commitStart();
+      this.#isBegun = place !== undefined;
       return;
     }
     await this.#sink.check?.(this.#context({ restart }));
@@ -185,6 +203,13 @@ export class ExportRun<T> {
       await isClean.then(() => this.#removeCheckpoint()).catch(() => undefined);
       throw error;
     }
+    await this.#commitStart();
+  }
+
+  /** Where the sink has a place before its first row, there is something to go back to from now on. */
+  async #commitStart(): Promise<void> {
+    const { start } = this.#opened;
+    if (start !== undefined && this.#checkpoint?.place === undefined) await this.#commit(start, {});
   }
 
   async #open(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): Promise<void> {
@@ -201,11 +226,13 @@ export class ExportRun<T> {
 
   #context(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): SinkContext<T> {
     const { name, schema, isEndless = false } = this.#source.info;
-    const folder = this.#options.state?.folder;
+    const { state } = this.#options;
+    const folder = state?.folder;
     return {
       ...{ source: name, isEndless, restart: false, signal: this.#ending.signal, ...how },
       ...(schema && { schema }),
       ...(folder !== undefined && { stateFolder: folder }),
+      ...(state && { log: (of: string) => state.log(of) }),
     };
   }
 
@@ -248,8 +275,12 @@ export class ExportRun<T> {
   }
 
   async #commitIfPossible(): Promise<void> {
-    if (!this.#checkpoint || !this.#last || this.#opened.isCommittable === false) return;
-    await this.#commit(await this.#opened.flush(), { position: this.#last.position });
+    if (!this.#checkpoint && !this.#isKeptWithoutState) return;
+    if (!this.#last || this.#opened.isCommittable === false) return;
+    this.#isSinkBusy = true;
+    const place = await this.#opened.flush();
+    this.#isSinkBusy = false;
+    await this.#commit(place, { position: this.#last.position });
   }
 
   /** The rows are durable by now: only then may the checkpoint say so. */
@@ -279,6 +310,11 @@ export class ExportRun<T> {
 
   #progress(): Step {
     return { done: false, value: { ...this.#tally.counts, isDone: false } };
+  }
+
+  /** No checkpoint says how to go on with it, but a source without an end has no better end than where it is stopped. */
+  get #isKeptWithoutState(): boolean {
+    return !this.#options.state && this.#source.info.isEndless === true;
   }
 
   get #opened(): SinkWriter<T> {

@@ -45,7 +45,9 @@ function memoryLog(logs: Map<string, string[]>, name: string): StateLog {
     },
     append(record) {
       const line = JSON.stringify(record);
-      logs.set(name, [...lines(), line]);
+      const before = logs.get(name);
+      if (before) before.push(line);
+      else logs.set(name, [line]);
       bytes += line.length;
       return Promise.resolve();
     },
@@ -53,6 +55,11 @@ function memoryLog(logs: Map<string, string[]>, name: string): StateLog {
       const fresh = Array.from(records, (record) => JSON.stringify(record));
       logs.set(name, fresh);
       bytes = fresh.reduce((sum, line) => sum + line.length, 0);
+      return Promise.resolve();
+    },
+    remove() {
+      logs.delete(name);
+      bytes = 0;
       return Promise.resolve();
     },
     close: () => Promise.resolve(),

@@ -1,4 +1,5 @@
 import type { Json, RowSchema } from '../source/definition.js';
+import type { StateLog } from './stateStore.js';
 
 /** What a sink is told when it opens. */
 export interface SinkContext<T> {
@@ -15,6 +16,8 @@ export interface SinkContext<T> {
   readonly restart: boolean;
   /** Where the checkpoint is kept, if that is a folder on a disk. */
   readonly stateFolder?: string;
+  /** Opens a log beside the checkpoint, for what a sink has to remember by itself; absent where the export keeps no state. */
+  readonly log?: (name: string) => StateLog;
   /** The source never ends: what is written is in its final place from the beginning, and is never sealed. */
   readonly isEndless: boolean;
   /** Aborted when the export is to stop: a call that may never be done should reject then. */
@@ -34,10 +37,17 @@ export interface SinkReport {
   /** Where the rows are now, for people: a path, an address. */
   readonly target: string;
   readonly bytes?: number;
+  /** Rows that the target did not take, kept elsewhere; absent if there are none. */
+  readonly deadLetters?: { readonly count: number; readonly path: string };
 }
 
 /** A target that is open. Its calls never overlap; after an error only `abort` is called. */
 export interface SinkWriter<T> {
+  /**
+   * The place before the first row, of a new target. It is committed at once, so that a run that is interrupted before its first page
+   * is gone on with too, and not begun anew.
+   */
+  readonly start?: Json;
   readonly write: (page: SinkPage<T>) => Promise<void>;
   /** Whether a commit may fall here. A sink that writes in blocks says no inside of one. Default: always. */
   readonly isCommittable?: boolean;

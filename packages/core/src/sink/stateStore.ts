@@ -1,6 +1,6 @@
 import type { Release } from './lockQueue.js';
 
-/** Durable records in order, e.g. the changes of a watch. */
+/** Durable records in order, e.g. the changes of a watch. On a disk nobody but its owner can read them. */
 export interface StateLog {
   /** All records, the oldest first. What a crash left half-written is not among them. @throws CheckpointError if one is damaged. */
   read(): AsyncIterable<unknown>;
@@ -10,6 +10,8 @@ export interface StateLog {
   replace(records: Iterable<object>): Promise<void>;
   /** Bytes that the records take; 0 before `read`. */
   readonly bytes: number;
+  /** Removes all records and the log itself, if there is one. */
+  remove(): Promise<void>;
   close(): Promise<void>;
 }
 

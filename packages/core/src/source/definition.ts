@@ -9,6 +9,19 @@ export interface RowSchema<T> {
   readonly columns: readonly string[];
   /** What tells one row from all others, where something does. */
   key?(row: T): string;
+  /** How a row is named as an event, where it is one: sinks that send events then need nothing else. */
+  event?(row: T): RowEvent;
+}
+
+/** What names an event. */
+export interface RowEvent {
+  /** The same for the same event on every run; another one for every other event. */
+  readonly id: string;
+  /** Events with the same key are told in their order. */
+  readonly key: string;
+  readonly type: string;
+  /** When it was seen, ISO 8601. */
+  readonly timestamp: string;
 }
 
 /** One question of a walk. */

@@ -31,7 +31,7 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
   readonly acceptRemovals?: boolean;
   /** Goes on although the state was made with another key: a new one of the same project. Default `false`. */
   readonly sameProject?: boolean;
-  /** Failed polls in a row that are survived. Default: any number. */
+  /** Failed polls in a row that are survived, counted by each run for itself: under cron each begins at none. Default: any number. */
   readonly maxFailures?: number;
   /** Ends after so many polls, failed ones included. Default: never. */
   readonly polls?: number;
@@ -118,7 +118,10 @@ function changeInfo<T>(
   const { name, identity, isUnversioned, keyFingerprint } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
   const watched: Json = { of: identity, ignore: [...ignore].sort(), project: picked };
-  const schema: RowSchema<Change<T>> = { columns: changeColumns, key: ({ id }) => id };
+  const schema: RowSchema<Change<T>> = {
+    ...{ columns: changeColumns, key: ({ id }) => id },
+    event: ({ id, key, type, observedAt }) => ({ id, key, type, timestamp: observedAt }),
+  };
   return {
     ...{ name: `${name}.changes`, identity: watched, parts: 1, schema, isEndless: true },
     ...(isUnversioned && { isUnversioned }),

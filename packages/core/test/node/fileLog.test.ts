@@ -1,4 +1,13 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { CheckpointError, SinkError, type StateLog } from '../../src/index.js';
@@ -190,6 +199,26 @@ describe('E6 a log that is not for us', () => {
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
+  test.each(['hello\n', 'sluice\n'])('%j is not replaced, appended to or removed either', async (text) => {
+    const { path, log } = await logOf([]);
+    writeFileSync(path, text);
+    for (const attempt of [() => log.replace([]), () => log.append({ n: 1 }), () => log.remove()]) {
+      const error: unknown = await attempt().catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(CheckpointError);
+      expect(error).toMatchObject({ message: expect.stringMatching(/not written by Sluice/) });
+      expect(readFileSync(path, 'utf8')).toBe(text);
+    }
+  });
+
+  test('but what is damaged behind its first line, or empty, may be replaced', async () => {
+    for (const text of ['', 'sluice-log 1\ndamaged', 'sluice-log 2\nnewer']) {
+      const { folder, path, log } = await logOf([]);
+      writeFileSync(path, text);
+      await log.replace([{ n: 1 }]);
+      expect(await readBack(folder)).toEqual([{ n: 1 }]);
+    }
+  });
+
   test('another user’s, a link and a folder are refused', async () => {
     const { folder, path } = await logOf();
     const others: FileSystem = { ...nodeFileSystem, isOurs: () => Promise.resolve(false) };
@@ -236,6 +265,22 @@ describe('E9 a disk that fails', () => {
         )();
         expect(readdirSync(folder)).toEqual(['watch.log']);
       }
+    }
+  });
+
+  test('notices that its file was removed or replaced meanwhile, and says that its records are lost', async () => {
+    for (const [what, change] of [
+      ['removed', (folder: string) => rmSync(folder, { recursive: true })],
+      ['replaced', (folder: string) => cpSync(join(folder, 'watch.log'), join(folder, 'copy'))],
+    ] as const) {
+      const { folder, path, log } = await logOf();
+      await log.append({ n: 4 });
+      change(folder);
+      if (what === 'replaced') renameSync(join(folder, 'copy'), path);
+      const error: unknown = await log.append({ n: 5 }).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(SinkError);
+      expect(error).toMatchObject({ message: expect.stringContaining(`${path} was ${what} while it was in use`) });
+      await expect(log.append({ n: 6 })).rejects.toThrow(SinkError);
     }
   });
 

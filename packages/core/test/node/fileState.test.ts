@@ -9,6 +9,7 @@ import {
   type FileSystem,
   type Volume,
 } from '../../src/node/index.js';
+import { unfinishedName } from '../../src/node/unfinishedFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { tempFolder } from './tempFolder.js';
 
@@ -89,6 +90,7 @@ describe('state in files', () => {
     const others: FileSystem = { ...nodeFileSystem, isOurs: () => Promise.resolve(false) };
     const foreign = fileState(state.folder, { fileSystem: others });
     await expect(foreign.load('checkpoint')).rejects.toThrow(/belongs to another user/);
+    await expect(foreign.save('checkpoint', record)).rejects.toThrow(/belongs to another user/);
   });
 
   test.runIf(process.geteuid?.() === 0)('E6 sees whose a file is', async () => {
@@ -96,6 +98,75 @@ describe('state in files', () => {
     await state.save('checkpoint', record);
     chownSync(join(state.folder, 'checkpoint'), 12_345, 12_345);
     await expect(state.load('checkpoint')).rejects.toThrow(CheckpointError);
+  });
+
+  test('E6 clears away nothing of what people keep in the same folder, whatever it is called', async () => {
+    const state = fileState(stateFolder());
+    const names = ['new-report.csv', 'new-app.log', 'new-checkpoint', 'new-watch.log', 'sluice-new-report', 'mine.log'];
+    for (const name of names) writeFileSync(join(state.folder, name), name);
+    for (const use of ['export', 'watch'] as const) {
+      const release = await state.lock(never, use);
+      await state.save('checkpoint', record);
+      await state.log('watch').replace([record]);
+      await state.log('watch').remove();
+      await state.remove('checkpoint');
+      await release();
+    }
+    expect(readdirSync(state.folder)).toEqual(names.toSorted());
+    for (const name of names) expect(readFileSync(join(state.folder, name), 'utf8')).toBe(name);
+  });
+
+  test('E6 clears away what a killed run left of its own, and leaves to a watch what may be being written now', async () => {
+    const state = fileState(stateFolder());
+    const lefts = {
+      export: ['checkpoint', 'whatever', 'spool.log', 'lock-export-1'].map(unfinishedName),
+      watch: ['watch.log', 'lock-watch-1'].map(unfinishedName),
+    };
+    for (const name of [...lefts.export, ...lefts.watch]) writeFileSync(join(state.folder, name), '');
+    await (
+      await state.lock(never, 'export')
+    )();
+    expect(readdirSync(state.folder)).toEqual(lefts.watch.toSorted());
+    for (const name of lefts.export) writeFileSync(join(state.folder, name), '');
+    await (
+      await state.lock(never, 'watch')
+    )();
+    expect(readdirSync(state.folder)).toEqual(lefts.export.toSorted());
+  });
+
+  test.each(['mine', 'sluice', '\0\0\0\0'])(
+    'E6 neither replaces nor removes a record of somebody else’s that begins with %j, and says so before',
+    async (text) => {
+      const state = fileState(stateFolder());
+      const path = join(state.folder, 'checkpoint');
+      writeFileSync(path, text);
+      for (const attempt of [
+        () => state.checkReplaceable('checkpoint'),
+        () => state.save('checkpoint', record),
+        () => state.remove('checkpoint'),
+      ]) {
+        const error: unknown = await attempt().catch((reason: unknown) => reason);
+        expect(error).toBeInstanceOf(CheckpointError);
+        expect(error).toMatchObject({ message: expect.stringMatching(/not written by Sluice.*nothing was changed\.$/) });
+        expect(readFileSync(path, 'utf8')).toBe(text);
+      }
+      expect(readdirSync(state.folder)).toEqual(['checkpoint']);
+    },
+  );
+
+  test('E6 replaces its own, also one that is damaged or empty, and looks again when it is locked again', async () => {
+    const state = fileState(stateFolder());
+    const path = join(state.folder, 'checkpoint');
+    for (const text of ['', 'sluice-state 1 sha256:00\n{', 'sluice-state 9 of a newer version']) {
+      writeFileSync(path, text);
+      await fileState(state.folder).save('checkpoint', record);
+      expect(await state.load('checkpoint')).toEqual(record);
+    }
+    writeFileSync(path, 'mine');
+    await (
+      await state.lock(never)
+    )();
+    await expect(state.save('checkpoint', record)).rejects.toThrow(CheckpointError);
   });
 
   test('E9 a record is replaced whole or not at all, whatever call fails', async () => {

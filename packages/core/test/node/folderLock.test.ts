@@ -13,6 +13,7 @@ import {
   type FileSystem,
   type ProcessIdentity,
 } from '../../src/node/index.js';
+import { unfinishedName } from '../../src/node/unfinishedFile.js';
 import { forkChild } from './forkChild.js';
 import { tempFolder } from './tempFolder.js';
 
@@ -237,7 +238,8 @@ describe('E8 a locked folder', () => {
   test('is cleared of what was being written when somebody was killed', async () => {
     const folder = join(tempFolder(), 'state');
     mkdirSync(folder);
-    for (const name of ['new-checkpoint', 'new-lock-export-1']) writeFileSync(join(folder, name), '{');
+    for (const name of ['checkpoint', 'lock-export-1', 'spool.log'])
+      writeFileSync(join(folder, unfinishedName(name)), '{');
     await (
       await lock(folder)
     )();

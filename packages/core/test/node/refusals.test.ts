@@ -27,6 +27,7 @@ import {
   type StateStore,
 } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
+import { unfinishedName } from '../../src/node/unfinishedFile.js';
 import { fileOf, partsOf } from './partRows.js';
 import { tempFolder } from './tempFolder.js';
 import { textFormat } from './textRows.js';
@@ -342,7 +343,7 @@ describe('E1 what a kill leaves behind', () => {
     appendFileSync(`${path}.part`, 'torn');
     appendFileSync(join(`${path}.sluice`, 'rows-1'), 'torn');
     writeFileSync(join(`${path}.sluice`, 'rows-9'), 'never named');
-    writeFileSync(join(`${path}.sluice`, 'new-checkpoint'), 'torn');
+    writeFileSync(join(`${path}.sluice`, unfinishedName('checkpoint')), 'torn');
     await run(path);
     expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
     expect(readdirSync(join(path, '..'))).toEqual(['rows.txt']);

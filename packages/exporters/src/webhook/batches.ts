@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import type { Numbered } from './outgoing.js';
+
+/** How many records, and bytes of them, go into one request. */
+export interface BatchLimits {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** What one request carries. */
+export interface Delivery {
+  /** The `webhook-id`: a record's own, or one that stands for all that are in a batch. */
+  readonly id: string;
+  readonly body: string;
+}
+
+/** What a batch's envelope says besides its records. */
+export interface BatchContext {
+  readonly source: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** Splits records into batches within the limits; one that is too large by itself goes alone. The same records are always split alike. */
+export function batchesOf(records: readonly Numbered[], { count, bytes }: BatchLimits): Numbered[][] {
+  const batches: Numbered[][] = [];
+  let batch: Numbered[] = [];
+  let size = 0;
+  for (const record of records) {
+    const length = Buffer.byteLength(record.body);
+    if (batch.length > 0 && (batch.length === count || size + length > bytes)) {
+      batches.push(batch);
+      batch = [];
+      size = 0;
+    }
+    batch.push(record);
+    size += length;
+  }
+  return batch.length > 0 ? [...batches, batch] : batches;
+}
+
+/**
+ * Records in one envelope, each in its own. Its id follows from theirs, so that the same batch has it again when it is sent again.
+ *
+ * @example {"id":"9f…","type":"batch","timestamp":"…","source":"aptos.walletNfts","sequence":101,"data":[{"id":"1c…",…},…]}
+ */
+export function batchDelivery(records: readonly Numbered[], { source, at }: BatchContext): Delivery {
+  const hash = createHash('sha256');
+  for (const record of records) hash.update(record.id).update('\0');
+  const id = hash.digest('hex').slice(0, 32);
+  const head = JSON.stringify({ id, type: 'batch', timestamp: at, source, sequence: records[0]?.number ?? 0 });
+  return { id, body: `${head.slice(0, -1)},"data":[${records.map(({ body }) => body).join(',')}]}` };
+}

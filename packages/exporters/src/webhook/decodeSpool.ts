@@ -1,0 +1,42 @@
+import { CheckpointError } from '@sluice/core';
+import type { SpooledPage, WebhookPlace } from './spooledPage.js';
+
+/** A record of the spool's log. */
+export interface SpooledRecord extends SpooledPage {
+  readonly place: WebhookPlace;
+  /** Ids of records that the log does not hold any more. */
+  readonly recent?: readonly string[];
+}
+
+/**
+ * Reads a record that the spool wrote. Its log has checksums, so what it holds was written by us.
+ *
+ * @throws CheckpointError if it is of another version.
+ */
+export function decodeSpooledPage(record: unknown): SpooledRecord {
+  const { v, at, first, place, records, recent } = record as {
+    v: number;
+    at: string;
+    first: number;
+    place: WebhookPlace;
+    records: [string, string | null, string][];
+    recent?: string[];
+  };
+  if (v !== 1)
+    throw new CheckpointError(
+      'The spool was written by another version of Sluice. Use that version, or start over with restart: nothing was changed.',
+    );
+  return {
+    ...{ at, first, place, records: records.map(([id, key, body]) => ({ id, key, body })) },
+    ...(recent && { recent }),
+  };
+}
+
+/** Reads a place that a checkpoint gave back. @throws CheckpointError if it is none of a webhook. */
+export function decodeWebhookPlace(place: unknown): WebhookPlace {
+  const { next, dead, letters } = (place ?? {}) as Partial<WebhookPlace>;
+  if (Number.isSafeInteger(next) && Number.isSafeInteger(dead) && letters !== undefined) return place as WebhookPlace;
+  throw new CheckpointError(
+    'The checkpoint does not say how far the forwarding came. Start over with restart: nothing was changed.',
+  );
+}

@@ -1,0 +1,67 @@
+import { ConfigError, type RowSchema } from '@sluice/core';
+import { jsonOf } from '../json.js';
+import { rowId } from './rowId.js';
+
+/** A record on its way. What is sent is decided once, and is the same ever after. */
+export interface Outgoing {
+  readonly id: string;
+  /** Records of the same key are sent one after another; `null` has no order. */
+  readonly key: string | null;
+  /** The record itself, as JSON. */
+  readonly body: string;
+}
+
+/** A record and its place among all of a target: its `sequence`. */
+export interface Numbered extends Outgoing {
+  readonly number: number;
+}
+
+/** How a record is written: in an envelope that names it, or as it is. */
+export type WebhookFormat = 'envelope' | 'bare';
+
+/** How rows become records. */
+export interface OutgoingOptions<T> {
+  /** What rows with an order among them have in common. Default: what names the row, or the changed row. */
+  readonly key?: ((row: T) => string) | null | undefined;
+  /** Names a row, the same on every run. Default: a change's own id; a hash of source, key and content of a row. */
+  readonly id?: ((row: T) => string) | undefined;
+  readonly format: WebhookFormat;
+}
+
+/** The record of a row. `at` is when it was first on its way, ISO 8601; `sequence` counts the records of a target from 1. */
+export type RowEncoder<T> = (row: T, at: string, sequence: number) => Outgoing;
+
+/**
+ * Decides how rows are named and written.
+ *
+ * @throws ConfigError if nothing tells the rows of this source apart: a receiver could not tell a repeated record from a new one.
+ */
+export function rowEncoder<T extends object>(
+  source: string,
+  schema: RowSchema<T> | undefined,
+  { key, id, format }: OutgoingOptions<T>,
+): RowEncoder<T> {
+  if (!id && !schema?.event && !schema?.key && !key)
+    throw new ConfigError(
+      `Nothing tells the rows of ${source} apart, so a receiver could not know a repeated one: give webhook an id, e.g. id: (row) => row.uuid.`,
+      { option: 'id' },
+    );
+  return (row, at, sequence) => {
+    const event = schema?.event?.(row);
+    const rowKey = event?.key ?? schema?.key?.(row);
+    const named = checkId(id?.(row) ?? event?.id ?? rowId(source, rowKey ?? key?.(row) ?? '', row));
+    const type = `${source}.${event?.type ?? 'row'}`;
+    const envelope = { id: named, type, timestamp: event?.timestamp ?? at, source, sequence, data: row };
+    const order = key === null ? null : (key?.(row) ?? rowKey ?? null);
+    return { id: named, key: order, body: jsonOf(format === 'bare' ? row : envelope) };
+  };
+}
+
+/** An id travels in a header, and in the text that is signed, where a full stop ends it. */
+function checkId(id: unknown): string {
+  if (typeof id === 'string' && /^[\x21-\x2d\x2f-\x7e]{1,256}$/.test(id)) return id;
+  throw new ConfigError(
+    `id gave ${JSON.stringify(id)} for a row: it must be 1 to 256 visible characters of ASCII, without a full stop.`,
+    { option: 'id' },
+  );
+}

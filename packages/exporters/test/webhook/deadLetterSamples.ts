@@ -1,0 +1,43 @@
+import { HttpError } from '@sluice/core';
+import type { FileSystem } from '@sluice/core/node';
+import type { DeadLetter } from '../../src/webhook/deadLetter.js';
+import { DeadLetterFile, type DeadLetterFileOptions, type LettersPlace } from '../../src/webhook/deadLetterFile.js';
+import { readDeadLetters } from '../../src/webhook/readDeadLetters.js';
+
+/** The n-th letter of an export. */
+export function letterOf(n: number, more: Partial<DeadLetter> = {}): DeadLetter {
+  const id = `record-${String(n)}`;
+  const record = { id, type: 'test.row', sequence: n, data: { n, text: 'line\nline\u2028' } };
+  return { id, key: null, attempts: 1, status: 422, answer: 'no\n', at: '2024-02-29T00:00:00.000Z', record, ...more };
+}
+
+export function openLetters(path: string, options: Partial<DeadLetterFileOptions> = {}): Promise<DeadLetterFile> {
+  return DeadLetterFile.open(path, { signal: new AbortController().signal, ...options });
+}
+
+/** Writes letters as one run of an export does; answers its place. */
+export async function fileLetters(
+  path: string,
+  letters: readonly DeadLetter[],
+  options: Partial<DeadLetterFileOptions> = {},
+): Promise<LettersPlace> {
+  const file = await openLetters(path, options);
+  try {
+    for (const letter of letters) await file.append(letter);
+    return file.place;
+  } finally {
+    await file.close();
+  }
+}
+
+/** The ids in a file, in order. A `!` marks those that were replayed. */
+export async function idsIn(path: string, fileSystem?: FileSystem): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { letter, isReplayed } of readDeadLetters(path, fileSystem && { fileSystem }))
+    ids.push(letter.id + (isReplayed ? '!' : ''));
+  return ids;
+}
+
+export function refusal(status: number): HttpError {
+  return new HttpError(`The endpoint answered with ${String(status)}.`, { status, excerpt: 'because' });
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { checkHeaders, secretsIn } from '../../src/webhook/extraHeaders.js';
+import { thrownBy } from '../thrownBy.js';
+
+test.each([
+  ['webhook-id', 'mine'],
+  ['Webhook-Signature', 'v1,x'],
+  ['content-type', 'text/plain'],
+  ['Content-Length', '3'],
+  ['Host', 'elsewhere'],
+  ['transfer-encoding', 'chunked'],
+  ['connection', 'close'],
+  ['x-a', 'line\r\nx-b: c'],
+  ['x-a', 'ä'],
+  ['x a', 'b'],
+  ['', 'b'],
+])('refuses a header %j: %j, and does not repeat its value', (name, value) => {
+  const error = thrownBy(() => checkHeaders({ [name]: value }));
+  expect(error).toMatchObject({ code: 'config', details: { option: 'headers' } });
+  if (value.length > 2) expect(String(error)).not.toContain(value);
+});
+
+test('takes what others send along', () => {
+  expect(() => checkHeaders({ authorization: 'Bearer abc', 'x-tenant': '', 'X-Trace_1': 'a\tb' })).not.toThrow();
+});
+
+test('takes for secret what may authorize: signing secrets, words of headers, tokens in the URL', () => {
+  const url = new URL('https://h.example/services/T0123456789ab/short/a%62cdefghijklm?token=0123456789abcdef&v=1');
+  expect(
+    secretsIn({ secrets: ['whsec_AAAA'], headers: { authorization: 'Bearer 0123456789abc', 'x-env': 'test' }, url }),
+  ).toEqual(['whsec_AAAA', 'AAAA', '0123456789abc', 'T0123456789ab', 'abcdefghijklm', '0123456789abcdef']);
+});

@@ -1,0 +1,447 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { exportTo, memoryState, SluiceError } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
+import { webhook, type WebhookOptions } from '@sluice/exporters/webhook';
+import { startReceiver, type Delivery } from '@sluice/sandbox';
+import { describe, expect, test } from 'vitest';
+import { tempFolder } from '../tempFolder.js';
+import { thrownBy } from '../thrownBy.js';
+import { openReceiver, secret, webhookTo } from './forwarding.js';
+import { thingsOf, thingSource, type Thing } from './thingSource.js';
+
+const faultOf = (run: Promise<unknown>): Promise<unknown> =>
+  run.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+interface Envelope {
+  readonly id: string;
+  readonly type: string;
+  readonly timestamp: string;
+  readonly source: string;
+  readonly sequence: number;
+  readonly data: Thing;
+}
+
+const envelopeIn = (body: string): Envelope => JSON.parse(body);
+
+describe('a forward', () => {
+  test('W3 brings each row once, in an envelope, signed, numbered from 1', async () => {
+    const receiver = await openReceiver();
+    const report = await exportTo(thingSource({ count: 250 }), webhookTo(receiver)).run();
+    expect(report).toMatchObject({ rows: 250, pages: 3, target: receiver.url });
+    expect(report).not.toHaveProperty('deadLetters');
+    expect(receiver.counts).toMatchObject({ requests: 250, accepted: 250, doubled: 0, differing: 0, refused: 0 });
+    const envelopes = [...receiver.accepted.values()].map(({ body }) => envelopeIn(body));
+    expect(new Set(envelopes.map(({ sequence }) => sequence))).toEqual(new Set(thingsOf(250).map(({ n }) => n + 1)));
+    for (const { data, sequence, source, type } of envelopes) {
+      expect({ data, source, type }).toEqual({
+        data: thingsOf(250)[sequence - 1],
+        source: 'test.things',
+        type: 'test.things.row',
+      });
+    }
+    for (const { id, headers } of receiver.requests) expect(headers['webhook-id']).toBe(id);
+  });
+
+  test('W3 is good to a receiver that knows only the old secret, or only the new one', async () => {
+    const other = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+    for (const known of [secret, other]) {
+      const receiver = await openReceiver({ secrets: [known] });
+      await exportTo(thingSource({ count: 3 }), webhookTo(receiver, { secret: [secret, other] })).run();
+      expect(receiver.counts).toMatchObject({ accepted: 3, refused: 0 });
+    }
+  });
+
+  test('W2 has the same ids on every run', async () => {
+    const [one, two] = [await openReceiver(), await openReceiver()];
+    for (const receiver of [one, two]) await exportTo(thingSource({ count: 120 }), webhookTo(receiver)).run();
+    expect([...two.accepted.keys()].sort()).toEqual([...one.accepted.keys()].sort());
+  });
+
+  test('has so many requests under way, and no more', async () => {
+    const receiver = await openReceiver({ latency: 5 });
+    await exportTo(thingSource({ count: 300 }), webhookTo(receiver, { concurrency: 16 })).run();
+    expect(receiver.highest).toBe(16);
+    expect(receiver.connections).toBeLessThanOrEqual(32);
+  });
+
+  test('can be of bare rows, named by the header', async () => {
+    const receiver = await openReceiver();
+    await exportTo(thingSource({ count: 3 }), webhookTo(receiver, { format: 'bare', id: ({ n }) => `t${n}` })).run();
+    expect(receiver.accepted.get('t2')?.body).toBe(JSON.stringify(thingsOf(3)[2]));
+  });
+
+  test('sends headers along', async () => {
+    const receiver = await openReceiver();
+    await exportTo(thingSource({ count: 1 }), webhookTo(receiver, { headers: { 'x-tenant': 'seven' } })).run();
+    expect(receiver.requests[0]?.headers).toMatchObject({ 'x-tenant': 'seven', 'content-type': 'application/json' });
+  });
+
+  test('is never more than two pages ahead of what was taken', async () => {
+    const fetched: number[] = [];
+    const ahead: number[] = [];
+    const receiver = await openReceiver({
+      onRequest: () => ahead.push(fetched.length * 20 - receiver.accepted.size),
+    });
+    const source = thingSource({ count: 1_000, pageSize: 20, onFetch: (page) => void fetched.push(page) });
+    await exportTo(source, webhookTo(receiver, { concurrency: 4 })).run();
+    // One page that is sent, one that waits for it, and one that is fetched meanwhile.
+    expect(Math.max(...ahead)).toBeLessThanOrEqual(4 * 20);
+    expect(receiver.counts.accepted).toBe(1_000);
+  });
+
+  test('does not send again what the listing shows again', async () => {
+    const receiver = await openReceiver();
+    // Rows that move to the next page while it is walked.
+    const pageOf = (page: number, things: readonly Thing[]): readonly Thing[] =>
+      things.slice(Math.max(0, page * 100 - 3 * page), (page + 1) * 100 - 3 * page);
+    const source = thingSource({ count: 1_000, pageOf });
+    await exportTo(source, webhookTo(receiver), { state: memoryState(), commitEvery: 1 }).run();
+    expect(receiver.counts).toMatchObject({ requests: 973, accepted: 973, doubled: 0, differing: 0 });
+  });
+});
+
+describe('W6 a batch', () => {
+  test('ends with its page, and has an id for each record', async () => {
+    const receiver = await openReceiver();
+    const report = await exportTo(thingSource({ count: 250 }), webhookTo(receiver, { batch: 40 })).run();
+    expect(report.rows).toBe(250);
+    expect(receiver.requests.map(({ records }) => records).sort((a, b) => a - b)).toEqual([
+      10, 20, 20, 40, 40, 40, 40, 40,
+    ]);
+    expect(receiver.counts).toMatchObject({ accepted: 250, doubled: 0 });
+  });
+
+  test('is closed by its bytes, too', async () => {
+    const receiver = await openReceiver();
+    await exportTo(thingSource({ count: 100 }), webhookTo(receiver, { batch: { count: 100, bytes: 1_000 } })).run();
+    expect(receiver.counts).toMatchObject({ accepted: 100 });
+    expect(receiver.counts.requests).toBeGreaterThan(15);
+    for (const { headers } of receiver.requests) expect(Number(headers['content-length'])).toBeLessThan(1_400);
+  });
+
+  test('W5 with one poison record of a hundred leaves one dead letter, and all others arrive', async () => {
+    const isPoison = ({ records }: Delivery): boolean => records.some(({ body }) => body.includes('"n":37}'));
+    const receiver = await openReceiver({
+      script: (delivery) => (isPoison(delivery) ? { status: 422, body: 'n must not be 37' } : 'ok'),
+    });
+    const deadLetter = join(tempFolder(), 'dead.jsonl');
+    const sink = webhookTo(receiver, { batch: 100, deadLetter });
+    const report = await exportTo(thingSource({ count: 100 }), sink).run();
+    expect(report.deadLetters).toEqual({ count: 1, path: deadLetter });
+    expect(receiver.counts).toMatchObject({ accepted: 99, doubled: 0, differing: 0 });
+    // By halves: 100, 50, 50, 25, 25, 13, 12, …
+    expect(receiver.counts.requests).toBeLessThanOrEqual(16);
+    const [letter, ...rest] = lettersIn(deadLetter);
+    expect(rest).toEqual([]);
+    expect(letter).toMatchObject({
+      attempts: 1,
+      status: 422,
+      answer: 'n must not be 37',
+      key: 'thing 37',
+      record: { data: { n: 37 } },
+    });
+  });
+
+  test.each([503, 401])("W5 is not split by a %d, which is the endpoint's", async (status) => {
+    const receiver = await openReceiver({ script: () => ({ status }) });
+    const sink = webhookTo(receiver, { batch: 50, retry: { retries: 2, baseDelay: 1 }, concurrency: 1 });
+    await faultOf(exportTo(thingSource({ count: 50 }), sink).run());
+    expect(new Set(receiver.requests.map(({ records }) => records))).toEqual(new Set([50]));
+  });
+});
+
+function lettersIn(path: string): Record<string, unknown>[] {
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): Record<string, unknown> => JSON.parse(line));
+}
+
+describe('W5 a fault of the endpoint', () => {
+  test.each([
+    ['a 503 that stays', { script: () => ({ status: 503 }) as const }, { code: 'http', details: { status: 503 } }],
+    [
+      'a wrong secret',
+      { secrets: [`whsec_${Buffer.alloc(32).toString('base64')}`] },
+      { code: 'http', details: { status: 401 } },
+    ],
+    ['a 404', { script: () => ({ status: 404 }) as const }, { code: 'http', details: { status: 404 } }],
+    ['a 410', { script: () => ({ status: 410 }) as const }, { code: 'http', message: /gone for good/ }],
+    [
+      'a redirect',
+      { script: () => ({ status: 302, headers: { location: '/' } }) as const },
+      { code: 'unexpected-redirect' },
+    ],
+    ['a connection that breaks', { script: () => 'reset' as const }, { code: 'network' }],
+  ])(
+    '%s ends the export, which goes on once it is mended: nothing is lost, nothing dead',
+    async (_what, options, expected) => {
+      const [folder, deadLetter] = [tempFolder(), join(tempFolder(), 'dead.jsonl')];
+      const broken = await startReceiver({ secrets: [secret], ...options });
+      const run = (): Promise<unknown> =>
+        exportTo(
+          thingSource({ count: 250 }),
+          webhookTo({ url: broken.url }, { deadLetter, retry: { retries: 1, baseDelay: 1 } }),
+          { state: fileState(join(folder, 'state')) },
+        ).run();
+      const error = await faultOf(run());
+      const { message, ...rest } = expected as { message?: RegExp; code: string };
+      expect(error).toMatchObject(rest);
+      if (message) expect(String(error)).toMatch(message);
+      expect(broken.counts.accepted).toBe(0);
+      await broken.close();
+      const mended = await startReceiver({ secrets: [secret], port: broken.port });
+      await run();
+      expect(mended.counts).toMatchObject({ accepted: 250, doubled: 0 });
+      expect(() => statSync(deadLetter)).toThrow('ENOENT');
+      expect(readdirSync(folder)).toEqual([]);
+      await mended.close();
+    },
+  );
+
+  test('a refused connection, likewise', async () => {
+    const gone = await startReceiver();
+    await gone.close();
+    const state = memoryState();
+    const sink = webhookTo(gone, { retry: { retries: 1, baseDelay: 1 } });
+    const error = await faultOf(exportTo(thingSource({ count: 5 }), sink, { state }).run());
+    expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  test('in the middle is gone on from there: what was taken does not come again', async () => {
+    const state = fileState(join(tempFolder(), 'state'));
+    let isDown = false;
+    const receiver = await openReceiver({
+      script: ({ n }) => ((isDown ||= n === 431) ? { status: 503 } : 'ok'),
+    });
+    const sink = webhookTo(receiver, { concurrency: 4, retry: { retries: 1, baseDelay: 1 } });
+    expect(await faultOf(exportTo(thingSource({ count: 1_000 }), sink, { state }).run())).toMatchObject({
+      code: 'http',
+    });
+    const before = receiver.counts.accepted;
+    expect(before).toBeGreaterThanOrEqual(427);
+    isDown = false;
+    await exportTo(thingSource({ count: 1_000 }), sink, { state }).run();
+    expect(receiver.counts).toMatchObject({ accepted: 1_000, differing: 0 });
+    // Only what was under way when it ended.
+    expect(receiver.counts.doubled).toBeLessThanOrEqual(4);
+  });
+
+  test('W4 429 with Retry-After holds back the endpoint for that long', async () => {
+    const receiver = await openReceiver({ script: [{ status: 429, retryAfter: 2 }] });
+    await exportTo(thingSource({ count: 40 }), webhookTo(receiver, { concurrency: 2 })).run();
+    expect(receiver.counts).toMatchObject({ accepted: 40, failed: 1 });
+    const refused = receiver.requests.findIndex(({ status }) => status === 429);
+    // What was under way beside it may still come.
+    const later = receiver.requests.slice(refused + 2).map(({ arrivedAt }) => arrivedAt);
+    expect(Math.min(...later) - receiver.requests[refused]!.arrivedAt).toBeGreaterThanOrEqual(2_000 - 5);
+  });
+});
+
+describe('W5 dead letters', () => {
+  const refusing = (...numbers: number[]) => ({
+    script: ({ records }: Delivery) =>
+      records.some(({ body }) => numbers.includes(envelopeIn(body).data.n)) ? ({ status: 400 } as const) : undefined,
+  });
+
+  test('without a file for them the first one ends the export, and says what to do', async () => {
+    const receiver = await openReceiver(refusing(5));
+    const error = await faultOf(exportTo(thingSource({ count: 10 }), webhookTo(receiver)).run());
+    expect(error).toMatchObject({ code: 'sink', message: expect.stringContaining('deadLetter') });
+  });
+
+  test('beyond the number that is allowed they end the export, which goes on with a higher one', async () => {
+    const receiver = await openReceiver(refusing(3, 5, 7, 9));
+    const [state, deadLetter] = [fileState(join(tempFolder(), 'state')), join(tempFolder(), 'dead.jsonl')];
+    const run = (maxDeadLetters: number) =>
+      exportTo(thingSource({ count: 20 }), webhookTo(receiver, { deadLetter, maxDeadLetters, concurrency: 1 }), {
+        state,
+      }).run();
+    expect(await faultOf(run(2))).toMatchObject({
+      code: 'sink',
+      message: expect.stringContaining('2 before it'),
+      details: { deadLetters: 2 },
+    });
+    expect(lettersIn(deadLetter)).toHaveLength(2);
+    expect(await run(4)).toMatchObject({ deadLetters: { count: 4 } });
+    expect(lettersIn(deadLetter).map(({ key }) => key)).toEqual([3, 5, 7, 9].map((n) => `thing ${n}`));
+    expect(receiver.counts).toMatchObject({ accepted: 16 });
+  });
+
+  test.each([
+    ['continue', [6, 8, 10], [4]],
+    ['park', [], [4, 6, 8, 10]],
+  ] as const)('W7 later records of their key go on or are parked: %s', async (onDead, taken, dead) => {
+    const receiver = await openReceiver(refusing(4));
+    const deadLetter = join(tempFolder(), 'dead.jsonl');
+    const source = thingSource({ count: 12, groups: 2 });
+    const sink = webhookTo(receiver, { deadLetter, onDead, key: ({ group }) => group });
+    await exportTo(source, sink).run();
+    const evens = [...receiver.accepted.values()].map(({ body }) => envelopeIn(body).data.n).filter((n) => n % 2 === 0);
+    expect(evens).toEqual([0, 2, ...taken]);
+    const letters = lettersIn(deadLetter);
+    expect(letters.map(({ record }) => (record as Envelope).data.n)).toEqual(dead);
+    expect(letters.map(({ attempts, status }) => [attempts, status])).toEqual(
+      dead.map((_n, at) => (at === 0 ? [1, 400] : [0, null])),
+    );
+  });
+
+  test('W7 parked keys stay parked over a restart', async () => {
+    const [state, deadLetter] = [fileState(join(tempFolder(), 'state')), join(tempFolder(), 'dead.jsonl')];
+    let isDown = true;
+    const receiver = await openReceiver({
+      script: ({ records }) => {
+        const { n } = envelopeIn(records[0]?.body ?? '').data;
+        if (n === 2) return { status: 400 };
+        return isDown && n >= 5 ? { status: 503 } : 'ok';
+      },
+    });
+    const run = () =>
+      exportTo(
+        thingSource({ count: 12, groups: 2 }),
+        webhookTo(receiver, {
+          ...{ deadLetter, onDead: 'park', key: ({ group }: Thing) => group, concurrency: 1 },
+          retry: { retries: 0 },
+        }),
+        { state },
+      ).run();
+    await faultOf(run());
+    isDown = false;
+    await run();
+    expect(lettersIn(deadLetter).map(({ record }) => (record as Envelope).data.n)).toEqual([2, 4, 6, 8, 10]);
+    expect([...receiver.accepted.values()].map(({ body }) => envelopeIn(body).data.n)).toEqual([0, 1, 3, 5, 7, 9, 11]);
+  });
+});
+
+test('W7 order per key is kept through failures, and keys go in parallel', async () => {
+  const receiver = await openReceiver({
+    latency: 2,
+    failures: { share: 0.3, kinds: ['error', 'reset', 'reset-after-body', 'accept-then-error'] },
+  });
+  const sink = webhookTo(receiver, { concurrency: 8, key: ({ group }) => group });
+  await exportTo(thingSource({ count: 600, groups: 20 }), sink).run();
+  expect(receiver.counts).toMatchObject({ accepted: 600, differing: 0 });
+  expect(receiver.counts.failed).toBeGreaterThan(100);
+  expect(receiver.highest).toBeGreaterThan(4);
+  const lastOf = new Map<string, number>();
+  for (const id of receiver.order) {
+    const { group, n } = envelopeIn(receiver.accepted.get(id)!.body).data;
+    expect(n).toBeGreaterThan(lastOf.get(group) ?? -1);
+    lastOf.set(group, n);
+  }
+});
+
+describe('secrets', () => {
+  test('W9 stand in no error, spool, checkpoint or dead letter, even where the endpoint quotes them', async () => {
+    const folder = tempFolder();
+    const token = 'T0K3N-in-the-address-9876';
+    const bearer = 'bearer-token-0123456789';
+    let n = 0;
+    const receiver = await openReceiver({
+      script: ({ headers, body }) => {
+        const body2 = `${secret} ${token} ${String(headers['authorization'])} ${body.slice(0, 10)}`;
+        n += 1;
+        return n <= 3 ? { status: 400, body: body2 } : { status: 403, body: body2 };
+      },
+    });
+    const state = fileState(join(folder, 'state'));
+    const sink = webhook<Thing>({
+      ...{ url: `${receiver.url}/hook/${token}?key=${token}`, secret, allowAddresses: ['127.0.0.1'], concurrency: 1 },
+      ...{ headers: { authorization: `Bearer ${bearer}` }, deadLetter: join(folder, 'dead.jsonl') },
+    });
+    const error = await faultOf(exportTo(thingSource({ count: 10 }), sink, { state }).run());
+    expect(error).toMatchObject({ code: 'http', details: { status: 403 } });
+    const written = ['state/checkpoint', 'state/spool.log', 'dead.jsonl'].map((name) =>
+      readFileSync(join(folder, name), 'utf8'),
+    );
+    const { inspect } = await import('node:util');
+    const seen = [String(error), JSON.stringify(error), inspect(error, { depth: 20 }), ...written];
+    for (const text of seen) {
+      for (const hidden of [secret.slice(6), token, bearer]) expect(text).not.toContain(hidden);
+    }
+    expect(written[2]).toContain('[hidden]');
+    expect(lettersIn(join(folder, 'dead.jsonl'))).toHaveLength(3);
+  });
+
+  test('W1 nobody else can read the spool', async () => {
+    const folder = join(tempFolder(), 'state');
+    const modes: number[] = [];
+    const receiver = await openReceiver({
+      onRequest: () => modes.push(statSync(join(folder, 'spool.log')).mode & 0o777),
+    });
+    await exportTo(thingSource({ count: 3 }), webhookTo(receiver), { state: fileState(folder) }).run();
+    expect(modes).toEqual([0o600, 0o600, 0o600]);
+  });
+});
+
+describe('W8 an address', () => {
+  test('that is private is refused at once, and nothing is connected to', async () => {
+    const receiver = await openReceiver();
+    const error = thrownBy(() => webhook({ url: receiver.url.replace('http:', 'https:'), secret }));
+    expect(error).toMatchObject({ code: 'forbidden-address' });
+    expect(thrownBy(() => webhook({ url: receiver.url, secret }))).toMatchObject({ code: 'forbidden-address' });
+    expect(receiver.connections).toBe(0);
+  });
+
+  test('that a name leads to is refused when it is private, once it is looked up', async () => {
+    const receiver = await openReceiver();
+    const sink = webhook<Thing>({
+      ...{ url: `https://hooks.example.com:${receiver.port}/`, secret },
+      resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
+    });
+    const error = await faultOf(exportTo(thingSource({ count: 3 }), sink).run());
+    expect(error).toMatchObject({ code: 'forbidden-address', details: { address: '127.0.0.1' } });
+    expect(receiver.connections).toBe(0);
+  });
+});
+
+describe('refuses', () => {
+  const fine = { url: 'https://hooks.example.com/', secret };
+  const refused: [string, Partial<WebhookOptions<Thing>>][] = [
+    ['what is no URL', { url: 'hooks.example.com/token-token-token' }],
+    ['plain http', { url: 'http://hooks.example.com/' }],
+    ['another scheme', { url: 'ftp://hooks.example.com/' }],
+    ['credentials in the URL', { url: 'https://user:p4ssw0rd@hooks.example.com/' }],
+    ['no secret', { secret: [] }],
+    ['what is no secret', { secret: 'secret' }],
+    ['no requests at once', { concurrency: 0 }],
+    ['an empty batch', { batch: 0 }],
+    ['a batch of no bytes', { batch: { count: 1, bytes: 0 } }],
+    ['bare rows in a batch', { batch: 10, format: 'bare' }],
+    ['less than no dead letters', { maxDeadLetters: -1 }],
+    ['an answer in no time', { timeout: 0 }],
+    ['half a retry', { retry: { retries: 0.5 } }],
+    ['headers of ours', { headers: { 'webhook-id': 'x' } }],
+    ['an address that is none', { allowAddresses: ['10.0.0.0/33'] }],
+  ];
+  test.each(refused)('%s', (_what, options) => {
+    const error = thrownBy(() => webhook<Thing>({ ...fine, ...options }));
+    expect(SluiceError.is(error, 'config')).toBe(true);
+    expect(String(error)).not.toContain('token-token');
+    expect(String(error)).not.toContain('p4ssw0rd');
+  });
+
+  test('rows that nothing tells apart, before anything is sent', async () => {
+    const receiver = await openReceiver();
+    const source = thingSource({ count: 3 }, { schema: { columns: ['n'] } });
+    const state = memoryState();
+    expect(await faultOf(exportTo(source, webhookTo(receiver), { state }).run())).toMatchObject({ code: 'config' });
+    expect(await state.load('checkpoint')).toBeUndefined();
+    expect(receiver.counts.requests).toBe(0);
+  });
+
+  test('to go on at another endpoint', async () => {
+    const state = fileState(join(tempFolder(), 'state'));
+    const receiver = await openReceiver({ script: ({ n }) => (n > 2 ? { status: 404 } : 'ok') });
+    await faultOf(exportTo(thingSource({ count: 10 }), webhookTo(receiver), { state }).run());
+    const elsewhere = webhookTo({ url: `${receiver.url}/elsewhere` });
+    expect(await faultOf(exportTo(thingSource({ count: 10 }), elsewhere, { state }).run())).toMatchObject({
+      code: 'checkpoint',
+      details: { changed: ['endpoint'] },
+    });
+  });
+});
