@@ -1,0 +1,48 @@
+// Proves W1, W2 and W7 against crashes: a real sender is killed with SIGKILL by its receiver, at requests that the seed decides, and run
+// again until it is through; the receiver fails a third of what it gets, and the API's rows move on meanwhile.
+//
+//   npm run prove:forward -- --records 10000 --kills 50 --seed 7
+import { randomInt } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { forwardKills, type ForwardOutcome } from './forward/forwardKills.js';
+import { printTable } from './printTable.js';
+
+const { values } = parseArgs({
+  options: {
+    records: { type: 'string', default: '10000' },
+    /** How many, for each way of sending. */
+    kills: { type: 'string', default: '50' },
+    /** Default: another one each time. */
+    seed: { type: 'string', default: String(randomInt(1_000_000)) },
+  },
+});
+const [records = 0, kills = 0, seed = 0] = [values.records, values.kills, values.seed].map(Number);
+if (!Number.isSafeInteger(records) || !Number.isSafeInteger(kills) || !Number.isSafeInteger(seed))
+  throw new Error('--records, --kills and --seed are whole numbers.');
+
+const outcomes: (ForwardOutcome & { readonly batch: number })[] = [];
+for (const batch of [1, 20]) {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-forward-'));
+  try {
+    outcomes.push({ batch, ...(await forwardKills({ records, kills, seed, batch, folder })) });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+printTable(
+  ['records a request', 'kills', 'requests', 'failed', 'accepted', 'doubled', 'rows moved', 'faults'],
+  outcomes.map(({ batch, kills, requests, failed, accepted, doubled, moved, faults }) => [
+    ...[batch, kills, requests, failed, accepted, doubled, moved, faults.length],
+  ]),
+);
+const faults = outcomes.flatMap((outcome) => outcome.faults);
+for (const fault of faults) console.log(`- ${fault}`);
+console.log(
+  faults.length === 0
+    ? `Proven: what was spooled has arrived, each record with one text and in the order of its key (seed ${seed}).`
+    : `Not proven. Again with: npm run prove:forward -- --records ${records} --kills ${kills} --seed ${seed}`,
+);
+process.exitCode = faults.length === 0 ? 0 : 1;

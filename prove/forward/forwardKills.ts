@@ -1,0 +1,130 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { startReceiver, startSandbox, type Receiver } from '@sluice/sandbox';
+import { seeded } from '../crash/seeded.js';
+import { deadLetters, secret, type ForwardOrder } from './forwardOrder.js';
+import { spooledIds } from './spooledIds.js';
+
+/** What is tried. */
+export interface ForwardTrial {
+  readonly records: number;
+  readonly kills: number;
+  readonly seed: number;
+  /** Records in a request. */
+  readonly batch: number;
+  readonly folder: string;
+}
+
+/** What came of it. */
+export interface ForwardOutcome {
+  readonly kills: number;
+  readonly requests: number;
+  readonly failed: number;
+  readonly accepted: number;
+  readonly doubled: number;
+  /** Rows that moved to the front of the listing behind the walk's back. */
+  readonly moved: number;
+  readonly faults: readonly string[];
+}
+
+const script = fileURLToPath(new URL('child.ts', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const rowsMovedPerKill = 3;
+
+/**
+ * A sender is killed with SIGKILL by the hand of its receiver, at requests that the seed decides, and run again until it is through. The
+ * receiver fails a third of what it gets, at most three times in a row, and the API's rows move on with each kill.
+ */
+export async function forwardKills({ records, kills, seed, batch, folder }: ForwardTrial): Promise<ForwardOutcome> {
+  const random = seeded(`${seed} forward ${batch}`);
+  await using sandbox = await startSandbox({ holdings: records, owners: 1, seed });
+  const spooled = new Set<string>();
+  let running: ChildProcess | undefined;
+  let killed = 0;
+  const requestsPerKill = Math.max(2, Math.floor((records / batch / kills) * 1.2));
+  let nextKill = 1 + random(requestsPerKill);
+  await using receiver = await startReceiver({
+    ...{ secrets: [secret], seed },
+    failures: { share: 1 / 3, most: 3, kinds: ['reset', 'error', 'reset-after-body', 'accept-then-error'] },
+    async onRequest({ n }) {
+      if (n < nextKill || killed >= kills || !running || running.killed) return;
+      nextKill = n + 1 + random(2 * requestsPerKill);
+      killed += 1;
+      running.kill('SIGKILL');
+      await once(running, 'exit');
+    },
+  });
+  const { apiKey, aptosUrl, owners } = sandbox;
+  const order: ForwardOrder = { apiKey, aptosUrl, owners, hook: `${receiver.url}/hook`, secret, folder, batch };
+  const faults: string[] = [];
+  for (let isThrough = false; !isThrough;) {
+    running = spawn(process.execPath, [...process.execArgv, script, JSON.stringify(order)], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 120_000,
+    });
+    const [stdout, stderr, [code, signal]] = await Promise.all([
+      running.stdout ? text(running.stdout) : '',
+      running.stderr ? text(running.stderr) : '',
+      once(running, 'exit'),
+    ]);
+    isThrough = signal !== 'SIGKILL';
+    for (const id of await spooledIds(folder)) spooled.add(id);
+    if (!isThrough) sandbox.moveRows('aptos', rowsMovedPerKill);
+    else if (code !== 0) faults.push(`the last run ended with ${code ?? String(signal)}: ${stderr}`);
+    else if (!stdout.includes('"deadLetters":0')) faults.push(`it wrote dead letters: ${stdout}`);
+  }
+  const moved = killed * rowsMovedPerKill;
+  const keys = new Set(Array.from(receiver.accepted.values(), ({ body }) => holdingIn(body)));
+  const lost = Array.from({ length: records - moved }, (_, index) => keyOf(sandbox.holding(index))).filter(
+    (key) => !keys.has(key),
+  );
+  // A row that went to the front was never shown to the walk: nobody could have sent it.
+  if (lost.length > 0) faults.push(`${lost.length} rows never arrived, e.g. ${lost[0] ?? ''}`);
+  const missing = receiver.missing(spooled);
+  if (missing.length > 0) faults.push(`${missing.length} spooled records never arrived`);
+  const { requests, failed, accepted, doubled, differing, refused } = receiver.counts;
+  if (differing > 0) faults.push(`${differing} records came with another text than before`);
+  if (refused > 0) faults.push(`${refused} requests had no good signature`);
+  if (killed < kills) faults.push(`only ${killed} kills`);
+  const unordered = outOfOrder(receiver);
+  if (unordered > 0) faults.push(`${unordered} records overtook another one of their key`);
+  await access(join(folder, deadLetters)).then(
+    () => faults.push('there is a file of dead letters'),
+    () => undefined,
+  );
+  return { kills: killed, requests, failed, accepted, doubled, moved, faults };
+}
+
+interface Envelope {
+  readonly sequence: number;
+  readonly data: Parameters<typeof keyOf>[0] & { readonly collection_id?: unknown };
+}
+
+const envelopeIn = (body: string): Envelope => JSON.parse(body);
+
+function holdingIn(body: string): string {
+  return keyOf(envelopeIn(body).data);
+}
+
+function keyOf(holding: object): string {
+  const { owner_address, token_data_id_hash, property_version } = holding as Record<string, unknown>;
+  return JSON.stringify([owner_address, token_data_id_hash, property_version]);
+}
+
+/** Records that were first accepted before one of the same key that was sent before them. */
+function outOfOrder({ order, accepted }: Receiver): number {
+  const lastOf = new Map<string, number>();
+  let count = 0;
+  for (const id of order) {
+    const { sequence, data } = envelopeIn(accepted.get(id)?.body ?? '');
+    const key = String(data.collection_id);
+    if (sequence < (lastOf.get(key) ?? 0)) count += 1;
+    lastOf.set(key, sequence);
+  }
+  return count;
+}

@@ -1,0 +1,15 @@
+/** What a process is told, as JSON in its first argument. */
+export interface ForwardOrder {
+  readonly apiKey: string;
+  readonly aptosUrl: string;
+  readonly owners: readonly string[];
+  readonly hook: string;
+  readonly secret: string;
+  readonly folder: string;
+  /** Records in a request; 1 sends each by itself. */
+  readonly batch: number;
+}
+
+export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+export const stateFolder = 'state';
+export const deadLetters = 'dead.jsonl';
