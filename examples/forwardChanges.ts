@@ -1,0 +1,67 @@
+// Each change of the project's streams, signed, to a service of yours. See docs/guides/forwardChanges.md.
+// After `npm start`: cd examples && npx tsx forwardChanges.ts
+import { mkdtemp } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { createClient, exportTo, type Change } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
+import { webhook } from '@sluice/exporters/webhook';
+import { startSandbox } from '@sluice/sandbox';
+import { streams, type EvmStream } from '@sluice/streams';
+import { Webhook } from 'standardwebhooks';
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const verifier = new Webhook(secret);
+const seen = new Set<string>();
+
+/** What our service does with a change. */
+function take({ type, key, before, after }: Change<EvmStream>): void {
+  if (type === 'changed') console.log(`${after.tag ?? key}: ${before.status ?? '?'} -> ${after.status ?? '?'}`);
+}
+
+const service = createServer((request, response) => {
+  receive(request).then(
+    (status) => response.writeHead(status).end(),
+    () => response.writeHead(500).end(),
+  );
+});
+
+async function receive(request: IncomingMessage): Promise<number> {
+  const body = await text(request);
+  try {
+    verifier.verify(body, { ...request.headers } as Record<string, string>);
+  } catch {
+    return 401;
+  }
+  const { id, data }: { id: string; data: Change<EvmStream> } = JSON.parse(body);
+  if (!seen.has(id)) take(data);
+  seen.add(id); // a service of your own keeps it in its database, in the transaction that does the work
+  return 204;
+}
+
+// Stands in for the API, so that this runs without a key.
+await using sandbox = await startSandbox({ statusEvery: 50 });
+const { apiKey, streamsUrl } = sandbox;
+await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+const { port } = service.address() as AddressInfo;
+const url = `http://127.0.0.1:${port}/changes`;
+const folder = await mkdtemp(join(tmpdir(), 'sluice-'));
+const every = 300; // ms: 30 seconds are plenty for a real project
+
+await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));
+
+const state = fileState(join(folder, 'state'));
+const changes = client.streams.watch({ every, state, polls: 4 });
+const sink = webhook<Change<EvmStream>>({
+  url,
+  secret,
+  allowAddresses: ['127.0.0.1'], // a public https address needs no leave
+  deadLetter: join(folder, 'dead.jsonl'),
+});
+
+const { rows } = await exportTo(changes, sink, { state }).run();
+console.log(`${rows} changes, ${seen.size} of them new to the service.`);
+service.close();
