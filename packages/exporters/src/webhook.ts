@@ -1,29 +1,16 @@
-import {
-  checkCount,
-  ConfigError,
-  createSender,
-  systemClock,
-  type Clock,
-  type HttpEvent,
-  type RetryOptions,
-  type Sink,
-} from '@sluice/core';
-import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
+import { resolve } from 'node:path';
+import { checkCount, ConfigError, type Sink, type SinkContext } from '@sluice/core';
+import type { FileStateOptions } from '@sluice/core/node';
 import type { BatchLimits } from './webhook/batches.js';
-import { checkHeaders, secretsIn } from './webhook/extraHeaders.js';
+import type { DeadLetter } from './webhook/deadLetter.js';
+import { checkDeadLetterFile } from './webhook/deadLetterFile.js';
+import { deadLetterFolder } from './webhook/deadLetterJournal.js';
+import { endpointOf, type EndpointOptions } from './webhook/endpoint.js';
 import { rowEncoder, type WebhookFormat } from './webhook/outgoing.js';
-import { signedSend } from './webhook/signedSend.js';
-import { signer } from './webhook/signature.js';
 import { WebhookWriter } from './webhook/webhookWriter.js';
 
 /** Options of {@link webhook}. */
-export interface WebhookOptions<T> {
-  /** Where records are posted to: https, or an address that `allowAddresses` names. Shown to nobody beyond its origin. */
-  readonly url: string;
-  /** What records are signed with: `whsec_` and 16 to 64 bytes in base64, 24 at least if you make it. Two of them while one replaces the other. */
-  readonly secret: string | readonly string[];
-  /** Sent along, e.g. `{ authorization: 'Bearer …' }`. They are treated as secrets. */
-  readonly headers?: Readonly<Record<string, string>>;
+export interface WebhookOptions<T> extends EndpointOptions, Pick<FileStateOptions, 'breakLock' | 'trustFileSystem'> {
   /**
    * So many records in a request, or so many bytes of them (default 512 KiB), in one envelope; a batch ends with its page at the latest.
    * Default: one record a request.
@@ -40,34 +27,21 @@ export interface WebhookOptions<T> {
   readonly id?: (row: T) => string;
   /** `envelope` (the default): `{ id, type, timestamp, source, sequence, data }`. `bare`: the row as it is, one a request. */
   readonly format?: WebhookFormat;
-  /** Ms for an answer. Default 15,000. */
-  readonly timeout?: number;
-  /** Default: 5 retries with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s ends the export. */
-  readonly retry?: Partial<RetryOptions>;
-  /** A file for records that the endpoint refuses for what they are (400, 409, 413, 422). Default: the first one ends the export. */
+  /**
+   * A file for records that the endpoint refuses for what they are (400, 409, 413, 422). Default: the first one ends the export. It has a
+   * lock beside it, for which `breakLock` and `trustFileSystem` are as for `fileState`.
+   */
   readonly deadLetter?: string;
   /** So many of them are accidents; the next one ends the export. Default 100. */
   readonly maxDeadLetters?: number;
   /** What becomes of later records with the key of a dead letter: they go on (default), or are parked with it, so that order is kept. */
   readonly onDead?: 'continue' | 'park';
-  /**
-   * Addresses that are open although they are not public, and without https: host names, addresses, CIDRs. Default: none. A metadata
-   * address needs a CIDR.
-   */
-  readonly allowAddresses?: readonly string[];
-  /** Finds the addresses of a name. Default: the operating system. */
-  readonly resolve?: AddressGuardOptions['resolve'];
-  /** Told what happens on the wire. */
-  readonly onEvent?: (event: HttpEvent) => void;
-  /** Default: the machine's clock. */
-  readonly clock?: Clock;
-  /** A number in [0, 1). Default: `Math.random`. */
-  readonly random?: () => number;
+  /** Told of each dead letter, once it is durable. */
+  readonly onDeadLetter?: (letter: DeadLetter) => void;
 }
 
 const defaultBatchBytes = 512 * 1024;
 const defaultConcurrency = 8;
-const defaultTimeout = 15_000;
 const defaultMaxDeadLetters = 100;
 
 /**
@@ -89,10 +63,17 @@ const defaultMaxDeadLetters = 100;
  * when there are too many dead letters, or none may be written.
  */
 export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
-  const { url, deadLetter, key, id, format = 'envelope', onDead = 'continue', clock = systemClock } = options;
-  const { concurrency = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters, headers = {} } = options;
-  const { timeout = defaultTimeout, retry, random, onEvent, resolve } = options;
-  const secrets = [options.secret].flat();
+  const {
+    deadLetter,
+    key,
+    id,
+    format = 'envelope',
+    onDead = 'continue',
+    onDeadLetter,
+    breakLock,
+    trustFileSystem,
+  } = options;
+  const { concurrency = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
   const batch = batchLimits(options.batch);
   checkCount('concurrency', concurrency);
   checkCount('maxDeadLetters', maxDeadLetters, { least: 0 });
@@ -100,39 +81,48 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     throw new ConfigError('A batch needs envelopes, since each of its records has an id: leave format or batch out.', {
       option: 'batch',
     });
-  const parsed = parsedUrl(url);
-  const guard = addressGuard({ allow: options.allowAddresses ?? [], ...(resolve && { resolve }) });
-  guard.checkUrl(parsed);
-  const sign = signer(secrets);
-  checkHeaders(headers);
+  const endpoint = endpointOf(options);
+  const { url, clock } = endpoint;
   const encoderOf = ({ source, schema }: Parameters<Sink<T>['open']>[0]) =>
     rowEncoder<T>(source, schema, { key, id, format });
-  const newSender = () =>
-    createSender({
-      ...{ url: parsed.href, guard, clock, timeouts: { response: timeout } },
-      secrets: secretsIn({ secrets, headers, url: parsed }),
-      ...(retry && { retry }),
-      ...(random && { random }),
-      ...(onEvent && { onEvent }),
-    });
-  // What makes no sense is refused here, and not by the first export.
-  void newSender().close();
   return {
     name: 'webhook',
-    identity: { endpoint: parsed.origin + parsed.pathname, format },
-    target: parsed.href,
+    identity: { endpoint: url.origin + url.pathname, format },
+    target: url.href,
     promises: 'at-least-once',
-    check: (context) => Promise.resolve(void encoderOf(context)),
-    open(context) {
+    async check(context) {
+      encoderOf(context);
+      await checkLetters(deadLetter, context);
+    },
+    async open(context) {
       const encode = encoderOf(context);
-      const sender = newSender();
+      await checkLetters(deadLetter, context);
       return WebhookWriter.open(context, {
-        ...{ encode, sender, concurrency, batch, onDead, deadLetter, maxDeadLetters, clock },
-        send: signedSend({ sender, signer: sign, headers, clock }),
-        target: parsed.origin,
+        ...{ encode, concurrency, batch, onDead, deadLetter, maxDeadLetters, clock },
+        ...endpoint.open(),
+        lock: {
+          ...(breakLock !== undefined && { breakLock }),
+          ...(trustFileSystem !== undefined && { trustFileSystem }),
+        },
+        onDeadLetter: (letter) => onDeadLetter?.(letter),
+        target: url.origin,
       });
     },
   };
+}
+
+/** @throws ConfigError if the state of the dead letters is that of the export, which would wait for its own lock. */
+async function checkLetters(
+  deadLetter: string | undefined,
+  { stateFolder }: Pick<SinkContext<never>, 'stateFolder'>,
+): Promise<void> {
+  if (deadLetter === undefined) return;
+  await checkDeadLetterFile(deadLetter);
+  if (stateFolder !== undefined && resolve(stateFolder) === deadLetterFolder(resolve(deadLetter)))
+    throw new ConfigError(
+      `The folder ${stateFolder} is where deadLetter keeps its lock: give the export's state another folder.`,
+      { option: 'deadLetter' },
+    );
 }
 
 function batchLimits(batch: WebhookOptions<never>['batch']): BatchLimits | undefined {
@@ -143,13 +133,12 @@ function batchLimits(batch: WebhookOptions<never>['batch']): BatchLimits | undef
   return { count, bytes };
 }
 
-/** The address is not repeated: a token may stand in it. */
-function parsedUrl(url: string): URL {
-  if (!URL.canParse(url))
-    throw new ConfigError('The URL of the webhook is none. Give one like https://hooks.example.com/changes.', {
-      option: 'url',
-    });
-  const parsed = new URL(url);
-  parsed.hash = '';
-  return parsed;
-}
+// Sending
+export type { EndpointOptions } from './webhook/endpoint.js';
+export type { WebhookFormat } from './webhook/outgoing.js';
+
+// Dead letters
+export type { DeadLetter } from './webhook/deadLetter.js';
+export { readDeadLetters, type ListedLetter } from './webhook/readDeadLetters.js';
+export { replay, type WebhookReplayOptions } from './webhook/replay.js';
+export type { ReplayCounts } from './webhook/replayDeadLetters.js';

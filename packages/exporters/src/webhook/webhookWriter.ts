@@ -8,6 +8,7 @@ import {
   type SinkReport,
   type SinkWriter,
 } from '@sluice/core';
+import type { FileStateOptions } from '@sluice/core/node';
 import type { DeadLetter } from './deadLetter.js';
 import { DeadLetterFile } from './deadLetterFile.js';
 import { Deliveries, type DeliveriesOptions } from './deliveries.js';
@@ -24,6 +25,10 @@ export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' 
   /** The file of the dead letters; without one the first of them ends the export. */
   readonly deadLetter: string | undefined;
   readonly maxDeadLetters: number;
+  /** How its lock is taken. */
+  readonly lock: Pick<FileStateOptions, 'breakLock' | 'trustFileSystem'>;
+  /** Told of each one that is durable. */
+  readonly onDeadLetter: (letter: DeadLetter) => void;
   /** Where it goes, for people. */
   readonly target: string;
   readonly clock: Clock;
@@ -57,7 +62,8 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#spool = spool;
     this.#letters = letters;
     this.#recent = recent;
-    this.#dead = place.dead;
+    // A place may have been taken between a letter and its count.
+    this.#dead = Math.max(place.dead, letters?.own.length ?? 0);
     this.#deliveries = new Deliveries({
       ...{ send, concurrency, batch, onDead, next: place.next },
       dead: letters?.own ?? [],
@@ -82,10 +88,12 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     const spool = new Spool(context.log?.('spool'));
     if (!resumeAt) await spool.remove();
     const left = await spool.read(resumeAt ? decodeWebhookPlace(resumeAt.place) : startOfTarget);
-    const { deadLetter } = options;
+    const { deadLetter, lock } = options;
     const { letters: place } = left.place;
     const letters =
-      deadLetter === undefined ? undefined : await DeadLetterFile.open(deadLetter, { signal, ...(place && { place }) });
+      deadLetter === undefined
+        ? undefined
+        : await DeadLetterFile.open(deadLetter, { signal, ...lock, ...(place && { place }) });
     return new WebhookWriter(options, context, spool, letters, left);
   }
 
@@ -178,6 +186,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
       );
     await this.#letters.append(letter);
     this.#dead += 1;
+    this.#options.onDeadLetter(letter);
   }
 
   async #end(): Promise<void> {

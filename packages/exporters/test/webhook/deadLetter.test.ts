@@ -55,6 +55,12 @@ describe('W9 a line is no letter', () => {
   });
 });
 
+test('W9 no character of a letter is taken for the end of its line', () => {
+  const line = encodeDeadLetter(letterOf(1, { answer: 'a\u2028b\u2029c\r\n', record: '\u2028\u2029\n' }), 'run');
+  expect(line).not.toMatch(/[\n\r\u2028\u2029]/);
+  expect(decodeDeadLetter(Buffer.from(line))?.letter.record).toBe('\u2028\u2029\n');
+});
+
 test('W9 half a letter is told from what never was one', () => {
   for (let length = 1; length < whole.length; length += 1)
     expect(isTornLetter(Buffer.from(whole.slice(0, length)), false)).toBe(true);

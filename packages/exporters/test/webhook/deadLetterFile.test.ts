@@ -211,6 +211,7 @@ describe('W9 refused, and nothing touched:', () => {
     ['at the end', (lines: string[]) => [lines[0]!, lines[1]!, 'note to self', ''], 3],
     ['at the end, without its line feed', (lines: string[]) => [lines[0]!, lines[1]!, 'note to self'], 3],
     ['that is empty', (lines: string[]) => [lines[0]!, '', lines[1]!, ''], 2],
+    ['with zeros in the middle', (lines: string[]) => [`${lines[0]!.slice(0, 30)}\0\0\0`, lines[1]!, ''], 1],
     ['torn in the middle', (lines: string[]) => [lines[0]!.slice(0, 30), lines[1]!, ''], 1],
   ])('a line that is no letter, %s', async (_, change, line) => {
     const path = newPath();

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { CheckpointError, ConfigError, HttpError, SinkError } from '@sluice/core';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { faultyFileSystem } from '../../../core/test/node/faultyFileSystem.js';
 import { encodeDeadLetter, type DeadLetter } from '../../src/webhook/deadLetter.js';
 import { deadLetterFolder } from '../../src/webhook/deadLetterJournal.js';
 import {
@@ -171,6 +172,10 @@ test('W9 a replay that is stopped ends at once with the reason, and what was tak
   expect(await idsIn(path)).toEqual(['record-1!', 'record-2', 'record-3']);
   const { send: never, ids } = endpoint();
   await expect(replayDeadLetters(path, { send: never, signal: stop.signal })).rejects.toBe(reason);
+  // While the file is still being read.
+  const early = new AbortController();
+  const fileSystem = faultyFileSystem((call) => void (call === 'read' && early.abort(reason)));
+  await expect(replayDeadLetters(path, { send: never, signal: early.signal, fileSystem })).rejects.toBe(reason);
   expect(ids).toEqual([]);
 });
 

@@ -343,7 +343,7 @@ describe('secrets', () => {
     let n = 0;
     const receiver = await openReceiver({
       script: ({ headers, body }) => {
-        const body2 = `${secret} ${token} ${String(headers['authorization'])} ${body.slice(0, 10)}`;
+        const body2 = `${secret} ${token} ${String(headers.authorization)} ${body.slice(0, 10)}`;
         n += 1;
         return n <= 3 ? { status: 400, body: body2 } : { status: 403, body: body2 };
       },
@@ -431,6 +431,20 @@ describe('refuses', () => {
     const state = memoryState();
     expect(await faultOf(exportTo(source, webhookTo(receiver), { state }).run())).toMatchObject({ code: 'config' });
     expect(await state.load('checkpoint')).toBeUndefined();
+    expect(receiver.counts.requests).toBe(0);
+  });
+
+  test("dead letters whose lock would be the export's own", async () => {
+    const receiver = await openReceiver();
+    const deadLetter = join(tempFolder(), 'dead.jsonl');
+    const sink = webhookTo(receiver, { deadLetter });
+    const state = fileState(`${deadLetter}.sluice`);
+    expect(await faultOf(exportTo(thingSource({ count: 3 }), sink, { state }).run())).toMatchObject({
+      ...{ code: 'config', details: { option: 'deadLetter' } },
+    });
+    const folder = tempFolder();
+    const inFolder = exportTo(thingSource({ count: 3 }), webhookTo(receiver, { deadLetter: folder })).run();
+    expect(await faultOf(inFolder)).toMatchObject({ code: 'sink' });
     expect(receiver.counts.requests).toBe(0);
   });
 

@@ -173,12 +173,13 @@ async function readBeginning(answer: Dispatcher.ResponseData, maxBytes: number):
   const { body, statusCode } = answer;
   const isSuccess = statusCode >= 200 && statusCode < 300;
   const beginning: Buffer[] = [];
-  const reading = readChunks(answer, maxBytes, beginning);
+  const drain = isSuccess ? setTimeout(() => body.destroy(new Error('It takes too long.')), longestDrain) : undefined;
   try {
-    await (isSuccess ? abortable(reading, AbortSignal.timeout(longestDrain)) : reading);
+    await readChunks(answer, maxBytes, beginning);
   } catch {
     // Of a refusal it is quoted as far as it came.
-    body.destroy();
+  } finally {
+    clearTimeout(drain);
   }
   return isSuccess ? '' : Buffer.concat(beginning).toString('utf8', 0, maxBytes);
 }

@@ -1,0 +1,101 @@
+import {
+  ConfigError,
+  createSender,
+  systemClock,
+  type Clock,
+  type HttpEvent,
+  type RetryOptions,
+  type Sender,
+} from '@sluice/core';
+import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
+import { checkHeaders, secretsIn } from './extraHeaders.js';
+import { signedSend } from './signedSend.js';
+import { signer } from './signature.js';
+
+/** Options that say where records are posted to, and how. */
+export interface EndpointOptions {
+  /** Where records are posted to: https, or an address that `allowAddresses` names. Shown to nobody beyond its origin. */
+  readonly url: string;
+  /** What records are signed with: `whsec_` and 16 to 64 bytes in base64, 24 at least if you make it. Two of them while one replaces the other. */
+  readonly secret: string | readonly string[];
+  /** Sent along, e.g. `{ authorization: 'Bearer …' }`. They are treated as secrets. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Ms for an answer. Default 15,000. */
+  readonly timeout?: number;
+  /** Default: 5 retries with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s ends the export. */
+  readonly retry?: Partial<RetryOptions>;
+  /**
+   * Addresses that are open although they are not public, and without https: host names, addresses, CIDRs. Default: none. A metadata
+   * address needs a CIDR.
+   */
+  readonly allowAddresses?: readonly string[];
+  /** Finds the addresses of a name. Default: the operating system. */
+  readonly resolve?: AddressGuardOptions['resolve'];
+  /** Told what happens on the wire. */
+  readonly onEvent?: (event: HttpEvent) => void;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** A number in [0, 1). Default: `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Where records are posted to. Nothing is connected yet. */
+export interface Endpoint {
+  readonly url: URL;
+  readonly clock: Clock;
+  readonly open: () => OpenEndpoint;
+}
+
+/** Connections to an endpoint, and what signs and sends over them. Whoever opened it closes the sender. */
+export interface OpenEndpoint {
+  readonly sender: Sender;
+  readonly send: ReturnType<typeof signedSend>;
+}
+
+const defaultTimeout = 15_000;
+
+/**
+ * All that sending takes, made in one place: the guard, the signature, the headers, and what must stand in no error.
+ *
+ * @throws ConfigError if an option makes no sense or the URL is not encrypted, ForbiddenAddressError if it leads to this machine or a
+ * private network.
+ */
+export function endpointOf(options: EndpointOptions): Endpoint {
+  const { headers = {}, timeout = defaultTimeout, clock = systemClock } = options;
+  const { allowAddresses, resolve, retry, random, onEvent } = options;
+  const secrets = [options.secret].flat();
+  const url = parsedUrl(options.url);
+  const guard = addressGuard({ allow: allowAddresses ?? [], ...(resolve && { resolve }) });
+  guard.checkUrl(url);
+  const sign = signer(secrets);
+  checkHeaders(headers);
+  const newSender = (): Sender =>
+    createSender({
+      ...{ url: url.href, guard, clock, timeouts: { response: timeout } },
+      secrets: secretsIn({ secrets, headers, url }),
+      ...(retry && { retry }),
+      ...(random && { random }),
+      ...(onEvent && { onEvent }),
+    });
+  // What makes no sense is refused here, and not by the first request.
+  void newSender().close();
+  return {
+    url,
+    clock,
+    open: () => {
+      const sender = newSender();
+      return { sender, send: signedSend({ sender, signer: sign, headers, clock }) };
+    },
+  };
+}
+
+/** The address is not repeated: a token may stand in it. */
+function parsedUrl(url: string): URL {
+  if (!URL.canParse(url))
+    throw new ConfigError('The URL of the webhook is none. Give one like https://hooks.example.com/changes.', {
+      option: 'url',
+    });
+  const parsed = new URL(url);
+  parsed.hash = '';
+  return parsed;
+}
