@@ -26,7 +26,8 @@ export interface Snapshot<T> {
  * Walks a source again and again, and gives each complete walk as one snapshot.
  *
  * Polls never overlap: a tick that comes while one is under way is skipped. A walk that fails ends the flow with its error: put
- * `retry` behind it, or use {@link watch}, which goes on. Nothing is polled ahead of a consumer that pulls.
+ * `retry({ delay: every })` behind it, or use {@link watch}, which goes on. Without a delay `retry` would poll again at once, and hammer an
+ * API that is down. Nothing is polled ahead of a consumer that pulls.
  *
  * @example
  * poll(client.streams.list(), { every: 30_000 }).pipe(map(({ rows }) => rows.length)).subscribe(console.log);

@@ -1,11 +1,12 @@
 import { changeOf, type Change, type Difference } from './change.js';
+import type { SnapshotRows } from './snapshotRows.js';
 import type { Missing } from './verdict.js';
 
 /** What is known of a listing: the rows that were accepted, and what is missing of them. */
 export interface AcceptedSnapshot<T> {
   /** Counts the snapshots that were accepted; 0 before the first. */
   readonly generation: number;
-  readonly rows: ReadonlyMap<string, T>;
+  readonly rows: SnapshotRows<T>;
   readonly missing: ReadonlyMap<string, Missing>;
 }
 
@@ -18,7 +19,7 @@ export interface Delta<T> {
 }
 
 /** The snapshot after a delta. The rows are changed in place: the one before is gone. */
-export function applied<T>(rows: Map<string, T>, { generation, differences, missing }: Delta<T>): AcceptedSnapshot<T> {
+export function applied<T>(rows: SnapshotRows<T>, { generation, differences, missing }: Delta<T>): AcceptedSnapshot<T> {
   for (const { type, key, after } of differences) {
     if (type === 'removed') rows.delete(key);
     else rows.set(key, after);

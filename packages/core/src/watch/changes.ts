@@ -4,7 +4,9 @@ import type { Snapshot } from '../operators/poll.js';
 import { applied, changesOf } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import { fieldsBetween, type ComparisonOptions } from './comparison.js';
+import { SnapshotRows } from './snapshotRows.js';
 import { judge } from './verdict.js';
+import { WalkComparison } from './walkComparison.js';
 
 /** Options of {@link changes}. */
 export interface ChangesOptions<T> extends ComparisonOptions<T> {
@@ -31,12 +33,13 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
   return (snapshots) =>
     defer(() => {
       const watch = hashOf(crypto.randomUUID());
-      const rows = new Map<string, T>();
+      const rows = new SnapshotRows<T>();
       let generation = 0;
       return snapshots.pipe(
         concatMap(({ rows: listed, observedAt }) => {
-          const seen = new Map(listed.map((row) => [options.key(row), row]));
-          const { differences } = judge(rows, new Map(), seen, { fields, rules: atOnce, now: 0 });
+          const walk = new WalkComparison(rows, fields);
+          for (const row of listed) walk.add(options.key(row), row);
+          const { differences } = judge(walk.end(), new Map(), { rules: atOnce, now: 0 });
           const isFirst = generation === 0;
           generation += 1;
           const delta = {

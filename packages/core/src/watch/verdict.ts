@@ -1,5 +1,5 @@
 import type { Difference } from './change.js';
-import type { FieldsBetween } from './comparison.js';
+import type { Findings } from './walkComparison.js';
 
 /** A row that is in the accepted snapshot and was in none of the last complete walks. */
 export interface Missing {
@@ -32,34 +32,19 @@ export interface Verdict<T> {
   readonly held: number;
 }
 
-/** Compares a complete walk with the accepted snapshot. Pure. */
+/** Decides what the findings of a complete walk mean. Pure. */
 export function judge<T>(
-  accepted: ReadonlyMap<string, T>,
+  { changed, added, gone, accepted }: Findings<T>,
   missingBefore: ReadonlyMap<string, Missing>,
-  seen: ReadonlyMap<string, T>,
-  { fields, rules, now }: { readonly fields: FieldsBetween<T>; readonly rules: RemovalRules; readonly now: number },
+  { rules, now }: { readonly rules: RemovalRules; readonly now: number },
 ): Verdict<T> {
-  const differences: Difference<T>[] = [];
-  const gone: string[] = [];
-  for (const [key, before] of accepted) {
-    const after = seen.get(key);
-    if (after === undefined) {
-      gone.push(key);
-      continue;
-    }
-    const changed = fields(before, after);
-    if (changed.length > 0) differences.push({ type: 'changed', key, before, after, fields: changed });
-  }
-  // Where nothing was added, as nearly always, nothing is looked for.
-  const mayHaveAdded = seen.size > accepted.size - gone.length;
-  for (const [key, after] of mayHaveAdded ? seen : []) {
-    if (!accepted.has(key)) differences.push({ type: 'added', key, before: null, after, fields: [] });
-  }
+  const removed: Difference<T>[] = [];
+  const isEmpty = gone.length === accepted && added.length === 0;
   const isSuspicious =
-    !rules.acceptRemovals && gone.length > 0 && (seen.size === 0 || gone.length > rules.holdAbove * accepted.size);
+    !rules.acceptRemovals && gone.length > 0 && (isEmpty || gone.length > rules.holdAbove * accepted);
   const missing = new Map<string, Missing>();
   let held = 0;
-  for (const key of gone) {
+  for (const [key, before] of gone) {
     const { walks, since, isHeld } = missingBefore.get(key) ?? { walks: 0, since: now, isHeld: false };
     const next = {
       walks: walks + 1,
@@ -67,15 +52,13 @@ export function judge<T>(
       since: Math.min(since, now),
       isHeld: !rules.acceptRemovals && (isHeld || isSuspicious),
     };
-    const before = accepted.get(key);
-    if (before !== undefined && isRemoved(next, rules, now)) {
-      differences.push({ type: 'removed', key, before, after: null, fields: [] });
-    } else {
+    if (isRemoved(next, rules, now)) removed.push({ type: 'removed', key, before, after: null, fields: [] });
+    else {
       missing.set(key, next);
       if (next.isHeld && next.walks >= rules.confirmations) held += 1;
     }
   }
-  return { differences, missing, held };
+  return { differences: [...changed, ...added, ...removed], missing, held };
 }
 
 function isRemoved({ walks, since, isHeld }: Missing, rules: RemovalRules, now: number): boolean {

@@ -2,6 +2,7 @@ import { CheckpointError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
+import { SnapshotRows } from './snapshotRows.js';
 import type { Missing } from './verdict.js';
 
 /** Which watch a log is of. */
@@ -26,8 +27,8 @@ export class WatchLog<T> {
   readonly #log: StateLog;
   readonly #identity: WatchIdentity;
   #key: { readonly salt: string; readonly fingerprint: string } | undefined;
-  #rows = new Map<string, T>();
-  #snapshot: AcceptedSnapshot<T> = { generation: 0, rows: new Map(), missing: new Map() };
+  #rows = new SnapshotRows<T>();
+  #snapshot: AcceptedSnapshot<T> = { generation: 0, rows: this.#rows, missing: new Map() };
   #committed = 0;
   #history: string = crypto.randomUUID();
   #staged: Delta<T>[] = [];
@@ -92,7 +93,7 @@ export class WatchLog<T> {
   }
 
   /** Accepts the first snapshot. Durable when it resolves. */
-  async begin(rows: Map<string, T>, observedAt: string): Promise<void> {
+  async begin(rows: SnapshotRows<T>, observedAt: string): Promise<void> {
     this.#rows = rows;
     this.#observedAt = observedAt;
     this.#snapshot = { generation: 1, rows, missing: new Map() };
@@ -165,7 +166,7 @@ export class WatchLog<T> {
       missing: encodeMissing(missing),
       ...(this.#key && { key: this.#key }),
     };
-    let rows: [string, T][] = [];
+    let rows: (readonly [string, T])[] = [];
     for (const row of this.#rows) {
       rows.push(row);
       if (rows.length < rowsPerRecord) continue;

@@ -12,7 +12,9 @@ import { done } from '../source/stoppable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change } from './change.js';
 import type { FieldsBetween } from './comparison.js';
+import { SnapshotRows } from './snapshotRows.js';
 import { judge, type RemovalRules } from './verdict.js';
+import { WalkComparison, type Findings } from './walkComparison.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
 
 /** A watch's options, checked and complete. */
@@ -105,25 +107,25 @@ export class WatchRun<T> {
   }
 
   async #poll(log: WatchLog<T>, signal: AbortSignal): Promise<IteratorResult<Page<Change<T>>, undefined>> {
-    const isFirst = log.snapshot.generation === 0;
-    let seen: Map<string, T>;
+    const { snapshot } = log;
+    const { clock, rules } = this.#settings;
+    const isFirst = snapshot.generation === 0;
+    let walked: SnapshotRows<T> | Findings<T>;
     try {
-      seen = await this.#walk(isFirst ? this.#settings.rules.confirmations : 1, signal);
+      walked = isFirst ? await this.#gather(rules.confirmations, signal) : await this.#compare(snapshot.rows, signal);
     } catch (error) {
       return this.#failed(error, signal);
     }
     const recovered = this.#failures > 0 && ({ isRecovered: true } as const);
     this.#failures = 0;
-    const now = this.#settings.clock.now();
+    const now = clock.now();
     const observedAt = new Date(now).toISOString();
-    if (isFirst) {
-      await log.begin(seen, observedAt);
+    if (walked instanceof SnapshotRows) {
+      await log.begin(walked, observedAt);
       const [first] = log.uncommitted;
       return this.#page(first, { outcome: 'polled', isSynced: true, ...recovered });
     }
-    const { snapshot } = log;
-    const { fields, rules } = this.#settings;
-    const { differences, missing, held } = judge(snapshot.rows, snapshot.missing, seen, { fields, rules, now });
+    const { differences, missing, held } = judge(walked, snapshot.missing, { rules, now });
     const health = { outcome: 'polled', ...recovered, ...(held > 0 && { held }) } as const;
     const hasChanged = differences.length > 0;
     if (!hasChanged && snapshot.missing.size === 0 && missing.size === 0) return this.#page(undefined, health);
@@ -134,13 +136,21 @@ export class WatchRun<T> {
   }
 
   /** All rows of some complete walks: a row that one of them missed is there all the same. */
-  async #walk(times: number, signal: AbortSignal): Promise<Map<string, T>> {
+  async #gather(walks: number, signal: AbortSignal): Promise<SnapshotRows<T>> {
+    const rows = new SnapshotRows<T>();
+    for (let nth = 0; nth < walks; nth += 1) await this.#walk((key, row) => rows.set(key, row), signal);
+    return rows;
+  }
+
+  async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<Findings<T>> {
+    const walk = new WalkComparison(rows, this.#settings.fields);
+    await this.#walk((key, row) => walk.add(key, row), signal);
+    return walk.end();
+  }
+
+  async #walk(take: (key: string, row: T) => void, signal: AbortSignal): Promise<void> {
     const { key, lanes } = this.#settings;
-    const seen = new Map<string, T>();
-    for (let nth = 0; nth < times; nth += 1) {
-      await walkOnce(this.#source, { lanes, signal }, (row) => seen.set(checkKey(key(row)), row));
-    }
-    return seen;
+    await walkOnce(this.#source, { lanes, signal }, (row) => take(checkKey(key(row)), row));
   }
 
   #failed(error: unknown, signal: AbortSignal): IteratorResult<Page<Change<T>>, undefined> {
@@ -181,6 +191,7 @@ const forgetful: StateLog = {
   },
   append: () => Promise.resolve(),
   replace: () => Promise.resolve(),
+  remove: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
 

@@ -1,6 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/index.js';
 import { fieldsBetween, type ComparisonOptions } from '../../src/watch/comparison.js';
+
+type Pair = [before: unknown, after: unknown];
 
 const json = (text: string): unknown => JSON.parse(text);
 
@@ -15,6 +18,7 @@ describe('two rows differ', () => {
     ['in a record that came', { a: {} }, { a: { b: { c: 1 } } }, ['a.b']],
     ['in what is a record no more', { a: { b: 1 } }, { a: null }, ['a']],
     ['in a record that is a list now', { a: {} }, { a: [] }, ['a']],
+    ['in one with the same items', { a: { 0: 'x' } }, { a: ['x'] }, ['a']],
     ['in an empty list and none', { a: [] }, { a: null }, ['a']],
     ['in a list’s length', { a: [1] }, { a: [1, 2] }, ['a']],
     ['in a list’s order', { a: [1, 2] }, { a: [2, 1] }, ['a']],
@@ -31,6 +35,7 @@ describe('two rows differ', () => {
     ['as lists', [1], [2], ['*']],
     ['as a record and none', {}, null, ['*']],
     // What was kept over a restart came back as JSON has it.
+    ['in what stands where nothing was', { a: undefined, c: [{ d: undefined }] }, { b: 1, c: [{ e: 1 }] }, ['b', 'c']],
     ['not in what JSON leaves out', { a: undefined, b: [{ c: undefined }] }, { b: [{}] }, []],
     ['not in a date and its text', { a: new Date(0) }, { a: '1970-01-01T00:00:00.000Z' }, []],
     ['in two dates', { a: new Date(0), b: [new Date(0)] }, { a: new Date(1), b: [new Date(1)] }, ['a', 'b']],
@@ -44,6 +49,56 @@ describe('two rows differ', () => {
   });
 });
 
+test('two rows differ whenever their JSON does, whatever the order of names', () => {
+  const leaf = fc.constantFrom<unknown>(0, 1, '1', '', null, true);
+  const name = fc.constantFrom('a', 'b', 'c', '0', '__proto__', 'constructor');
+  /** Two values that are mostly the same. A record's fields may be missing from either, or be `undefined`. */
+  const { pair } = fc.letrec<{ pair: Pair }>((tie) => {
+    const field = fc.record({ name, pair: tie('pair'), kind: fc.constantFrom(...'=======<>?') });
+    return {
+      pair: fc.oneof(
+        { maxDepth: 3 },
+        leaf.map((value): Pair => [value, value]),
+        fc.tuple(leaf, leaf),
+        fc
+          .array(tie('pair'), { maxLength: 2 })
+          .map((items): Pair => [items.map(([one]) => one), items.map(([, two]) => two)]),
+        fc.array(field, { maxLength: 4 }).map((fields): Pair => {
+          const before = fields.filter(({ kind }) => kind !== '>');
+          const after = fields.filter(({ kind }) => kind !== '<').reverse();
+          return [
+            Object.fromEntries(before.map((each) => [each.name, each.kind === '?' ? undefined : each.pair[0]])),
+            Object.fromEntries(after.map((each) => [each.name, each.pair[1]])),
+          ];
+        }),
+      ),
+    };
+  });
+  let same = 0;
+  fc.assert(
+    fc.property(pair, ([before, after]) => {
+      const fields = fieldsBetween({})(before, after);
+      const isSame = inOrder(before) === inOrder(after);
+      same += Number(isSame);
+      expect(fields.length === 0).toBe(isSame);
+      // Each field that is told is one: without them nothing is left to differ.
+      if (!fields.includes('*')) expect(fieldsBetween({ ignore: fields })(before, after)).toEqual([]);
+    }),
+    { numRuns: 3_000 },
+  );
+  expect(same).toBeGreaterThan(500);
+  expect(same).toBeLessThan(2_500);
+});
+
+/** JSON, with the names in order. */
+function inOrder(value: unknown): string | undefined {
+  return JSON.stringify(value, (_, each: unknown) =>
+    typeof each === 'object' && each !== null && !Array.isArray(each)
+      ? Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : each,
+  );
+}
+
 describe('C10 what is compared', () => {
   const before = { id: 1, status: 'active', stats: { seen: 1, kind: { name: 'x' } }, 'a.b': 1, list: [1] };
   const after = { id: 1, status: 'error', stats: { seen: 2, kind: { name: 'y' } }, 'a.b': 2, list: [2] };
@@ -52,6 +107,7 @@ describe('C10 what is compared', () => {
   test.each<[string, ComparisonOptions<unknown>, readonly string[]]>([
     ['all of it', {}, all],
     ['all but a field', { ignore: ['status'] }, all.filter((field) => field !== 'status')],
+    ['all but one that no row has', { ignore: ['none', 'stats.none'] }, all],
     ['all but what is inside a field', { ignore: ['stats'] }, ['a.b', 'list', 'status']],
     ['all but a field inside one', { ignore: ['stats.seen', 'list'] }, ['a.b', 'stats.kind.name', 'status']],
     ['some fields', { project: ['id', 'status'] }, ['status']],
@@ -73,8 +129,25 @@ describe('C10 what is compared', () => {
     expect(fieldsBetween(options)(before, after)).toEqual(fields);
   });
 
+  test.each<[string, unknown, unknown, readonly string[]]>([
+    ['moved', { id: 1, seen: 1 }, { id: 1, seen: 2 }, []],
+    ['came', { id: 1 }, { id: 1, seen: 2 }, []],
+    ['went', { id: 1, seen: 1 }, { id: 1 }, []],
+    ['went, and another one came', { id: 1, seen: 1 }, { id: 1, other: 1 }, ['other']],
+    ['was nothing, and another one came', { id: 1, seen: undefined }, { id: 1, other: 1 }, ['other']],
+    ['is a record', { id: 1, seen: { at: 1 } }, { id: 1, seen: { at: 2 } }, []],
+    ['is elsewhere', { id: 1, in: { seen: 1 } }, { id: 1, in: { seen: 2 } }, ['in.seen']],
+  ])('a field that is ignored and %s', (_, before, after, fields) => {
+    expect(fieldsBetween({ ignore: ['seen'] })(before, after)).toEqual(fields);
+  });
+
   test('somebody else’s idea of equality may see what ours does not', () => {
     expect(fieldsBetween({ equals: () => false })(before, before)).toEqual(['*']);
+  });
+
+  test('rows that are no records are compared as they are, whatever is projected', () => {
+    const fields = fieldsBetween<unknown>({ project: ['status'] });
+    expect([fields('a', 'a'), fields('a', 'b'), fields({}, 'a'), fields(null, {})]).toEqual([[], ['*'], ['*'], ['*']]);
   });
 
   test('it does not see what is ignored', () => {

@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import assert from 'node:assert/strict';
 import type { Change } from '../../src/index.js';
 
 /** What changes add up to. Each must begin where the one before it of the same key ended, and no id may name two of them. */
@@ -9,9 +9,9 @@ export class FoldedChanges<T> {
   take(changes: Iterable<Change<T>>): this {
     for (const change of changes) {
       const { id, key, before, after } = change;
-      expect(this.#ids.has(id), `${id} came twice`).toBe(false);
+      assert(!this.#ids.has(id), `${id} came twice`);
       this.#ids.add(id);
-      expect(before).toEqual(this.rows.get(key) ?? null);
+      assert.deepEqual(before, this.rows.get(key) ?? null, `${id} does not begin where the one before it ended`);
       if (after === null) this.rows.delete(key);
       else this.rows.set(key, after);
     }

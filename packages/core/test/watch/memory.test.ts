@@ -18,3 +18,15 @@ test('C11 a poll leaves less than 1 kB behind, from the 100th to the 200th', { t
   const [before, after] = [Math.min(used[9]!, used[10]!), Math.min(used[19]!, used[20]!)];
   expect((after - before) / 100).toBeLessThan(1_000);
 });
+
+test('C11 a watch keeps less than 200 bytes of a row beyond the row', { timeout: 60_000 }, async () => {
+  const { stdout, stderr } = await runChild(new URL('./children/stateBytes.ts', import.meta.url), {
+    args: ['20000'],
+    node: ['--expose-gc'],
+  });
+  expect(stderr).toBe('');
+  const bytes = Number(stdout);
+  // The row has to be found by its key: less would mean that the rows were not there.
+  expect(bytes).toBeGreaterThan(40);
+  expect(bytes).toBeLessThan(200);
+});

@@ -34,7 +34,7 @@ export async function acceptedOn(disk: SimulatedDisk): Promise<ReadonlyMap<strin
   const log = new WatchLog<Row>(stateOn(disk).log('watch'), { watch: hashOf(['test.listing', null]) });
   await log.open();
   await log.close();
-  return log.snapshot.rows;
+  return new Map(log.snapshot.rows);
 }
 
 function stateOn(disk: SimulatedDisk): FileState {

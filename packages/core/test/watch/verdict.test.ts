@@ -1,24 +1,34 @@
 import { describe, expect, test } from 'vitest';
 import { judge, type RemovalRules } from '../../src/watch/verdict.js';
+import type { Findings } from '../../src/watch/walkComparison.js';
 
 const rules: RemovalRules = { confirmations: 2, holdAbove: 0.5, holdWalks: 3, holdFor: 2_000, acceptRemovals: false };
 
 /** One walk after another over a listing, a second apart: the keys that each shows, and what was made of it. */
 function judged(walks: readonly string[], changed: Partial<RemovalRules> = {}, times?: readonly number[]): string[] {
-  const accepted = new Map([...'abcdefghij'].map((key) => [key, key]));
+  const accepted = new Set('abcdefghij');
   let missing: Parameters<typeof judge>[1] = new Map();
   return walks.map((keys, nth) => {
-    const seen = new Map([...keys].map((key) => [key, key]));
-    const options = { fields: () => [], rules: { ...rules, ...changed }, now: times?.[nth] ?? nth * 1_000 };
-    const verdict = judge<string>(accepted, missing, seen, options);
+    const options = { rules: { ...rules, ...changed }, now: times?.[nth] ?? nth * 1_000 };
+    const verdict = judge(findings(accepted, keys), missing, options);
     missing = verdict.missing;
     const told = verdict.differences.map(({ type, key, after }) => {
       if (after === null) accepted.delete(key);
-      else accepted.set(key, after);
+      else accepted.add(key);
       return `${type === 'removed' ? '-' : '+'}${key}`;
     });
     return [...told, ...(verdict.held > 0 ? [`held ${String(verdict.held)}`] : [])].join(' ');
   });
+}
+
+function findings(accepted: ReadonlySet<string>, keys: string): Findings<string> {
+  const added = [...keys].filter((key) => !accepted.has(key));
+  return {
+    changed: [],
+    added: added.map((key) => ({ type: 'added', key, before: null, after: key, fields: [] })),
+    gone: [...accepted].filter((key) => !keys.includes(key)).map((key) => [key, key]),
+    accepted: accepted.size,
+  };
 }
 
 const all = 'abcdefghij';

@@ -1,0 +1,16 @@
+import { isRecord } from '../record.js';
+import { fieldAt, pathOf, type FieldPath } from './fieldPath.js';
+
+/** Some fields of a row, each under its path; what is no record stays as it is. */
+export function pick(row: unknown, paths: readonly FieldPath[]): unknown {
+  if (!isRecord(row)) return row;
+  const fields = paths.map((each): [string, unknown] => [each.path, fieldAt(row, each)]);
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+}
+
+/** A value without the fields that are ignored. */
+export function without(value: unknown, ignored: ReadonlySet<string>, path = ''): unknown {
+  if (ignored.size === 0 || !isRecord(value) || value instanceof Date) return value;
+  const kept = Object.entries(value).filter(([name]) => !ignored.has(pathOf(path, name)));
+  return Object.fromEntries(kept.map(([name, field]) => [name, without(field, ignored, pathOf(path, name))]));
+}

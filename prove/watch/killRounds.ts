@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileState } from '@sluice/core/node';
+import { hashOf } from '../../packages/core/src/source/fingerprint.js';
+import { WatchLog } from '../../packages/core/src/watch/watchLog.js';
+import { Random } from '../../packages/core/test/node/simulatedDisk/random.js';
+import type { Row } from '../../packages/core/test/watch/listing.js';
+import { RestlessServer } from '../../packages/core/test/watch/restlessServer.js';
+import type { Moment } from '../crash/failPoint.js';
+import { KillRun } from './killRun.js';
+import { stateBeside, type KillOrder } from './killOrder.js';
+import type { KillTarget } from './killTargets.js';
+import { Story } from './story.js';
+
+/** What became of the rounds with one target. */
+export interface KillOutcome {
+  readonly target: string;
+  /** Where the processes died, e.g. `after sync of watch.log`. */
+  readonly deaths: readonly string[];
+  readonly changes: number;
+  /** What was wrong; the rounds end with it. */
+  readonly fault?: string;
+  /** Where all is left as it was, if something was wrong. */
+  readonly folder: string;
+}
+
+/** A process that has not come to its operation by then is killed at a page. */
+const mostPages = 400;
+const mostOperations = 160;
+const moments: readonly Moment[] = ['before', 'half-way', 'after'];
+
+/** Kills a watch again and again while the server goes on, then lets both come to rest. The seed decides all but who is faster. */
+export async function killRounds(target: KillTarget, rounds: number, seed: number): Promise<KillOutcome> {
+  const folder = await mkdtemp(join(tmpdir(), 'sluice-watch-'));
+  const deaths: string[] = [];
+  const story = new Story(target.mayRepeat);
+  const random = new Random(seed);
+  const server = await RestlessServer.start(new Random(seed + 1));
+  const path = join(folder, 'changes.jsonl');
+  const open = await target.open(path);
+  const order = { url: server.url, target: target.name, address: open.address, path };
+  const runs = new Set<KillRun>();
+  const begin = (more: Partial<KillOrder>): KillRun => {
+    const run = new KillRun({ ...order, ...more });
+    runs.add(run);
+    return run;
+  };
+  try {
+    // The next one gets ready meanwhile, since a process takes longer to begin than it is given to live.
+    let next = begin(deathIn(random));
+    for (let round = 1; round <= rounds; round += 1) {
+      const now = next;
+      next = round < rounds ? begin(deathIn(random)) : begin({ polls: 8 });
+      deaths.push(await deathOf(now, server, random));
+      story.told(await open.arrived());
+    }
+    server.calm();
+    await next.go();
+    assert.deepEqual(await next.ended, { how: 'done' });
+    const told = story.told(await open.arrived());
+    assert.deepEqual(told, await accepted(path), 'The changes do not add up to what was accepted');
+    const served = new Map(server.listing.rows.map((each) => [each.id, each]));
+    assert.deepEqual(told, served, 'The changes do not add up to what the server has');
+    await rm(folder, { recursive: true });
+    return { target: target.name, deaths, changes: story.seen, folder };
+  } catch (error) {
+    return { target: target.name, deaths, changes: story.seen, folder, fault: String(error) };
+  } finally {
+    for (const run of runs) run.kill();
+    await Promise.all([...runs].map(({ ended }) => ended));
+    await open.close();
+    server.close();
+  }
+}
+
+/** Half of them die at an operation on the disk, the others while a page is on its way. */
+function deathIn(random: Random): Partial<KillOrder> {
+  if (random.chance(0.5)) return {};
+  return { dies: { at: random.between(1, mostOperations), moment: moments[random.between(0, 2)] ?? 'after' } };
+}
+
+/** Where a process died that was told to go on. */
+async function deathOf(run: KillRun, server: RestlessServer, random: Random): Promise<string> {
+  const served = server.more(run.diesByItself ? mostPages : random.between(1, 60));
+  await run.go();
+  await Promise.race([served, run.ended]);
+  run.kill();
+  const end = await run.ended;
+  if (end.how === 'died') return end.where;
+  if (end.how === 'killed') return 'at a page';
+  throw new Error(end.how === 'failed' ? `A run failed: ${end.why}` : 'A run ended that was to be killed.');
+}
+
+/** The rows that the state says were accepted. */
+async function accepted(path: string): Promise<ReadonlyMap<string, Row>> {
+  const log = new WatchLog<Row>(fileState(stateBeside(path)).log('watch'), { watch: hashOf(['test.served', null]) });
+  await log.open();
+  await log.close();
+  return new Map(log.snapshot.rows);
+}

@@ -1,0 +1,28 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import type { SandboxAddress } from './sandbox.js';
+
+/** The sandbox's streams, served by a process of their own. */
+export interface SandboxProcess extends SandboxAddress, AsyncDisposable {
+  /** Lets one row in a hundred flap, each time the next ones. */
+  change(): Promise<void>;
+}
+
+/** `await using` ends it. */
+export async function startSandboxProcess(rows: number): Promise<SandboxProcess> {
+  const child = fork(fileURLToPath(new URL('sandbox.ts', import.meta.url)), [String(rows)]);
+  const [address]: SandboxAddress[] = await once(child, 'message');
+  return {
+    ...address!,
+    change: async () => {
+      child.send('change');
+      await once(child, 'message');
+    },
+    [Symbol.asyncDispose]: async () => {
+      const gone = once(child, 'exit');
+      child.disconnect();
+      await gone;
+    },
+  };
+}
