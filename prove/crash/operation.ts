@@ -29,7 +29,7 @@ export function fileRole(path: string, target: string): FileRole {
   if (path === `${target}.part`) return 'part';
   if (path === dirname(target)) return 'folder';
   if (path === `${target}.sluice`) return 'state';
-  const name = basename(path).replace(/^new-/, '');
+  const name = basename(path).replace(/^sluice-[0-9a-f-]{36}-new-/, '');
   if (name.startsWith('lock-')) return 'lock';
   return name === 'checkpoint' ? 'checkpoint' : 'segment';
 }

@@ -8,9 +8,9 @@ test.each<[string, FileRole]>([
   ['/a', 'folder'],
   ['/a/b.csv.sluice', 'state'],
   ['/a/b.csv.sluice/lock-1f', 'lock'],
-  ['/a/b.csv.sluice/new-lock-1f', 'lock'],
+  ['/a/b.csv.sluice/sluice-0b5d0f0e-8a52-4f6e-9b1c-2f1f6f7a1c11-new-lock-1f', 'lock'],
   ['/a/b.csv.sluice/checkpoint', 'checkpoint'],
-  ['/a/b.csv.sluice/new-checkpoint', 'checkpoint'],
+  ['/a/b.csv.sluice/sluice-0b5d0f0e-8a52-4f6e-9b1c-2f1f6f7a1c11-new-checkpoint', 'checkpoint'],
   ['/a/b.csv.sluice/rows-3', 'segment'],
   ['/a/b.csv.sluice/rows-waiting-12', 'segment'],
 ])('%s is the %s of an export to /a/b.csv', (path, role) => {

@@ -83,24 +83,62 @@ describe('watching streams', () => {
 describe('statusChanges', () => {
   test('are those of status or message, before and after; not what came, went, or changed otherwise', async () => {
     const { sandbox } = await setUp({ streams: 1, nasty: 0 });
-    const stream: EvmStream = { ...sandbox.stream(0) };
+    const stream: EvmStream = { ...sandbox.stream(0), status: 'active' };
     const seen = { key: String(stream.id), generation: 2, observedAt: '2030-01-01T00:00:00.000Z' };
-    const changed = (id: string, ...fields: string[]): Change<EvmStream> => ({
-      ...{ ...seen, id, type: 'changed', before: stream, after: { ...stream, status: 'error' }, fields },
+    const changed = (id: string, now: Partial<EvmStream>, ...fields: string[]): Change<EvmStream> => ({
+      ...{ ...seen, id, type: 'changed', before: stream, after: { ...stream, ...now }, fields },
     });
     const all: Change<EvmStream>[] = [
       { ...seen, id: '1', type: 'initial', before: null, after: stream, fields: [] },
       { ...seen, id: '2', type: 'added', before: null, after: stream, fields: [] },
-      changed('3', 'status'),
-      changed('4', 'description', 'statusMessage'),
-      changed('5', 'description', 'advancedOptions.status'),
+      changed('3', { status: 'error' }, 'status'),
+      changed('4', { description: 'mine', statusMessage: 'too slow' }, 'description', 'statusMessage'),
+      changed('5', { description: 'mine', advancedOptions: null }, 'advancedOptions.status', 'description'),
       { ...seen, id: '6', type: 'removed', before: stream, after: null, fields: [] },
     ];
     const narrowed = await lastValueFrom(from(all).pipe(statusChanges(), toArray()));
     expect(narrowed.map(({ id }) => id)).toEqual(['3', '4']);
     expect(narrowed.map(({ before, after }) => [before.status, after.status])).toEqual([
-      [stream.status, 'error'],
-      [stream.status, 'error'],
+      ['active', 'error'],
+      ['active', 'active'],
     ]);
+  });
+
+  test('are there as well where a function says what is compared', async () => {
+    const { sandbox, client } = await setUp({ streams: 2, nasty: 0 });
+    sandbox.setStream(0, { status: 'active' });
+    const project = ({ status, tag }: EvmStream): unknown => [status, tag];
+    const watched = client.streams.watch({ every: 20, polls: 3, project }).perPage(statusChanges());
+    const told: unknown[] = [];
+    for await (const { items, index } of watched.pages()) {
+      told.push(items.map(({ before, after }) => [before.status, after.status]));
+      sandbox.setStream(0, index === 0 ? { status: 'error' } : { tag: 'another' });
+    }
+    expect(told).toEqual([[], [['active', 'error']], []]);
+  });
+
+  test.each<[string, unknown, unknown, boolean]>([
+    ['text', 'slow', 'gone', true],
+    ['nothing', null, null, false],
+    ['nothing, then text', null, 'slow', true],
+    ['another code', { code: 1, text: 'slow' }, { code: 2, text: 'slow' }, true],
+    ['another name', { code: 1 }, { number: 1 }, true],
+    ['one more', { code: 1 }, { code: 1, text: 'slow' }, true],
+    ['a list', [1], { '0': 1 }, true],
+    [
+      'the same in another order',
+      { code: 1, deep: { a: [1], b: null } },
+      { deep: { b: null, a: [1] }, code: 1 },
+      false,
+    ],
+  ])('of a status that may be an object: %s', async (_, before, after, isTold) => {
+    const { sandbox } = await setUp({ streams: 1, nasty: 0 });
+    const stream = { ...sandbox.stream(0), description: 'mine' };
+    const change = {
+      ...{ id: '1', key: '1', type: 'changed', generation: 2, observedAt: '2030-01-01T00:00:00.000Z' },
+      ...{ before: { ...stream, statusMessage: before }, after: { ...stream, statusMessage: after } },
+      fields: ['statusMessage.code', 'description'],
+    } as Change<EvmStream>;
+    expect(await lastValueFrom(from([change]).pipe(statusChanges(), toArray()))).toHaveLength(isTold ? 1 : 0);
   });
 });

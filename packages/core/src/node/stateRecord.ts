@@ -18,13 +18,18 @@ export function encodeRecord(record: object): string {
 
 /** Reads what `encodeRecord` wrote. @throws CheckpointError if it is something else, damaged, or of a newer version. */
 export function decodeRecord(bytes: Buffer, path: string): unknown {
-  const fault = (what: string, next = 'Start over'): CheckpointError =>
-    new CheckpointError(`${path} ${what} ${next} with restart: nothing was changed.`, { path });
+  const fault = (what: string): CheckpointError =>
+    new CheckpointError(`${path} ${what} Start over with restart: nothing was changed.`, { path });
   if (bytes.length === 0) throw fault('is empty: it was not written by Sluice, or lost its bytes.');
   const end = bytes.indexOf('\n') + 1;
   const [, written, sum] =
     /^sluice-state (\d+)(?: sha256:([0-9a-f]{64}))?/.exec(bytes.toString('latin1', 0, end)) ?? [];
-  if (written === undefined) throw fault('is no state of Sluice, or is damaged.', 'Move it away, then start over');
+  // Not even a restart replaces what may be somebody else's.
+  if (written === undefined)
+    throw new CheckpointError(
+      `${path} is no state of Sluice, or is damaged. Move it away, then start over with restart: nothing was changed.`,
+      { path },
+    );
   if (Number(written) > version)
     throw fault(
       `was written by a newer version of Sluice (format ${written}, this one knows ${version}). Use that one.`,

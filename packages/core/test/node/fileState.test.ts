@@ -147,7 +147,9 @@ describe('state in files', () => {
       ]) {
         const error: unknown = await attempt().catch((reason: unknown) => reason);
         expect(error).toBeInstanceOf(CheckpointError);
-        expect(error).toMatchObject({ message: expect.stringMatching(/not written by Sluice.*nothing was changed\.$/) });
+        expect(error).toMatchObject({
+          message: expect.stringMatching(/not written by Sluice.*nothing was changed\.$/),
+        });
         expect(readFileSync(path, 'utf8')).toBe(text);
       }
       expect(readdirSync(state.folder)).toEqual(['checkpoint']);

@@ -44,7 +44,9 @@ function mounted(tree: DiskTree, faultAt: FaultAt): SimulatedDisk {
   const at = <R>(name: DiskCall, path: string, work: () => R): Promise<R> => calls.make({ name, path }, work);
   return {
     open: (path, mode) =>
-      at('open', path, () => opened(calls, path, mode === 'new' || mode === 'private' ? tree.openNew(path) : tree.openExisting(path))),
+      at('open', path, () =>
+        opened(calls, path, mode === 'new' || mode === 'private' ? tree.openNew(path) : tree.openExisting(path)),
+      ),
     identity: (path) =>
       at('identity', path, () => {
         const inode = tree.look(path);
