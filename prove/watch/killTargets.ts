@@ -1,8 +1,13 @@
+import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { Change, Sink } from '@sluice/core';
 import type { FileSystem } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
+import { webhook } from '@sluice/exporters/webhook';
+import { startReceiver } from '@sluice/sandbox';
 import type { Row } from '../../packages/core/test/watch/listing.js';
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
 /** Where changes go while the process that brings them is killed again and again. */
 export interface KillTarget {
@@ -31,8 +36,31 @@ const jsonLines: KillTarget = {
   sink: (path, fileSystem) => jsonl<Change<Row>>({ path, fileSystem }),
 };
 
+/** A service that fails a fifth of what it gets: each change at least once, and always as it was. */
+const receiver: KillTarget = {
+  name: 'receiver',
+  mayRepeat: true,
+  async open() {
+    const service = await startReceiver({ secrets: [secret], failures: { share: 0.2, most: 2 } });
+    return {
+      address: service.url,
+      arrived() {
+        assert.equal(service.counts.differing, 0, 'A change arrived with another text than before');
+        return Promise.resolve(service.order.map((id) => changeIn(service.accepted.get(id)?.body ?? '')));
+      },
+      close: () => service.close(),
+    };
+  },
+  sink: (url) => webhook<Change<Row>>({ url, secret, allowAddresses: ['127.0.0.1'], retry: { baseDelay: 2 } }),
+};
+
 /** All that there are: each goes through all rounds. */
-export const killTargets: readonly KillTarget[] = [jsonLines];
+export const killTargets: readonly KillTarget[] = [jsonLines, receiver];
+
+function changeIn(envelope: string): Change<Row> {
+  const { data }: { data: Change<Row> } = JSON.parse(envelope);
+  return data;
+}
 
 async function changesInFile(path: string): Promise<readonly Change<Row>[]> {
   const text = await readFile(path, 'utf8').catch(() => '');
