@@ -2,4 +2,7 @@
 import { processEnvironment } from './environment.js';
 import { main } from './main.js';
 
-process.exitCode = await main(process.argv.slice(2), processEnvironment(process));
+const environment = processEnvironment(process);
+process.exitCode = await main(process.argv.slice(2), environment);
+// What was on its way to stdout would keep the process alive until somebody reads it. Only what stderr says is still waited for.
+if (environment.signal.aborted) process.stderr.write('', () => process.exit());

@@ -4,6 +4,8 @@ import type { Environment } from './environment.js';
 import { exitCodes } from './faults/exitCodes.js';
 import { addCheckpointShowOptions } from './options/checkpointShowOptions.js';
 import { addConnectionOptions } from './options/connectionOptions.js';
+import { addDlqReplayOptions, addDlqShowOptions } from './options/dlqOptions.js';
+import { addForwardOptions } from './options/forwardOptions.js';
 import { addHoldingOptions, addNftsExportOptions } from './options/nftsExportOptions.js';
 import { addProgressOptions } from './options/progressOptions.js';
 import { addResumeOptions } from './options/resumeOptions.js';
@@ -12,6 +14,7 @@ import { addStreamsExportOptions, addStreamsListOptions, addStreamsWatchOptions 
 import { addTargetOptions } from './options/targetOptions.js';
 import { addWatchOptions, addWatchProgressOptions } from './options/watchOptions.js';
 import { refuseKeyAsArgument } from './settings/keyAsArgument.js';
+import { refuseSecretAsArgument } from './settings/secretAsArgument.js';
 
 /** Does a command's work with the options that were given, and answers the exit code. `args` is the whole command line. */
 type Run<Options> = (options: Options, environment: Environment, args: readonly string[]) => Promise<number>;
@@ -26,6 +29,7 @@ const widestHelp = 110;
  */
 export async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
   refuseKeyAsArgument(args);
+  refuseSecretAsArgument(args);
   let exitCode: number = exitCodes.done;
   const runs =
     <Options>(load: () => Promise<Run<Options>>) =>
@@ -41,9 +45,10 @@ export async function runProgram(args: readonly string[], environment: Environme
     .action(runs(async () => (await import('./commands/demo.js')).demo));
 
   const nfts = program.command('nfts').description('NFTs that Aptos wallets hold');
-  const nftsExport = nfts.command('export').description('write holdings into a file');
+  const nftsExport = nfts.command('export').description('write holdings into a file, or forward them to a service');
   addNftsExportOptions(nftsExport);
   addTargetOptions(nftsExport);
+  addForwardOptions(nftsExport, 'row');
   addResumeOptions(nftsExport);
   addConnectionOptions(nftsExport, 'aptos');
   addProgressOptions(nftsExport).action(runs(async () => (await import('./commands/nftsExport.js')).nftsExport));
@@ -60,9 +65,12 @@ export async function runProgram(args: readonly string[], environment: Environme
   addConnectionOptions(streamsList, 'streams');
   addProgressOptions(streamsList).action(runs(async () => (await import('./commands/streamsList.js')).streamsList));
 
-  const streamsExport = streams.command('export').description('write streams into a file');
+  const streamsExport = streams
+    .command('export')
+    .description('write streams into a file, or forward them to a service');
   addStreamsExportOptions(streamsExport);
   addTargetOptions(streamsExport);
+  addForwardOptions(streamsExport, 'row');
   addResumeOptions(streamsExport);
   addConnectionOptions(streamsExport, 'streams');
   addProgressOptions(streamsExport).action(
@@ -75,6 +83,16 @@ export async function runProgram(args: readonly string[], environment: Environme
   addConnectionOptions(streamsWatch, 'streams');
   addWatchProgressOptions(streamsWatch).action(
     runs(async () => (await import('./commands/streamsWatch.js')).streamsWatch),
+  );
+
+  const dlq = program.command('dlq').description('dead letters: what a service that is forwarded to did not take');
+  const showLetters = runs(async () => (await import('./commands/dlqShow.js')).dlqShow);
+  addDlqShowOptions(dlq.command('show').description('list them with their answers, and change nothing')).action(
+    (file: string, options: object) => showLetters({ ...options, file }),
+  );
+  const replayLetters = runs(async () => (await import('./commands/dlqReplay.js')).dlqReplay);
+  addDlqReplayOptions(dlq.command('replay').description('send them again')).action((file: string, options: object) =>
+    replayLetters({ ...options, file }),
   );
 
   const checkpoint = program.command('checkpoint').description('what an interrupted export, or a watch, left behind');
@@ -106,7 +124,7 @@ export async function runProgram(args: readonly string[], environment: Environme
 function emptyProgram({ stdout, stderr }: Environment): Command {
   const width = (columns: number): number => Math.min(columns, widestHelp);
   return new Command('sluice')
-    .description('Moves what rate-limited web APIs hold into files, without losing a row.')
+    .description('Moves what rate-limited web APIs hold into files and webhooks, without losing a row.')
     .version(version())
     .exitOverride()
     .configureOutput({
@@ -131,6 +149,8 @@ Settings come from the environment: SLUICE_API_KEY, SLUICE_STREAMS_URL, SLUICE_A
   sluice doctor
   sluice nfts export --owner 0x1 --to holdings.csv
   sluice checkpoint show holdings.csv
+  sluice nfts export --owner 0x1 --forward https://hooks.example.com/nfts --secret-file secret.txt
+  sluice dlq show hooks.example.com.dead.jsonl
   sluice streams list
   sluice streams watch --only status`;
 

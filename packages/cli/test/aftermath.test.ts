@@ -90,7 +90,7 @@ describe('what an early end leaves', () => {
 
 test('the command that goes on is the very command line, without what holds for one run', () => {
   const args = ['nfts', 'export', '--restart', '--to', "it's here.csv", '--break-lock', '--same-project'];
-  expect(resumeCommand('node dist/bin.js', args)).toBe(
+  expect(resumeCommand('node dist/bin.js', args).text).toBe(
     String.raw`node dist/bin.js nfts export --to 'it'\''s here.csv' --same-project`,
   );
 });

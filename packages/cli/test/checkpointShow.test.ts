@@ -1,4 +1,4 @@
-import { mkdir, truncate, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
@@ -145,6 +145,46 @@ describe('sluice checkpoint show of a watch', () => {
       ),
     );
     expect(filesIn(cwd)).toEqual(files);
+  });
+
+  test('whose log is missing says so, and that it has to start over', async () => {
+    await using sandbox = await startSandbox({ streams: 12 });
+    const cwd = temporaryFolder();
+    const options = { env: settingsFor(sandbox), cwd };
+    const args = watchArgs('--to', 'changes.jsonl', '--polls', '1');
+    await sluice(args, options);
+    const log = join(cwd, 'changes.jsonl.sluice', 'watch.log');
+    await rm(log);
+    const { code, stdout } = await sluice(['checkpoint', 'show', 'changes.jsonl'], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      new RegExp(
+        [
+          `^target    ${join(cwd, 'changes.jsonl')}`,
+          'source    streams\\.list\\.changes',
+          'known     watch\\.log is not there any more, and with it what the watch knew; [^\\n]+',
+          'kept      12 changes, up to generation 1',
+          'file      changes\\.jsonl has the \\d+ kB that are kept, and nothing else',
+          'next      The same command with --restart starts over; there is nothing to go on with\\.\\n$',
+        ].join('\\n'),
+      ),
+    );
+    const { stdout: json } = await sluice(['checkpoint', 'show', 'changes.jsonl', '--format', 'json'], { cwd });
+    expect(JSON.parse(json)).toMatchObject({ log: { path: log, isMissing: true }, written: { changes: 12 } });
+    // That is how it is.
+    expect((await sluice(args, options)).stderr).toContain('start over with --restart');
+  });
+
+  test('that knows nothing yet says so, and that it goes on', async () => {
+    await using sandbox = await startSandbox({ script: () => ({ kind: 'status', status: 404 }) });
+    const cwd = temporaryFolder();
+    const running = startSluice(watchArgs('--to', 'changes.jsonl'), { env: settingsFor(sandbox), cwd });
+    await listenTo(running.process.stderr).until(/A poll failed/);
+    running.process.kill('SIGKILL');
+    await running.ended;
+    const { stdout } = await sluice(['checkpoint', 'show', 'changes.jsonl'], { cwd });
+    expect(stdout).toMatch(/^known {5}nothing yet: no poll has succeeded\nkept {6}0 changes, up to generation 0\n/m);
+    expect(stdout).toMatch(/^next {6}The same command goes on\./m);
   });
 
   test('without a file says where it is, and who works with it', async () => {

@@ -23,6 +23,9 @@ describe('sluice demo', () => {
     expect(stdout).toMatch(/The largest of \d+ collections\n( {2}\S.* █+\S* [\d,]+\n){6}/);
     expect(stdout).toMatch(/^ {2}[\d :-]{19} {2}42 streams to begin with: \d+ active/m);
     expect(stdout.match(/^ {2}[\d :-]{19} {2}\S.* {2}\w+ -> \w+ {2}\S/gm)?.length).toBeGreaterThan(2);
+    expect(stdout).toMatch(/42 records posted to http:\/\/127\.0\.0\.1:\d+: each signature was verified\./);
+    expect(stdout).toMatch(/failed [1-9]\d* times on purpose; those records were sent again\./);
+    expect(stdout).toMatch(/\d records? came twice, with the same id\. None is missing, none has changed\./);
     // The command works as it is shown, from where the demo was run.
     expect(stdout).toMatch(/^ {2}node \S+bin\.js nfts export --owner/m);
     // eslint-disable-next-line no-control-regex -- no colours, and nothing else that acts on a terminal

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { commitEvery, exportArgs, filesIn, interrupt, signalled } from './interruptedExport.js';
-import { settingsFor, sluice, startShell, startSluice, type Outcome } from './runSluice.js';
+import { settingsFor, sluice, startShell, startSluice, type Outcome, type Running } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
 const fast = ['--rate', 'unlimited'];
@@ -147,28 +147,48 @@ describe('E9 a signal in the middle of an export', () => {
     expect(last['resume']).toMatch(/^node \S+bin\.js nfts export .* --progress json$/);
   });
 
-  test('a second one ends the process at once, even if the export can not close', async () => {
-    await using sandbox = await startSandbox({ holdings: 100_000 });
-    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', '-', ...fast];
+  test('ends a watch whose output nobody reads any more, though nobody closes it either', async () => {
+    await using sandbox = await startSandbox({ streams: 3000 });
+    const args = ['streams', 'watch', '--format', 'jsonl', ...fast];
     const { process, ended } = startSluice(args, { env: settingsFor(sandbox) });
-    // Nobody reads stdout any more, and nobody closes it: a write that is under way never ends.
-    process.stdout.pause();
-    await sandbox.until(() => sandbox.counts.requests > 0);
-    let asked = 0;
-    while (sandbox.counts.requests !== asked) {
-      asked = sandbox.counts.requests;
-      await wait(500);
-    }
-    process.kill('SIGINT');
-    await wait(300);
-    expect(process.exitCode).toBeNull();
+    // All that a poll has shown is written in one go.
+    const readOn = await stuck(process);
+    const exited = once(process, 'exit');
+    process.kill('SIGTERM');
+    expect(await exited).toEqual([143, null]);
+    readOn();
+    const { stderr } = await ended;
+    expect(stderr).toMatch(/\nsluice: Stopped by SIGTERM\. [^\n]+ the same command begins anew\.\n$/);
+  });
+
+  test('a second one ends the process at once, whatever it is busy with', async () => {
+    await using sandbox = await startSandbox({ streams: 4000 });
+    const args = ['streams', 'list', '--format', 'table', ...fast];
+    const { process, ended } = startSluice(args, { env: settingsFor(sandbox) });
+    // A table is written in one go, which the first signal does not stop.
+    const readOn = await stuck(process);
     const exited = once(process, 'exit');
     process.kill('SIGINT');
-    expect(await exited).toEqual([130, null]);
-    process.stdout.resume();
+    process.kill('SIGTERM');
+    expect(await exited).toEqual([143, null]);
+    readOn();
     await ended;
   });
 });
+
+/**
+ * Resolves when a command has begun to write, and nobody reads on: what is more than a pipe has room for is never through. The answer
+ * makes somebody read again.
+ */
+function stuck({ stdout }: Running['process']): Promise<() => void> {
+  return new Promise((resolve) => {
+    // As long as somebody waits for this, nothing flows.
+    const onReadable = (): void => {
+      resolve(() => stdout.off('readable', onReadable));
+    };
+    stdout.on('readable', onReadable);
+  });
+}
 
 /** The command that a stopped export prints, just as it stands there. */
 function commandIn(stderr: string): string {

@@ -68,6 +68,14 @@ const said: readonly (readonly [message: string, meant: string])[] = [
   ],
   ['… … Start over with restart: nothing was changed.', `… … Start over with --restart: ${nothingChanged}`],
   [
+    '… is no state of Sluice, or is damaged. Move it away, then start over with restart: nothing was changed.',
+    `… is no state of Sluice, or is damaged. Move it away, then start over with --restart: ${nothingChanged}`,
+  ],
+  [
+    '… was … while it was in use: what it held is lost. Find out who did that, then start over with restart.',
+    '… was … while it was in use: what it held is lost. Find out who did that, then start over with --restart.',
+  ],
+  [
     '… lies on a network file system, which may lose what it said to have written. Use a local disk, or take the risk with trustFileSystem: nothing was changed.',
     `… lies on a network file system, which may lose what it said to have written. Use a local disk, or take the risk with --trust-filesystem: ${nothingChanged}`,
   ],
@@ -114,6 +122,7 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     "The watch's state is of another time than the place to go on from (generation …; it holds … to …). Use the state that belongs to it, or start over with restart: nothing was changed.",
     `The watch's state is of another time than the place to go on from (generation …; it holds … to …). Use the state that belongs to it, or start over with --restart: ${nothingChanged}`,
   ],
+  ["The row … …. Leave that out with perPage, or tell the API's operator.", "The row … …. Tell the API's operator."],
   // aptos, exporters
   [
     'offset skips rows of one listing, but … owners make …. Leave it out, or ask for fewer owners.',
@@ -124,13 +133,66 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     "A column is called … already, so extra can't add one of that name.",
     "A column is called … already, so --extra can't add one of that name.",
   ],
+  // Forwarding
+  [
+    'If it is the right place, name a CIDR that holds it, such as …, in allowAddresses: a host name or the address alone does not open it.',
+    'If it is the right place, name a CIDR that holds it, such as …, in --allow-address: a host name or the address alone does not open it.',
+  ],
+  [
+    'If it is the right place, name … or …`} in allowAddresses.',
+    'If it is the right place, name … or …`} in --allow-address.',
+  ],
+  [
+    'The URL of … is not encrypted, so anyone on the way could read and change what is sent. Use https, or name the host in allowAddresses.',
+    'The URL of … is not encrypted, so anyone on the way could read and change what is sent. Use https, or name the host in --allow-address.',
+  ],
+  ['Use https, or name the host in allowAddresses.', 'Use https, or name the host in --allow-address.'],
+  [
+    '… in allowAddresses is an IPv4 address written as an IPv6 one. Give the IPv4 range itself, such as 10.0.0.0/8.',
+    '… in --allow-address is an IPv4 address written as an IPv6 one. Give the IPv4 range itself, such as 10.0.0.0/8.',
+  ],
+  [
+    '… in allowAddresses is no CIDR. Give an address and how many of its bits count, such as 10.0.0.0/8.',
+    '… in --allow-address is no CIDR. Give an address and how many of its bits count, such as 10.0.0.0/8.',
+  ],
+  [
+    '… in allowAddresses is no host name, address or CIDR. Give one like hooks.example.com, 10.0.0.8 or 10.0.0.0/8, without a port.',
+    '… in --allow-address is no host name, address or CIDR. Give one like hooks.example.com, 10.0.0.8 or 10.0.0.0/8, without a port.',
+  ],
+  [
+    '…, and … before it: that is no accident any more. Look at … for what is wrong, and raise maxDeadLetters to go on all the same.',
+    '…, and … before it: that is no accident any more. Look at … for what is wrong, and raise --max-dead-letters to go on all the same.',
+  ],
+  [
+    "The folder … is where deadLetter keeps its lock: give the export's state another folder.",
+    "The folder … is where --dead-letters keeps its lock: give the export's state another folder.",
+  ],
+  [
+    'The checkpoint does not say how far the forwarding came. Start over with restart: nothing was changed.',
+    `The checkpoint does not say how far the forwarding came. Start over with --restart: ${nothingChanged}`,
+  ],
+  [
+    'The spool was written by another version of Sluice. Use that version, or start over with restart: nothing was changed.',
+    `The spool was written by another version of Sluice. Use that version, or start over with --restart: ${nothingChanged}`,
+  ],
 ];
+
+/** What names an option in a word that is none. */
+const plainWords: readonly (readonly [message: string, meant: string])[] = [
+  ['It wants less at once: lower the concurrency, or wait.', 'It wants less at once: lower --concurrency, or wait.'],
+  ['batch.count is 0: it must be …', '--batch is 0: it must be …'],
+];
+
+test.each(plainWords)('the library, in plain words: %s', (message, meant) => {
+  expect(inCommandLineWords(message, /^[a-z.]+(?= is)/.exec(message)?.[0])).toBe(meant);
+});
 
 /** Options that a program gives, and no command line. */
 const unreachable: readonly string[] = [
   'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
   'The API key is empty. Set apiKey to the key of your project.',
   "A checkpoint can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
+  "The state can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
   "onExpired: 'restart-part' needs ….",
   'The sink … is slower than its source: … rows wait already. Pull with exportTo, raise buffer, or choose what to drop with overflow.',
   'there are more than maxPages (…) pages. Raise maxPages if that is right',
@@ -140,6 +202,7 @@ const unreachable: readonly string[] = [
   'startAt is a cursor, but this plan has … parts. Give a position instead.',
   'startAt is no position of a watch. Give one that a page of it had.',
   'startAt is no position of this plan, which has … part(s).',
+  '…. Name a file for such records with deadLetter, then run it again: it goes on here.',
   "A row can't be written as JSON: …. Turn its values into text with perPage(map(…)).",
 ];
 
@@ -162,6 +225,8 @@ test.each([
   ['maxRows, offset', '--max-rows, --offset'],
   ['gzip, pagesPerMember', '--gzip'],
   ['bom, extra, format, guardFormulas, sink', '--format'],
+  ['endpoint', '--forward'],
+  ['bom, endpoint, extra, format, guardFormulas, sink', '--to or --forward'],
   ['guardFormulas, extra, bom', '--no-guard-formulas, --extra, --bom'],
   ['baseUrl', 'the base address'],
   ['baseUrl, owners, pageSize, source', 'what is exported'],
@@ -182,10 +247,10 @@ function filesBelow(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** The texts of a source that have a blank in them, its comments left out. */
+/** The texts of a source that have a blank in them, its comments and regular expressions left out. */
 function sentencesIn(file: string): string[] {
   const literals =
-    /\/\/.*|\/\*[^]*?\*\/|'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`((?:\\[^]|\$\{(?:[^{}`]|`[^`]*`)*\}|[^`\\])*)`/g;
+    /\/\/.*|\/\*[^]*?\*\/|\/\^.*\$\/|'((?:\\.|[^'\\\n])*)'|"((?:\\.|[^"\\\n])*)"|`((?:\\[^]|\$\{(?:[^{}`]|`[^`]*`)*\}|[^`\\])*)`/g;
   return [...readFileSync(file, 'utf8').matchAll(literals)]
     .map(([, ...texts]) =>
       texts

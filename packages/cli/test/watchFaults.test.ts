@@ -1,11 +1,12 @@
 import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { startSandbox, type Fault } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { main } from '../src/main.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
-import { listenTo, watchArgs } from './watching.js';
+import { changesInFile, listenTo, watchArgs } from './watching.js';
 
 const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`;
 /** Not worth a retry, and no reason for a watch to end. */
@@ -67,6 +68,63 @@ describe('C9 a poll that fails', () => {
     );
     expect(stderr).not.toContain('canary');
     expect(await readdir(cwd)).toEqual([]);
+  });
+
+  test.each([
+    ['', ['--polls', '1'], 1, ''],
+    [', quiet or not', ['--polls', '1', '--quiet'], 1, ''],
+    [', with state', ['--polls', '1', '--state', 'known'], 1, ''],
+    [
+      ' of three',
+      ['--polls', '3'],
+      3,
+      `${time} {2}A poll failed, and the watch goes on: [^\n]+\n${time} {2}A poll failed \\(2 in a row\\), and the watch goes on: [^\n]+\n`,
+    ],
+  ])('C9 ends a bounded run with exit code 1 where it was the last one%s', async (_, more, polls, before) => {
+    await using sandbox = await startSandbox({ streams: 4, script: () => gone });
+    const outcome = await sluice(watchArgs(...more), { env: settingsFor(sandbox), cwd: temporaryFolder() });
+    expect(outcome).toMatchObject({ code: 1, stdout: '' });
+    const end = `That was the last poll that --polls ${String(polls)} allows\\.`;
+    expect(outcome.stderr).toMatch(
+      new RegExp(`^${before}sluice: streams\\.list was answered with 404 [^\n]* ${end}\n$`),
+    );
+    expect(sandbox.counts.requests).toBe(polls);
+  });
+
+  test('C9 but not where one before it failed; what is known is kept either way', async () => {
+    let isDown = true;
+    await using sandbox = await startSandbox({ streams: 4, script: ({ n }) => (n === 1 || isDown ? gone : undefined) });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = watchArgs('--to', 'changes.jsonl', '--polls', '2');
+    isDown = false;
+    expect(await sluice(args, options)).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/\n4 changes in 2 polls -> changes\.jsonl\n$/),
+    });
+    isDown = true;
+    expect(await sluice(args, options)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /allows\. What is known is kept in changes\.jsonl\.sluice: the same command goes on\.\n$/,
+      ),
+    });
+    isDown = false;
+    expect((await sluice(args, options)).code).toBe(0);
+    expect(changesInFile(join(options.cwd, 'changes.jsonl'))).toHaveLength(4);
+  });
+
+  test('--progress json tells the failed end of a bounded run as its last event', async () => {
+    await using sandbox = await startSandbox({ script: () => gone });
+    const args = watchArgs('--polls', '1', '--progress', 'json');
+    const { code, stderr } = await sluice(args, { env: settingsFor(sandbox) });
+    expect(code).toBe(1);
+    const [, poll, end, ...more] = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    expect(poll).toMatchObject({ event: 'poll', outcome: 'failed', failures: 1 });
+    expect(end).toMatchObject({ event: 'failed', exitCode: 1, message: expect.stringContaining('--polls 1 allows.') });
+    expect(more).toEqual([]);
   });
 
   test('--progress json tells each poll as an event, and how it ended as the last one', async () => {

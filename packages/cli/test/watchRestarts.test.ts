@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
@@ -166,6 +166,40 @@ describe('state', () => {
     const anew = await sluice([...args, '--restart'], options);
     expect(anew).toMatchObject({ code: 0, stdout: expect.stringContaining('3 streams to begin with') });
     expect((await sluice(args, options)).stdout).toBe('');
+  });
+
+  test('E6 leaves alone what else lies in its folder, and refuses what has its names and is not its own, also with --restart', async () => {
+    await using sandbox = await startSandbox({ streams: 3 });
+    const cwd = temporaryFolder();
+    const options = { env: settingsFor(sandbox), cwd };
+    const folder = join(cwd, 'known');
+    await mkdir(folder);
+    for (const name of ['new-report.csv', 'new-app.log']) await writeFile(join(folder, name), 'mine\n');
+    const args = watchArgs('--state', 'known', '--polls', '1');
+    for (const more of [[], ['--restart'], ['--to', 'changes.jsonl']])
+      expect((await sluice([...args, ...more], options)).code).toBe(0);
+    for (const name of ['new-report.csv', 'new-app.log'])
+      expect(await readFile(join(folder, name), 'utf8')).toBe('mine\n');
+
+    const refused = async (name: string, more: readonly string[]) => {
+      const path = join(folder, name);
+      const intact = await readFile(path);
+      await writeFile(path, 'mine\n');
+      const before = filesIn(cwd);
+      const { code, stdout, stderr } = await sluice([...args, '--restart', ...more], options);
+      expect({ code, stdout, stderr }).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `sluice: ${path} was not written by Sluice, or lost its first bytes. Move it away, or keep the state in another folder: nothing was changed.\n`,
+      });
+      expect(filesIn(cwd)).toEqual(before);
+      await writeFile(path, intact);
+    };
+    const file = ['--to', 'changes.jsonl', '--if-exists', 'overwrite'];
+    await refused('watch.log', []);
+    await refused('watch.log', file);
+    await refused('checkpoint', file);
+    expect((await sluice([...args, '--restart', ...file], options)).code).toBe(0);
   });
 
   test('C7 without it each start begins with what is there', async () => {

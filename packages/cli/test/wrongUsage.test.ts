@@ -219,7 +219,7 @@ test('--help and --version need nothing, and say it on stdout', async () => {
 });
 
 test('a command without its subcommand shows what there is, with exit code 2', async () => {
-  for (const args of [[], ['nfts'], ['streams'], ['checkpoint']]) {
+  for (const args of [[], ['nfts'], ['streams'], ['checkpoint'], ['dlq']]) {
     const { code, stdout, stderr } = await sluice(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: sluice');

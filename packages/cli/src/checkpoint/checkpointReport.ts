@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { decodeCheckpoint, type Checkpoint } from '@sluice/core';
 import { fileState, type LockHolder } from '@sluice/core/node';
 import { Failure } from '../faults/failure.js';
+import { forwardedPlace, type ForwardedPlace } from './forwardedPlace.js';
 import { partFileState, type PartFileState } from './partFile.js';
 import type { StatePlace } from './stateFolder.js';
 
@@ -18,7 +19,9 @@ export interface OpenPart {
 export interface CheckpointReport {
   /** The checkpoint's own file. */
   readonly checkpoint: string;
+  /** Absent for an endpoint, of which a checkpoint knows no address. */
   readonly target?: string;
+  readonly forwarded?: ForwardedPlace;
   /** What is exported, e.g. `aptos.walletNfts`. */
   readonly source: string;
   /** Everything is written; only putting the file in place is left. */
@@ -57,12 +60,14 @@ export async function readCheckpoint({ folder, target }: StatePlace): Promise<Ch
     );
   }
   const checkpoint = decodeCheckpoint(record);
-  const { source, isSealed, rows, pages } = checkpoint;
-  const file = target === undefined ? undefined : await partFileState(target, checkpoint);
+  const { source, isSealed, rows, pages, place } = checkpoint;
+  const forwarded = forwardedPlace(place);
+  const file = target === undefined || forwarded ? undefined : await partFileState(target, checkpoint);
   const holder = await state.holder();
   return {
     checkpoint: path,
-    ...(target !== undefined && { target }),
+    ...(target !== undefined && !forwarded && { target }),
+    ...(forwarded && { forwarded }),
     ...{ source, isSealed: isSealed ?? false, rows, pages, parts: partsOf(checkpoint) },
     writtenAt: found.mtime.toISOString(),
     ...(file && { file }),

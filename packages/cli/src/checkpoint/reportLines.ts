@@ -3,6 +3,7 @@ import { formatBytes } from '../terminal/formatBytes.js';
 import { formatDuration } from '../terminal/formatDuration.js';
 import { formatCount, formatNumber } from '../terminal/formatNumber.js';
 import type { CheckpointReport, ReportedHolder } from './checkpointReport.js';
+import type { ForwardedPlace } from './forwardedPlace.js';
 import type { PartFileState } from './partFile.js';
 
 /** A label, and what there is to say. */
@@ -34,8 +35,12 @@ export function writtenText(writtenAt: string, now: number): string {
   return `${formatDuration(Math.max(0, now - Date.parse(writtenAt)))} ago (${writtenAt})`;
 }
 
-function keptText({ rows, pages, isSealed }: CheckpointReport): string {
+function keptText({ rows, pages, isSealed, forwarded }: CheckpointReport): string {
   const kept = `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`;
+  if (forwarded) {
+    const sent = `${kept} are sent${notTakenText(forwarded)}`;
+    return isSealed ? `all ${sent}; only clearing up is left` : `at least ${sent}`;
+  }
   return isSealed ? `${kept}: all there are; only putting the file in place is left` : kept;
 }
 
@@ -45,6 +50,11 @@ function* partLines({ parts: { total, finished, open }, isSealed }: CheckpointRe
   for (const { part, pages, rows } of open.slice(0, mostParts))
     yield ['', `part ${formatNumber(part)}: ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`];
   if (open.length > mostParts) yield ['', `and ${formatNumber(open.length - mostParts)} more`];
+}
+
+/** How many of what an endpoint got it did not take, behind the number of all. */
+export function notTakenText({ deadLetters }: ForwardedPlace): string {
+  return deadLetters === 0 ? '' : `, ${formatNumber(deadLetters)} of them not taken`;
 }
 
 /** What a file's state means. */
@@ -70,10 +80,14 @@ export function holderText({ pid, host, isRunning }: ReportedHolder): string {
   return `by ${who}, ${isRunning ? 'which is running' : 'and whether that still runs can not be told from here'}`;
 }
 
-/** What to do next. */
-export function nextText({ file, holder }: Pick<CheckpointReport, 'file' | 'holder'>): string {
-  const isDamaged = file?.fit === 'shorter' || file?.fit === 'missing';
-  const next = isDamaged
+/** What to do next. `isDamaged`: something else than the file is missing. */
+export function nextText({
+  file,
+  holder,
+  isDamaged = false,
+}: Pick<CheckpointReport, 'file' | 'holder'> & { readonly isDamaged?: boolean }): string {
+  const isOver = isDamaged || file?.fit === 'shorter' || file?.fit === 'missing';
+  const next = isOver
     ? 'The same command with --restart starts over; there is nothing to go on with.'
     : 'The same command goes on. With --restart it starts over.';
   if (!holder) return next;

@@ -3,21 +3,37 @@ import { join } from 'node:path';
 import { decodeCheckpoint, type Checkpoint } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { holderOf, type ReportedHolder } from './checkpointReport.js';
+import { forwardedPlace, type ForwardedPlace } from './forwardedPlace.js';
 import { keptFileState, type PartFileState } from './partFile.js';
 import type { StatePlace } from './stateFolder.js';
 
 /** What the state of a watch says without being read as a whole: reading its log is for the watch, which may mend it. */
 export interface WatchReport {
   /** Where the watch keeps what it knows. */
-  readonly log: { readonly path: string; readonly bytes: number; readonly writtenAt: string };
-  /** Of a watch whose changes go to a file. */
+  readonly log: KnownLog | MissingLog;
+  /** Of a watch whose changes go to a file or an endpoint. */
   readonly written?: WrittenChanges;
   readonly holder?: ReportedHolder;
 }
 
-/** What a watch has written into a file. */
+/** The file that holds what a watch knows. */
+export interface KnownLog {
+  readonly path: string;
+  readonly bytes: number;
+  readonly writtenAt: string;
+}
+
+/** It is not there: lost, if changes of a generation were written; else no poll has succeeded yet. */
+export interface MissingLog {
+  readonly path: string;
+  readonly isMissing: true;
+}
+
+/** What a watch has written into a file, or an endpoint has got. */
 export interface WrittenChanges {
   readonly target?: string;
+  /** Of an endpoint. */
+  readonly forwarded?: ForwardedPlace;
   readonly source: string;
   readonly changes: number;
   /** The last accepted snapshot whose changes are all in the file. */
@@ -33,13 +49,15 @@ export interface WrittenChanges {
 export async function readWatchState({ folder, target }: StatePlace): Promise<WatchReport | undefined> {
   const path = join(folder, 'watch.log');
   const found = await stat(path).catch(() => undefined);
-  if (!found?.isFile()) return undefined;
   const state = fileState(folder);
   const record = await state.load('checkpoint');
+  const checkpoint = record === undefined ? undefined : decodeCheckpoint(record);
+  const isThere = found?.isFile() === true;
+  if (!isThere && !checkpoint?.source.endsWith('.changes')) return undefined;
   const holder = await state.holder('watch');
   return {
-    log: { path, bytes: found.size, writtenAt: found.mtime.toISOString() },
-    ...(record !== undefined && { written: await writtenBy(decodeCheckpoint(record), target) }),
+    log: isThere ? { path, bytes: found.size, writtenAt: found.mtime.toISOString() } : { path, isMissing: true },
+    ...(checkpoint && { written: await writtenBy(checkpoint, target) }),
     ...(holder && { holder: holderOf(holder) }),
   };
 }
@@ -48,9 +66,11 @@ async function writtenBy(checkpoint: Checkpoint, target: string | undefined): Pr
   const { source, rows: changes, place, position } = checkpoint;
   const at = position.begun['0'];
   const cursor = at !== undefined && at !== 'done' && 'cursor' in at.next ? at.next.cursor : '0';
-  const file = target === undefined ? undefined : await keptFileState(target, place);
+  const forwarded = forwardedPlace(place);
+  const file = target === undefined || forwarded ? undefined : await keptFileState(target, place);
   return {
-    ...(target !== undefined && { target }),
+    ...(target !== undefined && !forwarded && { target }),
+    ...(forwarded && { forwarded }),
     ...{ source, changes, generation: Number(cursor) },
     ...(file && { file }),
   };

@@ -7,6 +7,7 @@ import { exportHoldings } from '../demo/exportHoldings.js';
 import { heading, indent } from '../demo/heading.js';
 import { HoldingsDigest } from '../demo/holdingsDigest.js';
 import { showChanges } from '../demo/showChanges.js';
+import { showForward } from '../demo/showForward.js';
 import { showHoldings } from '../demo/showHoldings.js';
 import { showStreams } from '../demo/showStreams.js';
 import { survivedFaults } from '../demo/survivedFaults.js';
@@ -42,6 +43,7 @@ export async function demo(_options: object, environment: Environment): Promise<
 
   await showHoldings(digest, stdout, shown.collections);
   await showChanges(client.streams, environment, watched);
+  await showForward(client.streams, environment);
   await stdout.write(
     `\nThe file is ${stdout.colors.bold(file)}. With a key of your own:\n${ownKey(environment.command)}`,
   );
@@ -60,6 +62,7 @@ const ownKey = (command: string): string => `
 
   export SLUICE_STREAMS_URL=https://…
   ${command} streams watch --only status
+  ${command} streams watch --forward https://… --secret-file secret.txt
 `;
 
 /** What went wrong on the way, and that nothing came of it: the rows are counted, not supposed. */

@@ -1,9 +1,11 @@
-import { aptos } from '@sluice/aptos';
+import { aptos, type NftHolding } from '@sluice/aptos';
 import type { Environment } from '../environment.js';
+import { exitCodeAfter } from '../export/exitCodeAfter.js';
 import { exportRows, type ProgressOptions } from '../export/exportRows.js';
 import { resumptionOf, type ResumeOptions } from '../export/resumption.js';
-import { rowSink, type TargetOptions } from '../export/rowSink.js';
-import { exitCodes } from '../faults/exitCodes.js';
+import type { TargetOptions } from '../export/rowSink.js';
+import { rowTargetOf } from '../export/rowTargetOf.js';
+import type { ForwardOptions } from '../forward/forwardTarget.js';
 import { UsageError } from '../faults/usageError.js';
 import { baseUrlOf } from '../settings/baseUrl.js';
 import { findOwners, type OwnerOptions } from '../settings/findOwners.js';
@@ -11,7 +13,7 @@ import { openClient, type ConnectionOptions } from '../settings/openClient.js';
 
 /** Options of `sluice nfts export`. */
 export interface NftsExportOptions
-  extends OwnerOptions, TargetOptions, ResumeOptions, ConnectionOptions, ProgressOptions {
+  extends OwnerOptions, TargetOptions, ForwardOptions, ResumeOptions, ConnectionOptions, ProgressOptions {
   readonly pageSize?: number;
   readonly maxRows?: number;
   readonly offset?: number;
@@ -21,7 +23,7 @@ export interface NftsExportOptions
   readonly excludeCollections?: readonly string[];
 }
 
-/** `sluice nfts export`: the NFTs that wallets hold, into a file. */
+/** `sluice nfts export`: the NFTs that wallets hold, into a file or to an endpoint. */
 export async function nftsExport(
   options: NftsExportOptions,
   environment: Environment,
@@ -30,8 +32,8 @@ export async function nftsExport(
   const { pageSize, maxRows, offset, ownersPerRequest, lanes, includeCollections, excludeCollections } = options;
   if (maxRows !== undefined && (lanes ?? 1) > 1)
     throw new UsageError('--max-rows goes with --lanes 1 only: with several lanes it would be chance which rows come.');
-  const { sink, name, format } = rowSink(options, environment);
-  const resumption = resumptionOf(options, args, environment);
+  const target = await rowTargetOf<NftHolding>(options, environment);
+  const resumption = resumptionOf(options, target, args, environment);
   const ownerAddresses = await findOwners(options, environment);
   const baseUrl = baseUrlOf('aptos', options, environment.variables);
   await using client = (await openClient(options, environment)).use(aptos({ baseUrl }));
@@ -45,10 +47,11 @@ export async function nftsExport(
       ...(includeCollections && { includeCollections }),
       ...(excludeCollections && { excludeCollections }),
     });
-  await exportRows(
-    { client, source, sink, target: name, format, lanes, resumption, mostRows: maxRows },
+  const { sink, name, format, forwarding } = target;
+  const { report } = await exportRows(
+    { client, source, sink, target: name, format, forwarding, lanes, resumption, mostRows: maxRows },
     options,
     environment,
   );
-  return exitCodes.done;
+  return exitCodeAfter(report);
 }

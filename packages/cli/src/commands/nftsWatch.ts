@@ -1,10 +1,9 @@
 import { aptos } from '@sluice/aptos';
 import type { Environment } from '../environment.js';
-import { exitCodes } from '../faults/exitCodes.js';
 import { baseUrlOf } from '../settings/baseUrl.js';
 import { findOwners, type OwnerOptions } from '../settings/findOwners.js';
 import { openClient, type ConnectionOptions } from '../settings/openClient.js';
-import { changeSink } from '../watch/changeSink.js';
+import { changeTargetOf } from '../watch/changeTargetOf.js';
 import { holdingLook } from '../watch/holdingLook.js';
 import { watchChanges, type WatchChangesOptions, type Watching } from '../watch/watchChanges.js';
 import { watchStateOf } from '../watch/watchState.js';
@@ -22,8 +21,8 @@ export interface NftsWatchOptions extends OwnerOptions, WatchChangesOptions, Con
 export async function nftsWatch(options: NftsWatchOptions, environment: Environment): Promise<number> {
   const { pageSize, ownersPerRequest, lanes, includeCollections, excludeCollections } = options;
   const look = holdingLook(environment.stdout.colors);
-  const target = changeSink(options, look, environment);
-  const state = watchStateOf(options, environment);
+  const target = await changeTargetOf(options, look, environment);
+  const state = watchStateOf(options, target, environment);
   const ownerAddresses = await findOwners(options, environment);
   const baseUrl = baseUrlOf('aptos', options, environment.variables);
   await using client = (await openClient(options, environment)).use(aptos({ baseUrl }));
@@ -36,6 +35,5 @@ export async function nftsWatch(options: NftsWatchOptions, environment: Environm
       ...(includeCollections && { includeCollections }),
       ...(excludeCollections && { excludeCollections }),
     });
-  await watchChanges({ client, source, look, target, state }, options, environment);
-  return exitCodes.done;
+  return await watchChanges({ client, source, look, target, state }, options, environment);
 }

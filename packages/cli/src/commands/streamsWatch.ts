@@ -1,10 +1,9 @@
 import type { Change } from '@sluice/core';
 import { statusChanges, streams, type EvmStream } from '@sluice/streams';
 import type { Environment } from '../environment.js';
-import { exitCodes } from '../faults/exitCodes.js';
 import { baseUrlOf } from '../settings/baseUrl.js';
 import { openClient, type ConnectionOptions } from '../settings/openClient.js';
-import { changeSink } from '../watch/changeSink.js';
+import { changeTargetOf } from '../watch/changeTargetOf.js';
 import { streamLook } from '../watch/streamLook.js';
 import { watchChanges, type WatchChangesOptions, type Watching } from '../watch/watchChanges.js';
 import { watchStateOf } from '../watch/watchState.js';
@@ -19,8 +18,8 @@ export interface StreamsWatchOptions extends WatchChangesOptions, ConnectionOpti
 export async function streamsWatch(options: StreamsWatchOptions, environment: Environment): Promise<number> {
   const { only, pageSize } = options;
   const look = streamLook(environment.stdout.colors);
-  const target = changeSink(options, look, environment);
-  const state = watchStateOf(options, environment);
+  const target = await changeTargetOf(options, look, environment);
+  const state = watchStateOf(options, target, environment);
   const baseUrl = baseUrlOf('streams', options, environment.variables);
   await using client = (await openClient(options, environment)).use(streams({ baseUrl }));
   const source = (watching: Watching) => {
@@ -30,6 +29,5 @@ export async function streamsWatch(options: StreamsWatchOptions, environment: En
       ? all
       : all.perPage<Change<EvmStream>>(statusChanges(), { version: only, ...(schema && { schema }) });
   };
-  await watchChanges({ client, source, look, target, state }, options, environment);
-  return exitCodes.done;
+  return await watchChanges({ client, source, look, target, state }, options, environment);
 }

@@ -1,54 +1,50 @@
 import { SluiceError, type SluiceErrorCode } from '@sluice/core';
 import { Interruption } from '../faults/interruption.js';
 import type { Aftermath } from '../faults/unfinishedExport.js';
-import { formatCount, formatNumber } from '../terminal/formatNumber.js';
+import { neededAgain } from './neededAgain.js';
+import { fileWords, type RemainsWords } from './remainsWords.js';
 import type { ResumeCommands } from './resumption.js';
 import type { Remains } from './watchedState.js';
 
-/** How an export to a file ended. */
-interface FileExportEnd {
+/** How an export that can be gone on with ended. */
+interface ResumableEnd {
   readonly fault: unknown;
   /** It got past its checks: what the fault says is not about the checkpoint itself. */
   readonly hasBegun: boolean;
   readonly remains: Remains;
   readonly commands: ResumeCommands;
+  /** Default: those of a file. */
+  readonly words?: RemainsWords;
 }
 
-/** What an early end leaves of an export to a file, in the words of the command line; `undefined` if the fault says it all. */
-export function aftermathOf({ fault, hasBegun, remains, commands }: FileExportEnd): Aftermath | undefined {
-  if (fault instanceof Interruption) return afterInterruption(remains, commands);
+/** What an early end leaves of an export, in the words of the command line; `undefined` if the fault says it all. */
+export function aftermathOf(end: ResumableEnd): Aftermath | undefined {
+  const { fault, hasBegun, remains, commands, words = fileWords } = end;
+  if (fault instanceof Interruption) return afterInterruption(remains, commands, words);
   if (!hasBegun || remains.kind !== 'rows' || saysRestart(fault)) return undefined;
   const { rows, isSealed } = remains;
-  const kept = isSealed ? `All ${formatCount(rows, 'row')} are written` : keptRows(rows);
+  const kept = isSealed ? words.all(rows) : words.kept(rows);
   if (!canGoOn(fault, isSealed)) return isSealed ? undefined : { consequence: `${kept}.`, keptRows: rows };
   const same = commands.isRestart ? 'the same command without --restart' : 'the same command';
   return { consequence: `${kept}: ${same} goes on.`, keptRows: rows };
 }
 
-function afterInterruption(remains: Remains, { goOn, fromStdin }: ResumeCommands): Aftermath | undefined {
-  const again =
-    fromStdin === undefined ? '' : `The ${fromStdin} ${fromStdin === 'key' ? 'has' : 'have'} to come on stdin again. `;
+function afterInterruption(remains: Remains, commands: ResumeCommands, words: RemainsWords): Aftermath | undefined {
+  const again = neededAgain(commands);
+  const { goOn } = commands;
   switch (remains.kind) {
     case 'untouched':
       return undefined;
     case 'nothing':
-      return {
-        consequence: `Nothing is kept, since no row was committed yet. ${again}The same command starts over:`,
-        command: goOn,
-        keptRows: 0,
-      };
+      return { consequence: `${words.nothing} ${again}The same command starts over:`, command: goOn, keptRows: 0 };
     case 'rows': {
       const { rows, isSealed } = remains;
       const consequence = isSealed
-        ? `All ${formatCount(rows, 'row')} are written, and only putting the file in place is left. ${again}Finish with:`
-        : `${keptRows(rows)}. ${again}Go on with:`;
+        ? `${words.all(rows)}, and only ${words.last} is left. ${again}Finish with:`
+        : `${words.kept(rows)}. ${again}Go on with:`;
       return { consequence, command: goOn, keptRows: rows };
     }
   }
-}
-
-function keptRows(rows: number): string {
-  return `${formatNumber(rows)} of the rows ${rows === 1 ? 'is' : 'are'} kept`;
 }
 
 /** Faults that the same command meets again, whatever time passes: their own message says the way out. */

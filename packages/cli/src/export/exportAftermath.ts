@@ -1,8 +1,12 @@
 import { SluiceError, type ExportProgress } from '@sluice/core';
 import { Interruption } from '../faults/interruption.js';
 import type { Aftermath } from '../faults/unfinishedExport.js';
+import type { Forwarding } from '../forward/forwarding.js';
+import { setAside } from '../forward/deadLetterSentences.js';
+import { ownState } from '../forward/ownState.js';
 import { formatCount } from '../terminal/formatNumber.js';
 import { aftermathOf } from './aftermath.js';
+import { endpointWords, fileWords } from './remainsWords.js';
 import type { Resuming } from './resumption.js';
 import { standardOutputName } from './rowSink.js';
 
@@ -15,13 +19,17 @@ export interface UnfinishedRun {
   readonly latest: ExportProgress | undefined;
   /** Absent where nothing can be gone on with. */
   readonly resuming: Resuming | undefined;
+  /** Of an endpoint. */
+  readonly forwarding?: Forwarding | undefined;
 }
 
 /** What an early end leaves of an export, wherever it went; `undefined` if the fault says it all. */
-export function exportAftermath({ fault, target, latest, resuming }: UnfinishedRun): Aftermath | undefined {
+export function exportAftermath({ fault, target, latest, resuming, forwarding }: UnfinishedRun): Aftermath | undefined {
   if (resuming) {
     const { state, commands } = resuming;
-    return aftermathOf({ fault, hasBegun: latest !== undefined, remains: state.remains, commands });
+    const words = forwarding ? endpointWords : fileWords;
+    const left = aftermathOf({ fault, hasBegun: latest !== undefined, remains: state.remains, commands, words });
+    return forwarding ? afterForward(fault, left, forwarding) : left;
   }
   if (SluiceError.is(fault, 'cursor-refused') && target === standardOutputName)
     return { consequence: 'Both need a file (--to FILE); to stdout, run it again.' };
@@ -33,4 +41,22 @@ export function exportAftermath({ fault, target, latest, resuming }: UnfinishedR
         ? `The output ends early, after ${came}.`
         : `${came} had come; nothing was left half-written. Run the same command again to start over.`,
   };
+}
+
+/** An endpoint gives no rows back, and keeps what it did not take out of sight. */
+function afterForward(
+  fault: unknown,
+  left: Aftermath | undefined,
+  { tally, deadLetters }: Forwarding,
+): Aftermath | undefined {
+  const needed = ownState(fault);
+  const told = [
+    ...(SluiceError.is(fault, 'cursor-refused')
+      ? ["A service can't give a part back, so --restart is left: what it has got comes again with the same ids."]
+      : []),
+    ...(needed === undefined ? [] : [needed]),
+    ...(tally.deadLetters > 0 ? [setAside(tally.deadLetters, deadLetters)] : []),
+    ...(left ? [left.consequence] : []),
+  ];
+  return told.length === 0 ? undefined : { ...left, consequence: told.join(' ') };
 }

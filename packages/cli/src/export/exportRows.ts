@@ -11,9 +11,13 @@ import {
 import { ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment.js';
 import { inCommandLineWords } from '../faults/inCommandLineWords.js';
+import { deadLetterSummary } from '../forward/deadLetterSentences.js';
+import type { Forwarding } from '../forward/forwarding.js';
+import { warnOfLetters } from '../forward/warnOfLetters.js';
 import type { ProgressMode } from '../options/progressMode.js';
+import type { Begun } from '../terminal/begun.js';
 import { openReporter } from '../terminal/openReporter.js';
-import type { Progress } from '../terminal/progress.js';
+import type { Deliveries, Progress } from '../terminal/progress.js';
 import { visibleText } from '../terminal/visibleText.js';
 import { endEarly } from './endEarly.js';
 import { exportAftermath } from './exportAftermath.js';
@@ -43,6 +47,8 @@ export interface RowExport<T> {
   /** What people call the target. */
   readonly target: string;
   readonly format: string;
+  /** Where it is an endpoint. */
+  readonly forwarding?: Forwarding | undefined;
   readonly lanes?: number | undefined;
   /** How it goes on after an interruption. Absent: it starts over each time, whatever an earlier run left behind. */
   readonly resumption?: Resumption | undefined;
@@ -70,8 +76,8 @@ export async function exportRows<T>(
   environment: Environment,
   clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
-  const { client, sink, target, format, lanes, resumption, mostRows, isSummedUp = true } = job;
-  const { stderr, signal } = environment;
+  const { client, sink, target, format, forwarding, lanes, resumption, mostRows, isSummedUp = true } = job;
+  const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
   const warnings = warningsOf(client);
   const exportWarnings = new ReplaySubject<string>(mostKeptBack);
@@ -96,10 +102,13 @@ export async function exportRows<T>(
     retries: tally.retries,
     waited: tally.waited,
     pausedFor: client.limiter.pausedFor,
+    ...(forwarding && { sent: sentOf(forwarding) }),
   });
-  const begun = { source: source.info.name, target, format };
-  const reporter = openReporter(modeFor(options, target, environment), { output: stderr, clock, begun, read });
+  const begun = { source: source.info.name, target, format, ...(forwarding && begunWith(forwarding)) };
+  const mode = modeFor(options, target, environment);
+  const reporter = openReporter(mode, { output: stderr, clock, begun, read });
   warnings.subscribe(reporter.warn);
+  if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
   try {
     const report = await flow.run({
       signal,
@@ -113,13 +122,30 @@ export async function exportRows<T>(
       },
     });
     const { rows, pages, resumedRows, bytes } = report;
-    const { elapsed, retries } = read();
-    reporter.done(isSummedUp ? { rows, pages, resumedRows, target, bytes, elapsed, retries } : undefined);
+    const { elapsed, retries, sent } = read();
+    const deadLetters = forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters };
+    const summary = { rows, pages, resumedRows, target, bytes, elapsed, retries };
+    reporter.done(
+      isSummedUp
+        ? { ...summary, ...(sent && { redeliveries: sent.redeliveries }), ...(deadLetters && { deadLetters }) }
+        : undefined,
+    );
+    // Also where only faults are wanted: these records did not arrive.
+    if (deadLetters && mode !== 'json')
+      stderr.tell(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);
     return { report, tally };
   } catch (fault) {
-    const aftermath = exportAftermath({ fault, target, latest, resuming });
+    const aftermath = exportAftermath({ fault, target, latest, resuming, forwarding });
     return endEarly({ fault, aftermath }, reporter, environment);
   }
+}
+
+function sentOf({ tally: { deliveries, redeliveries } }: Forwarding): Deliveries {
+  return { deliveries, redeliveries };
+}
+
+function begunWith({ state, deadLetters }: Forwarding): Pick<Begun, 'state' | 'deadLetterFile'> {
+  return { state, deadLetterFile: deadLetters };
 }
 
 function modeFor(

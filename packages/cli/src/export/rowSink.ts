@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
-import type { Sink } from '@sluice/core';
 import { streamSink } from '@sluice/core/node';
 import { csv, csvFormat } from '@sluice/exporters/csv';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import { rowFormatOf, standardOutput, type RowFormatName } from '../options/rowFormat.js';
+import type { RowTarget } from './rowTarget.js';
 
 /** Options of every command that writes rows. */
 export interface TargetOptions {
@@ -23,13 +23,6 @@ export interface TargetOptions {
 /** What people call stdout as a target. */
 export const standardOutputName = 'stdout';
 
-/** A sink, and what people call it. */
-export interface RowTarget<T> {
-  readonly sink: Sink<T>;
-  readonly name: string;
-  readonly format: RowFormatName;
-}
-
 /**
  * The sink that a command line asks for. In CSV, formulas are guarded unless told otherwise, since people open such files.
  *
@@ -40,7 +33,7 @@ export function rowSink<T extends object>(
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
 ): RowTarget<T> {
   const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false } = options;
-  if (to === undefined) throw new UsageError('Where to? Give --to FILE, or --to - for stdout.');
+  if (to === undefined) throw new UsageError('Where to? Give --to FILE, --to - for stdout, or --forward URL.');
   const format = rowFormatOf(to, options.format);
   if (format === 'jsonl' && (extra || bom))
     throw new UsageError(`--${extra ? 'extra' : 'bom'} is for CSV only; JSON Lines holds every field, in UTF-8.`);
@@ -52,5 +45,5 @@ export function rowSink<T extends object>(
   }
   const target = { path: resolve(folder, to), ...(ifExists && { ifExists }), ...(gzip && { gzip }) };
   const sink = format === 'csv' ? csv<T>({ ...target, ...csvOptions }) : jsonl<T>({ ...target, ...picked });
-  return { sink, name: to, format };
+  return { sink, name: to, format, state: `${to}.sluice` };
 }

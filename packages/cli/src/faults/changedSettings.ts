@@ -14,6 +14,7 @@ const words: ReadonlyMap<string, string> = new Map([
   ['guardFormulas', '--no-guard-formulas'],
   ['extra', '--extra'],
   ['bom', '--bom'],
+  ['endpoint', '--forward'],
 ]);
 
 const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', 'guardFormulas', 'extra', 'bom']);
@@ -28,6 +29,8 @@ export function changedSettings(names: readonly string[]): string[] {
   if (names.includes('source')) return ['what is exported'];
   // What an operator is added to is another source, though nothing else was changed.
   if (names.includes('perPage')) return ['--only'];
+  // A file's state for an endpoint, or the other way round.
+  if (names.includes('sink') && names.includes('endpoint')) return ['--to or --forward'];
   const isOtherFormat = names.includes('sink');
   const told = isOtherFormat ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
   return [...new Set(told.map((name) => words.get(name) ?? name))];

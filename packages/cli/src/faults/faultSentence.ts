@@ -1,5 +1,6 @@
 import { SluiceError } from '@sluice/core';
 import { isClosedOutput } from './closedOutput.js';
+import { isEndpointFault } from './isEndpointFault.js';
 import { Failure } from './failure.js';
 import { inCommandLineWords } from './inCommandLineWords.js';
 import { Interruption } from './interruption.js';
@@ -20,8 +21,9 @@ export function faultSentence(error: unknown): string {
   return `Something unexpected happened: ${message.replace(/\.?$/, '.')} Run it again with SLUICE_DEBUG=1 to see where.`;
 }
 
-/** Whether a wrong address, key or proxy may well be the reason. */
+/** Whether a wrong address, key or proxy of an API may well be the reason. */
 function isAboutSettings(error: SluiceError): boolean {
+  if (isEndpointFault(error)) return false;
   if (error.code === 'network' || error.code === 'unexpected-redirect') return true;
   const { status } = error.details;
   return error.code === 'http' && typeof status === 'number' && [401, 403, 404, 407].includes(status);

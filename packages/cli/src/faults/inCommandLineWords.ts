@@ -19,6 +19,13 @@ const translations: readonly (readonly [said: RegExp, meant: string])[] = [
   // Where to
   [/with ifExists: 'overwrite' \(--if-exists overwrite\)/g, 'with --if-exists overwrite'],
   [/\bso extra can't add\b/g, "so --extra can't add"],
+  [/\bLeave that out with perPage, or tell\b/g, 'Tell'],
+  // Forwarding
+  [/\ballowAddresses\b/g, '--allow-address'],
+  [/\bdeadLetter keeps\b/g, '--dead-letters keeps'],
+  [/\bmaxDeadLetters\b/g, '--max-dead-letters'],
+  [/(?:--|\b)batch\.(?:count|bytes)\b/g, '--batch'],
+  [/\blower the concurrency\b/g, 'lower --concurrency'],
   // After an interruption
   [/\bwith restart\b/g, 'with --restart'],
   [/ \(an export does with onExpired: 'restart-part'\)/g, ' with --on-expired restart-part'],

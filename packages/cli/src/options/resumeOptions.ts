@@ -6,6 +6,7 @@ import { parseNumber } from './parseNumber.js';
 export function addResumeOptions(command: Command): Command {
   return command
     .optionsGroup('After an interruption (the same command goes on by itself):')
+    .option('--state <folder>', 'with --forward: keep there what is needed to go on (default: HOST.sluice here)')
     .option('--restart', 'start over, whatever an earlier run left behind')
     .option('--same-project', 'go on with another key: a new one of the same project')
     .addOption(

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { changeFormats } from './changeFormat.js';
+import { addForwardOptions } from './forwardOptions.js';
 import { parsedBy } from './parsedBy.js';
 import { parseSpan } from './parseDuration.js';
 import { parseNumber } from './parseNumber.js';
@@ -9,7 +10,7 @@ const number = parsedBy(parseNumber);
 
 /** Adds the options of `WatchChangesOptions` that say how it polls, what is kept, and where the changes go. */
 export function addWatchOptions(command: Command): Command {
-  return command
+  command
     .optionsGroup('When:')
     .option('--every <duration>', 'from one poll to the next (default: 30s)', parsedBy(parseSpan))
     .option('--jitter <share>', 'put each poll off by up to this share of it, 0 to 1 (default: 0)', number)
@@ -26,9 +27,14 @@ export function addWatchOptions(command: Command): Command {
         'fail',
         'overwrite',
       ]),
-    )
+    );
+  addForwardOptions(command, 'change');
+  return command
     .optionsGroup('Over restarts (the same command goes on by itself):')
-    .option('--state <folder>', 'keep there what is known (default: FILE.sluice with --to, else nowhere)')
+    .option(
+      '--state <folder>',
+      'keep there what is known (default: FILE.sluice with --to, HOST.sluice here with --forward, else nowhere)',
+    )
     .option('--restart', 'forget what is known, and begin anew')
     .option('--same-project', 'go on although the key is another one: a new key of the same project')
     .option('--break-lock', 'take the lock from a process that can not be seen from here')

@@ -1,4 +1,5 @@
 import { every } from './every.js';
+import { openingLine } from './openingLine.js';
 import { progressLine } from './progressLine.js';
 import type { Reporter, ReporterContext } from './reporter.js';
 import { resumedLine } from './resumedLine.js';
@@ -9,7 +10,7 @@ const redrawEvery = 100;
 const eraseLine = '\r\u001b[K';
 
 /** `--progress bar`: one line of a terminal, drawn over itself, and gone at the end. */
-export function barReporter({ output, clock, read }: ReporterContext): Reporter {
+export function barReporter({ output, clock, begun, read }: ReporterContext): Reporter {
   const draw = (): void => {
     // The last column stays free: a character there would make some terminals begin a new line.
     output.tell(eraseLine + progressLine(read(), { columns: output.columns - 1, colors: output.colors }));
@@ -19,10 +20,12 @@ export function barReporter({ output, clock, read }: ReporterContext): Reporter 
     output.tell(`${eraseLine}${line}\n`);
     draw();
   };
-  draw();
+  const opening = openingLine(begun);
+  if (opening === undefined) draw();
+  else tellAbove(opening);
   return {
     resumed: (resumed) => {
-      tellAbove(resumedLine(resumed));
+      tellAbove(resumedLine(resumed, opening !== undefined));
     },
     warn: (message) => {
       tellAbove(`sluice: ${message}`);

@@ -1,13 +1,13 @@
-import type { Output } from './output.js';
-import type { Reporter } from './reporter.js';
+import { openingLine } from './openingLine.js';
+import type { Reporter, ReporterContext } from './reporter.js';
 import { resumedLine } from './resumedLine.js';
 import { summaryLine } from './summaryLine.js';
 
 /** `--progress none`: only what it went on from, what came out at the end, and warnings. */
-export function endReporter(output: Output): Reporter {
+export function endReporter({ output, begun }: Pick<ReporterContext, 'output' | 'begun'>): Reporter {
   return {
     resumed: (resumed) => {
-      output.tell(`${resumedLine(resumed)}\n`);
+      output.tell(`${resumedLine(resumed, openingLine(begun) !== undefined)}\n`);
     },
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);

@@ -22,8 +22,13 @@ export function jsonReporter({ output, clock, begun, read }: ReporterContext): R
     },
     done: (summary) => {
       stop();
-      const bytes = summary?.bytes;
-      emit({ event: 'report', target: begun.target, ...(bytes !== undefined && { bytes }), ...countsOf(read()) });
+      const { bytes, deadLetters } = summary ?? {};
+      emit({
+        ...{ event: 'report', target: begun.target },
+        ...(bytes !== undefined && { bytes }),
+        ...(deadLetters && { deadLetters }),
+        ...countsOf(read()),
+      });
     },
     ended: ({ kind, ...ending }) => {
       stop();

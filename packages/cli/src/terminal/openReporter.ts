@@ -15,7 +15,7 @@ export function openReporter(mode: ProgressMode | 'silent', context: ReporterCon
     case 'json':
       return jsonReporter(context);
     case 'none':
-      return endReporter(context.output);
+      return endReporter(context);
     case 'silent':
       return silentReporter;
   }

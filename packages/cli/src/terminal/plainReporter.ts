@@ -1,4 +1,5 @@
 import { every } from './every.js';
+import { openingLine } from './openingLine.js';
 import { plainLine } from './plainLine.js';
 import type { Reporter, ReporterContext } from './reporter.js';
 import { resumedLine } from './resumedLine.js';
@@ -7,13 +8,15 @@ import { summaryLine } from './summaryLine.js';
 const lineEvery = 5000;
 
 /** `--progress plain`: a line every five seconds, for logs. */
-export function plainReporter({ output, clock, read }: ReporterContext): Reporter {
+export function plainReporter({ output, clock, begun, read }: ReporterContext): Reporter {
+  const opening = openingLine(begun);
+  if (opening !== undefined) output.tell(`${opening}\n`);
   const stop = every(clock, lineEvery, () => {
     output.tell(`${plainLine(read())}\n`);
   });
   return {
     resumed: (resumed) => {
-      output.tell(`${resumedLine(resumed)}\n`);
+      output.tell(`${resumedLine(resumed, opening !== undefined)}\n`);
     },
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);

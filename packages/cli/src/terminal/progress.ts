@@ -16,6 +16,15 @@ export interface Progress {
   readonly waited: number;
   /** Ms until the API lets requests start again; 0 when it does. */
   readonly pausedFor: number;
+  /** What was sent to an endpoint, where rows go to one. */
+  readonly sent?: Deliveries;
+}
+
+/** Requests to an endpoint. */
+export interface Deliveries {
+  readonly deliveries: number;
+  /** Those of them that repeated one that had failed. */
+  readonly redeliveries: number;
 }
 
 /** The pace of this run; 0 before there is one. */

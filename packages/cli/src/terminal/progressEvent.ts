@@ -1,4 +1,5 @@
 import { rowsPerSecond, timeLeft, type Progress } from './progress.js';
+import type { Begun } from './begun.js';
 import type { Resumed } from './resumedLine.js';
 
 /** What an export has done so far, in most events. Times are ms, sizes bytes. */
@@ -13,6 +14,9 @@ export interface ProgressCounts {
   /** What the requests waited for the limiter, added up. */
   readonly waitedMs: number;
   readonly elapsedMs: number;
+  /** Requests to the endpoint, repeated ones included, where rows go to one. */
+  readonly deliveries?: number;
+  readonly redeliveries?: number;
 }
 
 /**
@@ -20,11 +24,16 @@ export interface ProgressCounts {
  * `failed`, or `stopped` after a signal or when nobody reads the output any more.
  */
 export type ProgressEvent =
-  | { readonly event: 'start'; readonly source: string; readonly target: string; readonly format: string }
+  | ({ readonly event: 'start' } & Begun)
   | ({ readonly event: 'resumed' } & Resumed)
   | ({ readonly event: 'progress'; readonly total?: number; readonly leftMs?: number } & ProgressCounts)
   | { readonly event: 'warning'; readonly message: string }
-  | ({ readonly event: 'report'; readonly target: string; readonly bytes?: number } & ProgressCounts)
+  | ({
+      readonly event: 'report';
+      readonly target: string;
+      readonly bytes?: number;
+      readonly deadLetters?: { readonly count: number; readonly path: string };
+    } & ProgressCounts)
   | ({
       readonly event: 'failed' | 'stopped';
       readonly message: string;
@@ -38,7 +47,7 @@ export type ProgressEvent =
 
 /** The figures of an event. */
 export function countsOf(progress: Progress): ProgressCounts {
-  const { rows, pages, requests, retries, waited, elapsed } = progress;
+  const { rows, pages, requests, retries, waited, elapsed, sent } = progress;
   return {
     rows,
     pages,
@@ -47,6 +56,7 @@ export function countsOf(progress: Progress): ProgressCounts {
     retries,
     waitedMs: Math.round(waited),
     elapsedMs: Math.round(elapsed),
+    ...sent,
   };
 }
 

@@ -40,7 +40,7 @@ export function progressLine(
 }
 
 function piecesOf(progress: Progress): Piece[] {
-  const { rows, pages, requests, retries, waited, pausedFor } = progress;
+  const { rows, pages, requests, retries, waited, pausedFor, sent } = progress;
   const left = timeLeft(progress);
   return [
     { text: formatCount(rows, 'row'), rank: 0 },
@@ -50,6 +50,8 @@ function piecesOf(progress: Progress): Piece[] {
     ...(retries > 0 ? [{ text: formatCount(retries, 'retry', 'retries'), rank: 3 }] : []),
     ...(waited >= 100 ? [{ text: `waited ${formatDuration(waited)}`, rank: 4 }] : []),
     ...(pausedFor > 0 ? [{ text: `paused for ${formatDuration(pausedFor)}`, rank: 1 }] : []),
+    ...(sent ? [{ text: formatCount(sent.deliveries, 'delivery', 'deliveries'), rank: 4 }] : []),
+    ...(sent && sent.redeliveries > 0 ? [{ text: `${formatNumber(sent.redeliveries)} repeated`, rank: 3 }] : []),
     ...(left === undefined ? [] : [{ text: `${formatTimeLeft(left)} left`, rank: 1 }]),
   ];
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '@sluice/core';
+import type { Begun } from './begun.js';
 import type { Output } from './output.js';
 import type { Progress } from './progress.js';
 import type { Resumed } from './resumedLine.js';
@@ -8,13 +9,7 @@ import type { Summary } from './summaryLine.js';
 export interface ReporterContext {
   readonly output: Output;
   readonly clock: Clock;
-  readonly begun: {
-    /** E.g. `aptos.walletNfts`. */
-    readonly source: string;
-    /** As the person named it. */
-    readonly target: string;
-    readonly format: string;
-  };
+  readonly begun: Begun;
   /** How far it is now; asked whenever something is shown. */
   readonly read: () => Progress;
 }

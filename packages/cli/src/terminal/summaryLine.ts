@@ -14,15 +14,22 @@ export interface Summary {
   /** In ms. */
   readonly elapsed: number;
   readonly retries: number;
+  /** Requests to an endpoint that had to be repeated. */
+  readonly redeliveries?: number;
+  /** Records that an endpoint did not take, and where they are. */
+  readonly deadLetters?: { readonly count: number; readonly path: string };
 }
 
 /** The calm line at the end. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
-export function summaryLine({ rows, pages, resumedRows, target, bytes, elapsed, retries }: Summary): string {
+export function summaryLine(summary: Summary): string {
+  const { rows, pages, resumedRows, target, bytes, elapsed, retries, redeliveries = 0, deadLetters } = summary;
   const details = [
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
     formatDuration(elapsed),
     ...(resumedRows > 0 ? [`${formatCount(resumedRows, 'row')} from before`] : []),
     ...(retries > 0 ? [formatCount(retries, 'retry', 'retries')] : []),
+    ...(redeliveries > 0 ? [formatCount(redeliveries, 'delivery', 'deliveries') + ' repeated'] : []),
+    ...(deadLetters ? [formatCount(deadLetters.count, 'dead letter')] : []),
   ];
   return `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;
 }

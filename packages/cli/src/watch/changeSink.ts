@@ -5,6 +5,7 @@ import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Environment } from '../environment.js';
 import { standardOutputName } from '../export/rowSink.js';
 import { UsageError } from '../faults/usageError.js';
+import type { Forwarding } from '../forward/forwarding.js';
 import { standardOutput } from '../options/rowFormat.js';
 import type { ChangeFormat } from '../options/changeFormat.js';
 import { changeText } from './changeText.js';
@@ -23,16 +24,15 @@ export interface ChangeTargetOptions {
 export interface ChangeTarget<T> {
   readonly sink: Sink<Change<T>>;
   readonly name: string;
-  readonly format: ChangeFormat;
-}
-
-/** The path of the file that changes are appended to; `undefined` for stdout. */
-export function changeFile({ to }: ChangeTargetOptions): string | undefined {
-  return to === standardOutput ? undefined : to;
+  readonly format: ChangeFormat | 'json';
+  /** Where the watch keeps its state unless told otherwise; absent for stdout, which needs none. */
+  readonly state?: string;
+  /** Of an endpoint only. */
+  readonly forwarding?: Forwarding;
 }
 
 /**
- * The sink that a command line asks for.
+ * The file, or stdout, that a command line asks for.
  *
  * @throws UsageError if a file is to hold anything but JSON Lines.
  */
@@ -41,8 +41,8 @@ export function changeSink<T extends object>(
   look: RowLook<T>,
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
 ): ChangeTarget<T> {
-  const { ifExists } = options;
-  const file = changeFile(options);
+  const { to, ifExists } = options;
+  const file = to === standardOutput ? undefined : to;
   if (file === undefined) {
     if (ifExists !== undefined) throw new UsageError('--if-exists needs a file: give --to FILE.');
     const { format = 'text' } = options;
@@ -51,7 +51,7 @@ export function changeSink<T extends object>(
   }
   checkFile(file, options.format);
   const sink = jsonl<Change<T>>({ path: resolve(folder, file), ...(ifExists && { ifExists }) });
-  return { sink, name: file, format: 'jsonl' };
+  return { sink, name: file, format: 'jsonl', state: `${file}.sluice` };
 }
 
 function checkFile(file: string, format: ChangeFormat | undefined): void {

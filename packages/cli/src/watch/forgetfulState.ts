@@ -3,7 +3,8 @@ import type { FileState } from '@sluice/core/node';
 
 /**
  * State whose watch begins anew: what it knew is forgotten once, at the last moment. An export first finds out whether its target may be
- * replaced, and only then saves a checkpoint; whoever is killed in between meets a state that does not fit, and no gap.
+ * replaced, and only then saves a checkpoint; whoever is killed in between meets a state that does not fit, and no gap. What is not ours is
+ * not forgotten: it is refused, as it is without a restart.
  */
 export class ForgetfulState implements StateStore {
   readonly folder: string;
@@ -27,6 +28,8 @@ export class ForgetfulState implements StateStore {
 
   async save(name: string, record: object): Promise<void> {
     if (!this.#hasForgotten) {
+      // Before anything is forgotten: a checkpoint that is refused has changed nothing.
+      await this.#state.checkReplaceable(name);
       const release = await this.#state.lock(this.#signal, 'watch');
       try {
         await this.#forget(this.#state.log('watch'));
@@ -55,6 +58,7 @@ export class ForgetfulState implements StateStore {
       },
       append: (record) => log.append(record),
       replace: (records) => log.replace(records),
+      remove: () => log.remove(),
       close: () => log.close(),
     };
   }

@@ -9,6 +9,8 @@ export interface Watched {
   readonly noun: RowLook<never>['noun'];
   /** Ms from one poll to the next. */
   readonly every: number;
+  /** The run ends after so many. */
+  readonly polls?: number;
 }
 
 /**

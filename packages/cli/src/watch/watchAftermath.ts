@@ -1,6 +1,10 @@
 import { SluiceError } from '@sluice/core';
+import { isEndpointFault } from '../faults/isEndpointFault.js';
 import { Interruption } from '../faults/interruption.js';
 import type { Aftermath } from '../faults/unfinishedExport.js';
+import { setAside } from '../forward/deadLetterSentences.js';
+import type { Forwarding } from '../forward/forwarding.js';
+import { ownState } from '../forward/ownState.js';
 import { formatCount } from '../terminal/formatNumber.js';
 
 /** How a watch ended before its end. */
@@ -9,30 +13,45 @@ export interface WatchEnd {
   /** Polls that had failed in a row, this one left out. */
   readonly failures: number;
   readonly maxFailures: number | undefined;
+  /** So many polls were asked for, and the last of them is the fault. */
+  readonly lastOf?: number;
   /** The state as people know it, if one is kept. */
   readonly state: string | undefined;
   /** Whether anything is known that a next run can go on with. */
   readonly isKnown: boolean;
   /** The command line as it was given would begin anew. */
   readonly isRestart: boolean;
+  /** Of an endpoint. */
+  readonly forwarding?: Forwarding | undefined;
 }
 
 /** What an early end means for a watch; `undefined` if the fault says it all. */
 export function watchAftermath(end: WatchEnd): Aftermath | undefined {
-  const { fault, failures, maxFailures, state, isKnown, isRestart } = end;
+  const { forwarding } = end;
+  const told = consequencesOf(end);
+  const needed = forwarding && ownState(end.fault);
+  if (needed !== undefined) told.push(needed);
+  if (forwarding && forwarding.tally.deadLetters > 0)
+    told.unshift(setAside(forwarding.tally.deadLetters, forwarding.deadLetters));
+  return told.length === 0 ? undefined : { consequence: told.join(' ') };
+}
+
+function consequencesOf(end: WatchEnd): string[] {
+  const { fault, failures, maxFailures, lastOf, state, isKnown, isRestart } = end;
   const same = `the same command${isRestart ? ' without --restart' : ''} goes on`;
   const kept = state !== undefined && isKnown ? `What is known is kept in ${state}: ${same}.` : '';
   if (fault instanceof Interruption) {
-    if (kept !== '') return { consequence: kept };
+    if (kept !== '') return [kept];
     return state === undefined
-      ? { consequence: 'Nothing is kept without --state DIR: the same command begins anew.' }
-      : { consequence: 'Nothing was known yet: the same command begins anew.' };
+      ? ['Nothing is kept without --state DIR: the same command begins anew.']
+      : ['Nothing was known yet: the same command begins anew.'];
   }
+  if (isEndpointFault(fault)) return [`No change is lost: ${same}.`];
   const polled = SluiceError.is(fault) && !['config', 'checkpoint', 'lock', 'sink'].includes(fault.code);
   const isTooMany = polled && maxFailures !== undefined && failures >= maxFailures;
   const many = isTooMany
     ? `That was ${formatCount(failures + 1, 'failed poll')} in a row, more than --max-failures ${String(maxFailures)} allows.`
     : '';
-  const sentences = [many, polled ? kept : ''].filter((sentence) => sentence !== '');
-  return sentences.length === 0 ? undefined : { consequence: sentences.join(' ') };
+  const last = lastOf === undefined ? '' : `That was the last poll that --polls ${String(lastOf)} allows.`;
+  return [many, last, polled ? kept : ''].filter((sentence) => sentence !== '');
 }

@@ -14,17 +14,22 @@ import { ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment.js';
 import { endEarly } from '../export/endEarly.js';
 import { warningsOf } from '../export/warningsOf.js';
+import { exitCodes } from '../faults/exitCodes.js';
 import { inCommandLineWords } from '../faults/inCommandLineWords.js';
+import { deadLetterSummary } from '../forward/deadLetterSentences.js';
+import type { Forwarding } from '../forward/forwarding.js';
+import type { ForwardOptions } from '../forward/forwardTarget.js';
+import { warnOfLetters } from '../forward/warnOfLetters.js';
 import type { WatchProgressMode } from '../options/watchProgressMode.js';
 import { visibleText } from '../terminal/visibleText.js';
-import { changeFile, type ChangeTarget } from './changeSink.js';
+import type { ChangeTarget, ChangeTargetOptions } from './changeSink.js';
 import type { RowLook } from './rowLook.js';
-import { watchAftermath } from './watchAftermath.js';
+import { watchAftermath, type WatchEnd } from './watchAftermath.js';
 import { openWatchReporter, type WatchCounts } from './watchReporter.js';
 import type { WatchState, WatchStateOptions } from './watchState.js';
 
 /** Options of every command that watches. */
-export interface WatchChangesOptions extends WatchStateOptions {
+export interface WatchChangesOptions extends WatchStateOptions, ChangeTargetOptions, ForwardOptions {
   /** Ms from one poll to the next. Default 30 s. */
   readonly every?: number;
   readonly jitter?: number;
@@ -60,18 +65,20 @@ const mostKeptBack = 100;
 
 /**
  * Watches until the polls are through, or the environment's signal aborts. stdout gets each change at least once; a file, with its state,
- * each one once.
+ * each one once; an endpoint, with its state, each one at least once.
  *
- * @throws what the watch raises, or the Interruption if a signal stopped it, as an UnfinishedExport where something is to be said of what
- * is known; ToldFault, if it was told as an event.
+ * @returns the exit code.
+ * @throws what the watch raises, what the last poll of a bounded run failed with, or the Interruption if a signal stopped it; as an
+ * UnfinishedExport where something is to be said of what is known; ToldFault, if it was told as an event.
  */
 export async function watchChanges<T extends object>(
   { client, source: watch, look, target, state }: ChangeWatch<T>,
   options: WatchChangesOptions,
   environment: Environment,
-): Promise<void> {
-  const { stderr, signal, secrets } = environment;
-  const { every = defaultEvery, maxFailures } = options;
+): Promise<number> {
+  const { stderr, signal, secrets, command } = environment;
+  const { forwarding } = target;
+  const { every = defaultEvery, maxFailures, polls: lastOf } = options;
   const warnings = warningsOf(client);
   const stateWarnings = new ReplaySubject<string>(mostKeptBack);
   const store = state?.open((message) => {
@@ -92,20 +99,36 @@ export async function watchChanges<T extends object>(
       reporter.health(health);
     }),
   );
-  const isFile = changeFile(options) !== undefined;
   const flow = exportTo(source, target.sink, {
     restart: options.restart ?? false,
     sameProject: options.sameProject ?? false,
     // What goes to stdout can't be taken back, so there is no place in it to remember.
-    ...(isFile && store && { state: store }),
+    ...(target.state !== undefined && store && { state: store }),
   });
-  const read = (): WatchCounts => ({ changes: (latest?.rows ?? 0) - (latest?.resumedRows ?? 0), polls });
+  const read = (): WatchCounts => ({
+    ...{ changes: (latest?.rows ?? 0) - (latest?.resumedRows ?? 0), polls },
+    ...(forwarding && countsOf(forwarding)),
+  });
   const reporter = openWatchReporter(options.quiet ? 'silent' : (options.progress ?? 'plain'), {
     ...{ output: stderr, clock: systemClock, secrets, read },
-    watched: { noun: look.noun, every },
-    begun: { source: source.info.name, target: target.name, format: target.format },
+    watched: { noun: look.noun, every, ...(lastOf !== undefined && { polls: lastOf }) },
+    begun: {
+      ...{ source: source.info.name, target: target.name, format: target.format },
+      ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
+    },
   });
   warnings.subscribe(reporter.warn);
+  if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
+  const end = (fault: unknown, how: Pick<WatchEnd, 'failures' | 'lastOf'>): never => {
+    hasEnded = true;
+    const aftermath = watchAftermath({
+      ...{ fault, ...how, maxFailures, state: state?.name },
+      isKnown: (last?.generation ?? 0) > 0,
+      isRestart: options.restart ?? false,
+      forwarding,
+    });
+    return endEarly({ fault, aftermath }, reporter, environment);
+  };
   try {
     latest = await flow.run({
       signal,
@@ -113,17 +136,26 @@ export async function watchChanges<T extends object>(
         latest = progress;
       },
     });
-    reporter.done(read());
   } catch (fault) {
-    hasEnded = true;
-    const { failures = 0, generation = 0 } = last ?? {};
-    const aftermath = watchAftermath({
-      ...{ fault, failures, maxFailures, state: state?.name },
-      isKnown: generation > 0,
-      isRestart: options.restart ?? false,
-    });
-    return endEarly({ fault, aftermath }, reporter, environment);
+    return end(fault, { failures: last?.failures ?? 0 });
   }
+  // Whoever asks once in a while has to learn that this time there was no answer.
+  if (last?.outcome === 'failed' && lastOf !== undefined)
+    return end(last.error, { failures: (last.failures ?? 1) - 1, lastOf });
+  reporter.done(read());
+  const deadLetters = forwarding?.tally.deadLetters ?? 0;
+  if (!forwarding || deadLetters === 0) return exitCodes.done;
+  // Also where only faults are wanted: these changes did not arrive.
+  if (options.progress !== 'json' || options.quiet)
+    stderr.tell(`sluice: ${deadLetterSummary(deadLetters, forwarding.deadLetters, command)}\n`);
+  return exitCodes.deadLetters;
+}
+
+function countsOf({
+  tally: { deliveries, redeliveries, deadLetters: count },
+  deadLetters: path,
+}: Forwarding): Omit<WatchCounts, 'changes' | 'polls'> {
+  return { deliveries, redeliveries, ...(count > 0 && { deadLetters: { count, path } }) };
 }
 
 function watchingOf(

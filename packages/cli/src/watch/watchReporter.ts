@@ -1,8 +1,10 @@
 import type { Clock, PageHealth } from '@sluice/core';
 import { scrubbed } from '../faults/scrubbed.js';
 import type { WatchProgressMode } from '../options/watchProgressMode.js';
+import type { Begun } from '../terminal/begun.js';
 import { formatCount } from '../terminal/formatNumber.js';
 import { formatTime } from '../terminal/formatTime.js';
+import { openingLine } from '../terminal/openingLine.js';
 import type { Output } from '../terminal/output.js';
 import type { Ending, Reporter } from '../terminal/reporter.js';
 import { visibleText } from '../terminal/visibleText.js';
@@ -12,6 +14,10 @@ import { faultOf, healthLines, type Watched } from './healthLines.js';
 export interface WatchCounts {
   readonly changes: number;
   readonly polls: number;
+  /** Of an endpoint: requests to it, those of them that repeated one that had failed, and what it did not take. */
+  readonly deliveries?: number;
+  readonly redeliveries?: number;
+  readonly deadLetters?: { readonly count: number; readonly path: string };
 }
 
 /** Shows how a watch goes. At the end either `done` or `ended` is called, once. */
@@ -26,7 +32,7 @@ export interface WatchReporterContext {
   readonly clock: Clock;
   readonly secrets: ReadonlySet<string>;
   readonly watched: Watched;
-  readonly begun: { readonly source: string; readonly target: string; readonly format: string };
+  readonly begun: Begun;
   readonly read: () => WatchCounts;
 }
 
@@ -47,10 +53,14 @@ function nothing(): void {
 }
 
 /** Calm lines, for people and logs. */
-function plainReporter({ output, clock, secrets, watched, begun }: WatchReporterContext): WatchReporter {
+function plainReporter({ output, clock, secrets, watched, begun, read }: WatchReporterContext): WatchReporter {
+  const opening = openingLine(begun);
+  if (opening !== undefined) output.tell(`${opening}\n`);
   let before: PageHealth | undefined;
   return {
     health: (health) => {
+      // The last poll of a run that fails is its end, and told as such.
+      if (health.outcome === 'failed' && read().polls === watched.polls) return;
       const time = output.colors.dim(formatTime(new Date(clock.now())));
       for (const line of healthLines(health, before, watched))
         output.tell(`${time}  ${visibleText(scrubbed(line, secrets))}\n`);

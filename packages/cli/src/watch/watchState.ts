@@ -4,12 +4,12 @@ import { fileState } from '@sluice/core/node';
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import { flagOf } from '../options/flagOf.js';
-import { changeFile, type ChangeTargetOptions } from './changeSink.js';
+import type { ChangeTarget } from './changeSink.js';
 import { ForgetfulState } from './forgetfulState.js';
 
 /** Options that say where a watch keeps what it knows. */
-export interface WatchStateOptions extends ChangeTargetOptions {
-  /** A folder. Default: beside the file of `--to`, else nowhere. */
+export interface WatchStateOptions {
+  /** A folder. Default: that of the target, if it has one. */
   readonly state?: string;
   readonly restart?: boolean;
   readonly breakLock?: boolean;
@@ -30,11 +30,11 @@ export interface WatchState {
  */
 export function watchStateOf(
   options: WatchStateOptions,
+  target: Pick<ChangeTarget<never>, 'state'>,
   { folder, signal }: Pick<Environment, 'folder' | 'signal'>,
 ): WatchState | undefined {
   const { restart, breakLock = false, trustFilesystem: trustFileSystem = false } = options;
-  const file = changeFile(options);
-  const name = options.state ?? (file === undefined ? undefined : `${file}.sluice`);
+  const name = options.state ?? target.state;
   if (name === undefined) {
     const [given] = (['restart', 'breakLock', 'trustFilesystem'] as const).filter((option) => options[option]);
     if (given !== undefined)

@@ -45,7 +45,11 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   /** What was on its way lately: it is not sent anew when it comes again. */
   readonly #recent: RecentIds;
   #next: number;
+  /** The number of the first record of the page that came last. */
+  #latest: number;
   #dead: number;
+  /** Those included that are not durable yet: many requests may be refused at once. */
+  #buried: number;
   /** All of the spool is settled, and by the next call a checkpoint says so. */
   #isFlushed = false;
 
@@ -64,6 +68,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#recent = recent;
     // A place may have been taken between a letter and its count.
     this.#dead = Math.max(place.dead, letters?.own.length ?? 0);
+    this.#buried = this.#dead;
     this.#deliveries = new Deliveries({
       ...{ send, concurrency, batch, onDead, next: place.next },
       dead: letters?.own ?? [],
@@ -75,7 +80,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#leave = () => {
       signal.removeEventListener('abort', stop);
     };
-    this.#next = place.next;
+    this.#next = this.#latest = place.next;
     for (const page of pages) this.#begin(page);
   }
 
@@ -119,8 +124,10 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     const page = { at, first: this.#next, records };
     await this.#spool.append(page, this.#place);
     this.#begin(page);
-    // The next page may come as soon as this one is all that is left: so many records are in memory, and no more.
-    await this.#deliveries.until(page.first);
+    // While the disk takes the next page there is enough to send; two pages of records are in memory, and no more.
+    const before = this.#latest;
+    this.#latest = page.first;
+    await this.#deliveries.until(before);
   }
 
   async flush(): Promise<Json> {
@@ -179,11 +186,12 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
           details: { id: letter.id, status: letter.status },
         },
       );
-    if (this.#dead >= maxDeadLetters)
+    if (this.#buried >= maxDeadLetters)
       throw new SinkError(
-        `${what}, and ${this.#dead} before it: that is no accident any more. Look at ${this.#options.deadLetter ?? ''} for what is wrong, and raise maxDeadLetters to go on all the same.`,
-        { details: { id: letter.id, status: letter.status, deadLetters: this.#dead } },
+        `${what}, and ${this.#buried} before it: that is no accident any more. Look at ${this.#options.deadLetter ?? ''} for what is wrong, and raise maxDeadLetters to go on all the same.`,
+        { details: { id: letter.id, status: letter.status, deadLetters: this.#buried } },
       );
+    this.#buried += 1;
     await this.#letters.append(letter);
     this.#dead += 1;
     this.#options.onDeadLetter(letter);

@@ -1,0 +1,187 @@
+import { CheckpointError, LockError, PaginationError, type Checkpoint } from '@sluice/core';
+import type { DeadLetter } from '@sluice/exporters/webhook';
+import { NEVER } from 'rxjs';
+import { describe, expect, test } from 'vitest';
+import { aftermathOf } from '../../src/export/aftermath.js';
+import { exportAftermath } from '../../src/export/exportAftermath.js';
+import { endpointWords } from '../../src/export/remainsWords.js';
+import { resumeCommand } from '../../src/export/resumeCommand.js';
+import type { Remains } from '../../src/export/watchedState.js';
+import { Interruption } from '../../src/faults/interruption.js';
+import { deadLetterSummary, deadLetterWarning } from '../../src/forward/deadLetterSentences.js';
+import type { Forwarding } from '../../src/forward/forwarding.js';
+import { forwardPlaces } from '../../src/forward/forwardPlaces.js';
+import { ownState } from '../../src/forward/ownState.js';
+import { shownAddress } from '../../src/forward/shownAddress.js';
+import { reportLines } from '../../src/checkpoint/reportLines.js';
+import { forwardedPlace } from '../../src/checkpoint/forwardedPlace.js';
+import { openingLine } from '../../src/terminal/openingLine.js';
+import { plainLine } from '../../src/terminal/plainLine.js';
+import type { Progress } from '../../src/terminal/progress.js';
+import { progressEvent } from '../../src/terminal/progressEvent.js';
+import { progressLine } from '../../src/terminal/progressLine.js';
+import { resumedLine } from '../../src/terminal/resumedLine.js';
+import { summaryLine } from '../../src/terminal/summaryLine.js';
+import { testEnvironment } from '../testEnvironment.js';
+
+test.each([
+  ['https://hooks.example.com', 'https://hooks.example.com'],
+  ['https://hooks.example.com/', 'https://hooks.example.com'],
+  ['https://hooks.example.com/t0ken', 'https://hooks.example.com/…'],
+  ['https://hooks.example.com?t0ken', 'https://hooks.example.com/…'],
+  ['https://hooks.example.com#t0ken', 'https://hooks.example.com/…'],
+  ['https://me:t0ken@hooks.example.com', 'https://hooks.example.com/…'],
+  ['t0ken', '…'],
+])('the address %s is shown as %s', (url, shown) => {
+  expect(shownAddress(url)).toBe(shown);
+});
+
+test.each([
+  ['https://hooks.example.com/changes', {}, 'hooks.example.com.sluice', 'hooks.example.com.dead.jsonl'],
+  ['http://127.0.0.1:8080/', {}, '127.0.0.1-8080.sluice', '127.0.0.1-8080.dead.jsonl'],
+  ['http://[::1]:8080/', {}, '1-8080.sluice', '1-8080.dead.jsonl'],
+  ['none', {}, 'webhook.sluice', 'webhook.dead.jsonl'],
+  ['https://a.io', { state: 'kept/nfts.sluice/' }, 'kept/nfts.sluice/', 'kept/nfts.dead.jsonl'],
+  ['https://a.io', { state: 'nfts' }, 'nfts', 'nfts.dead.jsonl'],
+  ['https://a.io', { deadLetters: 'dead' }, 'a.io.sluice', 'dead'],
+])('a forward to %s with %o keeps %s and %s', (url, given, state, deadLetters) => {
+  expect(forwardPlaces(url, given)).toEqual({ state, deadLetters });
+});
+
+test('the command that goes on shows no more of an address than its origin', () => {
+  const args = ['streams', 'export', '--forward', 'https://a.io/t0ken', '--secret-file', 'my secret', '--restart'];
+  expect(resumeCommand('sluice', args)).toEqual({
+    text: "sluice streams export --forward 'https://a.io/…' --secret-file 'my secret'",
+    isAddressCut: true,
+  });
+  expect(resumeCommand('sluice', ['dlq', 'replay', 'F', '--to=https://a.io/t0ken'], '--to')).toEqual({
+    text: "sluice dlq replay F '--to=https://a.io/…'",
+    isAddressCut: true,
+  });
+  expect(resumeCommand('sluice', ['--forward', 'https://a.io', '--to', 'https://a.io/b.csv'])).toEqual({
+    text: 'sluice --forward https://a.io --to https://a.io/b.csv',
+    isAddressCut: false,
+  });
+});
+
+describe('what an early end leaves of a forward', () => {
+  const interrupted = new Interruption('SIGINT');
+  const rows: Remains = { kind: 'rows', rows: 4000, isSealed: false };
+  const commands = { goOn: 'sluice', isRestart: false };
+  const forwarding = (deadLetters = 0): Forwarding => ({
+    ...{ state: 'a.io.sluice', deadLetters: 'a.io.dead.jsonl' },
+    tally: { deliveries: 0, redeliveries: 0, deadLetters, letters: NEVER },
+  });
+
+  test.each<[string, Remains, object, string]>([
+    ['rows', rows, {}, 'At least 4,000 rows are delivered, and none is lost. Go on with:'],
+    ['one row', { ...rows, rows: 1 }, {}, 'At least 1 row is delivered, and none is lost. Go on with:'],
+    ['none that is committed', { ...rows, rows: 0 }, {}, 'No row is lost. Go on with:'],
+    ['none at all', { kind: 'nothing' }, {}, 'Nothing was sent yet. The same command starts over:'],
+    [
+      'all',
+      { ...rows, isSealed: true },
+      {},
+      'All 4,000 rows are delivered, and only clearing up is left. Finish with:',
+    ],
+    [
+      'a secret from stdin, and a long address',
+      { kind: 'nothing' },
+      { fromStdin: 'secret', isAddressCut: true },
+      'Nothing was sent yet. The secret has to come on stdin again. Write the whole address in place of the one that ends in "…". The same command starts over:',
+    ],
+  ])('%s', (_, remains, more, consequence) => {
+    const end = { fault: interrupted, hasBegun: true, remains, commands: { ...commands, ...more } };
+    expect(aftermathOf({ ...end, words: endpointWords })?.consequence).toBe(consequence);
+  });
+
+  test('an expired cursor: a service gives no rows back', () => {
+    const fault = new PaginationError('cursor-refused', 'No.');
+    expect(exportAftermath({ fault, target: 'https://a.io', latest: undefined, resuming: undefined })).toBeUndefined();
+    const resuming = { state: { remains: rows }, commands, exportOptions: {} };
+    const latest = { isDone: false, rows: 0, pages: 0 };
+    const end = { fault, target: 'https://a.io', latest, resuming, forwarding: forwarding(2) };
+    expect(exportAftermath(end as never)?.consequence).toBe(
+      "A service can't give a part back, so --restart is left: what it has got comes again with the same ids. 2 records were set aside in a.io.dead.jsonl. At least 4,000 rows are delivered, and none is lost.",
+    );
+  });
+
+  test.each<[unknown, boolean]>([
+    [new LockError('No.'), true],
+    [new CheckpointError('No.', { changed: ['source'] }), true],
+    [new CheckpointError('No.'), false],
+  ])('%s may be about the state of another one', (fault, isOthers) => {
+    expect(ownState(fault) !== undefined).toBe(isOthers);
+  });
+});
+
+test('dead letters, in sentences', () => {
+  const letter: DeadLetter = { id: 'r1', key: 'k', attempts: 2, status: 422, answer: 'no', at: '', record: {} };
+  expect(deadLetterWarning(letter, 'F')).toBe('Record r1 was refused with 422 ("no"), and set aside in F.');
+  expect(deadLetterWarning({ ...letter, answer: '' }, 'F')).toBe('Record r1 was refused with 422, and set aside in F.');
+  expect(deadLetterWarning({ ...letter, attempts: 0, status: null, answer: '' }, 'F')).toBe(
+    'Record r1 was parked in F: one before it with its key was refused.',
+  );
+  expect(deadLetterSummary(1, 'my dead', 'sluice')).toBe(
+    `1 record was not taken and is kept in my dead: look at it with "sluice dlq show 'my dead'", and send it again with "sluice dlq replay 'my dead' --to URL --secret-file FILE".`,
+  );
+});
+
+describe('progress of a forward', () => {
+  const progress: Progress = {
+    ...{ rows: 300, pages: 3, resumedRows: 0, total: undefined, elapsed: 1000 },
+    ...{ requests: 3, retries: 0, waited: 0, pausedFor: 0, sent: { deliveries: 310, redeliveries: 10 } },
+  };
+
+  test('says what was sent to the endpoint', () => {
+    const { colors } = testEnvironment().stderr;
+    expect(plainLine(progress)).toBe('300 rows in 3 pages, 300 rows/s, 3 requests, 310 deliveries, 10 repeated');
+    expect(progressLine(progress, { columns: 100, colors })).toContain('310 deliveries  10 repeated');
+    expect(progressEvent(progress)).toMatchObject({ deliveries: 310, redeliveries: 10 });
+  });
+
+  test('and at the end what was repeated or not taken', () => {
+    const summary = {
+      rows: 300,
+      pages: 3,
+      resumedRows: 0,
+      target: 'https://a.io',
+      bytes: undefined,
+      elapsed: 1000,
+      retries: 0,
+    };
+    const { redeliveries } = progress.sent ?? {};
+    expect(summaryLine({ ...summary, redeliveries: redeliveries ?? 0, deadLetters: { count: 1, path: 'F' } })).toBe(
+      '300 rows in 3 pages -> https://a.io (1.0 s, 10 deliveries repeated, 1 dead letter)',
+    );
+  });
+
+  test('begins with where it keeps what it has to remember, and what it goes on from', () => {
+    const begun = { source: 's', target: 'https://a.io', format: 'json' };
+    expect(openingLine(begun)).toBeUndefined();
+    expect(openingLine({ ...begun, state: 'S', deadLetterFile: 'D' })).toBe(
+      'Forwarding to https://a.io. Its state is kept in S, dead letters in D.',
+    );
+    const resumed = { rows: 0, pages: 0, isSealed: false, parts: 1, part: 1, page: 1, otherParts: 0 };
+    expect(resumedLine(resumed, true)).toBe('Going on from the first page; what was delivered is not sent again.');
+    expect(resumedLine({ ...resumed, rows: 300, pages: 3, page: 4 }, true)).toBe(
+      'Going on after 300 rows in 3 pages, at page 4.',
+    );
+    expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, true)).toBe(
+      'All 300 rows are delivered already; only clearing up is left.',
+    );
+  });
+});
+
+test('sluice checkpoint show says of a forward what is delivered', () => {
+  const place: NonNullable<Checkpoint['place']> = { next: 301, dead: 2, letters: null };
+  const report = {
+    ...{ checkpoint: 'a.io.sluice/checkpoint', source: 'aptos.walletNfts', rows: 300, pages: 3, writtenAt: '' },
+    parts: { total: 1, finished: 0, open: [] },
+    forwarded: forwardedPlace(place) ?? { deadLetters: -1 },
+  };
+  const kept = (isSealed: boolean) => reportLines({ ...report, isSealed }, 0).find(([label]) => label === 'kept')?.[1];
+  expect(kept(false)).toBe('at least 300 rows in 3 pages are sent, 2 of them not taken');
+  expect(kept(true)).toBe('all 300 rows in 3 pages are sent, 2 of them not taken; only clearing up is left');
+  expect(forwardedPlace({ bytes: 12, crc32: 0 })).toBeUndefined();
+});

@@ -1,0 +1,144 @@
+import { startReceiver, startSandbox, type Receiver } from '@sluice/sandbox';
+import { describe, expect, test } from 'vitest';
+import {
+  eventsIn,
+  folderWithSecret,
+  forwardTo,
+  forwardWatchArgs,
+  here,
+  holds,
+  leftIn,
+  placesFor,
+  secret,
+} from './forwarding.js';
+import { settingsFor, startSluice } from './runSluice.js';
+import { folded, listed, type StreamChange } from './watching.js';
+
+/** The changes that were accepted, in the order of their sequence: those of different streams go side by side. */
+function changesAt({ accepted }: Receiver): StreamChange[] {
+  return [...accepted.values()]
+    .map(({ body }) => JSON.parse(body) as { sequence: number; data: StreamChange })
+    .toSorted((a, b) => a.sequence - b.sequence)
+    .map(({ data }) => data);
+}
+
+describe('sluice streams watch --forward', () => {
+  test("W1 a poll's changes are all delivered before the next one, and the next run goes on by itself", async () => {
+    await using sandbox = await startSandbox({ streams: 6 });
+    const pollsAt: number[] = [];
+    await using receiver = await startReceiver({
+      secrets: [secret],
+      latency: 20,
+      onRequest: () => pollsAt.push(sandbox.counts.requests),
+    });
+    const folder = folderWithSecret();
+    const { state, dead } = placesFor(receiver);
+    const args = forwardWatchArgs(receiver, '--polls', '2', '--concurrency', '2');
+    const first = await here(sandbox, folder, args);
+    expect(first).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^Forwarding to ${receiver.url}\\. Its state is kept in ${state}, dead letters in ${dead}\\.\n` +
+            `[^\n]+Watching 6 streams[^\n]+\n6 changes in 2 polls -> ${receiver.url}\n$`,
+        ),
+      ),
+    });
+    // The first poll walks twice, since what one walk misses must not come as added later.
+    expect(pollsAt).toEqual([2, 2, 2, 2, 2, 2]);
+    expect(sandbox.counts.requests).toBe(3);
+    expect(changesAt(receiver).map(({ type }) => type)).toEqual(Array.from({ length: 6 }, () => 'initial'));
+
+    const { id } = sandbox.setStream(4, { status: 'another' });
+    const before = receiver.order.length;
+    expect(await here(sandbox, folder, [...args, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(receiver.order.length).toBe(before + 1);
+    expect(changesAt(receiver).at(-1)).toMatchObject({ type: 'changed', key: id, fields: ['status'] });
+    expect(folded(changesAt(receiver))).toEqual(listed(sandbox));
+  });
+
+  test('W1 kill -9: each change arrives, with the id and the body that it had', async () => {
+    await using sandbox = await startSandbox({ streams: 40, statusEvery: 2 });
+    await using receiver = await startReceiver({ secrets: [secret], latency: 1 });
+    const folder = folderWithSecret();
+    const options = { env: settingsFor(sandbox), cwd: folder };
+    for (let kills = 0; kills < 3; kills += 1) {
+      const { process, ended } = startSluice(forwardWatchArgs(receiver, '--quiet'), options);
+      const before = receiver.counts.requests;
+      await Promise.race([receiver.until(() => receiver.counts.requests > before + 60), ended]);
+      process.kill('SIGKILL');
+      expect((await ended).code).toBeNull();
+    }
+    expect((await here(sandbox, folder, forwardWatchArgs(receiver, '--polls', '1', '--quiet'))).code).toBe(0);
+    const changes = changesAt(receiver);
+    expect(receiver.counts.differing).toBe(0);
+    // No gap: what a change left is where the next one of that stream begins.
+    const known = new Map<string, string>();
+    for (const { key, before, after } of changes) {
+      expect(JSON.stringify(before)).toBe(known.get(key) ?? 'null');
+      known.set(key, JSON.stringify(after));
+    }
+    expect(known.size).toBe(40);
+  });
+
+  test('W5 a service that is gone ends it with exit code 1, and no change is lost', async () => {
+    await using sandbox = await startSandbox({ streams: 6 });
+    await using receiver = await startReceiver({
+      secrets: [secret],
+      script: ({ n }) => (n === 4 ? { status: 410 } : undefined),
+    });
+    const folder = folderWithSecret();
+    const args = forwardWatchArgs(receiver, '--polls', '1', '--max-failures', '0', '--concurrency', '1');
+    const { code, stderr } = await here(sandbox, folder, [...args, '--quiet']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^sluice: The endpoint \S+ answered with 410 [^\n]+ No change is lost: the same command goes on\.\n$/,
+      ),
+    });
+    expect(receiver.accepted.size).toBe(3);
+    expect((await here(sandbox, folder, args)).code).toBe(0);
+    expect(receiver.counts).toMatchObject({ accepted: 6, doubled: 0 });
+    expect(folded(changesAt(receiver))).toEqual(listed(sandbox));
+  });
+
+  test('W5 exit code 3 is for dead letters of this run, not of an earlier one; JSON says how many', async () => {
+    await using sandbox = await startSandbox({ streams: 6 });
+    await using receiver = await startReceiver({
+      secrets: [secret],
+      script: (it) => (holds(it, 2) ? { status: 422 } : undefined),
+    });
+    const folder = folderWithSecret();
+    const { state, dead } = placesFor(receiver);
+    const args = forwardWatchArgs(receiver, '--polls', '1');
+    const json = await here(sandbox, folder, [...args, '--progress', 'json']);
+    expect(json.code).toBe(3);
+    expect(eventsIn(json.stderr)).toEqual([
+      expect.objectContaining({ event: 'start', target: receiver.url, format: 'json', state, deadLetterFile: dead }),
+      { event: 'poll', outcome: 'polled', rows: 6, generation: 1, isSynced: true },
+      { event: 'warning', message: expect.stringContaining(`set aside in ${dead}`) },
+      {
+        ...{ event: 'report', target: receiver.url, changes: 6, polls: 1, deliveries: 6, redeliveries: 0 },
+        deadLetters: { count: 1, path: dead },
+      },
+    ]);
+    sandbox.setStream(0, { status: 'odd' });
+    expect(await here(sandbox, folder, [...args, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect(await here(sandbox, folder, [...args, '--quiet', '--restart'])).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/^sluice: 1 record was not taken and is kept in [^\n]+\n$/),
+    });
+    expect(changesAt(receiver).filter(({ type }) => type === 'initial')).toHaveLength(10);
+  });
+});
+
+test('sluice nfts watch --forward does the same', async () => {
+  await using sandbox = await startSandbox({ holdings: 20 });
+  await using receiver = await startReceiver({ secrets: [secret] });
+  const folder = folderWithSecret();
+  const args = ['nfts', 'watch', '--owner', ...sandbox.owners, ...forwardTo(receiver), '--polls', '1', '--quiet'];
+  expect(await here(sandbox, folder, [...args, '--state', 'nfts'])).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(receiver.counts).toMatchObject({ requests: 20, accepted: 20 });
+  expect(leftIn(folder)).toEqual(['nfts']);
+});
