@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { checkCount, ConfigError, type Sink, type SinkContext } from '@sluice/core';
 import type { FileStateOptions } from '@sluice/core/node';
@@ -22,7 +23,7 @@ export interface WebhookOptions<T> extends EndpointOptions, Pick<FileStateOption
   readonly key?: ((row: T) => string) | null;
   /**
    * Names a row, the same on every run, in 1 to 256 characters. Default: a change's own id; of a row, a hash of its source, key and
-   * content. A source whose rows have no key needs it.
+   * content. A source whose rows have no key needs it. Rows with the same id are the same record: within 20,000, only the first is sent.
    */
   readonly id?: (row: T) => string;
   /** `envelope` (the default): `{ id, type, timestamp, source, sequence, data }`. `bare`: the row as it is, one a request. */
@@ -87,8 +88,9 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     rowEncoder<T>(source, schema, { key, id, format });
   return {
     name: 'webhook',
-    identity: { endpoint: url.origin + url.pathname, format },
-    target: url.href,
+    // As a hash, since a token may stand in the path.
+    identity: { endpoint: hashed(url.origin + url.pathname), format },
+    target: hashed(url.href),
     promises: 'at-least-once',
     async check(context) {
       encoderOf(context);
@@ -104,7 +106,13 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
           ...(breakLock !== undefined && { breakLock }),
           ...(trustFileSystem !== undefined && { trustFileSystem }),
         },
-        onDeadLetter: (letter) => onDeadLetter?.(letter),
+        onDeadLetter(letter) {
+          try {
+            onDeadLetter?.(letter);
+          } catch {
+            // Whoever watches can't alter what is sent.
+          }
+        },
         target: url.origin,
       });
     },
@@ -123,6 +131,10 @@ async function checkLetters(
       `The folder ${stateFolder} is where deadLetter keeps its lock: give the export's state another folder.`,
       { option: 'deadLetter' },
     );
+}
+
+function hashed(address: string): string {
+  return createHash('sha256').update(address).digest('hex');
 }
 
 function batchLimits(batch: WebhookOptions<never>['batch']): BatchLimits | undefined {

@@ -18,7 +18,7 @@ export interface SenderOptions {
   readonly guard?: AddressGuard;
   /** Texts that must not stand in any error: signing secrets, tokens in headers. */
   readonly secrets?: readonly string[];
-  /** Deadlines in ms. Default: 10,000 to connect, 30,000 for an answer, 180,000 with retries; pauses don't count. */
+  /** Deadlines in ms. Default: 10,000 to connect, 30,000 for an answer, 180,000 with retries; pauses don't count. `Infinity` sets none. */
   readonly timeouts?: Partial<Timeouts>;
   /** Default: 5 retries with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s is an error. */
   readonly retry?: Partial<RetryOptions>;
@@ -80,7 +80,13 @@ export function createSender(options: SenderOptions): Sender {
   });
   const call = axiosTransport({
     ...{ adapter, limiter, clock, random, timeouts, retry, maxBodyBytes: bytesOfAnswer, closed: closing.signal },
-    emit: (event) => onEvent?.(event),
+    emit(event) {
+      try {
+        onEvent?.(event);
+      } catch {
+        // Whoever watches can't alter what is sent.
+      }
+    },
   });
   return {
     name,

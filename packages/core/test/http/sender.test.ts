@@ -160,6 +160,19 @@ describe('an answer', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test.each([200, 422])('of %d whose body never ends is not waited for', async (status) => {
+    const hanging: Answer = (response) => {
+      response.writeHead(status, { 'content-length': '1000' });
+      response.write('no good');
+    };
+    const { send, server } = await openSender([hanging]);
+    const outcome = await send().catch(codeOf);
+    expect(outcome).toMatchObject(
+      status === 200 ? { status, attempts: 1 } : { code: 'http', details: { status, excerpt: 'no good' } },
+    );
+    expect(server.requests).toHaveLength(1);
+  });
+
   test('that is no text is quoted as well as it can be', async () => {
     const { send } = await openSender([answer(400, Buffer.from([0xff, 0xfe, 0x41]))]);
     await expect(send()).rejects.toMatchObject({ code: 'http', details: { status: 400 } });
@@ -194,6 +207,17 @@ test('T4 an abort ends it at once, and closing ends all of it', async () => {
   await expect(first).rejects.toThrow('enough');
   await Promise.all([expect(second).rejects.toMatchObject({ code: 'network' }), sender.close()]);
   await server.until(() => server.connections === 0);
+});
+
+test('whoever watches can not alter what is sent', async () => {
+  const server = await startServer(ok());
+  const onEvent = (): never => {
+    throw new Error('hook');
+  };
+  const sender = createSender({ url: server.url, onEvent });
+  onTestFinished(() => sender.close());
+  const { signal } = new AbortController();
+  expect(await sender.send({ body: '', headers: () => ({}), signal })).toEqual({ status: 200, attempts: 1 });
 });
 
 test('connections are used again', async () => {

@@ -31,7 +31,7 @@ export interface EndpointOptions {
   readonly allowAddresses?: readonly string[];
   /** Finds the addresses of a name. Default: the operating system. */
   readonly resolve?: AddressGuardOptions['resolve'];
-  /** Told what happens on the wire. */
+  /** Told what happens on the wire; what it throws alters nothing. */
   readonly onEvent?: (event: HttpEvent) => void;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -71,7 +71,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   checkHeaders(headers);
   const newSender = (): Sender =>
     createSender({
-      ...{ url: url.href, guard, clock, timeouts: { response: timeout } },
+      ...{ url: url.href, guard, clock, timeouts: { response: timeout, total: Infinity } },
       secrets: secretsIn({ secrets, headers, url }),
       ...(retry && { retry }),
       ...(random && { random }),

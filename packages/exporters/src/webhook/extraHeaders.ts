@@ -20,15 +20,27 @@ export interface SecretPlaces {
   readonly url: URL;
 }
 
-/** Shorter words of a header or a path are no secrets, and would be missing from every other sentence. */
-const shortestToken = 12;
+/** Shorter words of a path are no secrets, and would be missing from every other sentence; so would those that name a scheme. */
+const shortestSegment = 12;
+const shortestWord = 6;
+const schemes = /^(bearer|basic|digest|token|apikey)$/i;
 
 /** All texts that may be secret: signing secrets with and without their prefix, words of headers, tokens in the URL. */
 export function secretsIn({ secrets, headers, url }: SecretPlaces): string[] {
-  const words = Object.values(headers).flatMap((value) => value.split(/\s+/));
-  const parts = [...url.pathname.split('/').map(decoded), ...url.searchParams.values()];
-  const tokens = [...words, ...parts].filter((text) => text.length >= shortestToken && /^[\x21-\x7e]+$/.test(text));
+  const words = [...Object.values(headers).flatMap(wordsIn), ...url.searchParams.values()];
+  const segments = url.pathname.split('/').map(decoded);
+  const tokens = [
+    ...words.filter((text) => text.length >= shortestWord && !schemes.test(text)),
+    ...segments.filter((text) => text.length >= shortestSegment),
+  ].filter((text) => /^[\x21-\x7e]+$/.test(text));
   return [...secrets.flatMap((secret) => [secret, secret.replace(/^whsec_/, '')]), ...tokens];
+}
+
+/** A header's value, what it is made of, and the name and the password in basic credentials. */
+function wordsIn(value: string): string[] {
+  const [, basic] = /^basic\s+(\S+)$/i.exec(value) ?? [];
+  const credentials = basic === undefined ? '' : Buffer.from(basic, 'base64').toString('latin1');
+  return [...value.split(/\s+/), ...value.split(/[\s=;,"]+/), credentials, ...credentials.split(':')];
 }
 
 function decoded(segment: string): string {

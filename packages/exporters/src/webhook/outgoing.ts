@@ -53,8 +53,14 @@ export function rowEncoder<T extends object>(
     const type = `${source}.${event?.type ?? 'row'}`;
     const envelope = { id: named, type, timestamp: event?.timestamp ?? at, source, sequence, data: row };
     const order = key === null ? null : (key?.(row) ?? rowKey ?? null);
+    if (order !== null) checkKey(order);
     return { id: named, key: order, body: jsonOf(format === 'bare' ? row : envelope) };
   };
+}
+
+function checkKey(key: unknown): void {
+  if (typeof key === 'string') return;
+  throw new ConfigError(`key gave ${String(key)} for a row: it must be text.`, { option: 'key' });
 }
 
 /** An id travels in a header, and in the text that is signed, where a full stop ends it. */

@@ -54,9 +54,13 @@ export class Spool {
 
   /** Lets go of all pages, if that is worth it. They must be committed. */
   async compact(place: WebhookPlace, recent: RecentIds): Promise<void> {
-    if (!this.#log || this.#log.bytes < mostBytes) return;
+    if ((this.#log?.bytes ?? 0) >= mostBytes) await this.empty(place, recent);
+  }
+
+  /** Lets go of all pages, and keeps their ids. They must be committed. */
+  async empty(place: WebhookPlace, recent: RecentIds): Promise<void> {
     const emptied = encodeSpooled({ at: '', first: place.next, records: [] }, place);
-    await this.#log.replace([{ ...emptied, recent: [...recent] }]);
+    await this.#log?.replace([{ ...emptied, recent: [...recent] }]);
   }
 
   remove(): Promise<void> {

@@ -50,6 +50,8 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   #dead: number;
   /** Those included that are not durable yet: many requests may be refused at once. */
   #buried: number;
+  /** What earlier runs wrote; a run without a file of dead letters passes it on. */
+  readonly #lettersBefore: WebhookPlace['letters'];
   /** All of the spool is settled, and by the next call a checkpoint says so. */
   #isFlushed = false;
 
@@ -66,9 +68,10 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#spool = spool;
     this.#letters = letters;
     this.#recent = recent;
-    // A place may have been taken between a letter and its count.
-    this.#dead = Math.max(place.dead, letters?.own.length ?? 0);
+    // What was replayed, or taken away, is dead no more.
+    this.#dead = letters?.own.length ?? place.dead;
     this.#buried = this.#dead;
+    this.#lettersBefore = place.letters;
     this.#deliveries = new Deliveries({
       ...{ send, concurrency, batch, onDead, next: place.next },
       dead: letters?.own ?? [],
@@ -91,15 +94,21 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   ): Promise<WebhookWriter<T>> {
     const { resumeAt, signal } = context;
     const spool = new Spool(context.log?.('spool'));
-    if (!resumeAt) await spool.remove();
-    const left = await spool.read(resumeAt ? decodeWebhookPlace(resumeAt.place) : startOfTarget);
     const { deadLetter, lock } = options;
-    const { letters: place } = left.place;
-    const letters =
-      deadLetter === undefined
-        ? undefined
-        : await DeadLetterFile.open(deadLetter, { signal, ...lock, ...(place && { place }) });
-    return new WebhookWriter(options, context, spool, letters, left);
+    try {
+      if (!resumeAt) await spool.remove();
+      const left = await spool.read(resumeAt ? decodeWebhookPlace(resumeAt.place) : startOfTarget);
+      const { letters: place } = left.place;
+      const letters =
+        deadLetter === undefined
+          ? undefined
+          : await DeadLetterFile.open(deadLetter, { signal, ...lock, ...(place && { place }) });
+      return new WebhookWriter(options, context, spool, letters, left);
+    } catch (error) {
+      await spool.close();
+      await options.sender.close();
+      throw error;
+    }
   }
 
   get start(): Json {
@@ -141,11 +150,19 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   }
 
   async suspend(): Promise<SinkReport> {
-    return this.close();
+    // Whoever suspends has flushed, but nothing may be thrown away on somebody else's word.
+    await this.#deliveries.until(this.#next);
+    // What is settled may still be asked for again by the next run, so it has to be known.
+    await this.#spool.empty(this.#place, this.#recent);
+    return this.#report();
   }
 
   async close(): Promise<SinkReport> {
     await this.#spool.remove();
+    return this.#report();
+  }
+
+  async #report(): Promise<SinkReport> {
     await this.#end();
     const { deadLetter: path } = this.#options;
     return {
@@ -173,7 +190,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   }
 
   get #place(): WebhookPlace {
-    return { next: this.#deliveries.next, dead: this.#dead, letters: this.#letters?.place ?? null };
+    return { next: this.#deliveries.next, dead: this.#dead, letters: this.#letters?.place ?? this.#lettersBefore };
   }
 
   async #bury(letter: DeadLetter): Promise<void> {
@@ -186,12 +203,13 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
           details: { id: letter.id, status: letter.status },
         },
       );
-    if (this.#buried >= maxDeadLetters)
+    const isParked = letter.attempts === 0;
+    if (!isParked && this.#buried >= maxDeadLetters)
       throw new SinkError(
         `${what}, and ${this.#buried} before it: that is no accident any more. Look at ${this.#options.deadLetter ?? ''} for what is wrong, and raise maxDeadLetters to go on all the same.`,
         { details: { id: letter.id, status: letter.status, deadLetters: this.#buried } },
       );
-    this.#buried += 1;
+    if (!isParked) this.#buried += 1;
     await this.#letters.append(letter);
     this.#dead += 1;
     this.#options.onDeadLetter(letter);

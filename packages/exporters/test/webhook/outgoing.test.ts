@@ -85,6 +85,11 @@ test("W7 the key for the order is the row's, unless another one is given or none
   expect(keyWith(null)).toBeNull();
 });
 
+test('W7 a key is text, or is refused', () => {
+  const encode = rowEncoder<Thing>('s', keyed, { key: () => 7 as unknown as string, format: 'envelope' });
+  expect(thrownBy(() => encode({ uuid: 'u' }, at, 1))).toMatchObject({ code: 'config', details: { option: 'key' } });
+});
+
 test('W3 an envelope names the record, its source, time and sequence', () => {
   const { id, body } = rowEncoder<Thing>('things', keyed, { format: 'envelope' })({ uuid: 'u', n: 1 }, at, 12);
   expect(JSON.parse(body)).toEqual({

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { exportTo, memoryState, SluiceError } from '@sluice/core';
+import { exportTo, memoryState, SluiceError, Source, type Page, type Puller } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
-import { webhook, type WebhookOptions } from '@sluice/exporters/webhook';
+import { replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import { startReceiver, type Delivery } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { tempFolder } from '../tempFolder.js';
@@ -333,6 +333,82 @@ test('W7 order per key is kept through failures, and keys go in parallel', async
     expect(n).toBeGreaterThan(lastOf.get(group) ?? -1);
     lastOf.set(group, n);
   }
+});
+
+describe('W1 a source without end', () => {
+  /** Gives so many pages of three, then ends for today. */
+  const endless = (pages: number): Source<Thing> =>
+    new Source(
+      {
+        name: 'test.feed',
+        identity: null,
+        parts: 1,
+        isEndless: true,
+        schema: { columns: ['n'], key: ({ uuid }) => uuid },
+      },
+      (options) => {
+        const [from = 0] = Object.values(options.startAt.begun).map((begun) => (begun === 'done' ? 0 : begun.pages));
+        let page = from;
+        const puller: Puller<Page<Thing>> = {
+          next: () => {
+            if (page >= from + pages) return Promise.resolve({ done: true, value: undefined });
+            page += 1;
+            return Promise.resolve({
+              done: false,
+              value: {
+                items: thingsOf(3 * page).slice(-3),
+                position: {
+                  before: 0,
+                  begun: { '0': { next: { cursor: String(page) }, pages: page, rows: 0 } },
+                  rows: 0,
+                  pages: page,
+                },
+                ...{ index: page - 1, part: 0, endsPart: false },
+              },
+            });
+          },
+          return: () => Promise.resolve({ done: true, value: undefined }),
+          [Symbol.asyncIterator]: () => puller,
+          [Symbol.asyncDispose]: () => Promise.resolve(),
+        };
+        return puller;
+      },
+    );
+
+  test('that ends before its first page has first sent what an earlier run left', async () => {
+    const folder = tempFolder();
+    const state = fileState(join(folder, 'state'));
+    let isDown = true;
+    const receiver = await openReceiver({ script: () => (isDown ? { status: 503 } : 'ok'), latency: 5 });
+    const sink = webhookTo(receiver, { concurrency: 1, retry: { retries: 0 } });
+    expect(await faultOf(exportTo(endless(2), sink, { state }).run())).toMatchObject({ code: 'http' });
+    isDown = false;
+    await exportTo(endless(0), sink, { state }).run();
+    expect(receiver.counts).toMatchObject({ accepted: 6 });
+    // It asks for them again, since no page of theirs was committed.
+    await exportTo(endless(1), sink, { state }).run();
+    expect(receiver.counts).toMatchObject({ accepted: 6, doubled: 0, differing: 0 });
+    await exportTo(endless(2), sink, { state }).run();
+    expect(receiver.counts).toMatchObject({ accepted: 9, doubled: 0, differing: 0 });
+    const sequences = [...receiver.accepted.values()].map(({ body }) => envelopeIn(body).sequence);
+    expect(sequences).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test('counts the dead letters that are there, and not those that were replayed', async () => {
+    const folder = tempFolder();
+    const deadLetter = join(folder, 'dead.jsonl');
+    const state = fileState(join(folder, 'state'));
+    let isPicky = true;
+    const receiver = await openReceiver({ script: () => (isPicky ? { status: 400 } : 'ok') });
+    const sink = webhookTo(receiver, { deadLetter, maxDeadLetters: 3 });
+    expect(await exportTo(endless(1), sink, { state }).run()).toMatchObject({ deadLetters: { count: 3 } });
+    isPicky = false;
+    const counts = await replay(deadLetter, { url: `${receiver.url}/hook`, secret, allowAddresses: ['127.0.0.1'] });
+    expect(counts).toMatchObject({ replayed: 3, left: 0 });
+    expect(await exportTo(endless(1), sink, { state }).run()).not.toHaveProperty('deadLetters');
+    isPicky = true;
+    expect(await exportTo(endless(1), sink, { state }).run()).toMatchObject({ deadLetters: { count: 3 } });
+  });
 });
 
 describe('secrets', () => {

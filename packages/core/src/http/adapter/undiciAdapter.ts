@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { isIP, Socket, type LookupFunction } from 'node:net';
 import type { Readable, Transform } from 'node:stream';
+import { setImmediate as turnOfTheLoop, setTimeout as wait } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { AxiosResponse } from 'axios';
 import { Agent, buildConnector, EnvHttpProxyAgent, Pool, request, type Dispatcher } from 'undici';
@@ -165,22 +166,24 @@ function joinedHeaders(headers: Dispatcher.ResponseData['headers']): Record<stri
   );
 }
 
-/** Ms for the body of a success, which nobody reads: a connection that takes longer is not worth being used again. */
+/** Ms for a body that hardly matters: a connection that takes longer is not worth being used again. */
 const longestDrain = 1_000;
+/** Ms to wait for what a refusal says. */
+const longestExcuse = 250;
 
-/** What there is of a body, up to `maxBytes`. That of a success is only waited for so that its connection is free again. */
+/** What there is of a body, up to `maxBytes`. That of a success is not waited for: its status has said all. */
 async function readBeginning(answer: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
   const { body, statusCode } = answer;
   const isSuccess = statusCode >= 200 && statusCode < 300;
   const beginning: Buffer[] = [];
-  const drain = isSuccess ? setTimeout(() => body.destroy(new Error('It takes too long.')), longestDrain) : undefined;
-  try {
-    await readChunks(answer, maxBytes, beginning);
-  } catch {
-    // Of a refusal it is quoted as far as it came.
-  } finally {
+  const drain = setTimeout(() => body.destroy(new Error('It takes too long.')), longestDrain);
+  // What breaks off is quoted as far as it came.
+  const reading = readChunks(answer, maxBytes, beginning).catch(() => undefined);
+  void reading.then(() => {
     clearTimeout(drain);
-  }
+  });
+  // Mostly the body came along with the status, and the connection is free at once.
+  await Promise.race([reading, isSuccess ? turnOfTheLoop() : wait(longestExcuse, undefined, { ref: false })]);
   return isSuccess ? '' : Buffer.concat(beginning).toString('utf8', 0, maxBytes);
 }
 
