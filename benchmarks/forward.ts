@@ -9,13 +9,14 @@ import { webhook } from '@sluice/exporters/webhook';
 import { Agent, request } from 'undici';
 import { compare, type Rounds } from './compare.js';
 
-const records = 10_000;
+/** In each round. */
+export const recordsForwarded = 10_000;
 const pageSize = 100;
 const concurrency = 32;
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 
 /** Rows of some 500 bytes, as holdings are. */
-const rows = Array.from({ length: records }, (_, n) => ({ uuid: `row ${n}`, n, text: 'x'.repeat(300) }));
+const rows = Array.from({ length: recordsForwarded }, (_, n) => ({ uuid: `row ${n}`, n, text: 'x'.repeat(300) }));
 
 /**
  * Ten thousand records to a receiver that takes 5 ms for each, 32 at once: by the sink with all that it does (spool, signatures, retries,
@@ -26,21 +27,24 @@ export async function compareForwards(rounds: number): Promise<Rounds> {
   const receiver = fork(fileURLToPath(new URL('receiver.ts', import.meta.url)));
   try {
     const [{ url }] = await once(receiver, 'message');
-    return await compare({ 'a loop around undici': () => looped(url), forward: () => forwarded(url, folder) }, rounds);
+    return await compare(
+      { 'a loop around undici': () => looped(url), 'a forward': () => forwarded(url, folder) },
+      rounds,
+    );
   } finally {
     receiver.disconnect();
     rmSync(folder, { recursive: true });
   }
 }
 
-export async function forwarded(url: string, folder: string): Promise<void> {
+async function forwarded(url: string, folder: string): Promise<void> {
   const source = createSource<(typeof rows)[number]>({
     name: 'rows',
     identity: null,
     schema: { columns: ['uuid', 'n', 'text'], key: ({ uuid }) => uuid },
     fetch({ at }) {
       const from = at && 'cursor' in at ? Number(at.cursor) : 0;
-      const next = from + pageSize < records ? { cursor: String(from + pageSize) } : 'end';
+      const next = from + pageSize < recordsForwarded ? { cursor: String(from + pageSize) } : 'end';
       return Promise.resolve({ rows: rows.slice(from, from + pageSize), next });
     },
   });
@@ -48,11 +52,11 @@ export async function forwarded(url: string, folder: string): Promise<void> {
   await exportTo(source, sink, { state: fileState(join(folder, 'state')) }).run();
 }
 
-export async function looped(url: string): Promise<void> {
+async function looped(url: string): Promise<void> {
   const dispatcher = new Agent({ connections: concurrency });
   let next = 0;
   const lane = async (): Promise<void> => {
-    for (let at = next++; at < records; at = next++) {
+    for (let at = next++; at < recordsForwarded; at = next++) {
       const envelope = { id: `row-${at}-${'0'.repeat(24)}`, type: 'rows.row', timestamp: new Date().toISOString() };
       const body = JSON.stringify({ ...envelope, source: 'rows', sequence: at + 1, data: rows[at] });
       const headers = { 'content-type': 'application/json', 'webhook-id': envelope.id };

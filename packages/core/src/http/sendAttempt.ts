@@ -30,10 +30,9 @@ export async function sendAttempt(
   };
   signal.addEventListener('abort', stop, { once: true });
   const cancelDeadline = clock.after(deadline, stop);
-  // They are on a copy: what links, retries and errors can see never holds them.
-  const headers = config.headers.concat(secret);
   try {
-    return await abortable(adapter.send({ ...config, headers, signal: stopped.signal }), stopped.signal);
+    // Beside the request, and not on it: what links, retries and errors can see never holds the credentials.
+    return await abortable(adapter.send({ ...config, signal: stopped.signal }, secret), stopped.signal);
   } catch (error) {
     signal.throwIfAborted();
     if (stopped.signal.aborted) return 'late';

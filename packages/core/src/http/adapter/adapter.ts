@@ -1,4 +1,4 @@
-import type { AxiosAdapter, AxiosResponse, InternalAxiosRequestConfig } from 'axios';
+import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 
 /** What an adapter has to keep to. */
 export interface AdapterOptions {
@@ -49,11 +49,11 @@ export type AttemptConfig = InternalAxiosRequestConfig;
 export type AttemptAnswer = AxiosResponse<unknown>;
 
 /**
- * Carries one attempt: any status is an answer, its body comes as text, redirects are not followed, and an abort of
+ * Carries one attempt, with headers that nobody else gets to see: any status is an answer, its body comes as text, redirects are not followed, and an abort of
  * `config.signal` takes effect at once. Without an answer it rejects with an `AdapterFault`.
  */
 export interface Adapter {
-  readonly send: AxiosAdapter;
+  readonly send: (config: AttemptConfig, secret?: Readonly<Record<string, string>>) => Promise<AttemptAnswer>;
   /** Closes what it keeps open. */
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@ import type { AxiosResponse } from 'axios';
 import { ConfigError } from '../../errors.js';
 import type { Adapter, AdapterOptions } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
+import { sentHeaders } from './sentHeaders.js';
 
 /**
  * The platform's `fetch` under axios, for browsers, workers, Bun and Deno. Redirects are not followed: they come as answers
@@ -17,9 +18,8 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     );
   }
   return {
-    async send(config) {
-      const headers: Record<string, string> = {};
-      for (const [name, value] of Object.entries(config.headers.toJSON())) headers[name] = String(value);
+    async send(config, secret) {
+      const headers = sentHeaders(config, secret);
       const answer = await fetch(config.url ?? '', {
         method: config.method?.toUpperCase() ?? 'GET',
         headers,

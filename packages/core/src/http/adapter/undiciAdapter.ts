@@ -12,6 +12,7 @@ import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
 import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
+import { sentHeaders } from './sentHeaders.js';
 
 /**
  * Undici under axios: keep-alive, a deadline for connecting, and the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`
@@ -29,11 +30,10 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const direct = new Agent(options);
   let proxied: EnvHttpProxyAgent | undefined;
   return {
-    async send(config) {
+    async send(config, secret) {
       const url = new URL(config.url ?? '');
       // `deflate` is read, but not asked for: servers disagree on what it is.
-      const headers: Record<string, string> = { 'accept-encoding': 'gzip, br' };
-      for (const [name, value] of Object.entries(config.headers.toJSON())) headers[name] = String(value);
+      const headers = { 'accept-encoding': 'gzip, br', ...sentHeaders(config, secret) };
       const signal = config.signal instanceof AbortSignal ? config.signal : new AbortController().signal;
       const leave = attendance.enter(url.origin);
       const answering = request(url, {
