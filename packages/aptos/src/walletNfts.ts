@@ -57,16 +57,18 @@ export function walletNfts(endpoint: Endpoint, options: WalletNftsOptions): Sour
     collection_blacklist: hashes('excludeCollections', options.excludeCollections),
     collection_whitelist: hashes('includeCollections', options.includeCollections),
   };
+  const { baseUrl } = endpoint;
+  const [exclude, include] = [filters.collection_blacklist ?? [], filters.collection_whitelist ?? []];
+  const bounds = { offset, maxRows: options.maxRows ?? null };
   return createSource<NftHolding>({
     name: route,
-    identity: {
-      baseUrl: endpoint.baseUrl,
-      owners: groups,
-      exclude: filters.collection_blacklist ?? [],
-      include: filters.collection_whitelist ?? [],
-      pageSize,
-      offset,
-      maxRows: options.maxRows ?? null,
+    identity: { baseUrl, owners: groups, exclude, include, pageSize, ...bounds },
+    rowsIdentity: {
+      baseUrl,
+      owners: owners.toSorted(),
+      exclude: exclude.toSorted(),
+      include: include.toSorted(),
+      ...bounds,
     },
     schema: nftHoldingSchema,
     parts: groups.length,

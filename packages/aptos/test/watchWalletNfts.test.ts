@@ -1,4 +1,4 @@
-import { ConfigError, createClient } from '@sluice/core';
+import { ConfigError, createClient, memoryState } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
 import { aptos, nftHoldingSchema } from '../src/index.js';
@@ -37,6 +37,26 @@ test('C2 rows of wallets that move between pages change nothing', async () => {
     sandbox.moveRows('aptos', 7);
   }
   expect(polls).toBe(6);
+});
+
+test('C4 wallets in another order, in other groups and on other pages are the same watch; others are not', async () => {
+  const { sandbox, watch } = await setUp();
+  const state = memoryState();
+  const [filter, other] = [['0xab', '0xcd'], ['0xef']];
+  const asked = { ownerAddresses: sandbox.owners, excludeCollections: filter, every: 20, polls: 1, state };
+  const same = {
+    ...{ ownerAddresses: sandbox.owners.toReversed(), excludeCollections: filter.toReversed() },
+    ...{ pageSize: 7, ownersPerRequest: 1 },
+  };
+  expect((await watch(asked).toArray()).length).toBeGreaterThan(0);
+  expect(await watch({ ...asked, ...same }).toArray()).toEqual([]);
+  expect(watch({ ...asked, ...same }).info.identity).toEqual(watch(asked).info.identity);
+  for (const changed of [
+    { ownerAddresses: sandbox.owners.slice(1) },
+    { excludeCollections: other },
+    { includeCollections: other },
+  ])
+    await expect(watch({ ...asked, ...changed }).toArray()).rejects.toMatchObject({ code: 'checkpoint' });
 });
 
 test('C10 what always moves is left out; what no holding has, and no wallet, is refused before any request', async () => {

@@ -27,6 +27,7 @@ export function listStreams(endpoint: Endpoint, options: ListStreamsOptions = {}
   return createSource<EvmStream>({
     name: route,
     identity: { baseUrl: endpoint.baseUrl, pageSize, maxRows: maxRows ?? null },
+    rowsIdentity: { baseUrl: endpoint.baseUrl, maxRows: maxRows ?? null },
     schema: evmStreamSchema,
     maxRows,
     maxPages,

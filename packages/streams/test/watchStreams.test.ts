@@ -1,6 +1,6 @@
-import { ConfigError, createClient, type Change, type Page } from '@sluice/core';
+import { ConfigError, createClient, memoryState, type Change, type Page } from '@sluice/core';
 import { startSandbox, type SandboxOptions } from '@sluice/sandbox';
-import { from, toArray, lastValueFrom } from 'rxjs';
+import { filter, from, toArray, lastValueFrom } from 'rxjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { statusChanges, streams, type EvmStream } from '../src/index.js';
 
@@ -62,6 +62,33 @@ describe('watching streams', () => {
     expect(pages.filter(({ health }) => health?.outcome === 'failed')).toHaveLength(2);
     const [change] = await lastValueFrom(from(changes).pipe(statusChanges(), toArray()));
     expect(change?.after.tag).toBe(tag);
+  });
+
+  test('C4 is the same watch with pages of another size', async () => {
+    const { sandbox, client } = await setUp();
+    const state = memoryState();
+    const changes = (pageSize: number) => client.streams.watch({ every: 20, polls: 1, pageSize, state }).toArray();
+    expect(await changes(50)).toHaveLength(50);
+    sandbox.setStream(7, { status: 'error' });
+    expect(await changes(10)).toHaveLength(1);
+    const infos = [50, 10].map((pageSize) => client.streams.watch({ every: 20, pageSize }).info);
+    expect(infos[0]?.identity).toEqual(infos[1]?.identity);
+    const made = (pageSize: number, version: string) =>
+      client.streams.list({ pageSize }).perPage(
+        filter(({ status }) => status === 'error'),
+        { version },
+      ).info.rowsIdentity;
+    expect(made(50, '1')).toBeDefined();
+    expect(made(50, '1')).toEqual(made(10, '1'));
+    expect(made(50, '1')).not.toEqual(made(50, '2'));
+  });
+
+  test('P4 a listing of more pages than maxPages fails the poll', async () => {
+    const { client } = await setUp();
+    const watched = client.streams.watch({ every: 20, polls: 1, pageSize: 10, maxPages: 4 });
+    const [page] = await polled(watched.pages(), []);
+    expect(page?.health).toMatchObject({ outcome: 'failed', error: { code: 'too-many-pages' } });
+    expect(await client.streams.watch({ every: 20, polls: 1, pageSize: 10, maxPages: 5 }).toArray()).toHaveLength(50);
   });
 
   test('C9 a refused key ends it on the first poll', async () => {

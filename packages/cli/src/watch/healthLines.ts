@@ -19,7 +19,7 @@ export interface Watched {
  * @param before the poll before in this run, if there was one.
  */
 export function healthLines(health: PageHealth, before: PageHealth | undefined, { noun, every }: Watched): string[] {
-  const { outcome, rows, held = 0 } = health;
+  const { outcome, rows, held = 0, repeated = 0 } = health;
   const count = formatCount(rows, ...noun);
   const lines: string[] = [];
   if (outcome === 'failed') return [failedLine(health)];
@@ -35,6 +35,10 @@ export function healthLines(health: PageHealth, before: PageHealth | undefined, 
       `${formatCount(held, 'removal is', 'removals are')} held back, since the listing shrank suspiciously: until three polls agree, or with --accept-removals.`,
     );
   }
+  if (repeated > (before?.repeated ?? 0))
+    lines.push(
+      `The listing has ${formatCount(repeated, 'key', 'keys')} more than once, with different rows: the last one counts.`,
+    );
   return lines;
 }
 

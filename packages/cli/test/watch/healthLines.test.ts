@@ -40,6 +40,13 @@ test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
     ],
   ],
   ['one that still is', { ...polled, held: 1 }, { ...polled, held: 1 }, []],
+  [
+    'a key that is listed more than once',
+    { ...polled, repeated: 1 },
+    polled,
+    ['The listing has 1 key more than once, with different rows: the last one counts.'],
+  ],
+  ['one that was before', { ...polled, repeated: 1 }, { ...polled, repeated: 1 }, []],
 ])('%s is told with %o', (_, health, before, lines) => {
   expect(healthLines(health, before, watched)).toEqual(lines);
 });

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import { systemClock, type Clock } from '../clock.js';
 import { CheckpointError, ConfigError, SinkError } from '../errors.js';
 import type { StateLog, StateStore, StateUse } from '../sink/stateStore.js';
-import { LockQueue, type Release } from '../sink/lockQueue.js';
+import { lockQueues, type Release } from '../sink/lockQueue.js';
 import { explained } from './appendFile.js';
 import { nodeFileSystem, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { FileLog } from './fileLog.js';
@@ -67,7 +67,7 @@ class FolderState implements FileState {
   /** Records that were ours, or not there, when they were looked at. All others are before they are replaced. */
   readonly #known = new Set<string>();
   /** Those of this very object wait here, so that they come in turn. */
-  readonly #queues: Readonly<Record<StateUse, LockQueue>> = { export: new LockQueue(), watch: new LockQueue() };
+  readonly #queues = lockQueues();
 
   constructor(folder: string, options: FileStateOptions) {
     this.folder = folder;

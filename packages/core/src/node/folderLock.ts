@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
-import type { Release } from '../sink/lockQueue.js';
+import { watchedAlready, type Release } from '../sink/lockQueue.js';
 import type { StateUse } from '../sink/stateStore.js';
 import { explained } from './appendFile.js';
 import { platformCode, unlinkIfThere, type FileSystem } from './fileSystem.js';
@@ -39,13 +39,14 @@ const mostLooks = 40;
 const lookEvery = 10;
 
 /**
- * Locks a folder against other processes, and makes it where it is missing. Within one process it waits.
+ * Locks a folder against other processes, and makes it where it is missing. Within one process it waits, a watch only for one that is
+ * closing.
  *
  * Claim, then look: each contender puts down a complete file under a name of its own, and only then looks for others. Of two
  * contenders the one that claimed second sees the first, so never do both win. Since nobody else ever uses a dead one's name, its
  * file can be removed without a race. Of contenders that see each other, the one whose name sorts first stays.
  *
- * @throws LockError if another process holds it, or one of whom nothing can be said.
+ * @throws LockError if another process holds it, one of whom nothing can be said, or another watch of this one.
  */
 export async function lockFolder(folder: string, options: FolderLockOptions): Promise<Release> {
   const { fileSystem, clock, signal } = options;
@@ -78,9 +79,9 @@ export async function holderOf(
   return claims.find(({ liveness }) => liveness !== 'dead');
 }
 
-async function claim(folder: string, { fileSystem, processes, use }: FolderLockOptions): Promise<string> {
+async function claim(folder: string, { fileSystem, processes, use, signal }: FolderLockOptions): Promise<string> {
   const own = prefixOf(use) + crypto.randomUUID();
-  processes.claims.add(own);
+  processes.claims.set(own, signal);
   const text = JSON.stringify(await processes.self());
   for (let attempt = 1; ; attempt += 1) {
     await makeFolder(folder, fileSystem);
@@ -89,6 +90,9 @@ async function claim(folder: string, { fileSystem, processes, use }: FolderLockO
       // Synced, so that a power cut leaves no claim that says nothing.
       await writeWhole(fileSystem, fresh, text);
       await fileSystem.rename(fresh, join(folder, own));
+      // Now it is the newest: whoever has looked without seeing it is older, and will be seen.
+      processes.claims.delete(own);
+      processes.claims.set(own, signal);
       return own;
     } catch (error) {
       // The holder before may have taken the folder with it, or cleared away what it took for a dead one's.
@@ -115,17 +119,33 @@ async function makeFolder(folder: string, fileSystem: FileSystem): Promise<void>
   await explained(fileSystem.syncFolder(parent), folder, 'created');
 }
 
-/** Waits until nobody else is there. Answers `false` if this process has an older claim. */
+/** Waits until nobody else is there. Answers `false` if this process has an older claim that is worth waiting for. */
 async function outlast(folder: string, own: string, options: FolderLockOptions): Promise<boolean> {
   for (let look = 1; ; look += 1) {
     const others = (await livingClaims(folder, options)).filter(({ name }) => name !== own);
-    const [first] = others;
-    if (!first) return true;
+    if (others.length === 0) return true;
     const rival = others.find(({ liveness }) => liveness !== 'self');
     if (rival && (rival.name < own || look === mostLooks)) throw refusal(folder, rival);
-    if (!rival && first.name < own) return false;
+    if (!rival && isClaimedBefore(own, others, folder, options)) return false;
     await sleep(options.clock, lookEvery, options.signal);
   }
+}
+
+/** @throws LockError if it is a watch's, and that is not closing. */
+function isClaimedBefore(
+  own: string,
+  others: readonly Claim[],
+  folder: string,
+  { processes: { claims }, use }: FolderLockOptions,
+): boolean {
+  const names = new Set(others.map(({ name }) => name));
+  for (const [name, signal] of claims) {
+    if (name === own) return false;
+    if (!names.has(name)) continue;
+    if (use === 'watch' && !signal.aborted) throw watchedAlready(folder);
+    return true;
+  }
+  return false;
 }
 
 /** Claims that count, in the order of their names; those of the dead are removed. */

@@ -26,15 +26,18 @@ export interface Processes {
   self(): Promise<ProcessIdentity>;
   /** `unknown` for one on another machine, or in another container. */
   livenessOf(other: ProcessIdentity): Promise<Liveness>;
-  /** Names that this process has claimed and not given back. One that it does not know is left from a release that failed. */
-  readonly claims: Set<string>;
+  /**
+   * Names that this process has claimed and not given back, the oldest first, each with what is aborted once its holder is closing. One
+   * that it does not know is left from a release that failed.
+   */
+  readonly claims: Map<string, AbortSignal>;
 }
 
 /** The processes of this machine. What this one has claimed is known to all of it, whoever claimed it. */
 export const nodeProcesses: Processes = {
   self: thisProcess,
   livenessOf: async (other) => livenessSeenFrom(await thisProcess(), other),
-  claims: new Set(),
+  claims: new Map(),
 };
 
 async function thisProcess(): Promise<ProcessIdentity> {

@@ -8,6 +8,8 @@ export interface Checkpoint {
   readonly v: 1;
   /** The run that began the export, for people who compare logs. */
   readonly runId: string;
+  /** The run started over, whatever was there: a source that remembers begins anew as well, with the name of this run. */
+  readonly isRestart?: true;
   /** What is exported, for people: the source's name, and the parts of its plan. */
   readonly source: string;
   readonly parts: number;

@@ -214,11 +214,13 @@ export class ExportRun<T> {
 
   async #open(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): Promise<void> {
     const { lanes, prefetch } = this.#options;
+    const restart = this.#restart;
     // Asked for before the target is touched, since options that make no sense are refused here.
     const pages = this.#source.pages({
       startAt: this.#checkpoint?.position ?? startOfPlan,
       ...(lanes !== undefined && { lanes }),
       ...(prefetch !== undefined && { prefetch }),
+      ...(restart !== undefined && { restart }),
     });
     this.#writer = await this.#sink.open(this.#context(how));
     this.#pages = pages[Symbol.asyncIterator]();
@@ -276,11 +278,12 @@ export class ExportRun<T> {
 
   async #commitIfPossible(): Promise<void> {
     if (!this.#checkpoint && !this.#isKeptWithoutState) return;
-    if (!this.#last || this.#opened.isCommittable === false) return;
+    if (this.#opened.isCommittable === false) return;
     this.#isSinkBusy = true;
     const place = await this.#opened.flush();
     this.#isSinkBusy = false;
-    await this.#commit(place, { position: this.#last.position });
+    // Without a page of this run it is what an earlier one left that has settled meanwhile.
+    await this.#commit(place, this.#last ? { position: this.#last.position } : {});
   }
 
   /** The rows are durable by now: only then may the checkpoint say so. */
@@ -310,6 +313,12 @@ export class ExportRun<T> {
 
   #progress(): Step {
     return { done: false, value: { ...this.#tally.counts, isDone: false } };
+  }
+
+  /** Said again until there is something to go on from: whoever is killed before that has begun nothing anew. */
+  get #restart(): string | undefined {
+    if (this.#checkpoint) return this.#checkpoint.isRestart && this.#checkpoint.runId;
+    return this.#options.restart ? crypto.randomUUID() : undefined;
   }
 
   /** No checkpoint says how to go on with it, but a source without an end has no better end than where it is stopped. */

@@ -37,7 +37,10 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   const plan = await exportPlan(info, sink);
   const record = restart ? undefined : await state.load(checkpointName);
   const target = sink.target === undefined ? undefined : hashOf(sink.target);
-  if (record === undefined) return { checkpoint: await firstCheckpoint(info, plan, target), isNew: true };
+  if (record === undefined) {
+    const first = await firstCheckpoint(info, plan, target);
+    return { checkpoint: restart ? { ...first, isRestart: true } : first, isNew: true };
+  }
   const found = decodeCheckpoint(record);
   checkPlan(found, plan);
   if (found.place === undefined && found.target !== target) {

@@ -1,5 +1,5 @@
-import { LockQueue } from './lockQueue.js';
-import type { StateLog, StateStore, StateUse } from './stateStore.js';
+import { lockQueues } from './lockQueue.js';
+import type { StateLog, StateStore } from './stateStore.js';
 
 /**
  * State that lives as long as the process: enough to go on after an error, not after a crash.
@@ -13,7 +13,7 @@ export function memoryState(): StateStore {
   // As text, so that nobody's later change reaches a record and only plain JSON gets in.
   const records = new Map<string, string>();
   const logs = new Map<string, string[]>();
-  const queues: Readonly<Record<StateUse, LockQueue>> = { export: new LockQueue(), watch: new LockQueue() };
+  const queues = lockQueues();
   return {
     lock: (signal, use = 'export') => queues[use].acquire(signal),
     load(name) {

@@ -23,9 +23,11 @@ export interface StateStore {
   /** Where it is, if that is a folder on a disk. */
   readonly folder?: string;
   /**
-   * Waits for others in this process that use it for the same (default: an export), and refuses when there is one in another process.
+   * Waits for other exports in this process (the default use), and refuses when there is one in another process. A watch, which may never
+   * end, is only waited for when it is closing.
    *
-   * @throws LockError if another process holds it; `signal.reason` if the wait is aborted.
+   * @param signal ends the wait; aborted later, it says that the holder is closing.
+   * @throws LockError if another process holds it, or another watch of this one; `signal.reason` if the wait is aborted.
    */
   lock(signal: AbortSignal, use?: StateUse): Promise<Release>;
   /** The record, or `undefined` if there is none. @throws CheckpointError if there is one that can't be read. */

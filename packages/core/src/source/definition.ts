@@ -48,6 +48,8 @@ export interface SourceDefinition<T> {
   readonly name: string;
   /** What decides which rows come, as plain JSON: another identity is another plan, and no checkpoint carries over. */
   readonly identity: Json;
+  /** The same without what only decides how rows come, e.g. how many a page: what is remembered of rows carries over. Default: `identity`. */
+  readonly rowsIdentity?: Json;
   readonly schema: RowSchema<T>;
   /** How many parts the plan has, each a chain of pages of its own. Default 1. */
   readonly parts?: number;

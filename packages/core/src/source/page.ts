@@ -32,6 +32,8 @@ export interface PageHealth {
   readonly isRecovered?: true;
   /** Removals that are held back, since the listing shrank suspiciously. */
   readonly held?: number;
+  /** Keys that one walk has listed more than once, with different rows. The last one counts, and may be another one each time. */
+  readonly repeated?: number;
   /** Failed polls in a row, and why the last one failed. */
   readonly failures?: number;
   readonly error?: unknown;

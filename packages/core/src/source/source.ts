@@ -16,6 +16,11 @@ export interface PagesOptions {
   readonly lanes?: number;
   /** Pages fetched ahead of the consumer, beyond one a lane. Default 1 for pullers and 0 for subscribers, who show no demand. */
   readonly prefetch?: number;
+  /**
+   * The name of a history that begins with this walk. A source that remembers, as a watch with state does, forgets what it knows, unless
+   * that is of this very history: then it was begun already. Other sources have nothing to forget.
+   */
+  readonly restart?: string;
 }
 
 /** What a source is, for sinks and checkpoints. */
@@ -23,6 +28,8 @@ export interface SourceInfo<T> {
   readonly name: string;
   /** Plain JSON: what decides which rows come. */
   readonly identity: Json;
+  /** The same without what only decides how rows come. Absent where that is all of it. */
+  readonly rowsIdentity?: Json;
   readonly parts: number;
   /** The walk ends after this many rows. */
   readonly maxRows?: number;
@@ -73,7 +80,7 @@ export class Source<T> extends Flow<T> {
    * @throws ConfigError if an option makes no sense for this plan.
    */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { lanes = 1, prefetch, startAt } = options;
+    const { lanes = 1, prefetch, startAt, restart } = options;
     checkCount('lanes', lanes);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { least: 0 });
     if (this.info.maxRows !== undefined && lanes > 1) {
@@ -84,7 +91,10 @@ export class Source<T> extends Flow<T> {
     const position = this.#positionOf(startAt);
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
-        this.#walk({ startAt: position, lanes, prefetch: prefetch ?? (demand === 'push' ? 0 : 1) }),
+        this.#walk({
+          ...{ startAt: position, lanes, prefetch: prefetch ?? (demand === 'push' ? 0 : 1) },
+          ...(restart !== undefined && { restart }),
+        }),
         (page) => [page],
       ),
     );
@@ -99,10 +109,12 @@ export class Source<T> extends Flow<T> {
    * @example source.perPage(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   perPage<R>(operator: OperatorFunction<T, R>, options: PerPageOptions<R> = {}): Source<R> {
-    const { name, identity, parts, maxRows, isEndless, keyFingerprint } = this.info;
+    const { name, identity, rowsIdentity, parts, maxRows, isEndless, keyFingerprint } = this.info;
+    const perPage = options.version ?? null;
     const info = {
       name,
-      identity: { of: identity, perPage: options.version ?? null },
+      identity: { of: identity, perPage },
+      ...(rowsIdentity !== undefined && { rowsIdentity: { of: rowsIdentity, perPage } }),
       parts,
       ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
@@ -153,11 +165,13 @@ export class Source<T> extends Flow<T> {
  * @throws ConfigError if a bound makes no sense.
  */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
-  const { name, identity, schema, parts = 1, maxRows = Infinity, maxPages = Infinity, keyFingerprint } = definition;
+  const { name, identity, rowsIdentity, schema, parts = 1, keyFingerprint } = definition;
+  const { maxRows = Infinity, maxPages = Infinity } = definition;
   for (const [bound, value] of Object.entries({ parts, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
   const info = {
     ...{ name, identity, schema, parts },
+    ...(rowsIdentity !== undefined && { rowsIdentity }),
     ...(maxRows !== Infinity && { maxRows }),
     ...(keyFingerprint && { keyFingerprint }),
   };

@@ -12,6 +12,8 @@ export interface WalkOptions {
   readonly lanes: number;
   /** Pages fetched beyond one a lane while the consumer is busy. */
   readonly prefetch: number;
+  /** See `PagesOptions.restart`. */
+  readonly restart?: string;
 }
 
 /**

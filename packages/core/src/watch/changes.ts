@@ -5,6 +5,7 @@ import { applied, changesOf } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import { fieldsBetween, type ComparisonOptions } from './comparison.js';
 import { SnapshotRows } from './snapshotRows.js';
+import { rowKey } from './rowKey.js';
 import { judge } from './verdict.js';
 import { WalkComparison } from './walkComparison.js';
 
@@ -21,7 +22,7 @@ const atOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0, accep
  * `removed`. A row that a snapshot lists twice counts as the last one says.
  *
  * Each snapshot is taken at its word, so an API that forgets a row once makes a `removed` and an `added`. `watch` knows better: it
- * asks again, and remembers over restarts.
+ * asks again, and remembers over restarts. A row whose key is no text, or empty, ends the flow with a DecodeError.
  *
  * @example
  * poll(client.streams.list(), { every: 30_000 })
@@ -38,7 +39,7 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
       return snapshots.pipe(
         concatMap(({ rows: listed, observedAt }) => {
           const walk = new WalkComparison(rows, fields);
-          for (const row of listed) walk.add(options.key(row), row);
+          for (const row of listed) walk.add(rowKey(options.key, row), row);
           const { differences } = judge(walk.end(), new Map(), { rules: atOnce, now: 0 });
           const isFirst = generation === 0;
           generation += 1;

@@ -7,7 +7,10 @@ import { pick, without } from './projection.js';
 
 /** How rows are told apart, and when two of them differ. */
 export interface ComparisonOptions<T> {
-  /** What tells a row from all others. Default: the key of the source's schema. */
+  /**
+   * What tells a row from all others, as text that is not empty: a row without it fails the walk. It is also asked for rows that come
+   * back from the state, as JSON has them. Default: the key of the source's schema.
+   */
   readonly key?: (row: T) => string;
   /** What of a row is compared: some of its fields, or what a function makes of it. Default: all of it. */
   readonly project?: readonly string[] | ((row: T) => unknown);
@@ -27,7 +30,7 @@ const none: readonly string[] = [];
  * The comparison that options describe.
  *
  * @param columns the fields that rows are known to have, if anything is known of them.
- * @throws ConfigError if a field is named that no row has.
+ * @throws ConfigError if a field is named that no row has, or none is.
  */
 export function fieldsBetween<T>(
   { project, ignore = [], equals }: ComparisonOptions<T>,
@@ -37,6 +40,10 @@ export function fieldsBetween<T>(
   const between = equals ? byTheirEquality(equals, ignored) : byValue(ignored);
   if (project === undefined) return between;
   if (typeof project === 'function') return (before, after) => between(project(before), project(after));
+  if (project.length === 0)
+    throw new ConfigError('project is empty, so no row could ever change. Name some fields, or leave it out.', {
+      option: 'project',
+    });
   checkFields(project, columns);
   const paths = fieldPaths(project);
   const ofPicked: FieldsBetween<unknown> = (before, after) => between(pick(before, paths), pick(after, paths));

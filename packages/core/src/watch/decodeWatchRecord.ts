@@ -15,6 +15,8 @@ export interface BaseRecord {
   readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly generation: number;
   readonly observedAt: string;
+  /** How many rows follow: a record that is lost behind this one is noticed. */
+  readonly size: number;
   readonly missing: ReadonlyMap<string, Missing>;
   /** The generation up to which the consumer has everything. */
   readonly committed: number;
@@ -54,6 +56,7 @@ function decodeBase({
   key,
   generation,
   observedAt,
+  size,
   missing,
   committed,
 }: Record<string, unknown>): BaseRecord {
@@ -64,11 +67,11 @@ function decodeBase({
   }
   if (base !== 1 || typeof watch !== 'string' || !isCount(generation) || typeof observedAt !== 'string')
     throw unreadable();
-  if (typeof history !== 'string' || !isCount(committed)) throw unreadable();
+  if (typeof history !== 'string' || !isCount(committed) || !isCount(size)) throw unreadable();
   return {
     kind: 'base',
     v: base,
-    ...{ watch, history, generation, observedAt, committed, missing: decodeMissing(missing) },
+    ...{ watch, history, generation, observedAt, committed, size, missing: decodeMissing(missing) },
     ...(isRecord(key) && { key: { salt: String(key['salt']), fingerprint: String(key['fingerprint']) } }),
   };
 }

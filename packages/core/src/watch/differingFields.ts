@@ -1,4 +1,5 @@
 import { isRecord } from '../record.js';
+import { asJson } from './asJson.js';
 import { ownField, pathOf } from './fieldPath.js';
 import { isPlainlySame } from './plainlySame.js';
 
@@ -21,8 +22,8 @@ export function differingFields(
 
 function collect(one: unknown, other: unknown, path: string, ignored: ReadonlySet<string>, fields: string[]): void {
   if (path !== '' && ignored.has(path)) return;
-  const before = plain(one);
-  const after = plain(other);
+  const before = asJson(one);
+  const after = asJson(other);
   if (!isRecord(before) || !isRecord(after)) {
     if (!isEqual(before, after)) fields.push(path === '' ? '*' : path);
     return;
@@ -44,20 +45,20 @@ function collect(one: unknown, other: unknown, path: string, ignored: ReadonlySe
   }
 }
 
-/** As JSON has it, since that is what a restart gives back. */
-function plain(value: unknown): unknown {
-  return value instanceof Date ? value.toJSON() : value;
-}
-
 function isEqual(one: unknown, other: unknown): boolean {
   if (one === other) return true;
-  const before = plain(one);
-  const after = plain(other);
-  if (Array.isArray(before) && Array.isArray(after))
-    return before.length === after.length && before.every((item, at) => isEqual(item, after[at]));
+  const before = asJson(one);
+  const after = asJson(other);
+  if (Array.isArray(before) && Array.isArray(after)) return areItemsEqual(before, after);
   if (!isRecord(before) || !isRecord(after)) return Object.is(before, after);
   return (
     Object.keys(before).every((name) => isEqual(before[name], ownField(after, name))) &&
-    Object.keys(after).every((name) => after[name] === undefined || Object.hasOwn(before, name))
+    Object.keys(after).every((name) => Object.hasOwn(before, name) || asJson(after[name]) === undefined)
   );
+}
+
+/** JSON leaves out a field that is nothing, but in a list something has to stand in its place. */
+function areItemsEqual(before: readonly unknown[], after: readonly unknown[]): boolean {
+  if (before.length !== after.length) return false;
+  return Array.from(before).every((item, at) => isEqual(asJson(item) ?? null, asJson(after[at]) ?? null));
 }

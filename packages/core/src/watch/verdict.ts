@@ -32,16 +32,25 @@ export interface Verdict<T> {
   readonly held: number;
 }
 
+/** What a walk is judged by. */
+export interface Judgement {
+  readonly rules: RemovalRules;
+  /** Ms since 1970. */
+  readonly now: number;
+  /** The listing itself says that it has more rows than came: what is missing may be among them. */
+  readonly isShort?: boolean;
+}
+
 /** Decides what the findings of a complete walk mean. Pure. */
 export function judge<T>(
   { changed, added, gone, accepted }: Findings<T>,
   missingBefore: ReadonlyMap<string, Missing>,
-  { rules, now }: { readonly rules: RemovalRules; readonly now: number },
+  { rules, now, isShort = false }: Judgement,
 ): Verdict<T> {
   const removed: Difference<T>[] = [];
   const isEmpty = gone.length === accepted && added.length === 0;
   const isSuspicious =
-    !rules.acceptRemovals && gone.length > 0 && (isEmpty || gone.length > rules.holdAbove * accepted);
+    !rules.acceptRemovals && gone.length > 0 && (isShort || isEmpty || gone.length > rules.holdAbove * accepted);
   const missing = new Map<string, Missing>();
   let held = 0;
   for (const [key, before] of gone) {

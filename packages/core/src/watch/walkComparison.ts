@@ -12,6 +12,8 @@ export interface Findings<T> {
   readonly gone: readonly (readonly [string, T])[];
   /** How many rows were accepted before. */
   readonly accepted: number;
+  /** Keys that the walk has listed more than once, with different rows: nobody can say which one is right. */
+  readonly repeated: number;
 }
 
 /**
@@ -27,6 +29,7 @@ export class WalkComparison<T> {
   readonly #walk: number;
   readonly #changed = new Map<string, Difference<T>>();
   readonly #added = new Map<string, Difference<T>>();
+  readonly #repeated = new Set<string>();
   #place: WalkPlace<T>;
   #seen = 0;
 
@@ -41,11 +44,13 @@ export class WalkComparison<T> {
   add(key: string, after: T): void {
     const accepted = this.#accepted.find(key, this.#place);
     if (accepted === undefined) {
+      this.#checkRepeated(key, this.#added.get(key)?.after, after);
       this.#added.set(key, { type: 'added', key, before: null, after, fields: [] });
       return;
     }
     const isRepeated = accepted.walk === this.#walk;
-    if (!isRepeated) {
+    if (isRepeated) this.#checkRepeated(key, this.#changed.get(key)?.after ?? accepted.row, after);
+    else {
       accepted.walk = this.#walk;
       this.#seen += 1;
       this.#goTo(accepted);
@@ -64,7 +69,13 @@ export class WalkComparison<T> {
       added: [...this.#added.values()],
       gone: this.#seen === this.#accepted.size ? [] : this.#accepted.notSeenBy(this.#walk),
       accepted: this.#accepted.size,
+      repeated: this.#repeated.size,
     };
+  }
+
+  #checkRepeated(key: string, before: T | null | undefined, after: T): void {
+    if (before === undefined || before === null) return;
+    if (this.#fields(before, after).length > 0) this.#repeated.add(key);
   }
 
   #goTo(row: AcceptedRow<T>): void {

@@ -17,27 +17,31 @@ import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
 export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
   /**
    * Where the accepted snapshot is kept, so that a restart goes on from it and nothing that happened meanwhile is lost. Default: in
-   * memory; each start then begins with `initial` changes. The same state may be given to the export of the changes.
+   * memory; each start then begins with `initial` changes. The same state may be given to the export of the changes. One watch at a time:
+   * a second one gets a LockError. Rows that an operator makes need its `version`.
    */
   readonly state?: StateStore;
   /** Complete walks in a row that a row must be missing from to count as removed. Default 2. 1 believes each walk. */
   readonly confirmations?: number;
   /**
-   * A listing that lost more than this share of its rows, or all of them, is suspicious: these removals are held until three walks
-   * over twice `every` agree. Default 0.5.
+   * A listing that lost more than this share of its rows, or all of them, or that has fewer than its own `total`, is suspicious: these
+   * removals are held until three walks over twice `every` agree. Default 0.5.
    */
   readonly holdAbove?: number;
   /** Holds nothing: what is confirmed is removed. Default `false`. */
   readonly acceptRemovals?: boolean;
   /** Goes on although the state was made with another key: a new one of the same project. Default `false`. */
   readonly sameProject?: boolean;
-  /** Failed polls in a row that are survived, counted by each run for itself: under cron each begins at none. Default: any number. */
+  /**
+   * Failed polls in a row that are survived, counted by each run for itself: under cron each begins at none. Default: any number, as
+   * with `Infinity`.
+   */
   readonly maxFailures?: number;
-  /** Ends after so many polls, failed ones included. Default: never. */
+  /** Ends after so many polls, failed ones included. Default: never, as with `Infinity`. */
   readonly polls?: number;
   /** Parts of the source's plan walked at once. Default 1. */
   readonly lanes?: number;
-  /** Told how each poll went. */
+  /** Told how each poll went. That it throws changes nothing. */
   readonly onHealth?: (health: PageHealth) => void;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
@@ -52,37 +56,46 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
  * a poll are on the disk before the first of them leaves: whatever happens, they come again with the same ids until they were taken,
  * that is until the consumer asks for more, or an export has committed them.
  *
- * What changes and changes back between two polls is not seen.
+ * What changes and changes back between two polls is not seen. The rows of a change are those that the next poll is compared with: whoever
+ * receives them must not change them. They are kept as JSON has them, so a row that JSON has no form for fails the poll.
  *
  * @example
  * watch(client.streams.list(), { every: 30_000, state: fileState('watch') })
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
  *
  * @throws ConfigError if an option makes no sense, or nothing tells one row from another. Later: what the first poll raises with 400,
- * 401 or 403, CheckpointError if the state is damaged or of another watch, and the last error after `maxFailures`.
+ * 401 or 403, CheckpointError if the state is damaged or of another watch, LockError if it is in use, and the last error after
+ * `maxFailures`.
  */
 export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
   const { info } = source;
-  const { clock = systemClock, random = Math.random, lanes = 1, polls, maxFailures, state } = options;
+  const { clock = systemClock, random = Math.random, lanes = 1, every, state } = options;
+  const { polls = Infinity, maxFailures = Infinity } = options;
   const { confirmations = 2, holdAbove = 0.5, acceptRemovals = false } = options;
   checkCount('confirmations', confirmations);
   checkCount('lanes', lanes);
-  if (polls !== undefined) checkCount('polls', polls);
-  if (maxFailures !== undefined) checkCount('maxFailures', maxFailures, { least: 0 });
+  if (polls !== Infinity) checkCount('polls', polls);
+  if (maxFailures !== Infinity) checkCount('maxFailures', maxFailures, { least: 0 });
   if (!(holdAbove >= 0 && holdAbove <= 1))
     throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
   // What makes no sense is refused here, and not by the first subscription.
   const newTicks = (): Ticks => new Ticks(options, clock, random);
   newTicks();
   const { schema } = info;
-  const key = options.key ?? (schema?.key && ((row: T) => schema.key?.(row) ?? ''));
+  const key = options.key ?? (schema?.key && ((row: T) => schema.key?.(row)));
   if (!key) throw new ConfigError(`Nothing tells the rows of ${info.name} apart: give watch a key.`, { option: 'key' });
+  if (state && info.isUnversioned)
+    throw new ConfigError(
+      "The state can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
+      { option: 'state' },
+    );
   const settings: WatchSettings<T> = {
     ...{
       key,
       fields: fieldsBetween(options, info.schema?.columns),
       lanes,
       clock,
+      every,
       newTicks,
       onHealth: options.onHealth,
     },
@@ -90,20 +103,20 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       confirmations,
       holdAbove,
       holdWalks: Math.max(3, confirmations),
-      holdFor: 2 * options.every,
+      holdFor: 2 * every,
       acceptRemovals,
     },
     identity: {
-      watch: hashOf([info.name, info.identity]),
+      watch: hashOf([info.name, info.rowsIdentity ?? info.identity]),
       ...(info.keyFingerprint && { keyFingerprint: info.keyFingerprint }),
       sameProject: options.sameProject ?? false,
     },
-    polls: polls ?? Infinity,
-    maxFailures: maxFailures ?? Infinity,
+    polls,
+    maxFailures,
     state,
   };
   return new Source(changeInfo(info, options), (walk) => {
-    const run = new WatchRun(source, settings, generationAt(walk.startAt));
+    const run = new WatchRun(source, settings, { startAt: generationAt(walk.startAt), restart: walk.restart });
     return stoppable(
       (signal) => run.next(signal),
       () => run.end(),
@@ -115,9 +128,9 @@ function changeInfo<T>(
   info: SourceInfo<T>,
   { ignore = [], project }: Pick<WatchOptions<T>, 'ignore' | 'project'>,
 ): SourceInfo<Change<T>> {
-  const { name, identity, isUnversioned, keyFingerprint } = info;
+  const { name, isUnversioned, keyFingerprint } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
-  const watched: Json = { of: identity, ignore: [...ignore].sort(), project: picked };
+  const watched: Json = { of: info.rowsIdentity ?? info.identity, ignore: [...ignore].sort(), project: picked };
   const schema: RowSchema<Change<T>> = {
     ...{ columns: changeColumns, key: ({ id }) => id },
     event: ({ id, key, type, observedAt }) => ({ id, key, type, timestamp: observedAt }),

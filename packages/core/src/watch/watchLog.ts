@@ -1,4 +1,4 @@
-import { CheckpointError } from '../errors.js';
+import { CheckpointError, SluiceError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
@@ -35,6 +35,8 @@ export class WatchLog<T> {
   #observedAt = '';
   /** What the log holds behind its snapshot: compacted when it outweighs that. */
   #weight = 0;
+  /** The log still speaks of the key before, since something was staged. */
+  #isRekeyed = false;
 
   constructor(log: StateLog, identity: WatchIdentity) {
     this.#log = log;
@@ -55,9 +57,27 @@ export class WatchLog<T> {
     return this.#committed;
   }
 
-  /** Reads what an earlier run left. @throws CheckpointError if it is damaged, or of another watch or key. */
-  async open(): Promise<void> {
+  /**
+   * Reads what an earlier run left.
+   *
+   * @param history begins anew under this name, unless what is there did so: what is there stays until the first snapshot replaces it.
+   * @throws CheckpointError if it is damaged, or of another watch or key.
+   */
+  async open(history?: string): Promise<void> {
+    try {
+      await this.#read();
+    } catch (error) {
+      if (history === undefined || history === this.#history || !SluiceError.is(error, 'checkpoint')) throw error;
+    }
+    if (history === undefined || history === this.#history) return;
+    this.#beginAnew(history);
+    await this.#checkKey();
+  }
+
+  async #read(): Promise<void> {
     let isEmpty = true;
+    /** Rows of the snapshot that are still to come. */
+    let toCome = 0;
     for await (const record of this.#log.read()) {
       const decoded = decodeWatchRecord<T>(record, (key) => this.#rows.get(key));
       if (isEmpty !== (decoded.kind === 'base')) throw unreadable();
@@ -69,9 +89,11 @@ export class WatchLog<T> {
           this.#key = decoded.key;
           this.#committed = decoded.committed;
           this.#observedAt = decoded.observedAt;
+          toCome = decoded.size;
           this.#snapshot = { generation: decoded.generation, rows: this.#rows, missing: decoded.missing };
           break;
         case 'rows':
+          toCome -= decoded.rows.length;
           for (const [key, row] of decoded.rows) this.#rows.set(key, row);
           break;
         case 'delta':
@@ -83,6 +105,7 @@ export class WatchLog<T> {
           this.#weight += 1;
       }
     }
+    checkComplete(toCome);
     await this.#checkKey();
   }
 
@@ -114,15 +137,26 @@ export class WatchLog<T> {
       this.#weight += 1;
     }
     // Rows that come and go between walks make records too, though nothing is ever given out.
-    const isHeavy = this.#weight > leastWeight + this.#rows.size;
-    if (isHeavy && this.#staged.length === 0) {
+    const isOutdated = this.#isRekeyed || this.#weight > leastWeight + this.#rows.size;
+    if (isOutdated && this.#staged.length === 0) {
       this.#weight = 0;
+      this.#isRekeyed = false;
       await this.#log.replace(this.#base());
     } else if (isNews) await this.#log.append({ committed: generation });
   }
 
   close(): Promise<void> {
     return this.#log.close();
+  }
+
+  #beginAnew(history: string): void {
+    this.#rows = new SnapshotRows<T>();
+    this.#snapshot = { generation: 0, rows: this.#rows, missing: new Map() };
+    this.#history = history;
+    this.#committed = 0;
+    this.#staged = [];
+    this.#weight = 0;
+    this.#key = undefined;
   }
 
   #take(delta: Delta<T>): void {
@@ -162,6 +196,7 @@ export class WatchLog<T> {
         generation,
         observedAt: this.#observedAt,
         committed: this.#committed,
+        size: this.#rows.size,
       },
       missing: encodeMissing(missing),
       ...(this.#key && { key: this.#key }),
@@ -200,7 +235,15 @@ export class WatchLog<T> {
       );
     }
     this.#key = { salt, fingerprint };
-    // From now on it is the new key's, unless something is staged: then it will be with the next compaction.
-    if (isAnother && this.#committed > 0 && this.#staged.length === 0) await this.#log.replace(this.#base());
+    // From the next commit on it is the new key's, unless something is staged.
+    this.#isRekeyed = isAnother;
   }
+}
+
+/** A snapshot is written whole or not at all, so no crash takes the end of it. */
+function checkComplete(toCome: number): void {
+  if (toCome === 0) return;
+  throw new CheckpointError(
+    "The watch's log has lost rows of its snapshot, so it was damaged or changed. Begin anew with another state.",
+  );
 }

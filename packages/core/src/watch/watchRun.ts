@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { CheckpointError, ConfigError, SluiceError } from '../errors.js';
+import { CheckpointError, ConfigError } from '../errors.js';
 import type { Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../position.js';
@@ -11,7 +11,11 @@ import type { PageSource } from '../source/pageSource.js';
 import { done } from '../source/stoppable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change } from './change.js';
+import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './comparison.js';
+import { isFatal, pollFault } from './pollFault.js';
+import { rowKey } from './rowKey.js';
+import { skippedTicks } from './skippedTicks.js';
 import { SnapshotRows } from './snapshotRows.js';
 import { judge, type RemovalRules } from './verdict.js';
 import { WalkComparison, type Findings } from './walkComparison.js';
@@ -19,7 +23,7 @@ import { WatchLog, type WatchIdentity } from './watchLog.js';
 
 /** A watch's options, checked and complete. */
 export interface WatchSettings<T> {
-  readonly key: (row: T) => string;
+  readonly key: (row: T) => unknown;
   readonly fields: FieldsBetween<T>;
   readonly rules: RemovalRules;
   readonly identity: WatchIdentity;
@@ -29,18 +33,32 @@ export interface WatchSettings<T> {
   readonly polls: number;
   readonly lanes: number;
   readonly clock: Clock;
+  /** Ms from one tick to the next. */
+  readonly every: number;
   readonly newTicks: () => Ticks;
   readonly onHealth: ((health: PageHealth) => void) | undefined;
 }
 
-/** The most ticks that are skipped after a failure, since an API that is down is not helped by being asked. */
-const mostSkipped = 7;
+/** Where a run begins. */
+export interface WatchStart {
+  /** The generation that it goes on behind; absent at the start. */
+  readonly startAt: number | undefined;
+  /** The history that begins with it, if one does. */
+  readonly restart: string | undefined;
+}
+
+/** What one poll has walked: all rows of the first one, then how they differ. */
+interface Walked<T> {
+  readonly found: SnapshotRows<T> | Findings<T>;
+  readonly repeated: number;
+  readonly isShort: boolean;
+}
 
 /** One run of a watch: gives out again what was staged, then polls, compares, stages and gives out. */
 export class WatchRun<T> {
   readonly #source: PageSource<T>;
   readonly #settings: WatchSettings<T>;
-  readonly #startAt: number | undefined;
+  readonly #start: WatchStart;
   readonly #ticks: Ticks;
   #release: Release | undefined;
   #log: WatchLog<T> | undefined;
@@ -53,10 +71,10 @@ export class WatchRun<T> {
   #failures = 0;
   #current: Promise<unknown> = Promise.resolve();
 
-  constructor(source: PageSource<T>, settings: WatchSettings<T>, startAt: number | undefined) {
+  constructor(source: PageSource<T>, settings: WatchSettings<T>, start: WatchStart) {
     this.#source = source;
     this.#settings = settings;
-    this.#startAt = startAt;
+    this.#start = start;
     this.#ticks = settings.newTicks();
   }
 
@@ -82,25 +100,28 @@ export class WatchRun<T> {
       return this.#page(staged, { outcome: 'replayed', ...(staged.generation === 1 && { isSynced: true }) });
     }
     if (this.#polls >= this.#settings.polls) return done;
-    const skipped = this.#failures === 0 ? 0 : Math.min(2 ** (this.#failures - 1) - 1, mostSkipped);
-    await this.#ticks.next(signal, skipped);
+    await this.#ticks.next(signal, skippedTicks(this.#failures, this.#settings.every));
     this.#polls += 1;
     return this.#poll(log, signal);
   }
 
   async #open(signal: AbortSignal): Promise<WatchLog<T>> {
     const { state, identity } = this.#settings;
+    const { startAt, restart } = this.#start;
     this.#release = await state?.lock(signal, 'watch');
     const log = new WatchLog<T>(state?.log('watch') ?? forgetful, identity);
     this.#log = log;
-    await log.open();
-    if (this.#startAt !== undefined) {
-      if (this.#startAt < log.committed || this.#startAt > log.snapshot.generation) {
+    // Whoever has a generation of a history goes on with it.
+    await log.open(startAt ? undefined : restart);
+    this.#checkKeys(log.snapshot.rows);
+    if (startAt !== undefined) {
+      const isOther = restart !== undefined && log.history !== restart;
+      if (isOther || startAt < log.committed || startAt > log.snapshot.generation) {
         throw new CheckpointError(
-          `The watch's state is of another time than the place to go on from (generation ${this.#startAt}; it holds ${log.committed} to ${log.snapshot.generation}). Use the state that belongs to it, or start over with restart: nothing was changed.`,
+          `The watch's state is of another time than the place to go on from (generation ${startAt}; it holds ${log.committed} to ${log.snapshot.generation}). Use the state that belongs to it, or start over with restart: nothing was changed.`,
         );
       }
-      await log.commit(this.#startAt);
+      await log.commit(startAt);
     }
     this.#staged = [...log.uncommitted];
     return log;
@@ -110,23 +131,25 @@ export class WatchRun<T> {
     const { snapshot } = log;
     const { clock, rules } = this.#settings;
     const isFirst = snapshot.generation === 0;
-    let walked: SnapshotRows<T> | Findings<T>;
+    let walked: Walked<T>;
     try {
       walked = isFirst ? await this.#gather(rules.confirmations, signal) : await this.#compare(snapshot.rows, signal);
     } catch (error) {
-      return this.#failed(error, signal);
+      return this.#failed(pollFault(error), signal);
     }
+    const { found, repeated, isShort } = walked;
     const recovered = this.#failures > 0 && ({ isRecovered: true } as const);
+    const polled = { outcome: 'polled', ...recovered, ...(repeated > 0 && { repeated }) } as const;
     this.#failures = 0;
     const now = clock.now();
     const observedAt = new Date(now).toISOString();
-    if (walked instanceof SnapshotRows) {
-      await log.begin(walked, observedAt);
+    if (found instanceof SnapshotRows) {
+      await log.begin(found, observedAt);
       const [first] = log.uncommitted;
-      return this.#page(first, { outcome: 'polled', isSynced: true, ...recovered });
+      return this.#page(first, { ...polled, isSynced: true });
     }
-    const { differences, missing, held } = judge(walked, snapshot.missing, { rules, now });
-    const health = { outcome: 'polled', ...recovered, ...(held > 0 && { held }) } as const;
+    const { differences, missing, held } = judge(found, snapshot.missing, { rules, now, isShort });
+    const health = { ...polled, ...(held > 0 && { held }) };
     const hasChanged = differences.length > 0;
     if (!hasChanged && snapshot.missing.size === 0 && missing.size === 0) return this.#page(undefined, health);
     const generation = snapshot.generation + (hasChanged ? 1 : 0);
@@ -136,21 +159,44 @@ export class WatchRun<T> {
   }
 
   /** All rows of some complete walks: a row that one of them missed is there all the same. */
-  async #gather(walks: number, signal: AbortSignal): Promise<SnapshotRows<T>> {
+  async #gather(walks: number, signal: AbortSignal): Promise<Walked<T>> {
     const rows = new SnapshotRows<T>();
-    for (let nth = 0; nth < walks; nth += 1) await this.#walk((key, row) => rows.set(key, row), signal);
-    return rows;
+    const repeated = new Set<string>();
+    for (let nth = 0; nth < walks; nth += 1) {
+      const walked = new Map<string, T>();
+      await this.#walk((key, row) => {
+        checkStorable(key, row);
+        const before = walked.get(key);
+        if (before !== undefined && this.#settings.fields(before, row).length > 0) repeated.add(key);
+        walked.set(key, row);
+      }, signal);
+      for (const [key, row] of walked) rows.set(key, row);
+    }
+    return { found: rows, repeated: repeated.size, isShort: false };
   }
 
-  async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<Findings<T>> {
+  async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<Walked<T>> {
     const walk = new WalkComparison(rows, this.#settings.fields);
-    await this.#walk((key, row) => walk.add(key, row), signal);
-    return walk.end();
+    const lacking = await this.#walk((key, row) => walk.add(key, row), signal);
+    const found = walk.end();
+    // Before anything is staged: a row that can't be kept fails the poll, and the watch goes on.
+    for (const { key, after } of [...found.changed, ...found.added]) checkStorable(key, after);
+    return { found, repeated: found.repeated, isShort: lacking > 0 };
   }
 
-  async #walk(take: (key: string, row: T) => void, signal: AbortSignal): Promise<void> {
+  #walk(take: (key: string, row: T) => void, signal: AbortSignal): Promise<number> {
     const { key, lanes } = this.#settings;
-    await walkOnce(this.#source, { lanes, signal }, (row) => take(checkKey(key(row)), row));
+    return walkOnce(this.#source, { lanes, signal }, (row) => take(rowKey(key, row), row));
+  }
+
+  /** Rows that are told apart by something else now would all come again, as if they were others. */
+  #checkKeys(rows: SnapshotRows<T>): void {
+    for (const [key, row] of rows) {
+      if (keyOrNone(this.#settings.key, row) === key) continue;
+      throw new CheckpointError(
+        "The watch's state tells rows apart by another key. Use the key as before, or give this watch a state of its own: nothing was changed.",
+      );
+    }
   }
 
   #failed(error: unknown, signal: AbortSignal): IteratorResult<Page<Change<T>>, undefined> {
@@ -158,6 +204,15 @@ export class WatchRun<T> {
     this.#failures += 1;
     if (this.#failures > this.#settings.maxFailures || isFatal(error, this.#polls === 1)) throw error;
     return this.#page(undefined, { outcome: 'failed', failures: this.#failures, error });
+  }
+
+  /** G4: whoever looks on changes nothing. What fails there is its own affair, and every poll's health is on its page too. */
+  #tell(health: PageHealth): void {
+    try {
+      this.#settings.onHealth?.(health);
+    } catch {
+      // A watch has no other place to tell of it.
+    }
   }
 
   #page(
@@ -169,7 +224,7 @@ export class WatchRun<T> {
     if (delta) this.#given = delta.generation;
     const index = this.#pages;
     this.#pages += 1;
-    this.#settings.onHealth?.(whole);
+    this.#tell(whole);
     return {
       done: false,
       value: {
@@ -180,6 +235,15 @@ export class WatchRun<T> {
         ...(delta && { commit: true }),
       },
     };
+  }
+}
+
+/** What a key function makes of a row that came back as JSON has it. */
+function keyOrNone<T>(key: (row: T) => unknown, row: T): unknown {
+  try {
+    return key(row);
+  } catch {
+    return undefined;
   }
 }
 
@@ -194,14 +258,6 @@ const forgetful: StateLog = {
   remove: () => Promise.resolve(),
   close: () => Promise.resolve(),
 };
-
-/** A key also names its row in the state, so it has to come back from there as it was. */
-function checkKey(key: unknown): string {
-  if (typeof key === 'string') return key;
-  throw new ConfigError(`key gave ${String(key)} for a row: it must be text that tells the row from all others.`, {
-    option: 'key',
-  });
-}
 
 /** A generation as a position: it goes on behind it. */
 function positionAt(generation: number, pages: number): Position {
@@ -218,11 +274,4 @@ export function generationAt({ before, begun }: Position): number | undefined {
       : undefined;
   if (isCount(generation)) return generation;
   throw new ConfigError('startAt is no position of a watch. Give one that a page of it had.', { option: 'startAt' });
-}
-
-/** What will not be better next time. Right at the beginning, that includes a request which the API does not take. */
-function isFatal(error: unknown, isFirst: boolean): boolean {
-  if (!SluiceError.is(error)) return true;
-  if (['config', 'checkpoint', 'lock', 'plugin', 'sink'].includes(error.code)) return true;
-  return isFirst && error.code === 'http' && [400, 401, 403].includes(Number(error.details['status']));
 }

@@ -64,6 +64,58 @@ describe('E8 a locked folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
+  test('lets a watch of the same process wait for one that is closing, and for no other', async () => {
+    const folder = join(tempFolder(), 'state');
+    const closing = new AbortController();
+    const release = await fileState(folder).lock(closing.signal, 'watch');
+    await expect(fileState(folder).lock(never, 'watch')).rejects.toThrow(
+      `${folder} is in use by another watch of this process.`,
+    );
+    await (
+      await fileState(folder).lock(never, 'export')
+    )();
+    closing.abort();
+    const events: string[] = [];
+    const waiting = fileState(folder)
+      .lock(never, 'watch')
+      .finally(() => events.push('in'));
+    // It has looked once, and found the other one.
+    while (readdirSync(folder).length < 2) await new Promise((resolve) => setImmediate(resolve));
+    while (readdirSync(folder).length > 1) await new Promise((resolve) => setImmediate(resolve));
+    events.push('out');
+    await release();
+    await (
+      await waiting
+    )();
+    expect(events).toEqual(['out', 'in']);
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test('lets one of two watches in that have claimed it at the same moment', async () => {
+    const folder = join(tempFolder(), 'state');
+    let claims = 0;
+    let goOn = (): void => undefined;
+    const bothClaimed = new Promise<void>((resolve) => (goOn = resolve));
+    const fileSystem: FileSystem = {
+      ...nodeFileSystem,
+      rename: async (from, to) => {
+        await nodeFileSystem.rename(from, to);
+        if ((claims += 1) === 2) goOn();
+      },
+      list: async (path) => {
+        await bothClaimed;
+        return nodeFileSystem.list(path);
+      },
+    };
+    const locks = await Promise.allSettled([1, 2].map(() => fileState(folder, { fileSystem }).lock(never, 'watch')));
+    expect(locks.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    for (const lock of locks) {
+      if (lock.status === 'fulfilled') await lock.value();
+      else expect(lock.reason).toBeInstanceOf(LockError);
+    }
+    expect(existsSync(folder)).toBe(false);
+  });
+
   test('lets one who waits be stopped', async () => {
     const folder = join(tempFolder(), 'state');
     for (const other of [fileState(folder), undefined]) {

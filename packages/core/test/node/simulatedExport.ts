@@ -36,7 +36,7 @@ export function newProcess(): Processes {
   const startedAt = crypto.randomUUID();
   const identity = { host: 'here', machine: '', boot: '', space: '', pid: 1, startedAt };
   return {
-    claims: new Set(),
+    claims: new Map(),
     self: () => Promise.resolve(identity),
     livenessOf: (other) => Promise.resolve<Liveness>(other.startedAt === startedAt ? 'self' : 'dead'),
   };

@@ -1,7 +1,7 @@
 import { map, retry, type Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, test } from 'vitest';
-import { changes, type Change, type ChangesOptions, type Snapshot } from '../../src/index.js';
+import { changes, DecodeError, type Change, type ChangesOptions, type Snapshot } from '../../src/index.js';
 import { FoldedChanges, inShort } from './foldedChanges.js';
 import { row, rowsOf, type Row } from './listing.js';
 
@@ -57,6 +57,18 @@ describe('changes', () => {
 
   test('take the last of a row that is listed twice', () => {
     marbles('d-b----|', 'A-(ob)-|');
+  });
+
+  test('end with a DecodeError where nothing tells a row from others', () => {
+    for (const key of [(): string => '', ({ id }: Row): string => Reflect.get(Object(id), 'none')]) {
+      const failed = new Map<string, unknown>();
+      new TestScheduler(() => undefined).run(({ cold }) => {
+        cold('a|', snapshots)
+          .pipe(changes({ key }))
+          .subscribe({ error: (error: unknown) => failed.set('error', error) });
+      });
+      expect(failed.get('error')).toBeInstanceOf(DecodeError);
+    }
   });
 
   test('C10 are not made by what is ignored', () => {

@@ -41,12 +41,45 @@ describe('two rows differ', () => {
     ['in two dates', { a: new Date(0), b: [new Date(0)] }, { a: new Date(1), b: [new Date(1)] }, ['a', 'b']],
     ['not in the sign of zero', { a: -0, b: [-0] }, { a: 0, b: [0] }, []],
     ['not in a number that is none', { a: NaN, b: [NaN] }, { a: NaN, b: [NaN] }, []],
+    ['not in a number that is none and what JSON makes of it', { a: NaN, b: [-Infinity] }, { a: null, b: [null] }, []],
+    ['not in a list’s gap', { a: [undefined], b: new Array(1) }, { a: [null], b: [null] }, []],
+    ['in a list’s gap', { a: new Array(1) }, { a: ['x'] }, ['a']],
+    ['not in a map and a record, which JSON has no entries of', { a: new Map([[1, 2]]) }, { a: {} }, []],
   ])('%s', (_, before, after, fields) => {
     expect(fieldsBetween({})(before, after)).toEqual(fields);
     expect(fieldsBetween({})(structuredClone(before), before)).toEqual([]);
     // Both ways round, a difference is one.
     expect(fieldsBetween({})(after, before).length > 0).toBe(fields.length > 0);
   });
+});
+
+class Money {
+  readonly currency = 'EUR';
+  readonly #amount: number;
+
+  constructor(amount: number) {
+    this.#amount = amount;
+  }
+
+  toJSON(): unknown {
+    return { amount: this.#amount };
+  }
+}
+
+test.each<[string, unknown, unknown, readonly string[]]>([
+  ['a URL and its text', { a: new URL('http://a/') }, { a: 'http://a/' }, []],
+  ['two URLs', { a: new URL('http://a/') }, { a: new URL('http://b/') }, ['a']],
+  ['money and its record', { a: new Money(1) }, { a: { amount: 1 } }, []],
+  ['money with the same fields', { a: new Money(1) }, { a: new Money(2) }, ['a.amount']],
+  ['money and its own fields', { a: new Money(1) }, { a: { currency: 'EUR' } }, ['a.amount', 'a.currency']],
+  ['money in a list', { a: [new Money(1)] }, { a: [{ amount: 1 }] }, []],
+  ['what JSON leaves out', { a: () => 1, b: Symbol('b'), c: [() => 1] }, { c: [null] }, []],
+])('rows that say themselves what JSON makes of them are compared as that: %s', (_, before, after, fields) => {
+  expect(fieldsBetween({})(before, after)).toEqual(fields);
+  expect(fieldsBetween({})(after, before)).toEqual(fields);
+  expect(fieldsBetween({})(before, before)).toEqual([]);
+  const equals = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+  expect(fieldsBetween({ equals, ignore: ['other'] })(before, after)).toEqual(fields);
 });
 
 test('two rows differ whenever their JSON does, whatever the order of names', () => {
@@ -116,7 +149,6 @@ describe('C10 what is compared', () => {
     ['a field whose name has a dot', { project: ['a.b'] }, ['a.b']],
     ['a field that no row has', { project: ['none', 'stats.none', 'status.length'] }, []],
     ['a field, but for what is inside', { project: ['stats'], ignore: ['stats.seen'] }, ['stats.kind.name']],
-    ['no field at all', { project: [] }, []],
     [
       'what a function makes of it',
       { project: (row) => ({ ...Object(row), status: 1, list: 1 }) },
@@ -148,6 +180,11 @@ describe('C10 what is compared', () => {
   test('rows that are no records are compared as they are, whatever is projected', () => {
     const fields = fieldsBetween<unknown>({ project: ['status'] });
     expect([fields('a', 'a'), fields('a', 'b'), fields({}, 'a'), fields(null, {})]).toEqual([[], ['*'], ['*'], ['*']]);
+  });
+
+  test('no field at all is refused, since no row could change', () => {
+    expect(() => fieldsBetween({ project: [] })).toThrow(ConfigError);
+    expect(() => fieldsBetween({ project: [] }, ['id'])).toThrow(/project is empty/);
   });
 
   test('it does not see what is ignored', () => {

@@ -23,6 +23,8 @@ export class Listing {
   onFetch: (fetch: Fetch) => void | Promise<void> = () => undefined;
   /** What is sent instead of the listing's rows. */
   seenAs: (rows: readonly Row[], fetch: Fetch) => readonly Row[] = (rows) => rows;
+  /** What is said to be the number of rows. */
+  total: ((rows: readonly Row[]) => number) | undefined;
   walks = 0;
   fetches = 0;
   /** Requests under way. */
@@ -53,7 +55,11 @@ export class Listing {
         const from = at && 'cursor' in at ? Number(at.cursor) : 0;
         const rows = this.seenAs(this.rows, fetch);
         const to = from + this.pageSize;
-        return { rows: rows.slice(from, to), next: to < rows.length ? { cursor: String(to) } : 'end' };
+        return {
+          rows: rows.slice(from, to),
+          next: to < rows.length ? { cursor: String(to) } : 'end',
+          ...(this.total && { total: this.total(this.rows) }),
+        };
       },
     });
   }

@@ -1,20 +1,28 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { map } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
   CheckpointError,
   ConfigError,
   createSource,
+  DecodeError,
+  exportTo,
   LockError,
   memoryState,
+  SluiceError,
   watch,
+  type Change,
+  type Source,
   type StateStore,
   type WatchOptions,
 } from '../../src/index.js';
-import { fileState } from '../../src/node/index.js';
+import { fileSink, fileState } from '../../src/node/index.js';
 import { hashOf } from '../../src/source/fingerprint.js';
 import { forkChild } from '../node/forkChild.js';
 import { tempFolder } from '../node/tempFolder.js';
+import { recordingSink } from '../sink/recordingSink.js';
+import { changeLines } from './changeLines.js';
 import { inShort } from './foldedChanges.js';
 import { Listing, rowsOf, type Row } from './listing.js';
 import { SkippingClock } from './skippingClock.js';
@@ -32,6 +40,7 @@ describe('a watch refuses at once', () => {
     ['no poll', { polls: 0 }, /polls is 0/],
     ['fewer failures than none', { maxFailures: -1 }, /maxFailures is -1/],
     ['no lane', { lanes: 0 }, /lanes is 0/],
+    ['an empty project', { project: [] }, /project is empty/],
     ['an unknown field in project', { project: ['stauts'] }, /project names the field "stauts", which no row has/],
   ])('%s', (_, options, message) => {
     const listing = new Listing([]);
@@ -51,15 +60,75 @@ describe('a watch refuses at once', () => {
     );
     expect(() => watch(keyless, { every: 1_000, key: ({ id }) => id })).not.toThrow();
   });
+
+  test('an operator without a version, where there is state', async () => {
+    const listing = new Listing(rowsOf('a'));
+    const unversioned = listing.source().perPage<Row>(
+      map((each) => each),
+      { schema: { columns: ['id'], key: idOf } },
+    );
+    const versioned = listing.source().perPage<Row>(
+      map((each) => each),
+      { schema: { columns: ['id'], key: idOf }, version: '1' },
+    );
+    const state = memoryState();
+    const make = (): unknown => watch(unversioned, { every: 1_000, state });
+    expect(make).toThrow(ConfigError);
+    expect(make).toThrow(/name it with perPage\(operator, \{ version \}\)/);
+    expect(() => watch(versioned, { every: 1_000, state })).not.toThrow();
+    // Without state there is nothing that could be of another one, but an export would keep some.
+    const watched = watch(unversioned, { every: 1_000, polls: 1, clock: new SkippingClock() });
+    expect((await watched.toArray()).map(inShort)).toEqual(['initial a']);
+    await expect(exportTo(watched, recordingSink(), { state }).run()).rejects.toThrow(ConfigError);
+  });
+
+  test('but not polls or failures without a bound', async () => {
+    const listing = new Listing(rowsOf('a'));
+    expect((await watchPolls(listing, 1, { maxFailures: Infinity })).told).toEqual([['initial a']]);
+    expect(() => watch(listing.source(), { every: 1_000, polls: Infinity })).not.toThrow();
+  });
 });
 
-test('a key that is no text ends a watch, and nothing is accepted', async () => {
+const idOf = ({ id }: Row): string => id;
+
+test.each([
+  ['undefined', undefined],
+  ['null', null],
+  ['7', 7],
+  ['an empty text', ''],
+])('a key that is %s fails the poll, whoever gives it, and nothing is accepted', async (name, value) => {
   const state = memoryState();
   const listing = new Listing(rowsOf('a', 'b'));
-  const key: (value: Row) => string = (value) => Reflect.get(value, 'none');
-  await expect(watchPolls(listing, 3, { state, key })).rejects.toThrow(/key gave undefined for a row/);
-  expect((await watchPolls(listing, 1, { state })).told).toEqual([['initial a', 'initial b']]);
+  let isLacking = true;
+  const given: object = { value };
+  const key = (row: Row): string => (isLacking && row.id === 'b' ? Reflect.get(given, 'value') : row.id);
+  const source = listing.source();
+  const bySchema = { info: { ...source.info, schema: { columns: ['id'], key } }, pages: source.pages.bind(source) };
+  for (const watched of [
+    watch(source, { every: 1_000, clock: new SkippingClock(), polls: 2, state, key }),
+    watch(bySchema, { every: 1_000, clock: new SkippingClock(), polls: 2, state }),
+  ]) {
+    const health: unknown[] = [];
+    for await (const page of watched.pages()) health.push(page.health);
+    const failed = { outcome: 'failed', generation: 0, error: expect.any(DecodeError) };
+    expect(health).toMatchObject([failed, failed]);
+    expect(health).toMatchObject([{ error: { message: expect.stringContaining(`key gave ${name} for a row`) } }, {}]);
+  }
+  isLacking = false;
+  expect((await watchPolls(listing, 1, { state, key })).told).toEqual([['initial a', 'initial b']]);
 });
+
+test.each(['lock', 'plugin', 'sink', 'config', 'checkpoint'] as const)(
+  'C9 a fault with the code %s is none of the API’s: it ends a watch at once',
+  async (code) => {
+    const listing = new Listing(rowsOf('a'));
+    listing.onFetch = ({ walk }) => {
+      if (walk === 3) throw new SluiceError(code, 'broken');
+    };
+    await expect(watchPolls(listing, 5)).rejects.toMatchObject({ code });
+    expect(listing.walks).toBe(3);
+  },
+);
 
 /** A listing that was watched for two polls, with its state, to which nothing may happen from here on. */
 async function watched(): Promise<{ listing: Listing; folder: string; log: string; bytes: Buffer }> {
@@ -81,6 +150,79 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
     expect((await watchPolls(listing, 1, { state: fileState(folder) })).told).toEqual([['changed a: active -> error']]);
   });
 
+  test('one whose rows were told apart by another key', async () => {
+    const { listing, folder, log, bytes } = await watched();
+    const { walks } = listing;
+    for (const key of [
+      ({ id }: Row) => `row ${id}`,
+      (): string => {
+        throw new TypeError('no such field');
+      },
+    ]) {
+      const refused = watchPolls(listing, 1, { state: fileState(folder), key });
+      await expect(refused).rejects.toThrow(CheckpointError);
+      await expect(refused).rejects.toThrow(/tells rows apart by another key/);
+    }
+    expect(readFileSync(log).equals(bytes)).toBe(true);
+    expect(listing.walks).toBe(walks);
+    expect((await watchPolls(listing, 1, { state: fileState(folder), key: idOf })).told).toEqual([
+      ['changed a: active -> error'],
+    ]);
+  });
+
+  test('one of a place that was left behind', async () => {
+    const state = memoryState();
+    const listing = new Listing(rowsOf('a'));
+    listing.onFetch = ({ walk }) => listing.set('a', walk % 2 === 0 ? 'active' : 'error');
+    await watchPolls(listing, 3, { state });
+    const late = watch(listing.source(), { every: 1_000, clock: new SkippingClock(), polls: 1, state });
+    const refused = late.pages({ startAt: '1' })[Symbol.asyncIterator]().next();
+    await expect(refused).rejects.toThrow(
+      /of another time than the place to go on from \(generation 1; it holds 3 to 3\)/,
+    );
+  });
+
+  test('one with changes of other fields, for an export of them', async () => {
+    const state = memoryState();
+    const listing = new Listing(rowsOf('a'));
+    const path = join(tempFolder(), 'changes');
+    const run = (project: readonly string[]): Promise<unknown> => {
+      const options = { every: 1_000, clock: new SkippingClock(), polls: 1, state, project };
+      return exportTo(watch(listing.source(), options), fileSink(changeLines, { path }), { state }).run();
+    };
+    await run(['status', 'id']);
+    await expect(run(['status'])).rejects.toThrow(/belongs to another plan \(project\)/);
+    await run(['id', 'status']);
+  });
+
+  test('one whose last rows are damaged, which no crash does to a snapshot', async () => {
+    const { listing, folder, log, bytes } = await watched();
+    const { walks } = listing;
+    const lines = bytes.toString().split('\n');
+    // The first snapshot alone: its rows are the last record.
+    const snapshot = `${lines.slice(0, 3).join('\n')}\n`;
+    expect(lines[2]).toContain('"rows":[["a"');
+    const damaged = Buffer.from(snapshot).fill('x', snapshot.length - 8, snapshot.length - 7);
+    for (const left of [damaged, `${lines.slice(0, 2).join('\n')}\n`]) {
+      writeFileSync(log, left);
+      for (let attempt = 1; attempt <= 2; attempt += 1) {
+        const refused = watchPolls(listing, 1, { state: fileState(folder) });
+        await expect(refused).rejects.toThrow(CheckpointError);
+        await expect(refused).rejects.toThrow(/has lost rows of its snapshot/);
+      }
+    }
+    expect(listing.walks).toBe(walks);
+    // Nor is there more than was written, or rows that are lost in the middle.
+    const state = memoryState();
+    await watchPolls(listing, 1, { state });
+    const records: object[] = [];
+    for await (const record of state.log('watch').read()) records.push(Object(record));
+    for (const changed of [records.toSpliced(1, 1), records.toSpliced(1, 0, records[1]!)]) {
+      await state.log('watch').replace([...changed, { committed: 1 }]);
+      await expect(watchPolls(listing, 1, { state })).rejects.toThrow(/has lost rows of its snapshot/);
+    }
+  });
+
   test('one that was made with another key', async () => {
     const { listing } = await watched();
     const folder = join(tempFolder(), 'state');
@@ -100,6 +242,32 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
     await expect(run('one key')).rejects.toThrow(/another API key.*with sameProject/);
     expect(readFileSync(join(folder, 'watch.log'), 'utf8')).not.toContain('one key');
   });
+
+  test.each(['the first snapshot', 'a change'])(
+    'a new key is only said once, also where %s was not taken',
+    async (what) => {
+      const state = memoryState();
+      const listing = new Listing(rowsOf('a'));
+      const source = (key: string, sameProject = false): Source<Change<Row>> => {
+        const { info, pages } = listing.source();
+        const keyFingerprint = (salt: string): Promise<string> => Promise.resolve(hashOf(key + salt));
+        const options = { every: 1_000, polls: 1, clock: new SkippingClock(), state, sameProject };
+        return watch({ info: { ...info, keyFingerprint }, pages: pages.bind(listing.source()) }, options);
+      };
+      const untaken = async (watched: Source<Change<Row>>): Promise<void> => {
+        for await (const { items } of watched.pages()) if (items.length > 0) break;
+      };
+      if (what === 'a change') {
+        await source('old').toArray();
+        listing.set('a', 'error');
+      }
+      await untaken(source('old'));
+      const told = (await source('new', true).toArray()).map(inShort);
+      expect(told).toEqual(what === 'a change' ? ['changed a: active -> error'] : ['initial a']);
+      expect(await source('new').toArray()).toEqual([]);
+      await expect(source('old').toArray()).rejects.toThrow(/made with another API key/);
+    },
+  );
 
   test.each<[string, (bytes: Buffer) => Buffer | string, RegExp]>([
     ['damaged', (bytes) => Buffer.from(bytes).fill(0, 40, 41), /is damaged at byte 13/],
@@ -156,16 +324,64 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
 });
 
 describe('E8 two watches on one state', () => {
-  test('in one process take turns', async () => {
-    for (const state of [memoryState(), fileState(join(tempFolder(), 'state'))] as StateStore[]) {
-      const listing = new Listing(rowsOf('a', 'b'));
-      const runs = await Promise.all([watchPolls(listing, 2, { state }), watchPolls(listing, 2, { state })]);
-      expect(runs.map(({ told }) => told)).toEqual([
-        [['initial a', 'initial b'], []],
-        [[], []],
-      ]);
-    }
+  const folder = (): string => join(tempFolder(), 'state');
+  const shared = (state: StateStore): readonly [StateStore, StateStore] => [state, state];
+  /** States that two watches may be given: the same object, or two of one folder. */
+  const states: [string, () => readonly [StateStore, StateStore]][] = [
+    ['in memory', () => shared(memoryState())],
+    ['in a folder', () => shared(fileState(folder()))],
+    [
+      'in a folder, each with an object of its own',
+      () => {
+        const path = folder();
+        return [fileState(path), fileState(path)];
+      },
+    ],
+  ];
+
+  test.each(states)('in one process, %s: the second one is refused at once, and the first goes on', async (_, make) => {
+    const [state, other] = make();
+    const listing = new Listing(rowsOf('a', 'b'));
+    const first = watch(listing.source(), { every: 1_000, clock: new SkippingClock(), state }).pages();
+    const pages = first[Symbol.asyncIterator]();
+    expect((await pages.next()).value?.items.map(inShort)).toEqual(['initial a', 'initial b']);
+    const { fetches } = listing;
+    const refused = watchPolls(listing, 1, { state: other });
+    await expect(refused).rejects.toThrow(LockError);
+    await expect(refused).rejects.toThrow(/in use by another watch of this process/);
+    expect(listing.fetches).toBe(fetches);
+    listing.set('a', 'error');
+    expect((await pages.next()).value?.items.map(inShort)).toEqual(['changed a: active -> error']);
+    await pages.next();
+    await pages.return();
+    expect((await watchPolls(listing, 1, { state: other })).told).toEqual([[]]);
   });
+
+  test.each(states)('in one process, %s: one that is closing is waited for', async (_, make) => {
+    const [state, other] = make();
+    const listing = new Listing(rowsOf('a', 'b'));
+    const pages = watch(listing.source(), { every: 1_000, clock: new SkippingClock(), state })
+      .pages()
+      [Symbol.asyncIterator]();
+    await pages.next();
+    const closing = pages.return();
+    // What was not taken comes again.
+    expect((await watchPolls(listing, 1, { state: other })).told).toEqual([['initial a', 'initial b'], []]);
+    await closing;
+  });
+
+  test.each(states)(
+    'in one process, %s, begun at once: one of them is refused, and the other one is not',
+    async (_, make) => {
+      const listing = new Listing(rowsOf('a', 'b'));
+      const runs = await Promise.allSettled(make().map((state) => watchPolls(listing, 1, { state })));
+      expect(runs.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+      for (const run of runs) {
+        if (run.status === 'fulfilled') expect(run.value.told).toEqual([['initial a', 'initial b']]);
+        else expect(run.reason).toBeInstanceOf(LockError);
+      }
+    },
+  );
 
   test('in two processes: the second one is refused, and told whose it is', async () => {
     const folder = join(tempFolder(), 'state');

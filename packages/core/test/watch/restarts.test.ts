@@ -112,6 +112,24 @@ describe('a watch that polls once at a time, as under cron', () => {
     expect(told).toEqual([['changed a: active -> error'], [], ids.slice(1).map((id) => `removed ${id}`), []]);
   });
 
+  test('C3 holds them for twice the rate, however quickly one run follows another', async () => {
+    const listing = new Listing(rowsOf(...ids), 7);
+    const folder = join(tempFolder(), 'state');
+    const clock = new SkippingClock();
+    const runAt = async (minutes: number): Promise<number> => {
+      clock.time = minutes * 60_000;
+      const { changes } = await watchPolls(listing, 1, { state: fileState(folder), clock, every: 60_000 });
+      return changes.length;
+    };
+    expect(await runAt(0)).toBe(20);
+    listing.rows = [];
+    // Three walks agree after a minute and a half, and many more before two are over.
+    expect([await runAt(1), await runAt(1.5), await runAt(2), await runAt(2.5), await runAt(2.999)]).toEqual([
+      ...[0, 0, 0, 0, 0],
+    ]);
+    expect(await runAt(3)).toBe(20);
+  });
+
   test('C3 takes removals when told to, also when they are held already', async () => {
     const listing = new Listing(rowsOf(...ids), 7);
     const folder = join(tempFolder(), 'state');

@@ -1,4 +1,4 @@
-import { exportTo, watch, type Change, type Source } from '../../src/index.js';
+import { exportTo, watch, type Change, type ExportOptions, type Source } from '../../src/index.js';
 import { fileSink, fileState, type FileState } from '../../src/node/index.js';
 import { hashOf } from '../../src/source/fingerprint.js';
 import { WatchLog } from '../../src/watch/watchLog.js';
@@ -18,10 +18,16 @@ export function watchOn(disk: SimulatedDisk, listing: Listing, polls: number): S
 }
 
 /** Watches into a file, with one state for both. */
-export async function exportChangesOn(disk: SimulatedDisk, listing: Listing, polls: number): Promise<void> {
+export async function exportChangesOn(
+  disk: SimulatedDisk,
+  listing: Listing,
+  polls: number,
+  options: Pick<ExportOptions, 'restart'> = {},
+): Promise<void> {
   const state = stateOn(disk);
   const changes = watch(listing.source(), { every: 1_000, clock: new SkippingClock(), polls, state });
-  await exportTo(changes, fileSink(changeLines, { path: target, fileSystem: disk }), { state }).run();
+  const sink = fileSink(changeLines, { path: target, fileSystem: disk, ifExists: 'overwrite' });
+  await exportTo(changes, sink, { ...options, state }).run();
 }
 
 /** The changes in the file. */

@@ -28,6 +28,7 @@ function findings(accepted: ReadonlySet<string>, keys: string): Findings<string>
     added: added.map((key) => ({ type: 'added', key, before: null, after: key, fields: [] })),
     gone: [...accepted].filter((key) => !keys.includes(key)).map((key) => [key, key]),
     accepted: accepted.size,
+    repeated: 0,
   };
 }
 
@@ -95,6 +96,15 @@ describe('C3 a listing that shrinks', () => {
     ['keeps what it gains', ['abz', 'abz'], {}, ['+z', 'held 8']],
   ])('%s', (_, walks, changed, told) => {
     expect(judged(walks, changed)).toEqual(told);
+  });
+
+  test('by its own account has more rows than came: what is missing may be among them', () => {
+    const found = findings(new Set(all), 'bcdefghij');
+    const missing = new Map([['a', { walks: 1, since: 0, isHeld: false }]]);
+    expect(judge(found, missing, { rules, now: 1_000 })).toMatchObject({ differences: [{ key: 'a' }], held: 0 });
+    expect(judge(found, missing, { rules, now: 1_000, isShort: true })).toMatchObject({ differences: [], held: 1 });
+    const believed = { rules: { ...rules, acceptRemovals: true }, now: 1_000, isShort: true };
+    expect(judge(found, missing, believed)).toMatchObject({ differences: [{ key: 'a' }], held: 0 });
   });
 
   test('is held for as long as it takes, however many walks agree', () => {

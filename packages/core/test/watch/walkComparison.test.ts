@@ -67,6 +67,20 @@ describe('a walk is compared with the accepted rows', () => {
     expect([...changed, ...added].map(({ after }) => after?.status)).toEqual(['y', 'y']);
   });
 
+  test.each<[string, readonly Row[], number]>([
+    ['as they are', [row('a'), row('c'), row('a'), row('c')], 0],
+    ['with other values', [row('a'), row('a', 'x')], 1],
+    ['with other values, at last as it was', [row('a', 'x'), row('a')], 1],
+    ['with the same other values', [row('a', 'x'), row('a', 'x')], 0],
+    ['with others each time', [row('a', 'x'), row('a', 'y'), row('a', 'z')], 1],
+    ['where it came', [row('c', 'x'), row('c', 'y'), row('c', 'y')], 1],
+    ['several of them', [row('a', 'x'), row('b', 'x'), row('c', 'x'), row('a'), row('b'), row('c')], 3],
+  ])('keys that it lists more than once are counted: %s', (_, rows, repeated) => {
+    const snapshot = accepted(rowsOf('a', 'b'));
+    expect(walked(snapshot, rows).repeated).toBe(repeated);
+    expect(walked(snapshot, rowsOf('a', 'b')).repeated).toBe(0);
+  });
+
   test('C1 one that was dropped half-way leaves nothing behind', () => {
     const snapshot = accepted(rowsOf('a', 'b', 'c'));
     const dropped = new WalkComparison(snapshot, fields);

@@ -1,3 +1,4 @@
+import { filter } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
   ConfigError,
@@ -8,6 +9,7 @@ import {
   watch,
   type Change,
   type PageHealth,
+  type PageSource,
 } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { FoldedChanges, inShort } from './foldedChanges.js';
@@ -118,6 +120,65 @@ describe('a server that misbehaves makes no false change', () => {
     const { told, health } = await watchPolls(listing, 5, { confirmations: 2 });
     expect(told.flat()).toEqual(initial);
     expect(health[1]).toMatchObject({ outcome: 'failed', error: expect.any(PaginationError) });
+  });
+
+  test('C3 where a walk is short of rows that the listing says it has: one or two walks are not believed', async () => {
+    const listing = new Listing(ten);
+    listing.total = (rows) => rows.length;
+    listing.seenAs = (rows, { walk }) => ([walkOfPoll(3), walkOfPoll(4)].includes(walk) ? rows.slice(0, 6) : rows);
+    const { told, health } = await watchPolls(listing, 10);
+    expect(told).toEqual([initial, ...nothing]);
+    expect(health.map((each) => each?.held)).toEqual(Array.from({ length: 10 }, (_, at) => (at === 3 ? 4 : undefined)));
+    // What the listing itself does not miss is believed, and so is what it gives no number of.
+    for (const total of [(rows: readonly Row[]) => rows.length, undefined]) {
+      const other = new Listing(ten);
+      other.total = total;
+      other.onFetch = ({ walk }) => {
+        if (walk === walkOfPoll(3)) other.rows = ten.slice(0, 6);
+      };
+      expect((await watchPolls(other, 5)).told[3]).toEqual(ten.slice(6).map(({ id }) => `removed ${id}`));
+    }
+  });
+
+  test('C3 but not where an operator leaves rows out, or the walk ends before the listing does', async () => {
+    const listing = new Listing([...ten, row('z', 'draft')]);
+    listing.total = (rows) => rows.length;
+    const options = { version: '1', schema: { columns: ['id'], key: ({ id }: Row) => id } };
+    const filtered = listing.source().perPage<Row>(
+      filter(({ status }) => status !== 'draft'),
+      options,
+    );
+    const bounded = listing.source();
+    const firstTen: PageSource<Row> = {
+      info: { ...bounded.info, maxRows: 10 },
+      async *pages(asked) {
+        for await (const page of bounded.pages(asked)) {
+          if (page.index === 5) return;
+          yield page;
+        }
+      },
+    };
+    for (const source of [filtered, firstTen]) {
+      listing.rows = [...ten, row('z', 'draft')];
+      const told: string[][] = [];
+      const polls = watch(source, { every: 1_000, clock: new SkippingClock(), polls: 3 });
+      for await (const { items } of polls.pages()) {
+        told.push(items.map(inShort));
+        listing.rows = [...ten.slice(1), row('k', 'draft'), row('z', 'draft')];
+      }
+      expect(told.at(2)).toEqual(['removed a']);
+    }
+  });
+
+  test('C2 where it lists one key with two rows, and says so', async () => {
+    const listing = new Listing([...ten, row('a', 'error')], 3);
+    listing.onFetch = ({ walk, page }) => {
+      if (page === 0 && walk === walkOfPoll(3)) listing.rows = [row('a', 'error'), ...ten.slice(1), row('a')];
+      if (page === 0 && walk === walkOfPoll(4)) listing.rows = ten;
+    };
+    const { told, health } = await watchPolls(listing, 4);
+    expect(told.slice(1)).toEqual([[], ['changed a: error -> active'], []]);
+    expect(health.map((each) => each?.repeated)).toEqual([1, 1, 1, undefined]);
   });
 
   test('C2 where it lists a row twice', async () => {
@@ -264,6 +325,29 @@ describe('the health of polls', () => {
       { outcome: 'polled', ...whole },
     ]);
     expect(heard).toEqual(health);
+  });
+
+  test('G4 onHealth that throws ends nothing', async () => {
+    const listing = new Listing(ten);
+    listing.onFetch = ({ walk }) => {
+      if (walk === 3) throw unavailable();
+    };
+    const onHealth = (): never => {
+      throw new TypeError('broken');
+    };
+    const { told, health } = await watchPolls(listing, 3, { onHealth });
+    expect(told).toEqual([initial, [], []]);
+    expect(health.map((each) => each?.outcome)).toEqual(['polled', 'failed', 'polled']);
+  });
+
+  test('C9 polls that fail and are rare put off the next one by 5 minutes at most', async () => {
+    const clock = new SkippingClock();
+    const listing = new Listing(ten);
+    listing.onFetch = () => {
+      throw unavailable();
+    };
+    await watchPolls(listing, 6, { clock, every: 120_000 });
+    expect(clock.waits.map((ms) => ms / 60_000)).toEqual([2, 4, 6, 6, 6]);
   });
 
   test('C9 a watch ends with the last error after maxFailures in a row', async () => {

@@ -1,0 +1,31 @@
+import { DecodeError } from '../errors.js';
+import { asJson } from './asJson.js';
+
+/** Far beyond what APIs send, and far from where going through a row would run out of stack. */
+const deepest = 500;
+
+/**
+ * Checks that a row can be kept, compared and given back as it was.
+ *
+ * @throws DecodeError if JSON has no form for it, or it is nested too deeply.
+ */
+export function checkStorable(key: string, row: unknown): void {
+  const fault = asJson(row) === undefined ? 'is nothing that JSON has a form for' : faultOf(row, 0);
+  if (fault === undefined) return;
+  const name = JSON.stringify(key.slice(0, 80));
+  throw new DecodeError(`The row ${name} ${fault}. Leave that out with perPage, or tell the API's operator.`, {
+    key: key.slice(0, 80),
+  });
+}
+
+function faultOf(value: unknown, depth: number): string | undefined {
+  if (depth > deepest) return `is nested more than ${deepest} levels deep`;
+  const plain = asJson(value);
+  if (typeof plain === 'bigint') return 'holds a BigInt, which JSON has no form for';
+  if (typeof plain !== 'object' || plain === null) return undefined;
+  for (const field of Object.values(plain)) {
+    const fault = faultOf(field, depth + 1);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}

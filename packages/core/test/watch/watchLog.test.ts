@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { memoryState } from '../../src/index.js';
+import type { Delta } from '../../src/watch/acceptedSnapshot.js';
+import { SnapshotRows } from '../../src/watch/snapshotRows.js';
+import { WatchLog } from '../../src/watch/watchLog.js';
+import type { Missing } from '../../src/watch/verdict.js';
+import { row, type Row } from './listing.js';
+
+/** A row that comes, and so many that are missing that it outweighs the snapshot by far. */
+function heavyDelta(generation: number): Delta<Row> {
+  const key = `row ${String(generation)}`;
+  const missed = Array.from({ length: 5_000 }, (_, at): [string, Missing] => [
+    `missed ${String(at)}`,
+    { walks: 1, since: 0, isHeld: false },
+  ]);
+  return {
+    ...{ generation, observedAt: '2030-01-01T00:00:00.000Z' },
+    missing: generation === 2 ? new Map(missed) : new Map(),
+    differences: [{ type: 'added', key, before: null, after: row(key), fields: [] }],
+  };
+}
+
+test('C6 a log is not compacted over what is staged, however heavy it is, and is once that was taken', async () => {
+  const state = memoryState();
+  const opened = async (): Promise<WatchLog<Row>> => {
+    const log = new WatchLog<Row>(state.log('watch'), { watch: 'of rows' });
+    await log.open();
+    return log;
+  };
+  const log = await opened();
+  await log.begin(new SnapshotRows<Row>(), '2030-01-01T00:00:00.000Z');
+  await log.commit(1);
+  for (const generation of [2, 3]) await log.stage(heavyDelta(generation));
+  await log.commit(2);
+  const again = await opened();
+  expect([again.committed, again.uncommitted]).toMatchObject([2, [heavyDelta(3)]]);
+  await again.commit(3);
+  const last = await opened();
+  expect([last.committed, last.uncommitted]).toEqual([3, []]);
+  expect([...last.snapshot.rows]).toEqual(['row 2', 'row 3'].map((key) => [key, row(key)]));
+  const kinds: string[] = [];
+  for await (const record of state.log('watch').read()) kinds.push(Object.keys(Object(record))[0] ?? '');
+  expect(kinds).toEqual(['base', 'rows']);
+});
