@@ -2,7 +2,6 @@
 // After `npm start`: cd examples && npx tsx forwardChanges.ts
 import { mkdtemp } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -31,23 +30,35 @@ const service = createServer((request, response) => {
 
 async function receive(request: IncomingMessage): Promise<number> {
   const body = await text(request);
+  const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]);
+  let envelope: unknown;
   try {
-    verifier.verify(body, { ...request.headers } as Record<string, string>);
+    envelope = verifier.verify(body, Object.fromEntries(headers));
   } catch {
     return 401;
   }
-  const { id, data }: { id: string; data: Change<EvmStream> } = JSON.parse(body);
-  if (!seen.has(id)) take(data);
-  seen.add(id); // a service of your own keeps it in its database, in the transaction that does the work
+  if (!isEnvelope(envelope)) return 400;
+  if (!seen.has(envelope.id)) take(envelope.data);
+  seen.add(envelope.id); // a service of your own keeps it in its database, in the transaction that does the work
   return 204;
+}
+
+interface Envelope {
+  readonly id: string;
+  readonly data: Change<EvmStream>;
+}
+
+/** What is signed by us has our shape. */
+function isEnvelope(value: unknown): value is Envelope {
+  return typeof value === 'object' && value !== null && 'id' in value && 'data' in value;
 }
 
 // Stands in for the API, so that this runs without a key.
 await using sandbox = await startSandbox({ statusEvery: 50 });
 const { apiKey, streamsUrl } = sandbox;
 await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
-const { port } = service.address() as AddressInfo;
-const url = `http://127.0.0.1:${port}/changes`;
+const address = service.address();
+const url = `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? '') : ''}/changes`;
 const folder = await mkdtemp(join(tmpdir(), 'sluice-'));
 const every = 300; // ms: 30 seconds are plenty for a real project
 

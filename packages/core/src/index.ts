@@ -42,8 +42,8 @@ export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink
 export type { RowEncoder, RowFormat } from './sink/rowFormat.js';
 export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';
-export type { StateLog, StateStore, StateUse } from './sink/stateStore.js';
-export type { Release } from './sink/lockQueue.js';
+export type { StateLog, StateStore } from './sink/stateStore.js';
+export type { Release, StateUse } from './sink/lockQueue.js';
 
 // Errors
 export {

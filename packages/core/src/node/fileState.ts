@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path';
 import { systemClock, type Clock } from '../clock.js';
 import { CheckpointError, ConfigError, SinkError } from '../errors.js';
-import type { StateLog, StateStore, StateUse } from '../sink/stateStore.js';
-import { lockQueues, type Release } from '../sink/lockQueue.js';
+import type { StateLog, StateStore } from '../sink/stateStore.js';
+import { lockQueues, type Release, type StateUse } from '../sink/lockQueue.js';
 import { explained } from './appendFile.js';
 import { nodeFileSystem, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { FileLog } from './fileLog.js';

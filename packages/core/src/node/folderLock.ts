@@ -1,8 +1,8 @@
 import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
-import { watchedAlready, type Release } from '../sink/lockQueue.js';
-import type { StateUse } from '../sink/stateStore.js';
+import { watchedAlready, type Release, type StateUse } from '../sink/lockQueue.js';
+
 import { explained } from './appendFile.js';
 import { platformCode, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';

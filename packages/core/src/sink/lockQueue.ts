@@ -1,5 +1,7 @@
 import { LockError } from '../errors.js';
-import type { StateUse } from './stateStore.js';
+
+/** What works with state: an export or a watch. They don't exclude each other. */
+export type StateUse = 'export' | 'watch';
 
 /** Gives a lock back. */
 export type Release = () => Promise<void>;

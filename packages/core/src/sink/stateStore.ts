@@ -1,4 +1,4 @@
-import type { Release } from './lockQueue.js';
+import type { Release, StateUse } from './lockQueue.js';
 
 /** Durable records in order, e.g. the changes of a watch. On a disk nobody but its owner can read them. */
 export interface StateLog {
@@ -14,9 +14,6 @@ export interface StateLog {
   remove(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** What works with state: an export or a watch. They don't exclude each other. */
-export type StateUse = 'export' | 'watch';
 
 /** Keeps small records durably, by name. A record is replaced whole or not at all. */
 export interface StateStore {

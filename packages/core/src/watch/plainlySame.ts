@@ -41,8 +41,8 @@ function areFieldsSame(
     if (!ignored?.has(name) || !Object.hasOwn(other, name)) return false;
   }
   if (fields !== Object.keys(other).length) return false;
-  // What JSON makes of it may be something else than its fields.
-  if (typeof one['toJSON'] === 'function' || typeof other['toJSON'] === 'function') return false;
+  // What JSON makes of it may be something else than its fields. The other one has the very same ones, so it is most likely of its kind.
+  if (typeof one['toJSON'] === 'function') return false;
   // Not all that has no fields is empty: a map, for one.
   return fields > 0 || (isPlain(one) && isPlain(other));
 }
