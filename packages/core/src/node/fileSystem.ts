@@ -124,12 +124,20 @@ export const nodeFileSystem: FileSystem = {
   link,
   unlink,
   async makeFolder(path) {
-    try {
-      await mkdir(path);
-      return true;
-    } catch (error) {
-      if (platformCode(error) === 'EEXIST' && (await stat(path)).isDirectory()) return false;
-      throw error;
+    for (;;) {
+      try {
+        await mkdir(path);
+        return true;
+      } catch (error) {
+        if (platformCode(error) !== 'EEXIST') throw error;
+        const there = await stat(path).catch((reason: unknown) => {
+          if (isNotFound(reason)) return undefined;
+          throw reason;
+        });
+        if (there?.isDirectory()) return false;
+        // It is a link that leads nowhere, or a folder that somebody has just taken away.
+        if (there || (await lstat(path).catch(() => undefined))) throw error;
+      }
     }
   },
   removeFolder: (path) => rmdir(path),

@@ -298,3 +298,14 @@ describe('E8 a locked folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 });
+
+test('E8 a folder that is taken away while it is made is made again', async () => {
+  const folder = join(tempFolder(), 'state');
+  let isOver = false;
+  const taking = (async () => {
+    while (!isOver) await nodeFileSystem.removeFolder(folder).catch(() => undefined);
+  })();
+  for (let nth = 0; nth < 2_000; nth += 1) expect(typeof (await nodeFileSystem.makeFolder(folder))).toBe('boolean');
+  isOver = true;
+  await taking;
+});
