@@ -301,11 +301,11 @@ describe('E8 a locked folder', () => {
 
 test('E8 a folder that is taken away while it is made is made again', async () => {
   const folder = join(tempFolder(), 'state');
-  let isOver = false;
+  const over = new AbortController();
   const taking = (async () => {
-    while (!isOver) await nodeFileSystem.removeFolder(folder).catch(() => undefined);
+    while (!over.signal.aborted) await nodeFileSystem.removeFolder(folder).catch(() => undefined);
   })();
   for (let nth = 0; nth < 2_000; nth += 1) expect(typeof (await nodeFileSystem.makeFolder(folder))).toBe('boolean');
-  isOver = true;
+  over.abort();
   await taking;
 });
