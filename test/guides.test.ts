@@ -1,11 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startSandbox } from '@sluice/sandbox';
+import { startReceiver, startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { codeIn, runShown, standsInExample } from './shownCode.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
 const folder = join(import.meta.dirname, '..', 'docs', 'guides');
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const schedule = /^(?:\S+ ){5}/;
 
 describe.each(readdirSync(folder))('the guide %s', (name) => {
@@ -17,10 +18,17 @@ describe.each(readdirSync(folder))('the guide %s', (name) => {
 
   test('shows commands that run', async () => {
     await using sandbox = await startSandbox();
+    await using receiver = await startReceiver({ secrets: [secret] });
     for (const code of codeIn(guide, 'sh')) {
-      const outcome = await runShown(code, { sandbox, cwd: temporaryFolder() });
+      const cwd = temporaryFolder();
+      writeFileSync(join(cwd, 'secret'), `${secret}\n`);
+      // The service of the guide stands on this machine here, which has to be allowed.
+      const here = code.replaceAll('https://hooks.example.com/changes', `${receiver.url} --allow-address 127.0.0.1`);
+      const outcome = await runShown(`set -e; ${here}`, { sandbox, cwd });
       expect({ shown: code, ...outcome }).toMatchObject({ code: 0 });
     }
+    expect(receiver.counts).toMatchObject({ refused: 0, differing: 0, doubled: 0 });
+    expect(receiver.counts.accepted > 0).toBe(guide.includes('--forward'));
   });
 });
 

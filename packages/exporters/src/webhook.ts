@@ -147,6 +147,7 @@ function batchLimits(batch: WebhookOptions<never>['batch']): BatchLimits | undef
 
 // Sending
 export type { EndpointOptions } from './webhook/endpoint.js';
+export { secretsInHeader } from './webhook/extraHeaders.js';
 export type { WebhookFormat } from './webhook/outgoing.js';
 
 // Dead letters

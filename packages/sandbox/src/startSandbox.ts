@@ -1,9 +1,10 @@
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { aptosEndpoint } from './aptosEndpoint.js';
 import { Cursors } from './cursor.js';
 import type { HoldingRow } from './holdingRow.js';
 import { Holdings, type CollectionFilter } from './holdings.js';
+import { listen } from './listen.js';
 import { fullAddress } from './owners.js';
 import { requestListener, type Route } from './requestListener.js';
 import { RequestLog, type LoggedRequest, type SandboxCounts } from './requestLog.js';
@@ -102,7 +103,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  const port = await listen(server, settings.port);
+  const port = await listen(server, settings.port, 'The sandbox');
   const url = `http://127.0.0.1:${port}`;
   let closed: Promise<void> | undefined;
 
@@ -148,20 +149,3 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
 const STREAMS_PATH = '/streams-api';
 const APTOS_PATH = '/aptos-api';
-
-async function listen(server: Server, wanted: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => {
-      reject(listenError(error, wanted));
-    });
-    server.listen(wanted, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : wanted;
-}
-
-function listenError(error: Error, port: number): Error {
-  return new Error(`The sandbox can't listen on 127.0.0.1:${port}. Choose another port, or 0 for any free one.`, {
-    cause: error,
-  });
-}

@@ -1,7 +1,7 @@
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import { keyOption, keyVariable, whereKeysGo } from './keyAsArgument.js';
-import { readInput, whyUnreadable } from './readInput.js';
+import { readNamedFile } from './readNamedFile.js';
 
 /** The API key, and where it comes from. */
 export interface FoundKey {
@@ -17,7 +17,7 @@ export interface FoundKey {
  */
 export async function findApiKey(apiKeyFile: string | undefined, environment: Environment): Promise<FoundKey> {
   if (apiKeyFile !== undefined) {
-    const key = (await readKeyFile(apiKeyFile, environment)).trim();
+    const key = (await readNamedFile(apiKeyFile, { option: keyOption, holds: 'the key' }, environment)).trim();
     if (key === '') throw new UsageError(`The file that ${keyOption} names is empty. Put the key into it.`);
     environment.secrets.add(key);
     return { key, from: keyOption };
@@ -25,15 +25,4 @@ export async function findApiKey(apiKeyFile: string | undefined, environment: En
   const key = environment.variables[keyVariable]?.trim() ?? '';
   if (key === '') throw new UsageError(`There is no API key. ${whereKeysGo} "sluice demo" works without one.`);
   return { key, from: keyVariable };
-}
-
-async function readKeyFile(file: string, environment: Environment): Promise<string> {
-  try {
-    return await readInput(file, environment);
-  } catch (error) {
-    environment.signal.throwIfAborted();
-    throw new UsageError(
-      `The file that ${keyOption} names can't be read: ${whyUnreadable(error)}. Give the path of a file that holds the key.`,
-    );
-  }
 }

@@ -1,6 +1,6 @@
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
-import { readInput, whyUnreadable } from './readInput.js';
+import { readNamedFile } from './readNamedFile.js';
 import { secretOption, secretVariable, whereSecretsGo } from './secretAsArgument.js';
 
 /**
@@ -15,7 +15,7 @@ export async function findWebhookSecrets(
   const text =
     secretFile === undefined
       ? (environment.variables[secretVariable] ?? '')
-      : await readSecretFile(secretFile, environment);
+      : await readNamedFile(secretFile, { option: secretOption, holds: 'the secret' }, environment);
   const secrets = text.split(/\s+/).filter((word) => word !== '');
   for (const secret of secrets)
     for (const form of [secret, secret.replace(/^whsec_/, '')]) environment.secrets.add(form);
@@ -25,15 +25,4 @@ export async function findWebhookSecrets(
       ? `There is no secret to sign with. ${whereSecretsGo}`
       : `The file that ${secretOption} names is empty. Put the secret into it.`,
   );
-}
-
-async function readSecretFile(file: string, environment: Environment): Promise<string> {
-  try {
-    return await readInput(file, environment);
-  } catch (error) {
-    environment.signal.throwIfAborted();
-    throw new UsageError(
-      `The file that ${secretOption} names can't be read: ${whyUnreadable(error)}. Give the path of a file that holds the secret.`,
-    );
-  }
 }

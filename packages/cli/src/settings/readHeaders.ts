@@ -1,9 +1,7 @@
+import { secretsInHeader } from '@sluice/exporters/webhook';
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
-import { readInput, whyUnreadable } from './readInput.js';
-
-/** Shorter words of a header are no secrets, and would be missing from every other sentence. */
-const shortestSecret = 12;
+import { readNamedFile } from './readNamedFile.js';
 
 /**
  * The headers in a file, one a line, as HTTP has them; blank lines are skipped. They may hold tokens, so no fault repeats them.
@@ -13,7 +11,8 @@ const shortestSecret = 12;
  */
 export async function readHeaders(file: string, environment: Environment): Promise<Readonly<Record<string, string>>> {
   const headers = new Map<string, string>();
-  for (const [index, line] of (await readHeaderFile(file, environment)).split(/\r\n|\n|\r/).entries()) {
+  const text = await readNamedFile(file, { option: '--header-file', holds: 'headers' }, environment);
+  for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
     if (line.trim() === '') continue;
     const [, name, value] = /^([^\s:]+):\s*(.*?)\s*$/.exec(line) ?? [];
     if (name === undefined || value === undefined)
@@ -21,16 +20,7 @@ export async function readHeaders(file: string, environment: Environment): Promi
         `Line ${String(index + 1)} of the file that --header-file names is no header. Write one a line, like Authorization: Bearer TOKEN.`,
       );
     headers.set(name, value);
-    for (const word of value.split(/\s+/)) if (word.length >= shortestSecret) environment.secrets.add(word);
+    for (const secret of secretsInHeader(value)) environment.secrets.add(secret);
   }
   return Object.fromEntries(headers);
-}
-
-async function readHeaderFile(file: string, environment: Environment): Promise<string> {
-  try {
-    return await readInput(file, environment);
-  } catch (error) {
-    environment.signal.throwIfAborted();
-    throw new UsageError(`The file that --header-file names can't be read: ${whyUnreadable(error)}.`);
-  }
 }

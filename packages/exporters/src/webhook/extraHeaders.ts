@@ -27,20 +27,21 @@ const schemes = /^(bearer|basic|digest|token|apikey)$/i;
 
 /** All texts that may be secret: signing secrets with and without their prefix, words of headers, tokens in the URL. */
 export function secretsIn({ secrets, headers, url }: SecretPlaces): string[] {
-  const words = [...Object.values(headers).flatMap(wordsIn), ...url.searchParams.values()];
+  const words = [...Object.values(headers).flatMap(secretsInHeader), ...url.searchParams.values()];
   const segments = url.pathname.split('/').map(decoded);
   const tokens = [
-    ...words.filter((text) => text.length >= shortestWord && !schemes.test(text)),
+    ...words.filter((text) => text.length >= shortestWord),
     ...segments.filter((text) => text.length >= shortestSegment),
   ].filter((text) => /^[\x21-\x7e]+$/.test(text));
   return [...secrets.flatMap((secret) => [secret, secret.replace(/^whsec_/, '')]), ...tokens];
 }
 
-/** A header's value, what it is made of, and the name and the password in basic credentials. */
-function wordsIn(value: string): string[] {
+/** What may be secret in a header's value: its words, what they are made of, and the name and the password in basic credentials. */
+export function secretsInHeader(value: string): string[] {
   const [, basic] = /^basic\s+(\S+)$/i.exec(value) ?? [];
   const credentials = basic === undefined ? '' : Buffer.from(basic, 'base64').toString('latin1');
-  return [...value.split(/\s+/), ...value.split(/[\s=;,"]+/), credentials, ...credentials.split(':')];
+  const words = [...value.split(/\s+/), ...value.split(/[\s=;,"]+/), credentials, ...credentials.split(':')];
+  return words.filter((word) => word.length >= shortestWord && !schemes.test(word));
 }
 
 function decoded(segment: string): string {

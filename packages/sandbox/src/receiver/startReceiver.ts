@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
+import { listen } from '../listen.js';
 import { AcceptedRecords, type AcceptedRecord } from './acceptedRecords.js';
 import { deliveryListener } from './deliveryListener.js';
 import { DeliveryLog, type ReceivedRequest } from './deliveryLog.js';
@@ -78,7 +79,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  const port = await listen(server, settings.port);
+  const port = await listen(server, settings.port, 'The receiver');
   let closed: Promise<void> | undefined;
 
   const close = (): Promise<void> =>
@@ -112,21 +113,4 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-async function listen(server: Server, wanted: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => {
-      reject(listenError(error, wanted));
-    });
-    server.listen(wanted, '127.0.0.1', resolve);
-  });
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : wanted;
-}
-
-function listenError(error: Error, port: number): Error {
-  return new Error(`The receiver can't listen on 127.0.0.1:${port}. Choose another port, or 0 for any free one.`, {
-    cause: error,
-  });
 }

@@ -49,8 +49,8 @@ export type AttemptConfig = InternalAxiosRequestConfig;
 export type AttemptAnswer = AxiosResponse<unknown>;
 
 /**
- * Carries one attempt, with headers that nobody else gets to see: any status is an answer, its body comes as text, redirects are not followed, and an abort of
- * `config.signal` takes effect at once. Without an answer it rejects with an `AdapterFault`.
+ * Carries one attempt, with headers that nobody else gets to see: any status is an answer, its body comes as text, redirects are not
+ * followed, and an abort of `config.signal` takes effect at once. Without an answer it rejects with an `AdapterFault`.
  */
 export interface Adapter {
   readonly send: (config: AttemptConfig, secret?: Readonly<Record<string, string>>) => Promise<AttemptAnswer>;

@@ -177,6 +177,8 @@ async function readBeginning(answer: Dispatcher.ResponseData, maxBytes: number):
   const isSuccess = statusCode >= 200 && statusCode < 300;
   const beginning: Buffer[] = [];
   const drain = setTimeout(() => body.destroy(new Error('It takes too long.')), longestDrain);
+  // Nobody waits for the body of a success, so it keeps no process alive.
+  drain.unref();
   // What breaks off is quoted as far as it came.
   const reading = readChunks(answer, maxBytes, beginning).catch(() => undefined);
   void reading.then(() => {

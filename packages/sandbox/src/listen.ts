@@ -1,0 +1,20 @@
+import type { Server } from 'node:http';
+
+/**
+ * Listens on 127.0.0.1, and answers the port.
+ *
+ * @param wanted 0 for any free one.
+ * @param who begins the sentence of the error that is raised where the port is taken, e.g. `The sandbox`.
+ */
+export async function listen(server: Server, wanted: number, who: string): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => {
+      reject(
+        new Error(`${who} can't listen on 127.0.0.1:${wanted}. Choose another port, or 0 for any free one.`, { cause }),
+      );
+    });
+    server.listen(wanted, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : wanted;
+}
