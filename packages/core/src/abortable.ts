@@ -9,8 +9,19 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     };
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
-    void promise.then(resolve, reject).finally(() => {
+    // The listener goes before whoever waits goes on: one that is added while it is there would be remembered by it.
+    const settle = (): void => {
       signal.removeEventListener('abort', onAbort);
-    });
+    };
+    promise.then(
+      (value) => {
+        settle();
+        resolve(value);
+      },
+      (error: unknown) => {
+        settle();
+        reject(error);
+      },
+    );
   });
 }

@@ -1,21 +1,30 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { createAdapter } from '#adapter';
-import { Subject, type Observable } from 'rxjs';
+import type { Observable } from 'rxjs';
 import { systemClock, type Clock } from './clock.js';
-import { ConfigError, PluginError, SluiceError } from './errors.js';
+import { PluginError, SluiceError } from './errors.js';
 import { KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
-import type { HttpEvent } from './http/events.js';
 import type { Timeouts } from './http/exchange.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
-import { checkBaseUrl } from './http/origin.js';
 import { patienceOf } from './http/patience.js';
 import type { RetryOptions } from './http/retryPolicy.js';
 import { Secrets } from './http/secrets.js';
-import { linked, type Link } from './http/transport.js';
+import { LinkChain, type Link } from './http/transport.js';
 import { unlimited } from './http/unlimited.js';
 import { checkNumbers } from './numbers.js';
-import type { Plugin, PluginContext } from './plugin.js';
+import { checkPlugin } from './plugins/checkPlugin.js';
+import type { ClientEvent } from './plugins/clientEvent.js';
+import { EventHub } from './plugins/eventHub.js';
+import type { WithFreeName, WithNamespace, WithNeedsMet } from './plugins/fit.js';
+import type { Plugin } from './plugins/plugin.js';
+import { pluginContext, type ContextParts } from './plugins/pluginContext.js';
+import { PluginSet } from './plugins/pluginSet.js';
+import type { Registered } from './plugins/registry.js';
+import { memoryState } from './sink/memoryState.js';
+import type { Sink } from './sink/sink.js';
+import type { StateStore } from './sink/stateStore.js';
 
 /** Options of {@link createClient}. Only the key is needed. */
 export interface ClientOptions {
@@ -42,37 +51,47 @@ export interface ClientOptions {
   readonly clock?: Clock;
   /** A number in [0, 1). Default: `Math.random`. */
   readonly random?: () => number;
+  /**
+   * Where a plugin keeps what it has to remember, by its name. Default: in memory, so that it forgets when the process ends.
+   *
+   * @example createClient({ apiKey, state: (plugin) => fileState(`state/${plugin}`) });
+   */
+  readonly state?: (plugin: string) => StateStore;
 }
-
-/** What a client tells those who watch it. */
-export type ClientEvent = HttpEvent | { readonly type: 'warning'; readonly message: string };
-
-/** Names that no plugin may have: the language gives them a meaning on any object. */
-const reservedNames = ['then', 'toJSON', 'constructor', '__proto__'] as const;
-
-/** Refuses, at compile time, a plugin whose name is taken or reserved. */
-type FreeName<Name extends string, Taken> = Name extends Taken | (typeof reservedNames)[number]
-  ? { readonly name: never }
-  : unknown;
 
 /** A client without plugins; each `use` adds one namespace to it. */
 export interface Client extends AsyncDisposable {
   /**
-   * Adds a plugin's namespace.
+   * Adds a plugin: its namespace under its name, its hooks, links, sinks and stores.
    *
-   * @throws PluginError if the name is taken or reserved: then nothing has changed. If the plugin can't set up, its own error
-   * when that is one of Sluice's, a `PluginError` otherwise; then the client is closed.
+   * @throws PluginError if it is no plugin, if its name or one of its sinks' or stores' is taken or reserved, or if a plugin that it
+   * requires is not in use: then nothing has changed. If the plugin can't set up, its own error when that is one of Sluice's, a
+   * `PluginError` otherwise; then the client is closed.
    */
-  use<Name extends string, Api extends object>(
-    plugin: Plugin<Name, Api> & FreeName<Name, keyof this>,
+  use<Name extends string, Api extends object, Needs extends object>(
+    plugin: Plugin<Name, Api, Needs> &
+      WithFreeName<Name, keyof this> &
+      WithNeedsMet<Needs, this, keyof Client> &
+      WithNamespace<Api>,
   ): this & Readonly<Record<Name, Api>>;
-  /** What happens on the wire, as it happens. Watching alters nothing. */
+  /**
+   * What happens: the same events that hooks get, after them. Watching alters nothing. What a subscriber throws is no request's affair:
+   * RxJS reports it as an error that nobody handled.
+   */
   readonly events: Observable<ClientEvent>;
   /** What waits, what runs, and until when the client is paused. */
   readonly limiter: LimiterState;
   /**
-   * Ends requests under way, and those that come later, with a `NetworkError`; disposes of the plugins, the last one first;
-   * closes connections and completes `events`. Calling it again answers the same promise.
+   * The sinks that plugins brought along, by name.
+   *
+   * @example const sink = await client.sinks.get('sqlite')?.('holdings.db', { folder: process.cwd() });
+   */
+  readonly sinks: Registered<Sink<object>>;
+  /** The state stores that plugins brought along, by name. */
+  readonly stores: Registered<StateStore>;
+  /**
+   * Ends requests under way, and those that come later, with a `NetworkError`; closes connections; disposes of the plugins, the last one
+   * first; and completes `events`. Calling it again answers the same promise.
    *
    * @throws PluginError if a plugin could not be disposed of, once all the rest is done.
    */
@@ -80,6 +99,9 @@ export interface Client extends AsyncDisposable {
 }
 
 const defaultMaxBodyBytes = 32 * 1024 * 1024;
+
+/** Characters of a text in an event: those that plugins and errors bring along may be of any length, and are searched for secrets. */
+const longestText = 10_000;
 
 /**
  * Creates a client: one key, one limiter, one connection pool for all its plugins.
@@ -92,9 +114,7 @@ const defaultMaxBodyBytes = 32 * 1024 * 1024;
  * @throws ConfigError if an option makes no sense.
  */
 export function createClient(options: ClientOptions): Client {
-  const clock = options.clock ?? systemClock;
-  const random = options.random ?? Math.random;
-  const events = new Subject<ClientEvent>();
+  const { clock = systemClock, random = Math.random, allowInsecure = false } = options;
   const secrets = new Secrets();
   const origins = new Set<string>();
   const closing = new AbortController();
@@ -104,77 +124,55 @@ export function createClient(options: ClientOptions): Client {
   const keys = new KeyRing(options.apiKey, secrets);
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
   const adapter = createAdapter({ connectTimeout: timeouts.connect, maxBodyBytes });
-  const emit = (event: ClientEvent): void => {
-    events.next(event);
+  const hub = new EventHub((text) => secrets.redact(text, longestText));
+  const transport = apiTransport({
+    ...{ adapter, limiter, keys, secrets, origins, clock, random, timeouts, retry, maxBodyBytes },
+    ...{ emit: hub.emit, closed: closing.signal },
+  });
+  const links = new LinkChain(transport, options.links ?? []);
+  const state = options.state ?? (() => memoryState());
+  const parts: ContextParts = {
+    ...{ clock, random, hub, keys, secrets, origins, transport: links.send, allowInsecure, state },
   };
-  const transport = linked(
-    apiTransport({
-      adapter,
-      limiter,
-      keys,
-      secrets,
-      origins,
-      clock,
-      random,
-      timeouts,
-      retry,
-      maxBodyBytes,
-      emit,
-      closed: closing.signal,
-    }),
-    options.links ?? [],
-  );
-  const context: PluginContext = {
-    clock,
-    random,
-    endpoint: (baseUrl, { arrays = 'brackets' } = {}) => {
-      if (secrets.has(baseUrl)) {
-        throw new ConfigError('The base address holds the API key. Leave it out: the key travels in its own header.');
-      }
-      const checked = checkBaseUrl(baseUrl, options.allowInsecure ?? false);
-      origins.add(new URL(checked).origin);
-      return {
-        baseUrl: checked,
-        request: async (request) => (await transport({ ...request, baseUrl: checked, arrays })).body,
-        isSecret: (text) => secrets.has(text),
-        keyFingerprint: (salt) => keys.fingerprint(salt),
-        warn: (message) => {
-          emit({ type: 'warning', message: secrets.redact(message) });
-        },
-      };
-    },
-  };
-  const plugins: Plugin[] = [];
+  const plugins = new PluginSet(hub, clock);
   let closed: Promise<void> | undefined;
 
   const close = async (): Promise<void> => {
     closing.abort();
-    const failures: PluginError[] = [];
-    for (const plugin of plugins.reverse()) {
-      try {
-        await plugin.dispose?.();
-      } catch (cause) {
-        failures.push(
-          new PluginError(`The plugin "${plugin.name}" could not be disposed of. See its cause.`, { cause }),
-        );
-      }
+    try {
+      await adapter.close();
+    } finally {
+      hub.emit(() => ({ type: 'close' }));
+      await plugins.dispose().finally(() => {
+        hub.complete();
+      });
     }
-    await adapter.close();
-    events.complete();
-    if (failures[0]) throw failures[0];
   };
 
   const client: Client = {
-    events: events.asObservable(),
+    events: hub.events,
     get limiter() {
       return limiter.state;
     },
+    get sinks() {
+      return plugins.sinks.all;
+    },
+    get stores() {
+      return plugins.stores.all;
+    },
     use(plugin) {
-      const { name } = plugin;
+      const { name } = checkPlugin(plugin);
       if (closed) throw new PluginError(`The client is closed, so "${name}" can't be added. Create a new client.`);
-      checkName(client, name);
-      addNamespace(client, name, setUp(plugin, context, client));
-      plugins.push(plugin);
+      plugins.check(plugin, client);
+      try {
+        links.add(plugin.links ?? []);
+        addNamespace(client, plugin, plugins.setUp(plugin, pluginContext(name, parts)));
+      } catch (cause) {
+        // Whoever chains `use` never gets hold of the client: nobody else could dispose of the plugins before this one.
+        client.close().catch(() => undefined);
+        if (SluiceError.is(cause)) throw cause;
+        throw new PluginError(`The plugin "${name}" could not set up. See its cause.`, { cause });
+      }
       return client;
     },
     close: () => (closed ??= close()),
@@ -183,29 +181,10 @@ export function createClient(options: ClientOptions): Client {
   return client;
 }
 
-function checkName(client: object, name: string): void {
-  const reserved: readonly string[] = reservedNames;
-  if (!(name in client) && !reserved.includes(name) && name !== '') return;
-  throw new PluginError(
-    `The name "${name}" is taken or reserved on this client. Use each plugin once, and rename one of two that clash.`,
-  );
-}
-
-function setUp<Api extends object>(plugin: Plugin<string, Api>, context: PluginContext, client: Client): Api {
-  try {
-    return plugin.setup(context);
-  } catch (cause) {
-    // Whoever chains `use` never gets hold of the client: nobody else could dispose of the plugins before this one.
-    client.close().catch(() => undefined);
-    if (SluiceError.is(cause)) throw cause;
-    throw new PluginError(`The plugin "${plugin.name}" could not set up. See its cause.`, { cause });
-  }
-}
-
 function addNamespace<Name extends string, Api extends object>(
   client: Client,
-  name: Name,
-  api: Api,
+  { name }: Plugin<Name, Api>,
+  api: object,
 ): asserts client is Client & Readonly<Record<Name, Api>> {
   Object.defineProperty(client, name, { value: api, enumerable: true });
 }

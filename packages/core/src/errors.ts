@@ -39,8 +39,11 @@ const brand = Symbol.for('sluice.error');
  * The message says what happened, where, and what to do next. Neither it nor any other property holds the API key.
  *
  * @example
- * try { await exportTo(source, sink).run() }
- * catch (error) { if (SluiceError.is(error, 'rate-limited')) … }
+ * try {
+ *   await exportTo(source, sink).run();
+ * } catch (error) {
+ *   if (SluiceError.is(error, 'rate-limited')) console.error(error.message, error.docs);
+ * }
  */
 export class SluiceError extends Error {
   readonly code: SluiceErrorCode;
@@ -66,6 +69,7 @@ export class SluiceError extends Error {
     return value instanceof Error && brand in value && (code === undefined || ('code' in value && value.code === code));
   }
 
+  /** What a log may hold: name, code, message, details, the page of docs and the position. */
   toJSON(): Record<string, unknown> {
     return {
       name: this.name,

@@ -1,11 +1,79 @@
+/**
+ * Clients, sources, watches and exports. It knows no API, and imports nothing of Node.
+ *
+ * @module @sluice/core
+ */
+
 // Clients
-export { createClient, type Client, type ClientEvent, type ClientOptions } from './client.js';
-export type { ApiRequest, Endpoint, Plugin, PluginContext } from './plugin.js';
+export { createClient, type Client, type ClientOptions } from './client.js';
+
+// Plugins
+export { definePlugin } from './plugins/definePlugin.js';
+export { checkPlugin } from './plugins/checkPlugin.js';
+export type {
+  ApiAnswer,
+  ApiRequest,
+  Endpoint,
+  NamedSink,
+  NamedStore,
+  NamedTargetContext,
+  Plugin,
+  PluginContext,
+  PluginLogger,
+} from './plugins/plugin.js';
+export type { Registered } from './plugins/registry.js';
+
+// APIs that are described
+export { defineApi, type ApiOf, type ApiOptions, type ApiPlugin, type Openable } from './api/defineApi.js';
+export { listing, type Listing } from './api/listing.js';
+export type { ListingDefinition, ListingParts, RowsMade } from './api/listingDefinition.js';
+export type { Asking, PageSize } from './api/listingPlan.js';
+export type { FoundRows, Reading } from './api/pageReader.js';
+export type { DecodeRow } from './api/decodeRows.js';
+export { byCursor, type CursorOptions } from './api/byCursor.js';
+export { byLink, type LinkOptions } from './api/byLink.js';
+export { byOffset, type OffsetOptions } from './api/byOffset.js';
+export { byPage, type PageNumberOptions } from './api/byPage.js';
+export type { PageAddress, Paging } from './api/paging.js';
+export { cursorOf, offsetOf } from './api/mark.js';
+export type { Answer, PageAnswer, Where } from './api/answer.js';
+export { isApiSource, type ApiSource, type SourceDescription, type SourceOpening } from './api/apiSource.js';
+export { sourcesOf } from './api/sourcesOf.js';
+export type { FreeParams, WalkBounds, WatchBounds } from './api/decodeOptions.js';
+export type { ParamDescription } from './api/decodeParams.js';
+export type {
+  StandardIssue,
+  StandardProperties,
+  StandardResult,
+  StandardSchema,
+} from './api/standardSchema.js';
+
+// Events
+export type {
+  ClientEvent,
+  CloseEvent,
+  HookName,
+  Hooks,
+  InfoEvent,
+  PluginFaultEvent,
+  WarningEvent,
+} from './plugins/clientEvent.js';
+export type {
+  AttemptEvent,
+  HttpEvent,
+  PausedEvent,
+  RequestEvent,
+  RequestOutcome,
+  ResponseEvent,
+  RetryEvent,
+  SettledEvent,
+} from './http/events.js';
+export type { CommitEvent, ErrorEvent, PageEvent, SourceEvent, SourceObserver } from './source/sourceEvent.js';
+export type { ErrorReport } from './errorReport.js';
 
 // Requests
 export type { AddressGuard, GuardedHost, ResolvedAddress } from './http/adapter/adapter.js';
 export type { ApiKey } from './http/apiKey.js';
-export type { HttpEvent } from './http/events.js';
 export type { Timeouts } from './http/exchange.js';
 export type { Limit, Limiter, LimiterState, Turn, TurnRequest } from './http/limiter.js';
 export type { ArrayFormat, Query, QueryValue } from './http/query.js';
@@ -16,8 +84,16 @@ export type { Link, Transport, TransportRequest, TransportResponse } from './htt
 // Sources
 export { Flow } from './source/flow.js';
 export { createSource, Source, type PagesOptions, type PerPageOptions, type SourceInfo } from './source/source.js';
-export type { FetchedPage, Json, PageRequest, RowEvent, RowSchema, SourceDefinition } from './source/definition.js';
-export { documentReader, type DocumentReader } from './source/documentReader.js';
+export type {
+  FetchedPage,
+  Json,
+  PageRequest,
+  RowEvent,
+  RowSchema,
+  SourceDefinition,
+  SourceEndpoint,
+} from './source/definition.js';
+export { documentReader, type DocumentReader, type DocumentReaderOptions } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';
 export type { PageSource } from './source/pageSource.js';
 export { groupsOf, type GroupOptions } from './source/plan.js';

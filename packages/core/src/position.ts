@@ -25,7 +25,7 @@ export interface ChainPosition {
  *
  * Plain JSON, and small whatever the plan's size, since parts are begun within a bounded window.
  *
- * @example { before: 3, begun: { '3': { next: { cursor: 'abc' }, pages: 7, rows: 700, … }, '4': 'done' }, rows: 4200, pages: 43 }
+ * @example { before: 3, begun: { '3': { next: { cursor: 'abc' }, pages: 7, rows: 700 }, '4': 'done' }, rows: 4200, pages: 43 }
  */
 export interface Position {
   readonly before: number;

@@ -1,85 +1,9 @@
-import type { Clock } from '../src/index.js';
+import { ManualClock } from '../src/testing/manualClock.js';
 
-interface Timer {
-  readonly at: number;
-  readonly callback: () => void;
-}
-
-/** Time that only moves when a test says so. Wall time begins in 2030, a date no real clock of ours shows. */
-export class FakeClock implements Clock {
-  readonly #settle: () => Promise<unknown>;
-  readonly #timers = new Set<Timer>();
-  readonly #watchers = new Set<() => void>();
-  #time = 0;
-  #wall = Date.UTC(2030, 0, 1);
-
+/** Time that only moves when a test says so; whoever is called back has done all that it does next by then. */
+export class FakeClock extends ManualClock {
   /** @param settle lets whoever was called back do what it does next. Default: until the event loop has gone round. */
   constructor(settle: () => Promise<unknown> = () => new Promise((resolve) => setImmediate(resolve))) {
-    this.#settle = settle;
-  }
-
-  now(): number {
-    return this.#wall + this.#time;
-  }
-
-  monotonic(): number {
-    return this.#time;
-  }
-
-  after(ms: number, callback: () => void): () => void {
-    const timer = { at: this.#time + Math.max(0, ms), callback };
-    this.#timers.add(timer);
-    this.#tell();
-    return () => {
-      this.#timers.delete(timer);
-      this.#tell();
-    };
-  }
-
-  /** Ms until each callback that is still to come, the next one first. */
-  get pending(): readonly number[] {
-    return [...this.#timers].map((timer) => timer.at - this.#time).sort((a, b) => a - b);
-  }
-
-  /** Resolves as soon as somebody has asked to be called back in exactly `ms`, or if somebody has already. */
-  async asked(ms: number): Promise<void> {
-    while (!this.pending.includes(ms)) await new Promise<void>((resolve) => this.#watchers.add(resolve));
-  }
-
-  /** Moves on, and calls back on the way whoever is due, each at its time. */
-  async advance(ms: number): Promise<void> {
-    const end = this.#time + ms;
-    await this.#settle();
-    for (let next = this.#next(end); next; next = this.#next(end)) {
-      this.#time = next.at;
-      next.callback();
-      await this.#settle();
-    }
-    this.#time = end;
-  }
-
-  /** Stands still for a while, like a process that gets no turn: whoever is due meanwhile is called at the end. */
-  async stall(ms: number): Promise<void> {
-    this.#time += ms;
-    for (let next = this.#next(this.#time); next; next = this.#next(this.#time)) {
-      next.callback();
-      await this.#settle();
-    }
-  }
-
-  /** Puts the wall clock forward, or back. */
-  jump(ms: number): void {
-    this.#wall += ms;
-  }
-
-  #next(until: number): Timer | undefined {
-    const [first] = [...this.#timers].filter((timer) => timer.at <= until).sort((a, b) => a.at - b.at);
-    if (first) this.#timers.delete(first);
-    return first;
-  }
-
-  #tell(): void {
-    for (const tell of this.#watchers) tell();
-    this.#watchers.clear();
+    super(settle);
   }
 }

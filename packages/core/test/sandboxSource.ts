@@ -40,7 +40,7 @@ function holdings(sandbox: Sandbox): Plugin<'holdings', HoldingsApi> {
             schema: { columns: ['name', 'amount'] },
             parts: parts.length,
             ...bounds,
-            isSecret: api.isSecret,
+            endpoint: api,
             async fetch({ part, at, atLeast, signal }) {
               const query = { limit: Math.max(pageSize, atLeast), owner_addresses: parts[part] ?? [], ...at };
               const body = read.record(await api.request({ route, path: '/wallets/nfts', query, signal }), '');

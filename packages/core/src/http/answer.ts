@@ -9,6 +9,7 @@ import {
   type SluiceError,
 } from '../errors.js';
 import type { AdapterFault } from './adapter/adapterFault.js';
+import { deepestDocument, isDeeperThan } from './nesting.js';
 import { dateAfter, isRetriedStatus, retryAfter } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
 
@@ -72,9 +73,9 @@ export function readAnswer(answer: RawAnswer, context: AnswerContext): Reading {
 }
 
 function readDocument({ status, headers, text }: RawAnswer, { route, secrets }: AnswerContext): Reading {
+  let body: unknown;
   try {
-    const body: unknown = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
-    return { ok: true, body };
+    body = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
   } catch {
     // The parser's own message quotes the document, which may hold anything.
     const excerpt = excerptOf(text, secrets);
@@ -84,6 +85,9 @@ function readDocument({ status, headers, text }: RawAnswer, { route, secrets }: 
     const message = `${route} was answered with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
     return failed({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
   }
+  if (!isDeeperThan(deepestDocument, body, text)) return { ok: true, body };
+  const message = `${route} was answered with a document whose lists and objects are nested more than ${deepestDocument} levels deep: no program that goes through it is safe. Is the base address right?`;
+  return failed({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }
 
 /** What an attempt's missing answer means. `ms` are the connect deadline and the body's cap, for the message. */
@@ -129,6 +133,10 @@ export function faultOf(
       const message = `${route} was answered with more than ${String(limits.maxBodyBytes)} bytes. Ask for smaller pages (pageSize), or raise maxBodyBytes.`;
       return { error: new ResponseTooLargeError(message, { route, maxBodyBytes: limits.maxBodyBytes }), retry: false };
     }
+    case 'too-heavy': {
+      const message = `${route} was answered with a document that would take more than an eighth of this process's memory once it is read. Ask for smaller pages (pageSize), or raise Node's --max-old-space-size.`;
+      return { error: new ResponseTooLargeError(message, { route }), retry: false };
+    }
   }
 }
 
@@ -156,7 +164,9 @@ export function excerptOf(text: string, secrets: Secrets): string {
   const visible = text.slice(0, 4 * lookedAt).replace(invisible, '');
   const line = secrets.redact(visible, lookedAt).replace(/\s+/g, ' ').trim();
   const isCut = line.length > excerptLength || text.length > lookedAt;
-  return isCut ? `${line.slice(0, excerptLength).replace(/[\ud800-\udbff]$/, '')}…` : line;
+  const excerpt = isCut ? `${line.slice(0, excerptLength).replace(/[\ud800-\udbff]$/, '')}…` : line;
+  // Put together anew: a slice would keep the whole body in memory for as long as somebody keeps the error.
+  return Array.from(excerpt).join('');
 }
 
 /**

@@ -25,8 +25,9 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   return async (request) => {
     request.signal?.throwIfAborted();
     const { route, headers, signal } = request;
+    const url = checkedAddress(request, origins).href;
     return call({
-      ...{ route, method: 'get', url: checkedAddress(request, origins).href, credentials },
+      ...{ route, method: 'GET', url, credentials, shownUrl: () => secrets.redact(url) },
       headers: { Accept: 'application/json', ...headers },
       read: (answer, now) => readAnswer(answer, { route, secrets, now }),
       ...(signal && { signal }),

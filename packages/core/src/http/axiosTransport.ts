@@ -1,4 +1,5 @@
 import axios, { type AxiosInstance } from 'axios';
+import { reportOf } from '../errorReport.js';
 import { NetworkError } from '../errors.js';
 import { addRetries } from './axiosRetries.js';
 import { AttemptFailure, closedError, Exchange, Failure, type Call, type ExchangeOptions } from './exchange.js';
@@ -32,12 +33,13 @@ export function axiosTransport(options: ExchangeOptions): Caller {
   });
 
   const signals = new SignalWatch();
+  let requests = 0;
   return (call) =>
     new Promise((resolve, reject) => {
       call.signal?.throwIfAborted();
       if (options.closed.aborted) throw closedError(call.route);
       // An end from outside is answered at once, whatever the layers below are doing.
-      const exchange = new Exchange(options, call, signals, reject);
+      const exchange = new Exchange(options, call, { number: (requests += 1), signals, onEnd: reject });
       answered(instance, call, exchange).then(resolve, reject);
     });
 }
@@ -52,9 +54,12 @@ async function answered(
       ...{ url, method, headers: asked, adapter: exchange.attempt },
       ...(body !== undefined && { data: body }),
     });
+    exchange.settle(() => ({ outcome: 'answered', status }));
     return { status, headers: plainHeaders(headers), body: data, attempts: exchange.attempts };
-  } catch (error) {
-    throw ours(error, route);
+  } catch (failure) {
+    const error = ours(failure, route);
+    exchange.settle(() => ({ outcome: 'failed', error: reportOf(error) }));
+    throw error;
   } finally {
     exchange.close();
   }

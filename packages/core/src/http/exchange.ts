@@ -1,10 +1,11 @@
 import { sleep, type Clock } from '../clock.js';
+import { reportOf } from '../errorReport.js';
 import { NetworkError, RateLimitError, type SluiceError } from '../errors.js';
 import type { Adapter, AttemptAnswer, AttemptConfig } from './adapter/adapter.js';
 import { AdapterFault } from './adapter/adapterFault.js';
 import { faultOf, timeoutError, type AttemptFault, type RawAnswer, type Reading } from './answer.js';
 import type { Credentials, Stamp } from './credentials.js';
-import type { Emit, HttpEvent } from './events.js';
+import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { Limiter } from './limiter.js';
 import { plainHeaders } from './plainHeaders.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
@@ -44,7 +45,9 @@ export interface Call {
   /** A name for events, costs and errors. */
   readonly route: string;
   readonly url: string;
-  readonly method: 'get' | 'post';
+  /** The address without secrets, for those who watch. */
+  readonly shownUrl: () => string;
+  readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** What each attempt carries besides, below links and retries. */
@@ -93,37 +96,63 @@ export class Exchange {
   readonly #stopwatch: Stopwatch;
   readonly #unwatch: readonly (() => void)[];
   readonly #ended = new AbortController();
+  readonly #number: number;
+  readonly #began: number;
   #wasRenewed = false;
+  #isSettled = false;
 
-  /** @param onEnd is told at once when the caller, the total deadline or the closing client ends the request, and why. */
-  constructor(options: ExchangeOptions, call: Call, signals: SignalWatch, onEnd: (reason: unknown) => void) {
+  /**
+   * @param number tells it from the client's other requests.
+   * @param onEnd is told at once when the caller, the total deadline or the closing client ends the request, and why.
+   */
+  constructor(
+    options: ExchangeOptions,
+    call: Call,
+    { number, signals, onEnd }: { number: number; signals: SignalWatch; onEnd: (reason: unknown) => void },
+  ) {
     this.#options = options;
     this.#call = call;
+    this.#number = number;
     this.#onEnd = onEnd;
     const { timeouts, closed, clock } = options;
-    const { route, signal } = call;
+    const { route, signal, method, shownUrl } = call;
+    this.#began = clock.monotonic();
     this.#stopwatch = new Stopwatch(clock, timeouts.total, () => {
-      this.#end(timeoutError(route, 'total', timeouts.total));
+      this.#fail(timeoutError(route, 'total', timeouts.total));
     });
     const unwatch = [
       signals.watch(closed, () => {
-        this.#end(closedError(route));
+        this.#fail(closedError(route));
       }),
     ];
     if (signal) {
       unwatch.push(
         signals.watch(signal, () => {
+          this.settle(() => ({ outcome: 'stopped' }));
           this.#end(signal.reason);
         }),
       );
     }
     this.#unwatch = unwatch;
+    // Last, since whoever is told of it may abort it there and then.
+    this.#emit(() => ({ ...this.#about, type: 'request', method, url: shownUrl() }));
   }
 
   /** Frees the deadline and the signals of others. */
   close(): void {
     this.#stopwatch.pause();
     for (const unwatch of this.#unwatch) unwatch();
+  }
+
+  /** How it ended. What comes to light later is about nobody's request any more. */
+  settle(outcome: () => RequestOutcome): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    const { clock, emit } = this.#options;
+    emit(() => {
+      const took = clock.monotonic() - this.#began;
+      return { ...this.#about, type: 'settled', attempts: this.attempts, took, ...outcome() };
+    });
   }
 
   /** One attempt, in the shape of an axios adapter; refused credentials are renewed and tried once more here. */
@@ -142,10 +171,10 @@ export class Exchange {
 
   /** The back-off after a failed attempt. It holds no turn, and counts towards the total deadline. */
   async backOff({ fault, delay }: AttemptFailure): Promise<void> {
-    const { emit, clock } = this.#options;
-    emit({ type: 'retry', route: this.#call.route, attempt: this.attempts, delay, reason: fault.error.code });
+    const reason = fault.error.code;
+    this.#emit(() => ({ ...this.#about, type: 'retry', attempt: this.attempts, delay, reason }));
     // All requests are paused: the next attempt waits with the others, at the limiter.
-    if (!fault.pauses) await sleep(clock, delay, this.#ended.signal);
+    if (!fault.pauses) await sleep(this.#options.clock, delay, this.#ended.signal);
   }
 
   /** The error for the caller, once no attempt follows. */
@@ -184,7 +213,7 @@ export class Exchange {
   }
 
   async #attemptWith(stamp: Stamp, config: AttemptConfig): Promise<AttemptAnswer | AttemptFailure> {
-    const { adapter, limiter, clock, emit, timeouts } = this.#options;
+    const { adapter, limiter, clock, timeouts } = this.#options;
     const { route, read } = this.#call;
     const { signal } = this.#ended;
     const asked = clock.monotonic();
@@ -197,7 +226,7 @@ export class Exchange {
       this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
-      emit({ type: 'attempt', route, attempt, waited: began - asked });
+      this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - asked }));
       const answer = await sendAttempt(config, {
         adapter,
         clock,
@@ -211,7 +240,8 @@ export class Exchange {
         headers: plainHeaders(answer.headers),
         text: String(answer.data),
       };
-      emit({ type: 'response', route, attempt, status: raw.status, took: clock.monotonic() - began });
+      const { status } = raw;
+      this.#emit(() => ({ ...this.#about, type: 'response', attempt, status, took: clock.monotonic() - began }));
       const reading = read(raw, clock.now());
       return reading.ok ? { ...answer, data: reading.body } : this.#failure(config, reading.fault);
     } finally {
@@ -227,7 +257,7 @@ export class Exchange {
   }
 
   #failure(config: AttemptConfig, fault: AttemptFault): AttemptFailure {
-    const { retry, random, limiter, emit } = this.#options;
+    const { retry, random, limiter } = this.#options;
     const asked = fault.retryAfter ?? 0;
     // "0 seconds" leaves it to us: it must not become a loop without a pause.
     const delay = asked > 0 ? asked : backoff(this.attempts, retry, random());
@@ -236,7 +266,7 @@ export class Exchange {
       // nobody slips through before the pause.
       const pause = Math.min(delay, retry.maxRetryAfter);
       limiter.pause(pause);
-      emit({ type: 'paused', route: this.#call.route, for: pause });
+      this.#emit(() => ({ ...this.#about, type: 'paused', for: pause }));
     }
     return new AttemptFailure(config, this, fault, delay);
   }
@@ -245,6 +275,19 @@ export class Exchange {
   #longestWait({ pauses = false }: AttemptFault): number {
     const { maxRetryAfter } = this.#options.retry;
     return pauses ? maxRetryAfter : Math.min(maxRetryAfter, this.#stopwatch.left);
+  }
+
+  get #about(): { readonly route: string; readonly request: number } {
+    return { route: this.#call.route, request: this.#number };
+  }
+
+  #emit(event: () => HttpEvent): void {
+    if (!this.#isSettled) this.#options.emit(event);
+  }
+
+  #fail(error: SluiceError): void {
+    this.settle(() => ({ outcome: 'failed', error: reportOf(error) }));
+    this.#end(error);
   }
 
   #end(reason: unknown): void {

@@ -1,5 +1,6 @@
 /** A query parameter's value; `undefined` leaves the parameter out, an array repeats it. */
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
+/** A query by name; what is `undefined` is left out. */
 export type Query = Readonly<Record<string, QueryValue>>;
 
 /**

@@ -82,7 +82,7 @@ export function createSender(options: SenderOptions): Sender {
     ...{ adapter, limiter, clock, random, timeouts, retry, maxBodyBytes: bytesOfAnswer, closed: closing.signal },
     emit(event) {
       try {
-        onEvent?.(event);
+        onEvent?.(event());
       } catch {
         // Whoever watches can't alter what is sent.
       }
@@ -92,7 +92,7 @@ export function createSender(options: SenderOptions): Sender {
     name,
     async send({ body, headers, signal }) {
       const { status, attempts } = await call({
-        ...{ route: name, method: 'post', url, body, signal },
+        ...{ route: name, method: 'POST', url, body, signal, shownUrl: () => origin },
         headers: { 'Content-Type': 'application/json', 'User-Agent': 'sluice' },
         credentials: { prepare: () => Promise.resolve(headers), renew: () => Promise.resolve(false) },
         read: (answer, now) => readReceipt(answer, { route: name, secrets, now }),

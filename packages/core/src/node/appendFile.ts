@@ -99,6 +99,7 @@ export class AppendFile {
     return { bytes: this.#bytes, crc32: this.#crc32 };
   }
 
+  /** Writes all of `bytes` behind the last byte; durable with the next `flush`. */
   async append(bytes: Uint8Array): Promise<void> {
     this.#checkTrust();
     let rest = bytes;
@@ -170,6 +171,7 @@ export class AppendFile {
     return mine === named ? 'this' : named === undefined ? 'nothing' : 'another';
   }
 
+  /** Lets go of it. Makes nothing durable. */
   async close(): Promise<void> {
     await this.#writeBack;
     await explained(this.#file.close(), this.path, 'written');

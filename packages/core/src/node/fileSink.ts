@@ -35,6 +35,12 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     throw new ConfigError(`The path ${target.path} ends like a folder's. Give the name of a file.`);
   const gzip = gzipOf(target);
   const { fileSystem = nodeFileSystem } = target;
+  const checkEnd = (isEndless: boolean): void => {
+    if (isEndless && gzip)
+      throw new ConfigError(
+        `${target.path} would be compressed, and what never ends has no end to its last block. Write it as it is.`,
+      );
+  };
   return {
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null },
@@ -43,15 +49,13 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     withoutPart: placeWithoutPart,
     check: async ({ schema, restart, stateFolder, isEndless }) => {
       format.encoder(schema);
-      if (isEndless && gzip)
-        throw new ConfigError(
-          `${target.path} would be compressed, and what never ends has no end to its last block. Write it as it is.`,
-        );
+      checkEnd(isEndless);
       await partFile(target, isEndless).check(restart);
       await checkVolume(fileSystem, resolve(target.path), stateFolder);
     },
     open: async (context) => {
       const encoder = format.encoder(context.schema);
+      checkEnd(context.isEndless);
       const file = partFile(target, context.isEndless);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new PlanOrder(file, folder, () => new ByteBlocks(gzip));

@@ -8,12 +8,15 @@ export interface WritableFile {
   write(bytes: Uint8Array, position: number): Promise<number>;
   /** Fills some of `bytes` from `position` on; answers how many, 0 at the end of the file. */
   read(bytes: Uint8Array, position: number): Promise<number>;
+  /** Cuts off what lies behind `size` bytes. */
   truncate(size: number): Promise<void>;
   /** Resolves when what was written is on the disk. */
   sync(): Promise<void>;
+  /** Bytes in it, durable or not. */
   size(): Promise<number>;
   /** What tells this file from any other, whatever its name is by now. */
   identity(): Promise<string>;
+  /** Lets go of it. Makes nothing durable. */
   close(): Promise<void>;
 }
 
@@ -44,9 +47,11 @@ export interface FileSystem {
   volume(path: string): Promise<Volume>;
   /** Follows links: a link to a folder is a folder. */
   kind(path: string): Promise<PathKind>;
+  /** Replaces what has the other name, all of it or nothing. */
   rename(from: string, to: string): Promise<void>;
   /** Gives a file a second name; fails with `EEXIST` where the name is taken. */
   link(from: string, to: string): Promise<void>;
+  /** Fails with `ENOENT` where nothing has the name. */
   unlink(path: string): Promise<void>;
   /** Answers whether it made the folder; `false` if it was there. */
   makeFolder(path: string): Promise<boolean>;

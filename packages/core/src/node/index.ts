@@ -1,4 +1,8 @@
-// What needs Node.
+/**
+ * What needs Node: state, sinks and address guards on a machine of its own.
+ *
+ * @module @sluice/core/node
+ */
 
 // Sinks
 export { fileSink, type FileTarget } from './fileSink.js';

@@ -23,6 +23,7 @@ export type Liveness = 'self' | 'alive' | 'dead' | 'unknown';
 
 /** Who runs. A test can stand in for it. */
 export interface Processes {
+  /** The process that asks. */
   self(): Promise<ProcessIdentity>;
   /** `unknown` for one on another machine, or in another container. */
   livenessOf(other: ProcessIdentity): Promise<Liveness>;

@@ -1,9 +1,11 @@
 import { abortable } from '../abortable.js';
+import { reportOf } from '../errorReport.js';
 import { SluiceError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
+import { tell } from '../source/sourceEvent.js';
 import { done } from '../source/stoppable.js';
 import { checkpointWithoutPart, type Checkpoint } from './checkpoint.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
@@ -93,6 +95,7 @@ export class ExportRun<T> {
     const step = this.report ? Promise.resolve(done) : this.#advance();
     this.#current = step.catch((error: unknown) => {
       this.#failure = error;
+      if (!this.#isEnding()) this.#tellError(error);
     });
     return step;
   }
@@ -158,6 +161,7 @@ export class ExportRun<T> {
         return this.#done(await writer.suspend());
       }
       await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
+      if (this.#checkpoint) this.#tellCommit(true);
       return this.#finish(writer);
     }
     const page = next.value;
@@ -284,6 +288,7 @@ export class ExportRun<T> {
     this.#isSinkBusy = false;
     // Without a page of this run it is what an earlier one left that has settled meanwhile.
     await this.#commit(place, this.#last ? { position: this.#last.position } : {});
+    this.#tellCommit(false);
   }
 
   /** The rows are durable by now: only then may the checkpoint say so. */
@@ -298,8 +303,21 @@ export class ExportRun<T> {
 
   async #finish(writer: SinkWriter<T>): Promise<Step> {
     const report = await writer.close();
+    // Without a checkpoint a target that is not in its place is cleared away, so its rows are kept only now.
+    if (!this.#checkpoint) this.#tellCommit(true);
     await this.#removeCheckpoint();
     return this.#done(report);
+  }
+
+  #tellCommit(isSealed: boolean): void {
+    const { name, observe } = this.#source.info;
+    const { rows, pages } = this.#tally.counts;
+    tell(observe, { type: 'commit', source: name, sink: this.#sink.name, rows, pages, isSealed });
+  }
+
+  #tellError(error: unknown): void {
+    const { name, observe } = this.#source.info;
+    tell(observe, { type: 'error', of: 'export', name, error: reportOf(error) });
   }
 
   #done(report: SinkReport): Step {

@@ -6,8 +6,8 @@ import type { StateLog, StateStore } from './stateStore.js';
  *
  * @example
  * const state = memoryState();
- * await exportTo(source, sink, { state }).run().catch(wait);
- * await exportTo(source, sink, { state }).run();   // goes on behind the last committed page
+ * await exportTo(source, sink, { state }).run().catch(console.error);
+ * await exportTo(source, sink, { state }).run(); // goes on behind the last committed page
  */
 export function memoryState(): StateStore {
   // As text, so that nobody's later change reaches a record and only plain JSON gets in.

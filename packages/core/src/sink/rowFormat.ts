@@ -4,6 +4,7 @@ import type { Json, RowSchema } from '../source/definition.js';
 export interface RowEncoder<T> {
   /** What stands before the first row. */
   readonly header: string;
+  /** The text of these rows; the texts of all pages, one behind the other, are the whole. */
   encode(items: readonly T[]): string;
 }
 

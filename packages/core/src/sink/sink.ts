@@ -48,6 +48,7 @@ export interface SinkWriter<T> {
    * is gone on with too, and not begun anew.
    */
   readonly start?: Json;
+  /** Takes a page's rows, which are durable only with the next `flush` or `seal`. */
   readonly write: (page: SinkPage<T>) => Promise<void>;
   /** Whether a commit may fall here. A sink that writes in blocks says no inside of one. Default: always. */
   readonly isCommittable?: boolean;

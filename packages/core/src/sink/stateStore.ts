@@ -12,6 +12,7 @@ export interface StateLog {
   readonly bytes: number;
   /** Removes all records and the log itself, if there is one. */
   remove(): Promise<void>;
+  /** Lets go of it: what was appended is durable already. */
   close(): Promise<void>;
 }
 
@@ -31,6 +32,7 @@ export interface StateStore {
   load(name: string): Promise<unknown>;
   /** Resolves when the record is durable. */
   save(name: string, record: object): Promise<void>;
+  /** Resolves when the record is gone for good, also if there was none. */
   remove(name: string): Promise<void>;
   /** A log of that name; nothing is made before its first record. Used by one at a time, who holds the lock. */
   log(name: string): StateLog;

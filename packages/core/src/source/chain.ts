@@ -1,4 +1,4 @@
-import { HttpError, PaginationError } from '../errors.js';
+import { DecodeError, HttpError, PaginationError } from '../errors.js';
 import type { ChainPosition, Mark } from '../position.js';
 import type { FetchedPage, SourceDefinition } from './definition.js';
 import { Fingerprint, hashOf } from './fingerprint.js';
@@ -7,6 +7,8 @@ import { Fingerprint, hashOf } from './fingerprint.js';
 export interface ChainPage<T> {
   readonly items: readonly T[];
   readonly part: number;
+  /** Counts the part's pages from 1. */
+  readonly page: number;
   readonly endsPart: boolean;
   readonly total: number | undefined;
   /** Where the chain goes on after this page. Worked out when asked for, since few are written down. */
@@ -14,6 +16,8 @@ export interface ChainPage<T> {
 }
 
 const mostEmptyPages = 100;
+/** Servers refuse addresses of more than 8 to 64 KiB. To look for secrets in a text that is much longer costs seconds, and gigabytes. */
+const longestCursor = 16_384;
 
 /** One part of a plan: a chain of pages, each found through the one before. It refuses to go in circles. */
 export class Chain<T> {
@@ -34,7 +38,7 @@ export class Chain<T> {
   #landmark: Fingerprint | string | undefined;
   #nextLandmark = 1;
   /** The last row received, or its hash; known to be none at the beginning of a part. */
-  #lastRow: { readonly row: T } | string | undefined;
+  #lastRow: { readonly row: unknown } | string | undefined;
 
   constructor(definition: SourceDefinition<T>, part: number, from: ChainPosition | undefined) {
     this.#definition = definition;
@@ -61,16 +65,20 @@ export class Chain<T> {
     // Going on by offset reads the last row again: if it is another one now, rows have moved and some would be lost.
     const again = at !== undefined && 'offset' in at && this.#lastRow !== undefined;
     const fetched = await this.#fetch(again ? { offset: at.offset - 1 } : at, again, signal);
-    const items = again ? this.#withoutKnownRow(fetched.rows) : fetched.rows;
-    this.#checkProgress(items);
+    const { rows, received = rows } = fetched;
+    if (again) this.#checkKnownRow(received);
+    const [items, news] = again ? [rows.slice(1), received.slice(1)] : [rows, received];
+    this.#checkProgress(news);
     this.#pages += 1;
     this.#rows += items.length;
     if (this.#offset !== undefined) this.#offset += items.length;
-    const last = items.at(-1);
-    if (last !== undefined) this.#lastRow = { row: last };
+    if (news.length > 0) this.#lastRow = { row: news.at(-1) };
     this.#next = this.#markAfter(fetched.next, items.length);
     this.isDone = this.#next === undefined;
-    return { items, part: this.part, endsPart: this.isDone, total: fetched.total, position: this.#snapshot() };
+    return {
+      ...{ items, part: this.part, page: this.#pages, endsPart: this.isDone },
+      ...{ total: fetched.total, position: this.#snapshot() },
+    };
   }
 
   async #fetch(at: Mark | undefined, again: boolean, signal: AbortSignal): Promise<FetchedPage<T>> {
@@ -89,9 +97,9 @@ export class Chain<T> {
     }
   }
 
-  #withoutKnownRow(rows: readonly T[]): readonly T[] {
+  #checkKnownRow(received: readonly unknown[]): void {
     const known = typeof this.#lastRow === 'string' ? this.#lastRow : hashOf(this.#lastRow?.row);
-    if (rows.length > 0 && hashOf(rows[0]) === known) return rows.slice(1);
+    if (received.length > 0 && hashOf(received[0]) === known) return;
     throw this.#fault(
       'rows-moved',
       `the row before page ${this.#pages + 1} is another one now, so rows were added or removed during the walk. Begin again`,
@@ -99,7 +107,7 @@ export class Chain<T> {
   }
 
   /** Whatever the cursor says: rows that were just received, or that the chain began with, are no progress. */
-  #checkProgress(items: readonly T[]): void {
+  #checkProgress(received: readonly unknown[]): void {
     const { maxPages } = this.#definition;
     if (maxPages !== undefined && this.#pages >= maxPages) {
       throw this.#fault(
@@ -107,7 +115,7 @@ export class Chain<T> {
         `there are more than maxPages (${maxPages}) pages. Raise maxPages if that is right`,
       );
     }
-    if (items.length === 0) {
+    if (received.length === 0) {
       this.#empty += 1;
       if (this.#empty > mostEmptyPages)
         throw this.#fault(
@@ -117,7 +125,7 @@ export class Chain<T> {
       return;
     }
     this.#empty = 0;
-    const fingerprint = new Fingerprint(items);
+    const fingerprint = new Fingerprint(received);
     const known = {
       'the page before': this.#previous,
       'the first page': this.#first,
@@ -140,7 +148,8 @@ export class Chain<T> {
   #markAfter(next: FetchedPage<T>['next'], received: number): Mark | undefined {
     if (next === 'end') return undefined;
     if (next !== 'by-offset') {
-      if (this.#definition.isSecret?.(next.cursor)) {
+      this.#checkCursor(next.cursor);
+      if (this.#definition.endpoint?.isSecret?.(next.cursor)) {
         throw this.#fault(
           'secret-in-cursor',
           "the API sent a cursor that holds the API key, and cursors are written to checkpoints. Tell the API's operator",
@@ -157,6 +166,23 @@ export class Chain<T> {
     if (received === 0)
       throw this.#fault('no-progress', 'the API says that more rows follow, gives no cursor and sent none');
     return { offset: this.#offset };
+  }
+
+  /** A cursor goes out in an address, and into checkpoints. */
+  #checkCursor(cursor: string): void {
+    const fault =
+      cursor.length > longestCursor
+        ? `${cursor.length} characters long, and no server takes an address with more than ${longestCursor}`
+        : /\p{Surrogate}/u.test(cursor)
+          ? 'a text with half of a character, which no address can say'
+          : undefined;
+    if (fault === undefined) return;
+    throw new DecodeError(
+      `${this.#name} can't go on: the API sent a cursor that is ${fault}. Is the base address right?`,
+      {
+        ...{ part: this.part, page: this.#pages, path: 'cursor' },
+      },
+    );
   }
 
   #snapshot(): () => ChainPosition | 'done' {

@@ -1,4 +1,5 @@
 import type { Mark } from '../position.js';
+import type { SourceEvent } from './sourceEvent.js';
 
 /** Any value that JSON can say. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
@@ -37,9 +38,24 @@ export interface PageRequest {
 /** What the API answered. */
 export interface FetchedPage<T> {
   readonly rows: readonly T[];
+  /**
+   * The rows as they came, one for each of `rows`, where those are made of them: by these, pages are told apart. Default: `rows`. What is
+   * made of a row may be something else each time, or have no form in JSON.
+   */
+  readonly received?: readonly unknown[];
   /** How to go on: at a cursor, by the number of rows received so far, or not at all. */
   readonly next: { readonly cursor: string } | 'by-offset' | 'end';
   readonly total?: number | undefined;
+}
+
+/** What a source needs of the endpoint that it asks; the one that a plugin's context opens has all of it. */
+export interface SourceEndpoint {
+  /** Whether a text holds a secret, and so must not be kept as a cursor. */
+  isSecret?(text: string): boolean;
+  /** A short hash of the API key and a salt. With it, a checkpoint that was made with another key, hence for another project, is refused. */
+  keyFingerprint?(salt: string): Promise<string>;
+  /** Told of pages, commits and errors. It alters nothing: what it throws is let go. */
+  observe?(event: SourceEvent): void;
 }
 
 /** All that a walk has to know about an API. */
@@ -61,8 +77,6 @@ export interface SourceDefinition<T> {
   readonly maxRows?: number | undefined;
   /** Fetches and decodes one page. */
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T>>;
-  /** Whether a text holds a secret, and so must not be kept as a cursor. */
-  readonly isSecret?: (text: string) => boolean;
-  /** A short hash of the API key and a salt. With it, a checkpoint that was made with another key, hence for another project, is refused. */
-  readonly keyFingerprint?: (salt: string) => Promise<string>;
+  /** Who is asked by `fetch`. Without it a cursor that holds the key is kept, keys are not told apart, and nobody sees what happens. */
+  readonly endpoint?: SourceEndpoint;
 }

@@ -20,13 +20,26 @@ export interface DocumentReader {
   fault(path: string, what: string): DecodeError;
 }
 
-/** @param route the name of the endpoint whose answers are read, for the messages. */
-export function documentReader(route: string): DocumentReader {
-  const fault = (path: string, what: string): DecodeError =>
-    new DecodeError(
-      `${route} was answered with a document of another shape${path === '' ? '' : ` at ${path}`}: ${what}. Is the base address right, and this version of Sluice new enough?`,
+/** Options of {@link documentReader}. */
+export interface DocumentReaderOptions {
+  /** Whether a secret stands in a text: such a fault is told without its place. Default: none does. */
+  readonly isSecret?: (text: string) => boolean;
+}
+
+/**
+ * A reader of one endpoint's answers.
+ *
+ * @param route the name of the endpoint whose answers are read, for the messages.
+ */
+export function documentReader(route: string, { isSecret }: DocumentReaderOptions = {}): DocumentReader {
+  const fault = (path: string, what: string): DecodeError => {
+    if (isSecret?.(`${path}: ${what}`)) return fault('', 'the API key stands where it has no business');
+    const place = path === '' ? '' : ` at ${path}`;
+    return new DecodeError(
+      `${route} was answered with a document of another shape${place}: ${what}. Is the base address right, and the API's plugin new enough?`,
       { route, path },
     );
+  };
   const record = (value: unknown, path: string): Record<string, unknown> => {
     if (!isRecord(value)) throw fault(path, 'it is not an object');
     return value;

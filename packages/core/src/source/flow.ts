@@ -35,6 +35,7 @@ export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
     this.#open = open;
   }
 
+  /** Pulls: nothing runs further ahead of the consumer than the source reads ahead. */
   [Symbol.asyncIterator](): Puller<T> {
     return items(this.#open('pull'));
   }

@@ -39,19 +39,44 @@ export interface PageHealth {
   readonly error?: unknown;
 }
 
+/** What a page says besides its place. */
+type PageFields<T> = Omit<Page<T>, 'position'>;
+
+/**
+ * A page whose position is worked out when somebody asks: few are written down.
+ *
+ * A class, since a getter in an object's literal gives each object a shape of its own; those live as long as old objects do, and each would
+ * keep its page's rows.
+ */
+class LazyPage<T> implements Page<T> {
+  readonly items: readonly T[];
+  readonly index: number;
+  readonly part: number;
+  readonly endsPart: boolean;
+  readonly #position: () => Position;
+
+  constructor({ items, index, part, endsPart, ...others }: PageFields<T>, position: () => Position) {
+    this.items = items;
+    this.index = index;
+    this.part = part;
+    this.endsPart = endsPart;
+    this.#position = position;
+    Object.assign(this, others);
+  }
+
+  get position(): Position {
+    return this.#position();
+  }
+}
+
+/** Makes a page. */
+export function pageOf<T>(fields: PageFields<T>, position: () => Position): Page<T> {
+  return new LazyPage(fields, position);
+}
+
 /** The same page with other items: its place in the walk is not changed by what is done to its rows. */
 export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
-  return {
-    items,
-    // Working out a position costs more than passing it on: it stays a question until somebody asks.
-    get position() {
-      return page.position;
-    },
-    index: page.index,
-    part: page.part,
-    endsPart: page.endsPart,
-    ...(page.total !== undefined && { total: page.total }),
-    ...(page.commit && { commit: page.commit }),
-    ...(page.health && { health: page.health }),
-  };
+  const { index, part, endsPart, total, commit, health } = page;
+  const others = { ...(total !== undefined && { total }), ...(commit && { commit }), ...(health && { health }) };
+  return new LazyPage({ items, index, part, endsPart, ...others }, () => page.position);
 }

@@ -5,6 +5,7 @@ import { startOfPlan, type Position } from '../position.js';
 import type { Json, RowSchema, SourceDefinition } from './definition.js';
 import { Flow } from './flow.js';
 import { withItems, type Page } from './page.js';
+import type { SourceObserver } from './sourceEvent.js';
 import { done, stoppable, type Puller } from './stoppable.js';
 import { checkPosition, walk, type WalkOptions } from './walk.js';
 
@@ -41,6 +42,8 @@ export interface SourceInfo<T> {
   readonly isEndless?: true;
   /** A short hash of the API key and a salt, where the source asks with one. */
   readonly keyFingerprint?: (salt: string) => Promise<string>;
+  /** Tells those who watch the client that the rows come from, as an export does of its commits. */
+  readonly observe?: SourceObserver;
 }
 
 /** What operators on pages need to say about what they make. */
@@ -109,7 +112,7 @@ export class Source<T> extends Flow<T> {
    * @example source.perPage(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   perPage<R>(operator: OperatorFunction<T, R>, options: PerPageOptions<R> = {}): Source<R> {
-    const { name, identity, rowsIdentity, parts, maxRows, isEndless, keyFingerprint } = this.info;
+    const { name, identity, rowsIdentity, parts, maxRows, isEndless, keyFingerprint, observe } = this.info;
     const perPage = options.version ?? null;
     const info = {
       name,
@@ -121,6 +124,7 @@ export class Source<T> extends Flow<T> {
       ...(options.schema && { schema: options.schema }),
       ...(isEndless && { isEndless }),
       ...(keyFingerprint && { keyFingerprint }),
+      ...(observe && { observe }),
     };
     return new Source<R>(info, (walkOptions) => {
       const pages = this.#walk(walkOptions);
@@ -131,9 +135,9 @@ export class Source<T> extends Flow<T> {
   }
 
   /**
-   * All rows in memory.
+   * All rows in memory: at most `max` of them, 1,000,000 by default.
    *
-   * @param options.max most rows to keep; beyond it a `ConfigError` instead of a full memory. Default 1,000,000.
+   * @throws ConfigError beyond that, instead of a full memory.
    */
   async toArray({ max = 1_000_000 }: { readonly max?: number } = {}): Promise<T[]> {
     const rows: T[] = [];
@@ -165,7 +169,7 @@ export class Source<T> extends Flow<T> {
  * @throws ConfigError if a bound makes no sense.
  */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
-  const { name, identity, rowsIdentity, schema, parts = 1, keyFingerprint } = definition;
+  const { name, identity, rowsIdentity, schema, parts = 1, endpoint } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;
   for (const [bound, value] of Object.entries({ parts, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
@@ -173,9 +177,10 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
     ...{ name, identity, schema, parts },
     ...(rowsIdentity !== undefined && { rowsIdentity }),
     ...(maxRows !== Infinity && { maxRows }),
-    ...(keyFingerprint && { keyFingerprint }),
+    ...(endpoint?.keyFingerprint && { keyFingerprint: endpoint.keyFingerprint.bind(endpoint) }),
+    ...(endpoint?.observe && { observe: endpoint.observe.bind(endpoint) }),
   };
-  return new Source(info, (options) => walk(definition, options));
+  return new Source(info, (options) => walk(definition, options, info.observe));
 }
 
 function mapped<T, R extends object>(

@@ -1,8 +1,12 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
 /** An async iterator that a consumer pulls from, and can stop at any moment. */
-export interface Puller<T> extends AsyncIterableIterator<T, undefined>, AsyncDisposable {
+export interface Puller<T> extends AsyncIterator<T, undefined>, AsyncDisposable {
+  /** Calls made side by side are answered in turn. */
   next(): Promise<IteratorResult<T, undefined>>;
   /** Ends it: a pending `next()` answers `done` at once. Resolves when everything behind it is closed. */
   return(): Promise<IteratorResult<T, undefined>>;
+  [Symbol.asyncIterator](): Puller<T>;
 }
 
 /** One step of a {@link stoppable} iterator. */
@@ -26,6 +30,11 @@ export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = 
   let last: Promise<unknown> = Promise.resolve();
   let hasEnded = false;
   const isEnded = (): boolean => hasEnded;
+  /**
+   * Those who wait for a step. They are no listeners of the signal: one that is added before the one before it is gone is remembered by
+   * it for good, and so would be every page, until the collector goes through all of the memory.
+   */
+  const waiting: (() => void)[] = [];
   const end = (): Promise<void> => {
     hasEnded = true;
     return (closed ??= (async () => close())());
@@ -50,13 +59,18 @@ export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = 
       const onStop = (): void => {
         resolve(done);
       };
-      signal.addEventListener('abort', onStop, { once: true });
-      result
-        .then(resolve, reject)
-        .finally(() => {
-          signal.removeEventListener('abort', onStop);
-        })
-        .catch(() => undefined);
+      waiting.push(onStop);
+      // Taken out before whoever waits goes on: what is asked for next must not find it there.
+      result.then(
+        (step) => {
+          waiting.splice(waiting.indexOf(onStop), 1);
+          resolve(step);
+        },
+        (error: unknown) => {
+          waiting.splice(waiting.indexOf(onStop), 1);
+          reject(error);
+        },
+      );
     });
   const iterator: Puller<T> = {
     next() {
@@ -68,6 +82,7 @@ export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = 
     async return() {
       const closing = end();
       stopped.abort();
+      for (const onStop of waiting.slice()) onStop();
       await closing;
       return done;
     },

@@ -1,8 +1,10 @@
+import { reportOf } from '../errorReport.js';
 import { ConfigError, SluiceError } from '../errors.js';
 import { isPosition, type ChainPosition, type Position } from '../position.js';
 import { Chain, type ChainPage } from './chain.js';
 import type { SourceDefinition } from './definition.js';
-import type { Page } from './page.js';
+import { pageOf, type Page } from './page.js';
+import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, stoppable, type Puller } from './stoppable.js';
 
 /** How a walk is made. */
@@ -20,13 +22,17 @@ export interface WalkOptions {
  * One pass over a plan. It is pulled: with the page that its consumer is busy with it never holds more than `lanes + prefetch`
  * pages, requests under way included.
  */
-export function walk<T>(definition: SourceDefinition<T>, options: WalkOptions): Puller<Page<T>> {
+export function walk<T>(
+  definition: SourceDefinition<T>,
+  options: WalkOptions,
+  observe?: SourceObserver,
+): Puller<Page<T>> {
   if (definition.maxRows !== undefined && options.lanes > 1) {
     throw new ConfigError(
       'maxRows needs lanes: 1. With several lanes it would be chance which rows are the first ones.',
     );
   }
-  const steps = new Walk(definition, options);
+  const steps = new Walk(definition, options, observe);
   return stoppable(
     () => steps.next(),
     () => {
@@ -44,6 +50,7 @@ interface Begun {
 
 class Walk<T> {
   readonly #definition: SourceDefinition<T>;
+  readonly #observe: SourceObserver | undefined;
   readonly #parts: number;
   readonly #lanes: number;
   readonly #capacity: number;
@@ -60,11 +67,14 @@ class Walk<T> {
   /** Rows fetched or given out, of this walk and those it goes on from. */
   #rowsFetched: number;
   #isHeld = false;
+  /** The consumer wants no more. */
+  #isStopped = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(definition: SourceDefinition<T>, { startAt, lanes, prefetch }: WalkOptions) {
+  constructor(definition: SourceDefinition<T>, { startAt, lanes, prefetch }: WalkOptions, observe?: SourceObserver) {
     this.#definition = definition;
+    this.#observe = observe;
     this.#parts = definition.parts ?? 1;
     this.#lanes = lanes;
     this.#capacity = lanes + prefetch;
@@ -78,6 +88,7 @@ class Walk<T> {
   }
 
   stop(): void {
+    this.#isStopped = true;
     this.#stopped.abort();
     this.#wake();
   }
@@ -88,7 +99,7 @@ class Walk<T> {
       this.#startFetching();
       const page = this.#ready.shift();
       if (page) return { done: false, value: this.#giveOut(page) };
-      if (this.#failure) throw this.#located(this.#failure.error);
+      if (this.#failure) throw this.#told(this.#located(this.#failure.error));
       if (this.#busy.size === 0) return done;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
@@ -105,16 +116,8 @@ class Walk<T> {
     const index = this.#pages - 1;
     const position = this.#snapshot();
     this.#startFetching();
-    return {
-      items,
-      get position() {
-        return position();
-      },
-      index,
-      part: page.part,
-      endsPart: page.endsPart,
-      ...(page.total !== undefined && { total: page.total }),
-    };
+    const { part, endsPart, total } = page;
+    return pageOf({ items, index, part, endsPart, ...(total !== undefined && { total }) }, position);
   }
 
   /** Finished parts at the front are only counted, so that a position stays small. */
@@ -172,6 +175,7 @@ class Walk<T> {
     try {
       const page = await chain.next(this.#stopped.signal);
       this.#rowsFetched += page.items.length;
+      tell(this.#observe, pageEvent(this.#definition.name, page));
       this.#ready.push(page);
       if (chain.isDone) this.#chains.delete(chain.part);
     } catch (error) {
@@ -184,10 +188,21 @@ class Walk<T> {
     }
   }
 
+  /** Told when it reaches the consumer: who stops before never meets it, and what a stop brings about is no error. */
+  #told(error: unknown): unknown {
+    if (!this.#isStopped)
+      tell(this.#observe, { type: 'error', of: 'walk', name: this.#definition.name, error: reportOf(error) });
+    return error;
+  }
+
   #located(error: unknown): unknown {
     if (error instanceof SluiceError) error.position ??= this.#snapshot()();
     return error;
   }
+}
+
+function pageEvent(source: string, { part, page, items, total }: ChainPage<unknown>): PageEvent {
+  return { type: 'page', source, part, page, rows: items.length, ...(total !== undefined && { total }) };
 }
 
 /** Checks a position that came from outside, e.g. from an error that was kept, against a plan. @throws ConfigError if it is of none. */

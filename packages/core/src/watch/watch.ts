@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from '../clock.js';
 import { checkCount } from '../count.js';
+import { reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import { Ticks, type TickOptions } from '../operators/ticks.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -8,6 +9,7 @@ import { hashOf } from '../source/fingerprint.js';
 import type { PageHealth } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import { Source, type SourceInfo } from '../source/source.js';
+import { tell } from '../source/sourceEvent.js';
 import { stoppable } from '../source/stoppable.js';
 import { changeColumns, type Change } from './change.js';
 import { fieldsBetween, type ComparisonOptions } from './comparison.js';
@@ -115,10 +117,19 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     maxFailures,
     state,
   };
-  return new Source(changeInfo(info, options), (walk) => {
+  const watched = changeInfo(info, options);
+  return new Source(watched, (walk) => {
     const run = new WatchRun(source, settings, { startAt: generationAt(walk.startAt), restart: walk.restart });
     return stoppable(
-      (signal) => run.next(signal),
+      async (signal) => {
+        try {
+          return await run.next(signal);
+        } catch (error) {
+          const { name, observe } = watched;
+          if (!signal.aborted) tell(observe, { type: 'error', of: 'watch', name, error: reportOf(error) });
+          throw error;
+        }
+      },
       () => run.end(),
     );
   });
@@ -128,7 +139,7 @@ function changeInfo<T>(
   info: SourceInfo<T>,
   { ignore = [], project }: Pick<WatchOptions<T>, 'ignore' | 'project'>,
 ): SourceInfo<Change<T>> {
-  const { name, isUnversioned, keyFingerprint } = info;
+  const { name, isUnversioned, keyFingerprint, observe } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
   const watched: Json = { of: info.rowsIdentity ?? info.identity, ignore: [...ignore].sort(), project: picked };
   const schema: RowSchema<Change<T>> = {
@@ -139,5 +150,6 @@ function changeInfo<T>(
     ...{ name: `${name}.changes`, identity: watched, parts: 1, schema, isEndless: true },
     ...(isUnversioned && { isUnversioned }),
     ...(keyFingerprint && { keyFingerprint }),
+    ...(observe && { observe }),
   };
 }

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAdapter as createFetchAdapter } from '../../src/http/adapter/fetchAdapter.js';
 import { createAdapter as createUndiciAdapter } from '../../src/http/adapter/undiciAdapter.js';
 import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
-import { openTransport, type OpenOptions, type OpenTransport } from './openTransport.js';
+import { openTransport, route, type OpenOptions, type OpenTransport } from './openTransport.js';
 import { runChild } from './runChild.js';
 import { answer, begun, never, ok, portOf, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
 
@@ -140,7 +140,10 @@ describe.each([
     await transport.clock.advance(1);
     expect(released).toBe(1);
     expect(server.connections).toBe(0);
-    expect(transport.events).toEqual([]);
+    expect(transport.events).toEqual([
+      { type: 'request', route, request: 1, method: 'GET', url: `${server.url}/things` },
+      { type: 'settled', route, request: 1, attempts: 0, took: 0, outcome: 'stopped' },
+    ]);
     expect(transport.clock.pending).toEqual([]);
   });
 

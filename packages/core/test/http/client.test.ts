@@ -1,133 +1,14 @@
 import { getEventListeners } from 'node:events';
 import axios from 'axios';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import {
-  ConfigError,
-  createClient,
-  NetworkError,
-  PluginError,
-  type ClientEvent,
-  type ClientOptions,
-  type Plugin,
-} from '../../src/index.js';
+import { ConfigError, createClient, NetworkError, type ClientOptions } from '../../src/index.js';
+import { noting } from '../plugin/noting.js';
 import { canary, expectNoKey } from './canary.js';
 import { testApi } from './children/testApi.js';
 import { answer, never, ok, startServer } from './scriptedServer.js';
 
 const options: ClientOptions = { apiKey: canary, rateLimit: false };
 const question = { route: 'test.route', path: '/things', query: {} };
-
-/** A plugin that writes down what happens to it. */
-function noting<Name extends string>(name: Name, notes: string[]): Plugin<Name, { readonly name: Name }> {
-  return {
-    name,
-    setup() {
-      notes.push(`set up ${name}`);
-      return { name };
-    },
-    async dispose() {
-      await Promise.resolve();
-      notes.push(`disposed of ${name}`);
-    },
-  };
-}
-
-describe('plugins', () => {
-  test('are added under their names, one after another', async () => {
-    const notes: string[] = [];
-    const client = createClient(options).use(noting('a', notes)).use(noting('b', notes));
-    expect([client.a.name, client.b.name]).toEqual(['a', 'b']);
-    await client.close();
-    expect(notes).toEqual(['set up a', 'set up b', 'disposed of b', 'disposed of a']);
-  });
-
-  test('of the same name clash, and nothing changes', async () => {
-    const notes: string[] = [];
-    const client = createClient(options).use(noting('a', notes));
-    // @ts-expect-error -- the compiler knows that the name is taken
-    expect(() => client.use(noting('a', notes))).toThrow(PluginError);
-    const loaded: Plugin = noting('a', notes);
-    expect(() => client.use(loaded)).toThrow('The name "a" is taken or reserved');
-    expect(notes).toEqual(['set up a']);
-    expect(client.use(noting('b', notes)).a.name).toBe('a');
-    await client.close();
-  });
-
-  test.each([
-    'use',
-    'close',
-    'events',
-    'limiter',
-    'then',
-    'toJSON',
-    'toString',
-    'constructor',
-    'hasOwnProperty',
-    '__proto__',
-    '',
-  ])('can not be named %j', (name) => {
-    const notes: string[] = [];
-    const plugin: Plugin = noting(name, notes);
-    expect(() => createClient(options).use(plugin)).toThrow(PluginError);
-    expect(notes).toEqual([]);
-  });
-
-  test('can not have a reserved name, as the compiler knows', () => {
-    const client = createClient(options);
-    // @ts-expect-error -- it is the client's own
-    expect(() => client.use(noting('close', []))).toThrow(PluginError);
-    // @ts-expect-error -- the client would become a promise
-    expect(() => client.use(noting('then', []))).toThrow(PluginError);
-  });
-
-  test('that can not set up close the client, since whoever chains never gets hold of it', async () => {
-    const notes: string[] = [];
-    const cause = new Error('no');
-    const failing: Plugin<'bad'> = {
-      name: 'bad',
-      setup() {
-        throw cause;
-      },
-    };
-    const client = createClient(options).use(noting('a', notes)).use(noting('b', notes));
-    const completed = new Promise<void>((resolve) => client.events.subscribe({ complete: resolve }));
-    expect(thrownBy(() => client.use(failing))).toMatchObject({
-      name: 'PluginError',
-      message: expect.stringContaining('"bad" could not set up'),
-      cause,
-    });
-    await completed;
-    expect(notes).toEqual(['set up a', 'set up b', 'disposed of b', 'disposed of a']);
-  });
-
-  test('that find a fault in their options say so in their own words', () => {
-    expect(() => createClient(options).use(testApi('ftp://example.com'))).toThrow(ConfigError);
-  });
-
-  test('are all disposed of, also if one of them fails', async () => {
-    const notes: string[] = [];
-    const cause = new Error('no');
-    const client = createClient(options)
-      .use(noting('a', notes))
-      .use({
-        name: 'bad',
-        setup: () => ({}),
-        dispose() {
-          throw cause;
-        },
-      })
-      .use(noting('c', notes));
-    let isComplete = false;
-    client.events.subscribe({ complete: () => (isComplete = true) });
-    await expect(client.close()).rejects.toMatchObject({
-      name: 'PluginError',
-      message: expect.stringContaining('"bad"'),
-      cause,
-    });
-    expect(notes.slice(2)).toEqual(['disposed of c', 'disposed of a']);
-    expect(isComplete).toBe(true);
-  });
-});
 
 describe('a client that closes', () => {
   test('ends requests wherever they are, and those that come later', async () => {
@@ -247,40 +128,6 @@ describe('options that make no sense', () => {
       retry: { retries: 0, maxRetryAfter: Infinity },
       maxBodyBytes: Infinity,
     });
-  });
-});
-
-describe('events', () => {
-  test('tell what happens on the wire, in order', async () => {
-    const server = await startServer(answer(503), answer(429, '', { 'retry-after': '0' }), ok());
-    const client = createClient({ ...options, retry: { baseDelay: 2 }, random: () => 0.5 }).use(testApi(server.url));
-    const seen: ClientEvent[] = [];
-    client.events.subscribe((event) => seen.push(event));
-    await client.api.request(question);
-    await client.close();
-    const route = 'test.route';
-    const ms = expect.any(Number);
-    expect(seen).toEqual([
-      { type: 'attempt', route, attempt: 1, waited: ms },
-      { type: 'response', route, attempt: 1, status: 503, took: ms },
-      { type: 'retry', route, attempt: 1, delay: 1, reason: 'http' },
-      { type: 'attempt', route, attempt: 2, waited: ms },
-      { type: 'response', route, attempt: 2, status: 429, took: ms },
-      { type: 'paused', route, for: 2 },
-      { type: 'retry', route, attempt: 2, delay: 2, reason: 'rate-limited' },
-      { type: 'attempt', route, attempt: 3, waited: ms },
-      { type: 'response', route, attempt: 3, status: 200, took: ms },
-    ]);
-    expectNoKey(seen);
-  });
-
-  test('T2 carry warnings without the key', async () => {
-    const client = createClient(options).use(testApi('https://api.example.com'));
-    const seen: ClientEvent[] = [];
-    client.events.subscribe((event) => seen.push(event));
-    client.api.warn(`odd: ${JSON.stringify({ key: canary })} ${encodeURIComponent(canary)}`);
-    await client.close();
-    expect(seen).toEqual([{ type: 'warning', message: 'odd: {"key":"[hidden]"} [hidden]' }]);
   });
 });
 

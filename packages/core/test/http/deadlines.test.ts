@@ -78,9 +78,9 @@ test('T3 the total deadline counts neither the wait for a turn nor a pause', asy
   expect(await outcome).toMatchObject({ attempts: 3 });
   expect(transport.delays).toEqual([50_000, 250]);
   expect(transport.events.filter((event) => event.type === 'attempt')).toEqual([
-    { type: 'attempt', route: 'test.route', attempt: 1, waited: 3_600_000 },
-    { type: 'attempt', route: 'test.route', attempt: 2, waited: 50_000 },
-    { type: 'attempt', route: 'test.route', attempt: 3, waited: 0 },
+    { type: 'attempt', route: 'test.route', request: 1, attempt: 1, waited: 3_600_000 },
+    { type: 'attempt', route: 'test.route', request: 1, attempt: 2, waited: 50_000 },
+    { type: 'attempt', route: 'test.route', request: 1, attempt: 3, waited: 0 },
   ]);
 });
 

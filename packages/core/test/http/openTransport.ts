@@ -62,7 +62,8 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
     timeouts,
     retry: { ...defaultRetry, ...options.retry },
     maxBodyBytes,
-    emit(event) {
+    emit(make) {
+      const event = make();
       events.push(event);
       if (event.type !== 'retry') return;
       delays.push(event.delay);

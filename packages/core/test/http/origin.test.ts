@@ -142,7 +142,7 @@ describe('the key', () => {
     expect(server.requests).toHaveLength(1);
     expect(server.requests[0]?.headers['x-api-key']).toBe(canary);
     expectNoKey(server.requests[0]?.url, { ...server.requests[0]?.headers, 'x-api-key': 'as it should be' });
-    expect(seen).toHaveLength(4);
+    expect(seen).toHaveLength(7);
     expectNoKey(...seen, client, client.api, client.events);
   });
 

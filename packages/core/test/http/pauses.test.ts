@@ -77,7 +77,7 @@ describe.each(limiters)('$name', ({ limiter }) => {
     await Promise.all([first, ...others]);
     expect(server.requests).toHaveLength(4);
     expect(transport.events.filter((event) => event.type === 'paused')).toEqual([
-      { type: 'paused', route: 'test.route', for: 40_000 },
+      { type: 'paused', route: 'test.route', request: expect.any(Number), for: 40_000 },
     ]);
   });
 

@@ -160,7 +160,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
       const stop = (): void => {
         if ((left -= 1) < 0) throw new Error('interrupted');
       };
-      return partsOf(parts, stop, { keyFingerprint: (salt) => Promise.resolve(`${key} and ${salt}`) });
+      return partsOf(parts, stop, { endpoint: { keyFingerprint: (salt) => Promise.resolve(`${key} and ${salt}`) } });
     };
     const path = join(tempFolder(), 'rows.txt');
     await expect(run(path, { from: withKey('one', 4) })).rejects.toThrow('interrupted');

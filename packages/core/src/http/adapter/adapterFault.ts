@@ -3,7 +3,7 @@
  * that it can't carry the key.
  */
 export class AdapterFault extends Error {
-  readonly kind: 'network' | 'connect-timeout' | 'cut-body' | 'not-text' | 'too-large';
+  readonly kind: 'network' | 'connect-timeout' | 'cut-body' | 'not-text' | 'too-large' | 'too-heavy';
   /** The platform's own word for it, e.g. `ECONNREFUSED`. */
   readonly platformCode: string | undefined;
 

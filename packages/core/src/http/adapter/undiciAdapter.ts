@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isIP, Socket, type LookupFunction } from 'node:net';
 import type { Readable, Transform } from 'node:stream';
 import { setImmediate as turnOfTheLoop, setTimeout as wait } from 'node:timers/promises';
+import { getHeapStatistics } from 'node:v8';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { AxiosResponse } from 'axios';
 import { Agent, buildConnector, EnvHttpProxyAgent, Pool, request, type Dispatcher } from 'undici';
@@ -12,6 +13,7 @@ import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
 import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
+import { heapNeed } from './heapNeed.js';
 import { sentHeaders } from './sentHeaders.js';
 
 /**
@@ -189,13 +191,20 @@ async function readBeginning(answer: Dispatcher.ResponseData, maxBytes: number):
   return isSuccess ? '' : Buffer.concat(beginning).toString('utf8', 0, maxBytes);
 }
 
+/** An answer may take so much of the heap: a walk holds some, and nothing of ours is worth the end of the process. */
+const heapShare = 1 / 8;
+/** No document takes more heap for a byte, so that shorter ones need no look. */
+const mostHeapPerByte = 64;
+
 /** Reads a whole body and stops at the first byte beyond `maxBytes`, counted after decompression. */
 async function readText(answer: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   await readChunks(answer, maxBytes, chunks);
   const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
-  if (isUtf8(whole)) return whole.toString('utf8');
-  throw new AdapterFault('not-text');
+  if (!isUtf8(whole)) throw new AdapterFault('not-text');
+  const most = getHeapStatistics().heap_size_limit * heapShare;
+  if (whole.length * mostHeapPerByte > most && heapNeed(whole) > most) throw new AdapterFault('too-heavy');
+  return whole.toString('utf8');
 }
 
 /** Fills `chunks` with a body, decompressed. @throws AdapterFault if there are more bytes, or the body breaks off. */
@@ -212,14 +221,26 @@ function readChunks({ body, headers }: Dispatcher.ResponseData, maxBytes: number
     const cut = (error: unknown): void => {
       fail(new AdapterFault('cut-body', codeOf(error)));
     };
+    let isEmpty = true;
+    body.once('data', () => {
+      isEmpty = false;
+    });
     body.on('error', cut);
-    decompress?.on('error', cut);
+    // Some servers call nothing at all packed: a refusal without a body is still a refusal.
+    decompress?.on('error', (error) => {
+      if (isEmpty) resolve();
+      else cut(error);
+    });
     plain.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       chunks.push(chunk);
       if (bytes > maxBytes) fail(new AdapterFault('too-large'));
     });
-    plain.on('end', resolve);
+    plain.on('end', () => {
+      resolve();
+      // Packed data says by itself where it ends. What comes behind that is nothing, and might never end.
+      if (!body.readableEnded) body.destroy();
+    });
   });
 }
 

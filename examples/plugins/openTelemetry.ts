@@ -1,0 +1,101 @@
+// Telemetry is a plugin of hooks: what a client does, as spans and metrics of OpenTelemetry. Make one for each client.
+// Names and attributes are those of https://opentelemetry.io/docs/specs/semconv/http/ as far as there are any.
+import { context, metrics, SpanKind, SpanStatusCode, trace, type Attributes, type Span } from '@opentelemetry/api';
+import { definePlugin } from '@sluice/core';
+
+/** A request under way. */
+interface OpenRequest {
+  readonly span: Span;
+  /** What each of its attempts is about. */
+  readonly attributes: Attributes;
+  readonly url: string;
+  attempt?: { readonly span: Span; readonly began: number };
+}
+
+/** Bounds of the durations' histogram in seconds, as the conventions advise. */
+const boundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+
+/** Spans: a request under its route, and below it each attempt. By default they go to the provider that the program registered. */
+export function openTelemetry({ tracer = trace.getTracer('sluice'), meter = metrics.getMeter('sluice') } = {}) {
+  const durations = meter.createHistogram('http.client.request.duration', {
+    ...{ unit: 's', description: 'Duration of attempts', advice: { explicitBucketBoundaries: boundaries } },
+  });
+  const waits = meter.createHistogram('sluice.limiter.wait', { unit: 's', description: 'Waits for the rate limit' });
+  const requests = meter.createCounter('sluice.requests', { description: 'Requests, their retries included' });
+  const retries = meter.createCounter('sluice.retries', { description: 'Attempts after a failed one' });
+  const rows = meter.createCounter('sluice.rows', { description: 'Rows received' });
+  const kept = meter.createGauge('sluice.rows.committed', { description: 'Rows that an export keeps by now' });
+  const errors = meter.createCounter('sluice.errors', { description: 'Failures, once a level' });
+  const open = new Map<number, OpenRequest>();
+
+  /** Ends the attempt under way, if there is one. */
+  function endAttempt(asked: OpenRequest | undefined, outcome: Attributes): void {
+    if (!asked?.attempt) return;
+    const { span, began } = asked.attempt;
+    delete asked.attempt;
+    durations.record((performance.now() - began) / 1000, { ...asked.attributes, ...outcome });
+    span.setAttributes(outcome);
+    if ('error.type' in outcome) span.setStatus({ code: SpanStatusCode.ERROR });
+    span.end();
+  }
+
+  return definePlugin({
+    name: 'openTelemetry',
+    hooks: {
+      request({ request, route, method, url }) {
+        const { hostname, port, protocol } = new URL(url);
+        const attributes = {
+          'http.request.method': method,
+          'server.address': hostname,
+          'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
+        };
+        // A child of whatever span is active where the request is made.
+        open.set(request, { span: tracer.startSpan(route), attributes, url });
+      },
+      attempt({ request, route, attempt, waited }) {
+        waits.record(waited / 1000, { 'sluice.route': route });
+        const asked = open.get(request);
+        if (!asked) return;
+        const { attributes, url } = asked;
+        const again = attempt > 1 ? { 'http.request.resend_count': attempt - 1 } : {};
+        const span = tracer.startSpan(
+          String(attributes['http.request.method']),
+          { kind: SpanKind.CLIENT, attributes: { ...attributes, 'url.full': url, ...again } },
+          trace.setSpan(context.active(), asked.span),
+        );
+        asked.attempt = { span, began: performance.now() };
+      },
+      response({ request, status }) {
+        const failure = status >= 400 ? { 'error.type': String(status) } : {};
+        endAttempt(open.get(request), { 'http.response.status_code': status, ...failure });
+      },
+      retry({ request, route, reason, delay }) {
+        // An attempt that had no answer is still open.
+        endAttempt(open.get(request), { 'error.type': reason });
+        open.get(request)?.span.addEvent('retry', { 'error.type': reason, 'sluice.delay': delay / 1000 });
+        retries.add(1, { 'sluice.route': route, 'error.type': reason });
+      },
+      paused({ request, for: pause }) {
+        open.get(request)?.span.addEvent('paused', { 'sluice.delay': pause / 1000 });
+      },
+      settled(event) {
+        const { request, route, outcome } = event;
+        const failure = event.outcome === 'failed' ? { 'error.type': event.error.code ?? event.error.name } : {};
+        const asked = open.get(request);
+        open.delete(request);
+        endAttempt(asked, { ...failure, ...(outcome === 'stopped' && { 'sluice.outcome': outcome }) });
+        asked?.span.setAttributes({ 'sluice.outcome': outcome, 'sluice.attempts': event.attempts, ...failure });
+        if (event.outcome === 'failed') {
+          asked?.span.recordException(event.error);
+          asked?.span.setStatus({ code: SpanStatusCode.ERROR, message: event.error.message });
+        }
+        asked?.span.end();
+        requests.add(1, { 'sluice.route': route, 'sluice.outcome': outcome, ...failure });
+      },
+      page: ({ source, rows: received }) => rows.add(received, { 'sluice.source': source }),
+      commit: ({ source, sink, rows: all }) => kept.record(all, { 'sluice.source': source, 'sluice.sink': sink }),
+      error: ({ of, name, error }) =>
+        errors.add(1, { 'sluice.level': of, 'sluice.name': name, 'error.type': error.code ?? error.name }),
+    },
+  });
+}

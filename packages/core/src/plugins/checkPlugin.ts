@@ -1,0 +1,75 @@
+import { PluginError } from '../errors.js';
+import { kindOf } from '../kindOf.js';
+import { isRecord } from '../record.js';
+import { hookNames, isHookName } from './clientEvent.js';
+import type { Plugin } from './plugin.js';
+
+/**
+ * Checks what was loaded as a plugin, e.g. from a file that a user named. Nothing of it is called.
+ *
+ * @param called how it is called in the message. Default: by its name.
+ *
+ * @example
+ * declare const loaded: unknown;
+ * client.use(checkPlugin(loaded, './myPlugin.js'));
+ *
+ * @throws PluginError saying what is wrong with it.
+ */
+export function checkPlugin(value: unknown, called?: string): Plugin {
+  if (isPlugin(value)) return value;
+  throw new PluginError(`${called ?? shownName(value)} is no plugin: ${faultOf(value) ?? 'it can not be read'}.`);
+}
+
+function isPlugin(value: unknown): value is Plugin {
+  return faultOf(value) === undefined;
+}
+
+/** A letter, then letters, digits, `-` and `_`: such names are properties, parts of file names and words on a command line alike. */
+export const nameForm = /^[A-Za-z][\w-]{0,63}$/;
+
+/** What is wrong, if anything. */
+function faultOf(value: unknown): string | undefined {
+  if (typeof value === 'function') return 'it is a function. Call it: a plugin is what it returns';
+  if (!isRecord(value)) return `it is ${kindOf(value)}, and not an object`;
+  if (typeof value['then'] === 'function') return 'it is a promise. Await it first';
+  const { name, requires = [], setup, dispose, hooks = {}, links = [], sinks = {}, stores = {} } = value;
+  if (typeof name !== 'string') return `its name is ${kindOf(name)}, and not text`;
+  if (!nameForm.test(name)) return 'its name must be a letter, then at most 63 letters, digits, "-" or "_"';
+  for (const [part, method] of Object.entries({ setup, dispose }))
+    if (method !== undefined && typeof method !== 'function')
+      return `its ${part} is ${kindOf(method)}, and not a function`;
+  if (!Array.isArray(requires) || !requires.every((each) => typeof each === 'string'))
+    return 'its requires is no list of names';
+  if (!Array.isArray(links) || !links.every((link) => typeof link === 'function'))
+    return 'its links are no list of functions';
+  return (
+    faultIn('hooks', hooks, hookFault) ?? faultIn('sinks', sinks, nameFault) ?? faultIn('stores', stores, nameFault)
+  );
+}
+
+/** What is wrong with functions that stand under names. */
+function faultIn(part: string, value: unknown, faultOfName: (name: string) => string | undefined): string | undefined {
+  if (!isRecord(value)) return `its ${part} are ${kindOf(value)}, and not an object of functions`;
+  for (const [name, entry] of Object.entries(value)) {
+    const fault = faultOfName(name);
+    if (fault !== undefined) return `${JSON.stringify(name)} in its ${part} ${fault}`;
+    if (typeof entry !== 'function')
+      return `${JSON.stringify(name)} in its ${part} is ${kindOf(entry)}, and not a function`;
+  }
+  return undefined;
+}
+
+function hookFault(name: string): string | undefined {
+  return isHookName(name) ? undefined : `is no event. There are: ${hookNames.join(', ')}`;
+}
+
+/** One letter before a colon is a drive. */
+function nameFault(name: string): string | undefined {
+  if (nameForm.test(name) && name.length > 1) return undefined;
+  return 'is no name for one: it must be a letter, then 1 to 63 letters, digits, "-" or "_"';
+}
+
+function shownName(value: unknown): string {
+  const name = isRecord(value) ? value['name'] : undefined;
+  return typeof name === 'string' ? `The plugin ${JSON.stringify(name.slice(0, 80))}` : 'What was given as a plugin';
+}

@@ -1,0 +1,72 @@
+import type { Clock } from '../clock.js';
+import { reportOf } from '../errorReport.js';
+import { ConfigError } from '../errors.js';
+import type { KeyRing } from '../http/apiKey.js';
+import { checkBaseUrl } from '../http/origin.js';
+import type { ArrayFormat } from '../http/query.js';
+import type { Secrets } from '../http/secrets.js';
+import type { Transport } from '../http/transport.js';
+import type { StateStore } from '../sink/stateStore.js';
+import type { EventHub } from './eventHub.js';
+import type { ApiAnswer, ApiRequest, Endpoint, PluginContext, PluginLogger } from './plugin.js';
+
+/** What the plugins of a client share, and mostly don't get to see. */
+export interface ContextParts {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly hub: EventHub;
+  readonly keys: KeyRing;
+  readonly secrets: Secrets;
+  /** Where the key may go: each endpoint adds its own. */
+  readonly origins: Set<string>;
+  readonly transport: Transport;
+  readonly allowInsecure: boolean;
+  readonly state: (plugin: string) => StateStore;
+}
+
+/** What one plugin is handed. Nothing of it leads to the key. */
+export function pluginContext(plugin: string, parts: ContextParts): PluginContext {
+  const { clock, random, hub } = parts;
+  // A plugin that no compiler has seen may say anything.
+  const logger: PluginLogger = Object.freeze({
+    info: (message: unknown) => hub.emit(() => ({ type: 'info', message: String(message), plugin })),
+    warn: (message: unknown) => hub.emit(() => ({ type: 'warning', message: String(message), plugin })),
+  });
+  let state: StateStore | undefined;
+  return Object.freeze({
+    ...{ clock, random, logger },
+    endpoint: (baseUrl: string, { arrays = 'brackets' }: { readonly arrays?: ArrayFormat } = {}) =>
+      endpoint(baseUrl, arrays, parts, logger),
+    // Made when it is asked for: most plugins keep nothing.
+    get state() {
+      return (state ??= parts.state(plugin));
+    },
+  });
+}
+
+function endpoint(baseUrl: string, arrays: ArrayFormat, parts: ContextParts, logger: PluginLogger): Endpoint {
+  const { secrets, keys, origins, transport, allowInsecure, hub } = parts;
+  if (secrets.has(baseUrl))
+    throw new ConfigError('The base address holds the API key. Leave it out: the key travels in its own header.');
+  const checked = checkBaseUrl(baseUrl, allowInsecure);
+  origins.add(new URL(checked).origin);
+  const ask = async (request: ApiRequest): Promise<ApiAnswer> => {
+    try {
+      const { status, headers, body } = await transport({ arrays, ...request, baseUrl: checked });
+      return { status, headers, body };
+    } catch (error) {
+      const isStop = request.signal?.aborted && error === request.signal.reason;
+      if (!isStop) hub.emit(() => ({ type: 'error', of: 'request', name: request.route, error: reportOf(error) }));
+      throw error;
+    }
+  };
+  return Object.freeze({
+    baseUrl: checked,
+    ask,
+    request: async (request) => (await ask(request)).body,
+    isSecret: (text) => secrets.has(text),
+    keyFingerprint: (salt) => keys.fingerprint(salt),
+    observe: (event) => hub.emit(() => event),
+    warn: (message) => logger.warn(message),
+  } satisfies Endpoint);
+}

@@ -1,0 +1,61 @@
+import { PluginError, SluiceError } from '../errors.js';
+import type { NamedTargetContext } from './plugin.js';
+
+type Make<T> = (target: string, context: NamedTargetContext) => T | Promise<T>;
+
+/** What plugins make of targets that users name, e.g. sinks. */
+export type Registered<T> = ReadonlyMap<string, (target: string, context: NamedTargetContext) => Promise<T>>;
+
+/** Which plugin makes what. A name is taken once, whoever takes it. */
+export class Registry<T> {
+  readonly #owners = new Map<string, string>();
+  readonly #registered = new Map<string, (target: string, context: NamedTargetContext) => Promise<T>>();
+  readonly #kind: string;
+  readonly #isOne: (made: unknown) => boolean;
+
+  /**
+   * @param kind what is made, in a word, for messages.
+   * @param isOne tells it from what a plugin that no compiler has seen may make.
+   */
+  constructor(kind: string, isOne: (made: unknown) => boolean) {
+    this.#kind = kind;
+    this.#isOne = isOne;
+  }
+
+  /** @throws PluginError if one of the names is taken. */
+  check(plugin: string, makes: Readonly<Record<string, Make<T>>> = {}): void {
+    for (const name of Object.keys(makes)) {
+      const owner = this.#owners.get(name);
+      if (owner === undefined) continue;
+      throw new PluginError(
+        `The plugins "${owner}" and "${plugin}" both bring a ${this.#kind} named "${name}". Use one of them only, or rename one of the two.`,
+      );
+    }
+  }
+
+  add(plugin: string, makes: Readonly<Record<string, Make<T>>> = {}): void {
+    for (const [name, make] of Object.entries(makes)) {
+      this.#owners.set(name, plugin);
+      const which = `The ${this.#kind} "${name}" of the plugin "${plugin}"`;
+      this.#registered.set(name, (target, context) => this.#made(which, () => make(target, context)));
+    }
+  }
+
+  /** All there are, as of now. It is a copy: nobody registers anything through it. */
+  get all(): Registered<T> {
+    return new Map(this.#registered);
+  }
+
+  /** Targets stay out of the messages: a password may stand in them. */
+  async #made(which: string, make: () => T | Promise<T>): Promise<T> {
+    let made: T;
+    try {
+      made = await make();
+    } catch (cause) {
+      if (SluiceError.is(cause)) throw cause;
+      throw new PluginError(`${which} could not be made. See its cause.`, { cause });
+    }
+    if (this.#isOne(made)) return made;
+    throw new PluginError(`${which} is none: its function has to return a ${this.#kind}. Tell the plugin's author.`);
+  }
+}

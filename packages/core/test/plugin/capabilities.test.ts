@@ -1,0 +1,226 @@
+import { startSandbox } from '@sluice/sandbox';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  createClient,
+  exportTo,
+  memoryState,
+  type ClientEvent,
+  type ClientOptions,
+  type Link,
+  type Plugin,
+  type PluginContext,
+} from '../../src/index.js';
+import { FakeClock } from '../fakeClock.js';
+import { canary, expectNoKey } from '../http/canary.js';
+import { answer, ok, startServer } from '../http/scriptedServer.js';
+import { startHoldings, type Row } from '../sandboxSource.js';
+import { recordingSink } from '../sink/recordingSink.js';
+
+const options: ClientOptions = { apiKey: canary, rateLimit: false };
+
+/** A plugin whose namespace is all that it was handed. */
+const open = { name: 'open', setup: (context: PluginContext) => ({ context }) } satisfies Plugin<'open'>;
+
+/** All that can be reached from a value by properties of any kind, prototypes and what collections hold. */
+function reachable(start: unknown): unknown[] {
+  const found = new Set<unknown>();
+  const left = [start];
+  for (let value = left.pop(); value !== undefined || left.length > 0; value = left.pop()) {
+    if (found.has(value)) continue;
+    found.add(value);
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) continue;
+    left.push(Object.getPrototypeOf(value));
+    for (const name of Reflect.ownKeys(value)) {
+      left.push(name, Object.getOwnPropertyDescriptor(value, name)?.value);
+      try {
+        left.push(Reflect.get(value, name));
+      } catch {
+        // Some properties of functions can't be read.
+      }
+    }
+    if (value instanceof Map || value instanceof Set) left.push(...[...value].flat());
+  }
+  return [...found];
+}
+
+function expectFrozen(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  expect(Object.isFrozen(value)).toBe(true);
+  for (const part of Object.values(value)) expectFrozen(part);
+}
+
+describe('what a plugin is handed', () => {
+  test('G3 is an endpoint, a clock, random numbers, a logger and state', async () => {
+    const clock = new FakeClock();
+    const client = createClient({ ...options, clock, random: () => 0.25 }).use(open);
+    const { context } = client.open;
+    expect(Object.keys(context).sort()).toEqual(['clock', 'endpoint', 'logger', 'random', 'state']);
+    expect(context.clock).toBe(clock);
+    expect(context.random()).toBe(0.25);
+    expect(() => Object.assign(context, { random: () => 1 })).toThrow(TypeError);
+    expect(() => Object.assign(context.endpoint('https://api.example.com'), { ask: () => 1 })).toThrow(TypeError);
+    await client.close();
+  });
+
+  test('G3 leads neither to the key nor to axios, wherever one looks', async () => {
+    const server = await startServer(ok({ rows: [] }));
+    const client = createClient(options).use(open);
+    const { context } = client.open;
+    const endpoint = context.endpoint(server.url);
+    const answered = await endpoint.ask({ route: 'test.route', path: '/things', query: {} });
+    const all = reachable({ context, endpoint, answered, client, state: context.state });
+    const texts = all.filter((value) => typeof value === 'string');
+    expect(texts).toContain('content-type');
+    expectNoKey(texts.join('\n'));
+    expectNoKey(context, endpoint, answered, client);
+    const functions = all.filter((value) => typeof value === 'function');
+    expect(functions).toContain(endpoint.ask);
+    for (const each of functions) expect(each).not.toHaveProperty('interceptors');
+    await client.close();
+  });
+
+  test('G3 answers with status, headers and document', async () => {
+    const server = await startServer(answer(203, '{"rows":[1]}', { Link: '</next>; rel="next"' }));
+    const client = createClient(options).use(open);
+    const endpoint = client.open.context.endpoint(server.url, { arrays: 'repeat' });
+    const request = { route: 'test.route', path: '/things', query: { id: ['1', '2'] } };
+    expect(await endpoint.ask(request)).toEqual({
+      status: 203,
+      headers: expect.objectContaining({ link: '</next>; rel="next"' }),
+      body: { rows: [1] },
+    });
+    expect(await endpoint.request({ ...request, arrays: 'comma' })).toEqual({ rows: [1] });
+    expect(server.requests.map(({ url }) => url)).toEqual(['/things?id=1&id=2', '/things?id=1%2C2']);
+    await client.close();
+  });
+
+  test('G3 keeps the state of each plugin apart, and where the user says', async () => {
+    const asked: string[] = [];
+    const kept = memoryState();
+    const state = (plugin: string): typeof kept => (asked.push(plugin), plugin === 'kept' ? kept : memoryState());
+    const client = createClient({ ...options, state })
+      .use({ ...open, name: 'kept' } satisfies Plugin<'kept'>)
+      .use({ ...open, name: 'other' } satisfies Plugin<'other'>);
+    expect(asked).toEqual([]);
+    await client.kept.context.state.save('seen', { until: 5 });
+    expect(await client.kept.context.state.load('seen')).toEqual({ until: 5 });
+    expect(await client.other.context.state.load('seen')).toBeUndefined();
+    expect(client.kept.context.state).toBe(kept);
+    expect(asked).toEqual(['kept', 'other']);
+    await client.close();
+  });
+
+  test('G3 logs in its name and without secrets, also what is no text', async () => {
+    const client = createClient(options).use(open);
+    const seen: ClientEvent[] = [];
+    client.events.subscribe((event) => seen.push(event));
+    const { logger, endpoint } = client.open.context;
+    logger.info(`odd: ${JSON.stringify({ key: canary })} ${encodeURIComponent(canary)}`);
+    logger.warn(new Error(canary) as never);
+    logger.warn(canary.padEnd(1_000_000, '.'));
+    endpoint('https://api.example.com').warn('slow');
+    const plugin = 'open';
+    expect(seen).toEqual([
+      { type: 'info', plugin, message: 'odd: {"key":"[hidden]"} [hidden]' },
+      { type: 'warning', plugin, message: 'Error: [hidden]' },
+      { type: 'warning', plugin, message: '[hidden]'.padEnd(10_000 + '[hidden]'.length - canary.length, '.') },
+      { type: 'warning', plugin, message: 'slow' },
+    ]);
+    await client.close();
+  });
+});
+
+describe('events', () => {
+  test('G3 hold no key, whatever servers, links and plugins do with it', async () => {
+    const echoed = answer(403, JSON.stringify({ key: canary }), { 'x-key': canary });
+    const server = await startServer(answer(503, canary), echoed, ok({ key: canary }));
+    const telling: Link = (next) => async (request) => {
+      const response = await next(request);
+      throw new Error(`${JSON.stringify(response.body)} came`, { cause: new TypeError(canary) });
+    };
+    const events: ClientEvent[] = [];
+    const watching = {
+      name: 'watching',
+      hooks: {
+        settled: () => Promise.reject(new Error(canary)),
+        attempt() {
+          throw Object.assign(new Error('odd'), { name: canary, code: canary });
+        },
+      },
+    } satisfies Plugin<'watching'>;
+    const client = createClient({ ...options, links: [telling], retry: { baseDelay: 1 } })
+      .use(open)
+      .use(watching);
+    client.events.subscribe((event) => events.push(event));
+    const endpoint = client.open.context.endpoint(server.url);
+    const request = { route: 'test.route', path: '/things', query: { key: canary, list: [canary] } };
+    await expect(endpoint.ask(request)).rejects.toMatchObject({ status: 403 });
+    await expect(endpoint.ask(request)).rejects.toThrow('came');
+    endpoint.observe({
+      type: 'error',
+      of: 'walk',
+      name: 'mine',
+      error: { name: 'Error', message: canary, details: { canary } },
+    });
+    await client.close();
+
+    const types = new Set(events.map(({ type }) => type));
+    expect([...types].sort()).toEqual([
+      'attempt',
+      'close',
+      'error',
+      'plugin-fault',
+      'request',
+      'response',
+      'retry',
+      'settled',
+    ]);
+    for (const event of events) {
+      expectNoKey(
+        event,
+        reachable(event)
+          .filter((value) => typeof value === 'string')
+          .join('\n'),
+      );
+      expectFrozen(event);
+    }
+    expect(events.find(({ type }) => type === 'request')).toMatchObject({
+      url: expect.stringContaining('/things?key=[hidden]'),
+    });
+  });
+
+  test('G3 hold no key, also where walks and exports fail for it', async () => {
+    const { client, list } = await startHoldings(
+      { holdings: 300, apiKey: canary, script: ({ n }) => (n === 2 ? { kind: 'echo-key' } : undefined) },
+      { apiKey: canary },
+    );
+    const events: ClientEvent[] = [];
+    client.events.subscribe((event) => events.push(event));
+    await expect(exportTo(list(), recordingSink<Row>()).run()).rejects.toMatchObject({ status: 403 });
+    expect(events.filter(({ type }) => type === 'error')).toMatchObject([
+      { of: 'request' },
+      { of: 'walk' },
+      { of: 'export' },
+    ]);
+    expectNoKey(events);
+  });
+
+  test('G3 hold no key of a sandbox that misbehaves at random', async () => {
+    const sandbox = await startSandbox({
+      holdings: 2_000,
+      apiKey: canary,
+      faults: { echoKey: 0.2, html: 0.1, wrongJson: 0.1 },
+    });
+    onTestFinished(() => sandbox.close());
+    const client = createClient({ ...options, retry: { baseDelay: 1 } }).use(open);
+    const events: ClientEvent[] = [];
+    client.events.subscribe((event) => events.push(event));
+    const endpoint = client.open.context.endpoint(sandbox.aptosUrl);
+    const query = { owner_addresses: sandbox.owners, limit: 10 };
+    for (let nth = 0; nth < 20; nth += 1)
+      await endpoint.ask({ route: 'test.holdings', path: '/wallets/nfts', query: { ...query, offset: nth } });
+    await client.close();
+    expect(events.filter(({ type }) => type === 'retry').length).toBeGreaterThan(3);
+    expectNoKey(events);
+  });
+});

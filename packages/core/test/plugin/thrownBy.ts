@@ -1,0 +1,9 @@
+/** What an action throws; `undefined` if nothing. */
+export function thrownBy(action: () => unknown): unknown {
+  try {
+    action();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
