@@ -1,7 +1,6 @@
-import type { ArrayFormat, Change, Plugin, Source } from '@sluice/core';
+import { defineApi, type ApiSource, type ArrayFormat, type Change, type Plugin, type Source } from '@sluice/core';
 import type { NftHolding } from './nftHolding.js';
-import { walletNfts, type WalletNftsOptions } from './walletNfts.js';
-import { watchWalletNfts, type WatchWalletNftsOptions } from './watchWalletNfts.js';
+import { walletNfts, type Wallets, type WatchWalletNftsOptions } from './walletNfts.js';
 
 /** Options of the plugin. */
 export interface AptosOptions {
@@ -13,11 +12,13 @@ export interface AptosOptions {
 
 /** What the plugin adds to a client. */
 export interface AptosApi {
-  /** The NFTs that wallets hold. @throws ConfigError, before any request, if an option makes no sense. */
-  walletNfts(options: WalletNftsOptions): Source<NftHolding>;
+  /** The NFTs that wallets hold: see `WalletNftsOptions`. @throws ConfigError, before any request, if an option makes no sense. */
+  readonly walletNfts: ApiSource<Wallets, NftHolding>;
   /** Every change of what they hold, poll after poll. @throws ConfigError, before any request, if an option makes no sense. */
   watchWalletNfts(options: WatchWalletNftsOptions): Source<Change<NftHolding>>;
 }
+
+const api = defineApi({ name: 'aptos', sources: { walletNfts } });
 
 /**
  * The Aptos NFT interface.
@@ -26,14 +27,34 @@ export interface AptosApi {
  * const client = createClient({ apiKey }).use(aptos({ baseUrl }));
  * for await (const nft of client.aptos.walletNfts({ ownerAddresses: ['0x1'] })) console.log(nft.name);
  */
-export function aptos({ baseUrl, arrays = 'brackets' }: AptosOptions): Plugin<'aptos', AptosApi> {
+export function aptos(options: AptosOptions): Plugin<'aptos', AptosApi> {
+  const { name, setup } = api(options);
   return {
-    name: 'aptos',
+    name,
     setup(context) {
-      const endpoint = context.endpoint(baseUrl, { arrays });
+      const { walletNfts } = setup(context);
       return {
-        walletNfts: (options) => walletNfts(endpoint, options),
-        watchWalletNfts: (options) => watchWalletNfts(endpoint, options),
+        walletNfts,
+        watchWalletNfts(asked) {
+          const {
+            ownerAddresses,
+            includeCollections,
+            excludeCollections,
+            ownersPerRequest,
+            pageSize,
+            maxPages,
+            ...watching
+          } = asked;
+          const wallets = {
+            ownerAddresses,
+            includeCollections,
+            excludeCollections,
+            ownersPerRequest,
+            pageSize,
+            maxPages,
+          };
+          return walletNfts.watch(wallets, watching);
+        },
       };
     },
   };

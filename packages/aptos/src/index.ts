@@ -1,7 +1,12 @@
+/**
+ * The NFT holdings of Aptos wallets.
+ *
+ * @module @sluice/aptos
+ */
+
 // The plugin
 export { aptos, type AptosApi, type AptosOptions } from './aptos.js';
-export type { WalletNftsOptions } from './walletNfts.js';
-export type { WatchWalletNftsOptions } from './watchWalletNfts.js';
+export type { WalletNftsOptions, Wallets, WatchWalletNftsOptions } from './walletNfts.js';
 
 // Records
 export { amountOf, nftHoldingSchema, tokenPropertiesOf, type NftHolding } from './nftHolding.js';

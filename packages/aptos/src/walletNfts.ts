@@ -1,9 +1,9 @@
-import { checkCount, ConfigError, createSource, groupsOf, type Endpoint, type Source } from '@sluice/core';
-import { decodeNftPage } from './decodeNftPage.js';
+import { checkCount, ConfigError, groupsOf, listing, type WalkBounds, type WatchOptions } from '@sluice/core';
+import { decodeNft, findNfts, nftPaging } from './decodeNft.js';
 import { nftHoldingSchema, type NftHolding } from './nftHolding.js';
 import { ownerAddress } from './ownerAddress.js';
 
-/** What {@link walletNfts} is asked for. */
+/** What `client.aptos.walletNfts` is asked for. */
 export interface WalletNftsOptions {
   /** Wallets whose NFTs are wanted, at least one. Repeated ones are dropped, with a warning event. */
   readonly ownerAddresses: readonly string[];
@@ -26,24 +26,51 @@ export interface WalletNftsOptions {
   readonly ownersPerRequest?: number;
 }
 
-const route = 'aptos.walletNfts';
-const defaultPageSize = 100;
+/** What `client.aptos.watchWalletNfts` is asked for. */
+export interface WatchWalletNftsOptions
+  extends WatchOptions<NftHolding>, Omit<WalletNftsOptions, 'offset' | 'maxRows'> {}
+
+/** The parameters alone. */
+export type Wallets = Omit<WalletNftsOptions, keyof WalkBounds>;
+
 const defaultOwnersPerRequest = 10;
 /** Servers and proxies on the way are known to refuse addresses much longer than this; it leaves room for the filters. */
 const longestOwnersQuery = 1800;
 
 /**
- * The NFTs that wallets hold, as a source of rows in the API's order, owners in groups.
+ * The NFTs that wallets hold, in the API's order, owners in groups.
  *
- * @throws ConfigError, before any request, if an address, a hash, a size or an offset makes no sense.
  * @see the API's reference: GET /wallets/nfts
  */
-export function walletNfts(endpoint: Endpoint, options: WalletNftsOptions): Source<NftHolding> {
-  const { pageSize = defaultPageSize, ownersPerRequest = defaultOwnersPerRequest, offset = 0 } = options;
-  checkCount('pageSize', pageSize);
+export const walletNfts = listing({
+  ...nftHoldingSchema,
+  description: 'The NFTs that wallets hold.',
+  path: '/wallets/nfts',
+  query: ({ excludeCollections, includeCollections }: Wallets) => ({
+    collection_blacklist: hashes('excludeCollections', excludeCollections),
+    collection_whitelist: hashes('includeCollections', includeCollections),
+  }),
+  parts: ownerGroups,
+  offset: ({ offset = 0 }: Wallets) => offset,
+  // In other groups they are the same owners, and in another order the same rows.
+  rowsIdentity: ({ ownerAddresses, excludeCollections = [], includeCollections = [] }: Wallets) => ({
+    owners: [...new Set(ownerAddresses.map(ownerAddress))].sort(),
+    exclude: excludeCollections.toSorted(),
+    include: includeCollections.toSorted(),
+  }),
+  pageSize: { param: 'limit', default: 100 },
+  paging: nftPaging,
+  rows: findNfts,
+  decode: decodeNft,
+  version: '1',
+});
+
+function ownerGroups(
+  { ownerAddresses, ownersPerRequest = defaultOwnersPerRequest, offset = 0 }: Wallets,
+  warn: (message: string) => void,
+): { readonly owner_addresses: readonly string[] }[] {
   checkCount('ownersPerRequest', ownersPerRequest);
-  checkCount('offset', offset, { least: 0 });
-  const owners = distinctOwners(options.ownerAddresses, endpoint);
+  const owners = distinctOwners(ownerAddresses, warn);
   const groups = groupsOf(owners, {
     size: ownersPerRequest,
     maxLength: longestOwnersQuery,
@@ -53,44 +80,16 @@ export function walletNfts(endpoint: Endpoint, options: WalletNftsOptions): Sour
     throw new ConfigError(
       `offset skips rows of one listing, but ${owners.length} owners make ${groups.length}. Leave it out, or ask for fewer owners.`,
     );
-  const filters = {
-    collection_blacklist: hashes('excludeCollections', options.excludeCollections),
-    collection_whitelist: hashes('includeCollections', options.includeCollections),
-  };
-  const { baseUrl } = endpoint;
-  const [exclude, include] = [filters.collection_blacklist ?? [], filters.collection_whitelist ?? []];
-  const bounds = { offset, maxRows: options.maxRows ?? null };
-  return createSource<NftHolding>({
-    name: route,
-    identity: { baseUrl, owners: groups, exclude, include, pageSize, ...bounds },
-    rowsIdentity: {
-      baseUrl,
-      owners: owners.toSorted(),
-      exclude: exclude.toSorted(),
-      include: include.toSorted(),
-      ...bounds,
-    },
-    schema: nftHoldingSchema,
-    parts: groups.length,
-    offset,
-    maxRows: options.maxRows,
-    maxPages: options.maxPages,
-    isSecret: (text) => endpoint.isSecret(text),
-    keyFingerprint: (salt) => endpoint.keyFingerprint(salt),
-    fetch: async ({ part, at, atLeast, signal }) => {
-      const query = { limit: Math.max(pageSize, atLeast), owner_addresses: groups[part] ?? [], ...filters, ...at };
-      return decodeNftPage(await endpoint.request({ route, path: '/wallets/nfts', query, signal }), route);
-    },
-  });
+  return groups.map((group) => ({ owner_addresses: group }));
 }
 
-function distinctOwners(addresses: readonly string[], endpoint: Endpoint): string[] {
+function distinctOwners(addresses: readonly string[], warn: (message: string) => void): string[] {
   if (addresses.length === 0) throw new ConfigError('ownerAddresses is empty: give at least one address.');
   const owners = addresses.map(ownerAddress);
   const distinct = [...new Set(owners)];
   const repeated = owners.length - distinct.length;
   if (repeated > 0)
-    endpoint.warn(`${repeated} of ${owners.length} owner addresses are repeated; each wallet is asked for once.`);
+    warn(`${repeated} of ${owners.length} owner addresses are repeated; each wallet is asked for once.`);
   return distinct;
 }
 

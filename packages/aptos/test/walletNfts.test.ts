@@ -194,7 +194,7 @@ describe('before any request, the holdings', () => {
     expect(rows).toEqual([...sandbox.holdingsOf([owner])]);
     expect(queriesOf(sandbox)[0]?.getAll('owner_addresses[]')).toEqual([owner, ownerAddress('0x1')]);
     expect(warnings).toEqual([
-      { type: 'warning', message: expect.stringMatching(/^3 of 5 owner addresses are repeated/) },
+      { type: 'warning', plugin: 'aptos', message: expect.stringMatching(/^3 of 5 owner addresses are repeated/) },
     ]);
   });
 

@@ -1,7 +1,12 @@
+/**
+ * A project's EVM streams, and what becomes of their statuses.
+ *
+ * @module @sluice/streams
+ */
+
 // The plugin
 export { streams, type StreamsApi, type StreamsOptions } from './streams.js';
-export type { ListStreamsOptions } from './listStreams.js';
-export type { WatchStreamsOptions } from './watchStreams.js';
+export type { ListStreamsOptions, WatchStreamsOptions } from './listStreams.js';
 
 // Changes
 export { statusChanges, type StatusChange } from './statusChanges.js';

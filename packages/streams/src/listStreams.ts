@@ -1,8 +1,8 @@
-import { checkCount, createSource, type Endpoint, type Source } from '@sluice/core';
-import { decodeStreamPage } from './decodeStreamPage.js';
+import { byCursor, listing, type WatchOptions } from '@sluice/core';
+import { decodeStream, inStreamPage } from './decodeStream.js';
 import { evmStreamSchema, type EvmStream } from './evmStream.js';
 
-/** What {@link listStreams} is asked for. */
+/** What `client.streams.list` is asked for. */
 export interface ListStreamsOptions {
   /** Rows a page, a whole number from 1 to 100, the API's maximum. Default 100. */
   readonly pageSize?: number;
@@ -12,30 +12,23 @@ export interface ListStreamsOptions {
   readonly maxPages?: number;
 }
 
-const route = 'streams.list';
-const largestPage = 100;
+/** What `client.streams.watch` is asked for. */
+export interface WatchStreamsOptions
+  extends WatchOptions<EvmStream>, Pick<ListStreamsOptions, 'pageSize' | 'maxPages'> {}
 
 /**
- * All EVM streams of the project that the API key belongs to, as a source of rows.
+ * All EVM streams of the project that the API key belongs to.
  *
- * @throws ConfigError, before any request, if a size makes no sense.
  * @see the API's reference: GET /streams/evm
  */
-export function listStreams(endpoint: Endpoint, options: ListStreamsOptions = {}): Source<EvmStream> {
-  const { pageSize = largestPage, maxRows, maxPages } = options;
-  checkCount('pageSize', pageSize, { most: largestPage });
-  return createSource<EvmStream>({
-    name: route,
-    identity: { baseUrl: endpoint.baseUrl, pageSize, maxRows: maxRows ?? null },
-    rowsIdentity: { baseUrl: endpoint.baseUrl, maxRows: maxRows ?? null },
-    schema: evmStreamSchema,
-    maxRows,
-    maxPages,
-    isSecret: (text) => endpoint.isSecret(text),
-    keyFingerprint: (salt) => endpoint.keyFingerprint(salt),
-    fetch: async ({ at, signal }) => {
-      const query = { limit: pageSize, ...at };
-      return decodeStreamPage(await endpoint.request({ route, path: '/streams/evm', query, signal }), route);
-    },
-  });
-}
+export const streamListing = listing({
+  ...evmStreamSchema,
+  description: 'All EVM streams of the project that the key belongs to.',
+  path: '/streams/evm',
+  pageSize: { param: 'limit', default: 100, most: 100 },
+  paging: byCursor({ param: 'cursor', at: inStreamPage.cursor }),
+  rows: inStreamPage.rows,
+  total: inStreamPage.total,
+  decode: decodeStream,
+  version: '1',
+});

@@ -1,7 +1,6 @@
-import type { Change, Plugin, Source } from '@sluice/core';
+import { defineApi, type ApiSource, type Change, type Plugin, type Source } from '@sluice/core';
 import type { EvmStream } from './evmStream.js';
-import { listStreams, type ListStreamsOptions } from './listStreams.js';
-import { watchStreams, type WatchStreamsOptions } from './watchStreams.js';
+import { streamListing, type WatchStreamsOptions } from './listStreams.js';
 
 /** Options of the plugin. */
 export interface StreamsOptions {
@@ -11,11 +10,13 @@ export interface StreamsOptions {
 
 /** What the plugin adds to a client. */
 export interface StreamsApi {
-  /** All EVM streams of the key's project. @throws ConfigError, before any request, if an option makes no sense. */
-  list(options?: ListStreamsOptions): Source<EvmStream>;
+  /** All EVM streams of the key's project: see `ListStreamsOptions`. @throws ConfigError, before any request, if an option makes no sense. */
+  readonly list: ApiSource<object, EvmStream>;
   /** Every change of them, poll after poll. @throws ConfigError, before any request, if an option makes no sense. */
   watch(options: WatchStreamsOptions): Source<Change<EvmStream>>;
 }
+
+const api = defineApi({ name: 'streams', sources: { list: streamListing } });
 
 /**
  * The streams interface.
@@ -25,13 +26,14 @@ export interface StreamsApi {
  * client.streams.list().pipe(filter((stream) => stream.status === 'error')).subscribe(console.log);
  */
 export function streams({ baseUrl }: StreamsOptions): Plugin<'streams', StreamsApi> {
+  const { name, setup } = api({ baseUrl });
   return {
-    name: 'streams',
+    name,
     setup(context) {
-      const endpoint = context.endpoint(baseUrl);
+      const { list } = setup(context);
       return {
-        list: (options) => listStreams(endpoint, options),
-        watch: (options) => watchStreams(endpoint, options),
+        list,
+        watch: ({ pageSize, maxPages, ...watching }) => list.watch({ pageSize, maxPages }, watching),
       };
     },
   };

@@ -1,8 +1,8 @@
 import { DecodeError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { decodeNftPage } from '../src/decodeNftPage.js';
+import { walletNfts } from '../src/walletNfts.js';
 
-const decode = (text: string) => decodeNftPage(JSON.parse(text), 'aptos.walletNfts');
+const decode = (text: string) => walletNfts.read({ body: JSON.parse(text) }, 'aptos.walletNfts');
 
 describe('the result of a page of holdings', () => {
   test.each([

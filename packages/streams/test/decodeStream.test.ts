@@ -1,8 +1,8 @@
 import { DecodeError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { decodeStreamPage } from '../src/decodeStreamPage.js';
+import { streamListing } from '../src/listStreams.js';
 
-const decode = (text: string) => decodeStreamPage(JSON.parse(text), 'streams.list');
+const decode = (text: string) => streamListing.read({ body: JSON.parse(text) }, 'streams.list');
 
 describe('the result of a page of streams', () => {
   test.each([

@@ -1,0 +1,23 @@
+// An API that gives a token for the next page, and leaves out what is empty: { "files": [ … ], "nextPageToken": "…" }
+import { byCursor, defineApi, listing } from '@sluice/core';
+
+export const files = defineApi({
+  name: 'files',
+  sources: {
+    inFolder: listing({
+      path: '/files',
+      query: ({ folder, trashed }: { folder: string; trashed?: boolean }) => ({ parent: folder, trashed }),
+      pageSize: { param: 'pageSize', default: 100, most: 1000 },
+      paging: byCursor({ param: 'pageToken', at: 'nextPageToken?' }),
+      rows: 'files?',
+      decode: (file, path, read) => {
+        const { id, name, size } = read.record(file, path);
+        if (typeof id !== 'string') throw read.fault(`${path}.id`, 'it is not text');
+        return { id, name, size };
+      },
+      version: '1',
+      columns: ['id', 'name', 'size'],
+      key: (file) => file.id,
+    }),
+  },
+});

@@ -1,0 +1,28 @@
+// The composer, polling: what fails now, and what changed since the last look. See docs/guides/composePipeline.md.
+// After `npm start`: cd examples && npx tsx pollStreams.ts
+import { changes, createClient, poll } from '@sluice/core';
+import { startSandbox } from '@sluice/sandbox';
+import { streams } from '@sluice/streams';
+import { distinctUntilChanged, filter, map, retry, take } from 'rxjs';
+
+// Stands in for the API, so that this runs without a key.
+await using sandbox = await startSandbox({ statusEvery: 50 });
+const { apiKey, streamsUrl } = sandbox;
+const every = 300; // ms: 30 seconds are plenty for a real project
+
+await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));
+
+const failing = poll(client.streams.list(), { every }).pipe(
+  retry({ delay: every }), // a walk that failed says nothing: the next one may
+  map(({ rows }) => rows.filter(({ status }) => status === 'error').map(({ id, tag }) => tag ?? id)),
+  distinctUntilChanged((before, after) => before.join() === after.join()),
+);
+
+const news = poll(client.streams.list(), { every }).pipe(
+  retry({ delay: every }),
+  changes({ key: ({ id }) => String(id), project: ['status'] }),
+  filter(({ type }) => type !== 'initial'),
+);
+
+await failing.pipe(take(2)).forEach((tags) => console.log(`in error: ${tags.join(', ') || 'none'}`));
+await news.pipe(take(3)).forEach(({ type, key, fields }) => console.log(`${type} ${key} ${fields.join(', ')}`));

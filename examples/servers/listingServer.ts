@@ -1,0 +1,93 @@
+// A small API on this machine, for the examples' tests: rows that can be changed, in pages of any shape, with any misbehaviour.
+import { createServer } from 'node:http';
+
+/** A document, with headers of its own. */
+export interface Answer {
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Answers a request for some of these rows. */
+export type Answering<Row> = (url: URL, rows: readonly Row[]) => Answer;
+
+/** A server that listens on this machine. */
+export interface ListingServer<Row> {
+  readonly baseUrl: string;
+  readonly rows: Row[];
+  readonly requests: URL[];
+  /** Requests that came, and those of them that are still open. */
+  readonly counts: { made: number; open: number };
+  /** How it answers: as it should, by hanging up, or not at all. */
+  answer: 'well' | 'fail' | 'never';
+  /** What it answers instead, if anything: something else, or what belongs to another request. */
+  instead: (url: URL) => URL | Answer | undefined;
+  close(): Promise<void>;
+}
+
+export async function startListing<Row>(answering: Answering<Row>, rows: Row[]): Promise<ListingServer<Row>> {
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', listing.baseUrl);
+    listing.requests.push(url);
+    listing.counts.made += 1;
+    listing.counts.open += 1;
+    response.once('close', () => (listing.counts.open -= 1));
+    const other = listing.instead(url);
+    if (listing.answer === 'fail') return void response.destroy();
+    if (listing.answer === 'never') return;
+    const { body, headers } = other && 'body' in other ? other : answering(other ?? url, listing.rows);
+    response.writeHead(200, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify(body));
+  });
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      resolve(typeof address === 'object' ? (address?.port ?? 0) : 0);
+    });
+  });
+  const listing: ListingServer<Row> = {
+    ...{
+      baseUrl: `http://127.0.0.1:${port}/api`,
+      rows,
+      requests: [],
+      counts: { made: 0, open: 0 },
+      answer: 'well',
+      instead: () => undefined,
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return listing;
+}
+
+/** `{ "data": { "items": […], "total": 4213 } }`, by `offset` and `limit`. */
+export const byOffsetAndTotal: Answering<unknown> = ({ searchParams }, rows) => {
+  const offset = Number(searchParams.get('offset'));
+  const items = rows.slice(offset, offset + Number(searchParams.get('limit')));
+  return { body: { data: { items, total: rows.length } } };
+};
+
+/** `[…]`, and the next page in a `Link` header beside other links. */
+export const byLinkHeader: Answering<unknown> = (url, rows) => {
+  const [page, size] = [Number(url.searchParams.get('page') ?? 1), Number(url.searchParams.get('per_page'))];
+  const to = (number: number, rel: string): string => {
+    const target = new URL(url);
+    target.searchParams.set('page', String(number));
+    return `<${target.href}>; rel="${rel}"`;
+  };
+  const links = [to(1, 'first'), ...(page * size < rows.length ? [to(page + 1, 'next')] : [])];
+  const headers = { link: links.join(', '), 'x-total-count': String(rows.length) };
+  return { body: rows.slice((page - 1) * size, page * size), headers };
+};
+
+/** `{ "files": […], "nextPageToken": "…" }`, each left out where there is nothing to say. */
+export const byToken: Answering<unknown> = ({ searchParams }, rows) => {
+  const begin = Number(atob(searchParams.get('pageToken') ?? ''));
+  const end = begin + Number(searchParams.get('pageSize'));
+  const files = rows.slice(begin, end);
+  return {
+    body: { ...(files.length > 0 && { files }), ...(end < rows.length && { nextPageToken: btoa(String(end)) }) },
+  };
+};

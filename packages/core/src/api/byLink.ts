@@ -1,0 +1,92 @@
+import { ConfigError } from '../errors.js';
+import type { Query } from '../http/query.js';
+import type { PageAnswer, Where } from './answer.js';
+import { hasRelation, parseLinkHeader } from './linkHeader.js';
+import { cursorOf } from './mark.js';
+import type { PageAddress, Paging } from './paging.js';
+import { finder } from './where.js';
+
+/** Options of {@link byLink}. */
+export interface LinkOptions {
+  /**
+   * Where an answer's body holds the next page's address, e.g. `links.next`: `null`, empty text, and with a `?` one that is missing, end
+   * the listing. Default: in the `Link` header, as `rel="next"`; an answer without one ends the listing.
+   */
+  readonly at?: Where<unknown>;
+}
+
+/**
+ * Paging by the address of the next page, in the `Link` header (RFC 8288) or in the body.
+ *
+ * The address may be relative. It must stay below the API's base address, whatever the server says: the key goes along. What is kept as a
+ * cursor is its path and query, and its parameters are sent as they are, so page size and filters are those that the server wrote.
+ *
+ * In browsers a server on another origin has to expose the header (`Access-Control-Expose-Headers: Link`): else it looks as if there were
+ * one page. Rows that move during a walk are the API's business, as with `byCursor`.
+ *
+ * @example
+ * byLink()                      // Link: <https://api.example.com/items?page=2>; rel="next"
+ * byLink({ at: 'next' })        // { "results": […], "next": "https://api.example.com/items?page=2" }
+ *
+ * @throws ConfigError if the path is none. Later: DecodeError if the header can't be read, or the address leads elsewhere.
+ */
+export function byLink({ at }: LinkOptions = {}): Paging {
+  const place = at === undefined ? undefined : finder(at);
+  return {
+    identity: { by: 'link', at: place?.identity ?? null },
+    params: [],
+    ask: (_first, mark) => addressAt(cursorOf(mark)),
+    next(answer) {
+      const where = place ? place.text : 'the Link header';
+      const uri = place ? answer.read.cursor(place.find(answer), where) : linkedNext(answer, where);
+      return uri === undefined ? 'end' : { cursor: cursorTo(uri, where, answer) };
+    },
+  };
+}
+
+function linkedNext({ headers, read }: PageAnswer, where: string): string | undefined {
+  const links = parseLinkHeader(headers['link'] ?? '');
+  if (!links) throw read.fault(where, 'it is not written as RFC 8288 says');
+  // An anchor makes it a link of something else than this page.
+  return links.find((link) => hasRelation(link, 'next') && !link.params.has('anchor'))?.uri;
+}
+
+/** Path and query of the next page, as they stand below the base address. */
+function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswer): string {
+  const asked = baseUrl + path;
+  if (!URL.canParse(uri, asked)) throw read.fault(where, 'it holds no address of a next page');
+  const [next, base] = [new URL(uri, asked), new URL(baseUrl)];
+  const root = base.pathname.replace(/\/$/, '');
+  const isBelow = next.pathname === root || next.pathname.startsWith(`${root}/`);
+  if (next.origin !== base.origin || !isBelow)
+    throw read.fault(
+      where,
+      `it leads to ${next.origin === 'null' ? 'another place' : next.origin + (isBelow ? '' : next.pathname)}, which is not below the base address: the key must not go there`,
+    );
+  if (!isWhole(next.search)) throw read.fault(where, 'its query is not percent-encoded as UTF-8');
+  return (next.pathname.slice(root.length) || '/') + next.search;
+}
+
+/** Whether every escape in a query stands for text: else what is sent would be another query. */
+function isWhole(query: string): boolean {
+  try {
+    decodeURIComponent(query);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function addressAt(cursor: string): PageAddress {
+  if (!cursor.startsWith('/'))
+    throw new ConfigError('startAt is no address of a page: it must be a path below the base address, with its query.');
+  const [path = '', ...query] = cursor.split('?');
+  return { path, query: queryOf(query.join('?')), arrays: 'repeat' };
+}
+
+/** The same query, as names and values; of a name that is repeated, all values. */
+function queryOf(text: string): Query {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of new URLSearchParams(text)) values.set(name, [...(values.get(name) ?? []), value]);
+  return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all]));
+}

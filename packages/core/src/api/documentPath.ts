@@ -1,0 +1,91 @@
+import { ConfigError } from '../errors.js';
+import { kindOf } from '../kindOf.js';
+import { isRecord } from '../record.js';
+import type { DocumentReader } from '../source/documentReader.js';
+
+/** Where something stands in a document. */
+export interface DocumentPath {
+  /** As errors show it, e.g. `data.items`; empty for the document itself. */
+  readonly text: string;
+  /**
+   * What stands there; `undefined` only where something may be missing, and is.
+   *
+   * @throws DecodeError with the place at which the path leads nowhere.
+   */
+  find(document: unknown, read: DocumentReader): unknown;
+}
+
+interface Step {
+  readonly name: string | number;
+  readonly mayBeMissing: boolean;
+  /** How errors show the place after this step. */
+  readonly text: string;
+}
+
+const oneStep = /^(?:\.?([^.[\]?]+)|\[(\d+)\])(\?)?/;
+
+/**
+ * Reads a path once, so that it can be gone along for each answer: names with dots between them, `[0]` for the first of a list, and `?`
+ * after what may be missing or `null`. Whatever else is missing is an error, since a misspelt name would look like an empty listing.
+ *
+ * @example
+ * documentPath('data.items')           // must be there
+ * documentPath('data.items?')          // `items` may be missing
+ * documentPath('[1]')                  // the second of a list
+ * documentPath('')                     // the document itself
+ *
+ * @throws ConfigError if it is none.
+ */
+export function documentPath(path: string): DocumentPath {
+  const steps = stepsOf(path);
+  const text = steps.at(-1)?.text ?? '';
+  return {
+    text,
+    find(document, read) {
+      let value = document;
+      let at = '';
+      for (const { name, mayBeMissing, text: next } of steps) {
+        const found = fieldOf(value, name, at, read);
+        if (found === undefined || (found === null && mayBeMissing)) {
+          if (mayBeMissing) return undefined;
+          throw read.fault(next, 'there is no such field');
+        }
+        [value, at] = [found, next];
+      }
+      return value;
+    },
+  };
+}
+
+function stepsOf(path: string): readonly Step[] {
+  const steps: Step[] = [];
+  let rest = path;
+  let text = '';
+  while (rest !== '') {
+    const [whole, name, index, mark] = oneStep.exec(rest) ?? [];
+    const isFirst = steps.length === 0;
+    if (whole === undefined || (name !== undefined && rest.startsWith('.') === isFirst)) throw notAPath(path);
+    text += name === undefined ? `[${index ?? ''}]` : `${isFirst ? '' : '.'}${name}`;
+    steps.push({ name: name ?? Number(index), mayBeMissing: mark !== undefined, text });
+    rest = rest.slice(whole.length);
+  }
+  return steps;
+}
+
+function notAPath(path: string): ConfigError {
+  return new ConfigError(
+    `${JSON.stringify(path)} is no path in a document. Write names with dots between them, [0] for the first of a list, and ? after what may be missing, e.g. data.items?`,
+    { path },
+  );
+}
+
+/** Only what is the value's own: a field may be called `constructor`. */
+function fieldOf(value: unknown, name: string | number, at: string, read: DocumentReader): unknown {
+  if (typeof name === 'number') {
+    if (!Array.isArray(value)) throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
+    const list: readonly unknown[] = value;
+    return list[name];
+  }
+  if (!isRecord(value)) throw read.fault(at, `it is ${kindOf(value)}, and not an object`);
+  return Object.hasOwn(value, name) ? value[name] : undefined;
+}

@@ -1,0 +1,95 @@
+import { kindOf } from '../kindOf.js';
+import type { ApiAnswer } from '../plugins/plugin.js';
+import type { Mark } from '../position.js';
+import { isCount } from '../record.js';
+import type { FetchedPage } from '../source/definition.js';
+import { documentReader } from '../source/documentReader.js';
+import type { Answer, Where } from './answer.js';
+import { rowDecoder, type RowMaking } from './decodeRows.js';
+import { documentPath } from './documentPath.js';
+import type { Paging } from './paging.js';
+import { thrownFault } from './thrownFault.js';
+import { finder, type Finder } from './where.js';
+
+/** Rows that a function has found, and where they stand, so that errors can say so. */
+export interface FoundRows {
+  readonly rows: readonly unknown[];
+  /** The path of their list in the body, e.g. `data.items`. */
+  readonly at: string;
+}
+
+/** Where an answer holds what. */
+export interface Reading<Row> extends RowMaking<Row> {
+  /**
+   * The list of rows. A path that leads nowhere is an error, unless it says that it may, as `data.items?` does for APIs that leave out an
+   * empty list. Empty text is the document itself.
+   */
+  readonly rows: Where<readonly unknown[] | FoundRows>;
+  /** The number of rows in the whole listing, if the API tells it: as a number, or as text of digits. */
+  readonly total?: Where<unknown>;
+  readonly paging: Paging;
+}
+
+/** What was asked, for those who read the answer. */
+export interface Asked {
+  /** The source's name. */
+  readonly route: string;
+  readonly baseUrl: string;
+  readonly path: string;
+  /** Where the page was asked for; absent for the first one. */
+  readonly from: Mark | undefined;
+  /** Whether it begins with the last row that is known. */
+  readonly isAgain: boolean;
+  /** Rows a page that were asked for, if any number was. */
+  readonly rows: number | undefined;
+  readonly isSecret?: (text: string) => boolean;
+}
+
+/** Reads answers as pages: what can be worked out before the first one is. @throws ConfigError if a path is none. */
+export function pageReader<Row>(reading: Reading<Row>): (answer: ApiAnswer, asked: Asked) => FetchedPage<Row> {
+  const list = finder(reading.rows);
+  const total = reading.total === undefined ? undefined : finder(reading.total);
+  const decode = rowDecoder(reading);
+  return (answered, { route, baseUrl, path, from, isAgain, rows: asked, isSecret }) => {
+    const read = documentReader(route, isSecret ? { isSecret } : {});
+    const at = (text: string): unknown => documentPath(text).find(answered.body, read);
+    const answer: Answer = { ...answered, read, at };
+    try {
+      const found = rowsFound(list, answer);
+      const rows = decode(found.rows, found.at, read);
+      const page = { rows: found.rows, total: total && countAt(total, answer) };
+      const newRows = page.rows.length - (isAgain && page.rows.length > 0 ? 1 : 0);
+      const next = reading.paging.next({ ...answer, ...page, from, newRows, asked, baseUrl, path });
+      return { rows, next, total: page.total, ...(rows !== page.rows && { received: page.rows }) };
+    } catch (error) {
+      throw thrownFault(error, '', answered.body, read);
+    }
+  };
+}
+
+/** Only a path can say that its list may be missing, and only a function where else it stands. */
+function rowsFound(list: Finder, answer: Answer): FoundRows {
+  const value = list.find(answer);
+  if (list.isPath && value === undefined) return { rows: [], at: list.text };
+  const { rows, at } = !list.isPath && isFound(value) ? value : { rows: value, at: list.text };
+  if (isList(rows)) return { rows, at };
+  throw answer.read.fault(at, `it is ${kindOf(rows)}, and not a list`);
+}
+
+function isFound(value: unknown): value is { readonly rows: unknown; readonly at: string } {
+  return (
+    typeof value === 'object' && value !== null && 'rows' in value && 'at' in value && typeof value.at === 'string'
+  );
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function countAt(total: Finder, answer: Answer): number | undefined {
+  const value = total.find(answer);
+  if (value === undefined || value === null) return undefined;
+  const count = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value;
+  if (isCount(count)) return count;
+  throw answer.read.fault(total.text, `it is ${kindOf(value)}, and not a number of rows`);
+}

@@ -1,0 +1,41 @@
+import type { ArrayFormat, Query } from '../http/query.js';
+import type { Mark } from '../position.js';
+import type { FetchedPage, Json } from '../source/definition.js';
+import type { PageAnswer } from './answer.js';
+
+/** What is asked for, below the base address. */
+export interface PageAddress {
+  readonly path: string;
+  readonly query: Query;
+  /** Default: as the API was opened. */
+  readonly arrays?: ArrayFormat;
+}
+
+/**
+ * How an API's listing goes on from page to page. `byCursor`, `byOffset`, `byPage` and `byLink` are kinds of it; another kind is an
+ * object with these members.
+ *
+ * @example
+ * // An API that says whether there is more, and goes on behind the last row's id.
+ * const byLastId: Paging = {
+ *   identity: 'last-id',
+ *   params: ['after'],
+ *   ask: ({ path, query }, at) => ({ path, query: { ...query, after: cursorOf(at) } }),
+ *   next: ({ at, rows, read }) =>
+ *     at('more') === true ? { cursor: String(read.record(rows.at(-1), 'items')['id']) } : 'end',
+ * };
+ */
+export interface Paging {
+  /** Which kind it is and where it looks, as plain JSON: what another one has begun can't be gone on with. */
+  readonly identity: Json;
+  /** The query parameters that it sets, so that nothing else sets them, too. */
+  readonly params: readonly string[];
+  /**
+   * The request for the page at a mark, made of the one for the first page.
+   *
+   * @throws ConfigError if it can't begin there.
+   */
+  ask(first: PageAddress, at: Mark): PageAddress;
+  /** How the listing goes on after an answer. @throws DecodeError if the answer does not say. */
+  next(answer: PageAnswer): FetchedPage<unknown>['next'];
+}

@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { byCursor, byLink, byOffset, byPage, defineApi, isApiSource, listing, sourcesOf } from '../../src/index.js';
+import { createClient } from '../../src/index.js';
+import { openListing, serve } from './servedApi.js';
+
+const good = {
+  path: '/items',
+  rows: 'items',
+  pageSize: { param: 'limit', default: 50, most: 100 },
+  paging: byCursor({ param: 'cursor', at: 'next?' }),
+  columns: ['id', 'name'] as const,
+};
+
+describe('before anything is asked, a definition is refused', () => {
+  test.each<[string, object, RegExp]>([
+    ['without a leading slash', { path: 'items' }, /at path: "items" must begin with a slash/],
+    ['with a query in its path', { path: '/items?a=b' }, /at path/],
+    ['with a fragment in its path', { path: '/items#a' }, /at path/],
+    [
+      'with larger pages than the API takes',
+      { pageSize: { param: 'limit', default: 101, most: 100 } },
+      /pageSize\.default is 101: it must be a whole number from 1 to 100/,
+    ],
+    ['with pages of no row', { pageSize: { param: 'limit', default: 0 } }, /pageSize\.default is 0/],
+    [
+      'with a largest page of half a row',
+      { pageSize: { param: 'limit', default: 1, most: 1.5 } },
+      /pageSize\.(default|most)/,
+    ],
+    [
+      'that sends one parameter as two things',
+      { pageSize: { param: 'cursor', default: 1 } },
+      /at query: the parameter "cursor" is set twice/,
+    ],
+    ['that sets a parameter of its own twice', { query: { limit: 7 } }, /at query: the parameter "limit" is set twice/],
+    ['with a parameter without a name', { pageSize: { param: '', default: 1 } }, /at query: a parameter has no name/],
+    ['without columns', { columns: [] }, /at columns: there are none/],
+    ['with a column twice', { columns: ['id', 'id'] }, /at columns: "id" is there twice/],
+    ['with a path that is none', { rows: 'data..items' }, /"data\.\.items" is no path in a document/],
+    ['with a total that is none', { total: 'a[b]' }, /"a\[b\]" is no path in a document/],
+    ['with a schema without a version', { schema: z.object({}) }, /at version: give one/],
+    ['with a decode without a version', { decode: () => ({}) }, /at version: give one/],
+    ['with an empty version', { schema: z.object({}), version: '' }, /at version: give one/],
+    [
+      'with a schema and a decode',
+      { schema: z.object({}), decode: () => ({}), version: '1' },
+      /at schema: it excludes decode/,
+    ],
+    ['with a schema that is none', { schema: { parse: () => 1 }, version: '1' }, /at schema: it is no Standard Schema/],
+    ['with parameters that nothing is made of', { params: z.object({}) }, /at params: nothing is made of them/],
+    ['with params that are none', { params: {}, query: () => ({}) }, /at params: it is no Standard Schema/],
+  ])('%s', (_what, wrong, message) => {
+    const define = (): unknown => listing({ ...good, ...wrong });
+    expect(define).toThrow(message);
+    expect(define).toThrow(expect.objectContaining({ code: 'config' }));
+  });
+
+  test.each([
+    () => byCursor({ param: 'c', at: 'a..b' }),
+    () => byCursor({ param: 'c', at: 'a', more: '?' }),
+    () => byPage({ param: 'p', first: -1 }),
+    () => byPage({ param: 'p', pages: '[' }),
+    () => byLink({ at: '.' }),
+  ])('where its paging makes no sense', (define) => {
+    expect(define).toThrow(expect.objectContaining({ code: 'config' }));
+  });
+
+  test.each(['', 'a.b', 'then', '__proto__', 'constructor', '1a', 'a b', 'x'.repeat(65)])(
+    'with %j as a name',
+    (name) => {
+      expect(() => defineApi({ name, sources: { items: listing(good) } })).toThrow(/can't be the name of an API/);
+      const sources = Object.fromEntries([[name, listing(good)]]);
+      expect(() => defineApi({ name: 'test', sources })).toThrow(/can't be the name of a source/);
+    },
+  );
+
+  test('without sources', () => {
+    expect(() => defineApi({ name: 'test', sources: {} })).toThrow(/has no sources/);
+  });
+});
+
+describe('an API on a client', () => {
+  const coins = defineApi({
+    name: 'coins',
+    sources: {
+      markets: listing({ ...good, description: 'All of them.', key: ({ id }) => String(id) }),
+      'of-day': listing({
+        ...good,
+        pageSize: { param: 'n', default: 5 },
+        query: ({ day }: { day: string }) => ({ day }),
+      }),
+      fixed: listing({ path: '/fixed', rows: '', paging: byOffset({ param: 'o' }), columns: ['id'] }),
+    },
+  });
+
+  test('lists its sources, and each describes itself', async () => {
+    await using client = createClient({ apiKey: 'k' }).use(coins({ baseUrl: 'https://api.example.com' }));
+    const sources = sourcesOf(client);
+    expect([...sources.keys()]).toEqual(['coins.markets', 'coins.of-day', 'coins.fixed']);
+    expect([...sources.values()].map((source) => source.describe())).toEqual([
+      {
+        ...{ name: 'coins.markets', description: 'All of them.', params: [], columns: ['id', 'name'], hasKey: true },
+        pageSize: { default: 50, most: 100 },
+      },
+      { name: 'coins.of-day', columns: ['id', 'name'], hasKey: false, pageSize: { default: 5 } },
+      { name: 'coins.fixed', params: [], columns: ['id'], hasKey: false },
+    ]);
+    expect(isApiSource(client.coins.fixed)).toBe(true);
+    for (const other of [() => 1, client, client.coins, client.use, undefined, null, 'x'])
+      expect(isApiSource(other)).toBe(false);
+  });
+
+  test('is the same twice, on two clients with two addresses', async () => {
+    const clients = ['https://a.example', 'https://b.example'].map((baseUrl) =>
+      createClient({ apiKey: 'k' }).use(coins({ baseUrl })),
+    );
+    const identities = clients.map((client) => client.coins.fixed().info.identity);
+    expect(identities).toMatchObject([{ baseUrl: 'https://a.example' }, { baseUrl: 'https://b.example' }]);
+    await Promise.all(clients.map((client) => client.close()));
+  });
+
+  test('can not have its sources changed', async () => {
+    await using client = createClient({ apiKey: 'k' }).use(coins({ baseUrl: 'https://api.example.com' }));
+    expect(Object.isFrozen(client.coins)).toBe(true);
+    expect(Object.isFrozen(client.coins.markets)).toBe(true);
+  });
+});
+
+describe('before any request, a source is refused', () => {
+  test.each<[string, object, RegExp]>([
+    [
+      'with larger pages than the API takes',
+      { pageSize: 101 },
+      /pageSize is 101: it must be a whole number from 1 to 100/,
+    ],
+    ['with pages of no row', { pageSize: 0 }, /pageSize is 0/],
+    ['with text for a number', { pageSize: '10' }, /pageSize is 10/],
+    ['with no rows', { maxRows: 0 }, /maxRows is 0/],
+    ['with half a page', { maxPages: 0.5 }, /maxPages is 0.5/],
+  ])('%s', async (_what, bounds, message) => {
+    const server = await serve(() => ({ body: { items: [] } }));
+    const items = openListing(listing(good), server);
+    expect(() => items(bounds)).toThrow(message);
+    expect(() => items.watch(bounds, { every: 10, key: () => '' })).toThrow(/./);
+    expect(server.asked).toEqual([]);
+  });
+
+  test('with a size of pages where the API decides', async () => {
+    const { path, rows, paging, columns } = good;
+    const items = openListing(listing({ path, rows, paging, columns }), { baseUrl: 'https://api.example.com' });
+    expect(() => items({ pageSize: 10 })).toThrow(/test\.items takes no pageSize/);
+  });
+
+  test('watched with maxRows, or without a key', () => {
+    const items = openListing(listing(good), { baseUrl: 'https://api.example.com' });
+    expect(() => items.watch({ maxRows: 5 } as never, { every: 10 })).toThrow(/takes no maxRows/);
+    expect(() => items.watch({}, { every: 10 })).toThrow(/Nothing tells the rows of test\.items apart/);
+  });
+
+  test('without a part', () => {
+    const items = listing({ ...good, parts: ({ ids }: { ids: string[] }) => ids.map((id) => ({ id })) });
+    const open = openListing(items, { baseUrl: 'https://api.example.com' });
+    expect(() => open({ ids: [] })).toThrow(/test\.items has nothing to ask for/);
+    expect(open({ ids: ['a', 'b'] }).info.parts).toBe(2);
+  });
+
+  test('with parts that set what all of them set', () => {
+    const items = listing({ ...good, query: { a: 1 }, parts: () => [{ a: 2 }] });
+    expect(() => openListing(items, { baseUrl: 'https://api.example.com' })()).toThrow(
+      /sets the query parameter "a" twice/,
+    );
+  });
+});

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  byCursor,
+  byOffset,
+  exportTo,
+  listing,
+  memoryState,
+  type ArrayFormat,
+  type Listing,
+  type Sink,
+} from '../../src/index.js';
+import { numbered, openListing, serve } from './servedApi.js';
+
+interface Params {
+  readonly coin: string;
+}
+
+const definition = {
+  ...{ path: '/items', rows: 'items', columns: ['id'] as const },
+  query: ({ coin }: Params) => ({ coin, day: 'today' }),
+  pageSize: { param: 'limit', default: 2 },
+  paging: byOffset({ param: 'offset' }),
+  schema: z.object({ id: z.number() }),
+  version: '1',
+  key: ({ id }: { id: number }) => String(id),
+};
+
+const asked = { coin: 'btc' };
+const baseUrl = 'https://api.example.com';
+
+function infoOf(
+  items: Listing<{ id: number }, Params>,
+  options: Params & { maxRows?: number; pageSize?: number } = asked,
+  arrays: ArrayFormat = 'brackets',
+  address = baseUrl,
+) {
+  return openListing(items, { baseUrl: address, arrays })(options).info;
+}
+
+describe('E6 another plan', () => {
+  test.each<[string, () => ReturnType<typeof infoOf>]>([
+    ['parameter', () => infoOf(listing(definition), { coin: 'eth' })],
+    ['bound', () => infoOf(listing(definition), { ...asked, maxRows: 5 })],
+    ['base address', () => infoOf(listing(definition), asked, 'brackets', 'https://other.example.com')],
+    ['way to write arrays', () => infoOf(listing(definition), asked, 'repeat')],
+    ['path', () => infoOf(listing({ ...definition, path: '/all' }))],
+    ['query', () => infoOf(listing({ ...definition, query: ({ coin }: Params) => ({ coin }) }))],
+    ['place of the rows', () => infoOf(listing({ ...definition, rows: 'items?' }))],
+    ['version', () => infoOf(listing({ ...definition, version: '2' }))],
+  ])('comes of another %s, for exports and for watches', (_what, change) => {
+    const [plain, other] = [infoOf(listing(definition)), change()];
+    expect(other.identity).not.toEqual(plain.identity);
+    expect(other.rowsIdentity).not.toEqual(plain.rowsIdentity);
+  });
+
+  test.each<[string, () => ReturnType<typeof infoOf>]>([
+    ['page size', () => infoOf(listing(definition), { ...asked, pageSize: 7 })],
+    ['kind of paging', () => infoOf(listing({ ...definition, paging: byCursor({ param: 'offset', at: 'next' }) }))],
+  ])('comes of another %s for exports, and is the same watch', (_what, change) => {
+    const [plain, other] = [infoOf(listing(definition)), change()];
+    expect(other.identity).not.toEqual(plain.identity);
+    expect(other.rowsIdentity).toEqual(plain.rowsIdentity);
+  });
+
+  test('does not come of the same, asked for again', () => {
+    const plain = infoOf(listing(definition));
+    const again = infoOf(listing({ ...definition, schema: z.object({ id: z.number() }) }));
+    expect(again.identity).toEqual(plain.identity);
+    expect(again.rowsIdentity).toEqual(plain.rowsIdentity);
+    expect(JSON.parse(JSON.stringify(plain.identity))).toEqual(plain.identity);
+  });
+
+  test('comes of other parts, or of the same in another order, unless the definition says that they are the same rows', () => {
+    const parts = ({ coin }: Params) => [...coin].map((letter) => ({ letter }));
+    const listed = listing({ ...definition, parts });
+    expect(infoOf(listed, { coin: 'ab' }).rowsIdentity).not.toEqual(infoOf(listed, { coin: 'ba' }).rowsIdentity);
+    const same = listing({ ...definition, parts, rowsIdentity: ({ coin }: Params) => [...coin].sort() });
+    expect(infoOf(same, { coin: 'ab' }).rowsIdentity).toEqual(infoOf(same, { coin: 'ba' }).rowsIdentity);
+    expect(infoOf(same, { coin: 'ab' }).identity).not.toEqual(infoOf(same, { coin: 'ba' }).identity);
+  });
+
+  test('is refused, with the names of what changed', async () => {
+    const { baseUrl: url } = await serve(({ searchParams }, nth) =>
+      nth === 2
+        ? { status: 404 }
+        : {
+            body: {
+              items: numbered(6).slice(Number(searchParams.get('offset')), Number(searchParams.get('offset')) + 3),
+            },
+          },
+    );
+    const state = memoryState();
+    const sink = { name: 'test', target: 'x', identity: null, promises: 'exactly-once', open: openNothing } as const;
+    const run = (version: string, coin: string): Promise<unknown> =>
+      exportTo(openListing(listing({ ...definition, version }), { baseUrl: url })({ coin }), sink as Sink<object>, {
+        state,
+        commitEvery: 1,
+      }).run();
+    await expect(run('1', 'btc')).rejects.toMatchObject({ code: 'http' });
+    await expect(run('2', 'eth')).rejects.toMatchObject({
+      code: 'checkpoint',
+      details: { changed: ['coin', 'version'] },
+    });
+    await expect(run('1', 'btc')).resolves.toMatchObject({ rows: 6 });
+  });
+});
+
+/** A sink that keeps nothing. */
+async function openNothing() {
+  return {
+    start: 0,
+    write: async () => undefined,
+    flush: async () => 0,
+    seal: async () => 0,
+    close: async () => ({ target: 'x' }),
+    suspend: async () => ({ target: 'x' }),
+    abort: async () => undefined,
+  };
+}

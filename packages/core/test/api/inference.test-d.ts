@@ -1,0 +1,102 @@
+import * as v from 'valibot';
+import { z } from 'zod';
+import {
+  byCursor,
+  createClient,
+  defineApi,
+  listing,
+  type ApiSource,
+  type Change,
+  type Source,
+  type StateStore,
+} from '../../src/index.js';
+
+declare const baseUrl: string;
+declare const state: StateStore;
+
+const common = { path: '/items', rows: 'items', paging: byCursor({ param: 'c', at: 'next' }) } as const;
+
+const api = defineApi({
+  name: 'test',
+  sources: {
+    zod: listing({
+      ...common,
+      params: z.object({ currency: z.string(), days: z.coerce.number().optional() }),
+      query: ({ currency, days = 1 }) => ({ currency, hours: days * 24 }),
+      schema: z.object({ id: z.string(), price: z.string().transform(Number) }),
+      version: '1',
+      columns: ['id', 'price'],
+      key: (row) => row.id.toUpperCase() + row.price.toFixed(2),
+    }),
+    valibot: listing({
+      ...common,
+      path: ({ owner }: { owner: string }) => `/users/${owner}`,
+      schema: v.object({ n: v.number() }),
+      version: '1',
+      columns: ['n'],
+      key: (row) => row.n.toFixed(),
+    }),
+    decoded: listing({
+      ...common,
+      decode: (row, path) => ({ path, row }),
+      version: '1',
+      columns: ['path'],
+    }),
+    plain: listing({ ...common, columns: ['anything'] }),
+  },
+});
+
+const client = createClient({ apiKey: 'k' }).use(api({ baseUrl }));
+
+// What is asked for and what comes, as the definition says.
+client.test.zod({ currency: 'usd' }) satisfies Source<{ id: string; price: number }>;
+client.test.zod({ currency: 'usd', days: '7', pageSize: 10, maxRows: 5, maxPages: undefined });
+client.test.zod.watch({ currency: 'usd' }, { every: 10, state }) satisfies Source<
+  Change<{ id: string; price: number }>
+>;
+client.test.zod.watch({ currency: 'usd' }, { every: 10, key: ({ price }) => price.toFixed() });
+client.test.valibot({ owner: 'a' }) satisfies Source<{ n: number }>;
+client.test.decoded() satisfies Source<{ path: string; row: unknown }>;
+client.test.plain() satisfies Source<Record<string, unknown>>;
+client.test.plain({ maxRows: 3 }) satisfies Source<Record<string, unknown>>;
+void (client.test.plain satisfies ApiSource<object, Record<string, unknown>>);
+
+// @ts-expect-error -- a parameter is missing
+client.test.zod();
+// @ts-expect-error -- a parameter is of another type
+client.test.zod({ currency: 7 });
+// @ts-expect-error -- there is no such parameter
+client.test.zod({ currency: 'usd', dyas: 7 });
+// @ts-expect-error -- there are no parameters
+client.test.plain({ currency: 'usd' });
+// @ts-expect-error -- how it is watched stands apart from what is asked for
+client.test.zod.watch({ currency: 'usd', every: 10 });
+// @ts-expect-error -- a watch has no bound of rows
+client.test.zod.watch({ currency: 'usd', maxRows: 10 }, { every: 10 });
+// @ts-expect-error -- a watch needs its rate
+client.test.zod.watch({ currency: 'usd' }, {});
+// @ts-expect-error -- there is no such source
+client.test.other();
+
+// @ts-expect-error -- a column that no row has
+listing({ ...common, schema: z.object({ id: z.string() }), version: '1', columns: ['name'] });
+// @ts-expect-error -- a schema without a version
+listing({ ...common, schema: z.object({ id: z.string() }), columns: ['id'] });
+// @ts-expect-error -- a function without a version
+listing({ ...common, decode: () => ({ id: 1 }), columns: ['id'] });
+// @ts-expect-error -- a schema and a function
+listing({
+  ...common,
+  schema: z.object({ id: z.string() }),
+  decode: () => ({ id: '1' }),
+  version: '1',
+  columns: ['id'],
+});
+// @ts-expect-error -- a key that is no text
+listing({ ...common, schema: z.object({ id: z.number() }), version: '1', columns: ['id'], key: ({ id }) => id });
+// @ts-expect-error -- a parameter that would be taken for a bound
+listing({ ...common, params: z.object({ pageSize: z.number() }), query: () => ({}), columns: ['id'] });
+// @ts-expect-error -- a query that can't be sent
+listing({ ...common, query: () => ({ deep: { a: 1 } }), columns: ['id'] });
+// @ts-expect-error -- rows that are no objects
+listing({ ...common, schema: z.string(), version: '1', columns: [] });

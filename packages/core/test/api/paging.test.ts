@@ -1,0 +1,425 @@
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  byCursor,
+  byLink,
+  byOffset,
+  byPage,
+  cursorOf,
+  listing,
+  type Paging,
+  type Position,
+  type Source,
+} from '../../src/index.js';
+import { numbered, openListing, serve, type Said } from './servedApi.js';
+
+type Row = Record<string, unknown>;
+
+/** How a server pages that fits a kind of paging: what stands at a place, in pages of so many rows. */
+interface Fitting {
+  readonly paging: Paging;
+  readonly pageSize?: { param: string; default: number };
+  readonly total?: string;
+  readonly answer: (url: URL, rows: readonly Row[]) => Said;
+}
+
+const size = 10;
+const number = (url: URL, name: string, otherwise: number): number => Number(url.searchParams.get(name) ?? otherwise);
+
+function pageOf(rows: readonly Row[], page: number): { items: readonly Row[]; pages: number; isLast: boolean } {
+  const pages = Math.ceil(rows.length / size);
+  return { items: rows.slice((page - 1) * size, page * size), pages, isLast: page >= pages };
+}
+
+const kinds: Record<string, Fitting> = {
+  byCursor: {
+    paging: byCursor({ param: 'after', at: 'meta.next' }),
+    answer(url, rows) {
+      const page = number(url, 'after', 1);
+      const { items, isLast } = pageOf(rows, page);
+      return { body: { items, meta: { next: isLast ? null : String(page + 1) } } };
+    },
+  },
+  'byCursor with numbers, as next_page has them': {
+    paging: byCursor({ param: 'page', at: 'next_page?' }),
+    answer(url, rows) {
+      const page = number(url, 'page', 1);
+      const { items, isLast } = pageOf(rows, page);
+      return { body: { items, ...(!isLast && { next_page: page + 1 }) } };
+    },
+  },
+  "byCursor with the last row's id, and a flag": {
+    paging: byCursor({ param: 'after', at: ({ at }) => (at('items') as Row[]).at(-1)?.['id'], more: 'has_more' }),
+    answer(url, rows) {
+      const begin = rows.findIndex(({ id }) => String(id) === url.searchParams.get('after')) + 1;
+      return { body: { items: rows.slice(begin, begin + size), has_more: begin + size < rows.length } };
+    },
+  },
+  'byOffset with a total': {
+    paging: byOffset({ param: 'skip' }),
+    pageSize: { param: 'take', default: size },
+    total: 'total',
+    answer(url, rows) {
+      const skip = number(url, 'skip', 0);
+      return { body: { items: rows.slice(skip, skip + number(url, 'take', size)), total: rows.length } };
+    },
+  },
+  'byOffset without a total': {
+    paging: byOffset({ param: 'skip' }),
+    answer(url, rows) {
+      const skip = number(url, 'skip', 0);
+      return { body: { items: rows.slice(skip, skip + size) } };
+    },
+  },
+  'byPage with the number of pages': {
+    paging: byPage({ param: 'p', first: 0, pages: 'pages' }),
+    answer(url, rows) {
+      const { items, pages } = pageOf(rows, number(url, 'p', 0) + 1);
+      return { body: { items, pages } };
+    },
+  },
+  'byPage without one': {
+    paging: byPage({ param: 'p' }),
+    answer: (url, rows) => ({ body: { items: pageOf(rows, number(url, 'p', 1)).items } }),
+  },
+  'byLink in a header': {
+    paging: byLink(),
+    answer(url, rows) {
+      const page = number(url, 'p', 1);
+      const { items, isLast } = pageOf(rows, page);
+      const links = ['</api>; rel="up"', ...(isLast ? [] : [`<?p=${String(page + 1)}&tag=a&tag=b>; rel="next"`])];
+      return { body: { items }, headers: { Link: links } };
+    },
+  },
+  'byLink in the body': {
+    paging: byLink({ at: 'links.next?.href' }),
+    answer(url, rows) {
+      const page = number(url, 'p', 1);
+      const { items, isLast } = pageOf(rows, page);
+      const next = isLast ? null : { href: `${url.origin}/api/other/items?p=${String(page + 1)}` };
+      return { body: { items, links: { next } } };
+    },
+  },
+};
+
+/** A listing of rows on a server; `meddle` may change what it says. */
+async function open(
+  { paging, pageSize, total, answer }: Fitting,
+  rows: readonly Row[],
+  meddle: (said: Said, nth: number, url: URL) => Said = (said) => said,
+) {
+  const server = await serve((url, nth) => meddle(answer(url, rows), nth, url));
+  const items = listing({
+    ...{ path: '/items', paging, rows: 'items', columns: ['id'] },
+    ...(pageSize && { pageSize }),
+    ...(total !== undefined && { total }),
+  });
+  return { ...server, source: openListing(items, server)() };
+}
+
+async function positionsOf(source: Source<Row>): Promise<Position[]> {
+  const positions: Position[] = [];
+  for await (const { position } of source.pages()) positions.push(JSON.parse(JSON.stringify(position)) as Position);
+  return positions;
+}
+
+async function rowsFrom(source: Source<Row>, startAt: Position | string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for await (const { items } of source.pages({ startAt })) rows.push(...items);
+  return rows;
+}
+
+describe.each(Object.entries(kinds))('paging %s', (_name, kind) => {
+  test.each([0, 1, 9, 10, 11, 20, 37])('gives all of %i rows', async (count) => {
+    const { source, asked } = await open(kind, numbered(count));
+    expect(await source.toArray()).toEqual(numbered(count));
+    expect(asked.length).toBeLessThanOrEqual(Math.ceil(count / (size - 1)) + 2);
+  });
+
+  test('P7 goes on from any position that a walk has reached, and P6 from that of a fault', async () => {
+    let isBroken = false;
+    const { source } = await open(kind, numbered(47), (said, nth) => (isBroken && nth > 3 ? { status: 404 } : said));
+    const positions = await positionsOf(source);
+    for (const position of positions)
+      expect(await rowsFrom(source, position)).toEqual(numbered(47 - position.rows, position.rows));
+    isBroken = true;
+    const failed = await rowsFrom(source, positions[1]!).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ position: positions[1] });
+  });
+
+  test('P4 a server that gives the same page again and again is an error', async () => {
+    let first: Said | undefined;
+    const { source, asked } = await open(kind, numbered(40), (said) => (first ??= said));
+    await expect(source.toArray()).rejects.toMatchObject({ code: expect.stringMatching(/^(no-progress|rows-moved)$/) });
+    expect(asked.length).toBeLessThanOrEqual(3);
+  });
+
+  test('P4 a server that goes in a wider circle is an error', async () => {
+    const seen: Said[] = [];
+    const { source, asked } = await open(kind, numbered(80), (said, nth) => {
+      if (nth <= 4) seen.push(said);
+      return seen[(nth - 1) % 4] ?? said;
+    });
+    await expect(source.toArray()).rejects.toMatchObject({ code: expect.stringMatching(/^(no-progress|rows-moved)$/) });
+    expect(asked.length).toBeLessThanOrEqual(14);
+  });
+
+  test('a document of another shape is an error, and never the end', async () => {
+    const { source } = await open(kind, numbered(40), (said, nth) =>
+      nth === 2 ? { body: { message: 'busy' } } : said,
+    );
+    await expect(source.toArray()).rejects.toMatchObject({
+      code: 'decode',
+      details: { path: 'items' },
+      position: { rows: expect.any(Number) },
+    });
+  });
+});
+
+describe('P5 an empty page in the middle is followed', () => {
+  const emptied = (said: Said): Said => ({ ...said, body: { ...(said.body as object), items: [] } });
+
+  test.each(['byCursor', 'byPage with the number of pages', 'byLink in a header', 'byLink in the body'])(
+    'by %s',
+    async (kind) => {
+      const { source } = await open(kinds[kind]!, numbered(37), (said, nth) => (nth === 2 ? emptied(said) : said));
+      expect(await source.toArray()).toEqual([...numbered(10), ...numbered(17, 20)]);
+    },
+  );
+});
+
+describe('paging by offset', () => {
+  const kind = kinds['byOffset with a total']!;
+
+  test('reads the last row again, so it sends one more row than is new', async () => {
+    const { source, asked } = await open(kind, numbered(25));
+    await source.toArray();
+    expect(asked).toEqual(['/items?take=10', '/items?take=10&skip=9', '/items?take=10&skip=18']);
+  });
+
+  test.each([
+    ['added', [{ id: -1 }, ...numbered(40)]],
+    ['removed', numbered(39, 1)],
+  ])('P7 notices that a row before was %s', async (_what, later) => {
+    const rows = numbered(40);
+    const { source } = await open(kind, rows, (said, nth) => {
+      if (nth === 1) rows.splice(0, rows.length, ...later);
+      return said;
+    });
+    await expect(source.toArray()).rejects.toMatchObject({ code: 'rows-moved' });
+  });
+
+  test.each([
+    ["that counts the page's rows", 10],
+    ['that is capped', 20],
+    ['that is too small', 0],
+    ['that is too large', 1_000],
+  ])('is not cut short by a total %s', async (_what, total) => {
+    const { source } = await open(kind, numbered(45), ({ body }) => ({ body: { ...(body as object), total } }));
+    expect(await source.toArray()).toEqual(numbered(45));
+  });
+
+  test('works with a server that gives fewer rows than it was asked for', async () => {
+    const { source } = await open(kind, numbered(45), ({ body }) => {
+      const { items, total } = body as { items: Row[]; total: number };
+      return { body: { items: items.slice(0, 4), total } };
+    });
+    expect(await source.toArray()).toEqual(numbered(45));
+  });
+
+  test('can not begin at a cursor', async () => {
+    const { source } = await open(kind, numbered(45));
+    await expect(rowsFrom(source, '20')).rejects.toMatchObject({ code: 'config' });
+  });
+});
+
+describe('paging by cursor', () => {
+  const items = (at: string, more?: string) =>
+    listing({
+      ...{ path: '/items', rows: 'items', columns: ['id'] },
+      paging: byCursor({ param: 'after', at, ...(more !== undefined && { more }) }),
+    });
+
+  test.each<[unknown, unknown]>([
+    ['c', { cursor: 'c' }],
+    [' ', { cursor: ' ' }],
+    [7, { cursor: '7' }],
+    [0, { cursor: '0' }],
+    ['', 'end'],
+    [null, 'end'],
+  ])('with %j goes on: %j', (next, goes) => {
+    expect(items('next').read({ body: { items: [], next } }).next).toEqual(goes);
+  });
+
+  test.each([false, true, {}, [], 1.5, 9007199254740993])('with %j is an error', (next) => {
+    expect(() => items('next').read({ body: { items: [], next } })).toThrow(/at next: it is not text/);
+  });
+
+  test('that may be missing ends without one, and else a missing one is an error', () => {
+    expect(items('next?').read({ body: { items: [] } }).next).toBe('end');
+    expect(() => items('next').read({ body: { items: [] } })).toThrow(/at next: there is no such field/);
+    expect(() => items('meta.next?').read({ body: { items: [] } })).toThrow(/at meta: there is no such field/);
+  });
+
+  test('believes a flag about the end, and only true or false', () => {
+    const flagged = items('next?', 'more');
+    expect(flagged.read({ body: { items: [], next: 'c', more: false } }).next).toBe('end');
+    expect(flagged.read({ body: { items: [], next: 'c', more: true } }).next).toEqual({ cursor: 'c' });
+    expect(() => flagged.read({ body: { items: [], more: true } })).toThrow(/more rows follow, but there is no cursor/);
+    expect(() => flagged.read({ body: { items: [], more: 'yes' } })).toThrow(/at more: it is neither true nor false/);
+    expect(() => flagged.read({ body: { items: [] } })).toThrow(/at more: there is no such field/);
+  });
+
+  test('begins at a cursor of the API', async () => {
+    const { source, asked } = await open(kinds['byCursor']!, numbered(45));
+    expect(await rowsFrom(source, '4')).toEqual(numbered(15, 30));
+    expect(asked).toEqual(['/items?after=4', '/items?after=5']);
+  });
+});
+
+describe('paging by page numbers', () => {
+  test('begins at any page', async () => {
+    const { source, asked } = await open(kinds['byPage without one']!, numbered(45));
+    expect(await rowsFrom(source, '4')).toEqual(numbered(15, 30));
+    expect(asked).toEqual(['/items?p=4', '/items?p=5', '/items?p=6']);
+    await expect(rowsFrom(source, 'next')).rejects.toMatchObject({ code: 'config' });
+  });
+
+  test.each([null, -1, 'many', 1.5])('with %j pages is an error', (pages) => {
+    const items = listing({
+      ...{ path: '/items', rows: 'items', columns: ['id'] },
+      paging: byPage({ param: 'p', pages: 'pages' }),
+    });
+    expect(() => items.read({ body: { items: [], pages } })).toThrow(/at pages: it is no number of pages/);
+  });
+});
+
+describe('paging by link', () => {
+  const linked = (link: string | string[], asked: string[] = []) =>
+    open(
+      { paging: byLink(), answer: () => ({ body: { items: numbered(3) }, headers: { Link: link } }) },
+      [],
+      (said, nth, url) => {
+        asked.push(url.pathname + url.search);
+        return nth === 1 ? said : { body: { items: numbered(3, 3) } };
+      },
+    );
+
+  test.each([
+    ['</api/items?page=2>; rel="next"', '/api/items?page=2'],
+    ['<?page=2>; rel="next"', '/api/items?page=2'],
+    ['<more/2>; rel=next', '/api/more/2'],
+    ['</api/deep/../items?x=%2Fa%20b#part>; rel=next', '/api/items?x=%2Fa+b'],
+    ['</api/items?id=1&id=2&x=&x[]=3>; rel=next', '/api/items?id=1&id=2&x=&x%5B%5D=3'],
+    ['</api>; rel="next"', '/api/'],
+    ['</x>; rel="next"; anchor="#other", </api/items?page=2>; rel=next', '/api/items?page=2'],
+  ])('%s is asked for as %s', async (link, next) => {
+    const asked: string[] = [];
+    const { source } = await linked(link, asked);
+    expect(await source.toArray()).toEqual(numbered(6));
+    expect(asked).toEqual(['/api/items', next]);
+  });
+
+  test('reads several headers as one', async () => {
+    const { source } = await linked(['</api/items?page=9>; rel="last"', '</api/items?page=2>; rel="next"']);
+    expect(await source.toArray()).toEqual(numbered(6));
+  });
+
+  test.each([
+    ['https://evil.example/api/items?page=2'],
+    ['//evil.example/api/items'],
+    ['http://127.0.0.1:9/api/items'],
+    ['/apiary/items'],
+    ['/items?page=2'],
+    ['../items'],
+    ['/api/../items'],
+    ['data:,items'],
+    ['javascript:alert(1)'],
+    ['http://'],
+  ])('T1 %s is no page of this API: nothing is asked there', async (uri) => {
+    const { source, asked } = await linked(`<${uri}>; rel="next"`);
+    await expect(source.toArray()).rejects.toMatchObject({ code: 'decode', details: { path: 'the Link header' } });
+    expect(asked).toEqual(['/items']);
+  });
+
+  test.each(['not a link', '</api/items?page=2>; rel="next', '</api/items?x=%FF>; rel=next'])(
+    '%s is an error, and not the end',
+    async (link) => {
+      const { source } = await linked(link);
+      await expect(source.toArray()).rejects.toMatchObject({ code: 'decode' });
+    },
+  );
+
+  test('T1 a place to begin at can lead nowhere else', async () => {
+    const { source, asked } = await linked('');
+    for (const cursor of ['https://evil.example/x', '//evil.example/x', '/../x', '/%2e%2e/x', 'items'])
+      await expect(rowsFrom(source, cursor)).rejects.toMatchObject({ code: 'config' });
+    expect(asked).toEqual([]);
+  });
+
+  test('T2 an address that holds the key is neither kept nor shown', async () => {
+    const { source } = await linked('</api/items?key=test-key-1>; rel="next"');
+    await expect(source.toArray()).rejects.toMatchObject({ code: 'secret-in-cursor' });
+    const elsewhere = await linked('<https://test-key-1.example/items>; rel="next"');
+    const fault: unknown = await elsewhere.source.toArray().catch((error: unknown) => error);
+    expect(fault).toMatchObject({ code: 'decode' });
+    expect(JSON.stringify(fault)).not.toContain('test-key-1');
+  });
+});
+
+test('another kind of paging is an object with four members', async () => {
+  const backwards: Paging = {
+    identity: 'backwards',
+    params: ['before'],
+    ask: ({ path, query }, at) => ({ path, query: { ...query, before: cursorOf(at) } }),
+    next: ({ rows, asked }) =>
+      rows.length < (asked ?? 1) ? 'end' : { cursor: String((rows.at(-1) as { id: number }).id) },
+  };
+  const { source, asked } = await open(
+    {
+      paging: backwards,
+      pageSize: { param: 'limit', default: 4 },
+      answer: (url, rows) => {
+        const before = number(url, 'before', Infinity);
+        return {
+          body: {
+            items: rows
+              .filter(({ id }) => Number(id) < before)
+              .slice(-4)
+              .reverse(),
+          },
+        };
+      },
+    },
+    numbered(10),
+  );
+  expect(await source.toArray()).toEqual(numbered(10).reverse());
+  expect(asked).toEqual(['/items?limit=4', '/items?limit=4&before=6', '/items?limit=4&before=2']);
+});
+
+describe('pages are told apart by what came, not by what a schema makes of it', () => {
+  const fit = kinds['byOffset without a total']!;
+  let made = 0;
+  const source = async (meddle: (said: Said, nth: number) => Said = (said) => said) => {
+    const rows = numbered(25);
+    const server = await serve((url, nth) => meddle(fit.answer(url, rows), nth));
+    const items = listing({
+      ...{ path: '/items', paging: fit.paging, rows: 'items', version: '1' },
+      schema: z.object({ id: z.number().transform((id) => ({ id: BigInt(id), nth: (made += 1) })) }),
+      columns: ['id'],
+    });
+    return openListing(items, server)();
+  };
+
+  test('P7 so rows that are another thing each time, or have no form in JSON, have not moved', async () => {
+    const rows = await (await source()).toArray();
+    expect(rows.map(({ id }) => id.id)).toEqual(numbered(25).map(({ id }) => BigInt(id)));
+  });
+
+  test('P4 and a page that repeats is noticed', async () => {
+    const walk = (await source((said, nth) => (nth === 2 ? { body: { items: numbered(11, 9) } } : said))).toArray();
+    expect(await walk).toHaveLength(25);
+    const first = { body: { items: numbered(10) } };
+    await expect((await source(() => first)).toArray()).rejects.toMatchObject({ code: 'rows-moved' });
+  });
+});
