@@ -6,3 +6,5 @@ const environment = processEnvironment(process);
 process.exitCode = await main(process.argv.slice(2), environment);
 // What was on its way to stdout would keep the process alive until somebody reads it. Only what stderr says is still waited for.
 if (environment.signal.aborted) process.stderr.write('', () => process.exit());
+// What a plugin has left open would keep it alive for ever.
+else process.stdout.write('', () => process.stderr.write('', () => process.exit()));

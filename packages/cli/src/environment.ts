@@ -1,5 +1,6 @@
 import { basename, relative } from 'node:path';
 import type { Readable } from 'node:stream';
+import { foreignCodeIn, type ForeignCode } from './config/foreignCode.js';
 import { abortOnSignals } from './faults/interruption.js';
 import { outputOf, type Output } from './terminal/output.js';
 import { shellQuoted } from './terminal/shellQuoted.js';
@@ -23,6 +24,8 @@ export interface Environment {
   readonly nodeVersion: string;
   /** Texts that no output may hold. Whoever reads another key adds it. */
   readonly secrets: Set<string>;
+  /** Runs code of others, such as a configuration file. */
+  readonly foreignCode: ForeignCode;
 }
 
 /** The environment of a real process. It takes over the process's signals. */
@@ -43,6 +46,7 @@ export function processEnvironment(process: NodeJS.Process): Environment {
     command: commandOf(process.argv[1] ?? 'sluice', process.cwd()),
     nodeVersion: process.versions.node,
     secrets: new Set(key ? [key] : []),
+    foreignCode: foreignCodeIn(process, console),
   };
 }
 

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { noConfig } from './config/config.js';
 import type { Environment } from './environment.js';
 import { exitCodes } from './faults/exitCodes.js';
+import type { Invocation } from './invocation.js';
 import { addCheckpointShowOptions } from './options/checkpointShowOptions.js';
 import { addConnectionOptions } from './options/connectionOptions.js';
 import { addDlqReplayOptions, addDlqShowOptions } from './options/dlqOptions.js';
@@ -10,14 +12,15 @@ import { addHoldingOptions, addNftsExportOptions } from './options/nftsExportOpt
 import { addProgressOptions } from './options/progressOptions.js';
 import { addResumeOptions } from './options/resumeOptions.js';
 import { addSandboxOptions } from './options/sandboxOptions.js';
+import { addSourceExportOptions, addSourcesOptions, addSourceWatchOptions } from './options/sourceOptions.js';
 import { addStreamsExportOptions, addStreamsListOptions, addStreamsWatchOptions } from './options/streamsOptions.js';
 import { addTargetOptions } from './options/targetOptions.js';
 import { addWatchOptions, addWatchProgressOptions } from './options/watchOptions.js';
 import { refuseKeyAsArgument } from './settings/keyAsArgument.js';
 import { refuseSecretAsArgument } from './settings/secretAsArgument.js';
 
-/** Does a command's work with the options that were given, and answers the exit code. `args` is the whole command line. */
-type Run<Options> = (options: Options, environment: Environment, args: readonly string[]) => Promise<number>;
+/** Does a command's work with the options that were given, and answers the exit code. */
+type Run<Options> = (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
 
 const widestHelp = 110;
 
@@ -31,13 +34,22 @@ export async function runProgram(args: readonly string[], environment: Environme
   refuseKeyAsArgument(args);
   refuseSecretAsArgument(args);
   let exitCode: number = exitCodes.done;
+  const program = emptyProgram(environment);
   const runs =
     <Options>(load: () => Promise<Run<Options>>) =>
     async (options: Options): Promise<void> => {
       const run = await load();
-      exitCode = await run(options, environment, args);
+      exitCode = await run(options, environment, { args, config: noConfig });
     };
-  const program = emptyProgram(environment);
+  /** The same for a command that takes plugins and defaults. */
+  const configured =
+    <Options extends object>(load: () => Promise<Run<Options>>, { tellsFaults = false } = {}) =>
+    async (...given: readonly unknown[]): Promise<void> => {
+      const command = given.find((each) => each instanceof Command);
+      if (!command) return;
+      const { runConfigured } = await import('./options/runConfigured.js');
+      exitCode = await runConfigured({ command, args, run: await load(), tellsFaults }, environment);
+    };
 
   program
     .command('demo')
@@ -51,19 +63,23 @@ export async function runProgram(args: readonly string[], environment: Environme
   addForwardOptions(nftsExport, 'row');
   addResumeOptions(nftsExport);
   addConnectionOptions(nftsExport, 'aptos');
-  addProgressOptions(nftsExport).action(runs(async () => (await import('./commands/nftsExport.js')).nftsExport));
+  addProgressOptions(nftsExport).action(configured(async () => (await import('./commands/nftsExport.js')).nftsExport));
 
   const nftsWatch = nfts.command('watch').description('tell every change of holdings');
   addHoldingOptions(nftsWatch);
   addWatchOptions(nftsWatch);
   addConnectionOptions(nftsWatch, 'aptos');
-  addWatchProgressOptions(nftsWatch).action(runs(async () => (await import('./commands/nftsWatch.js')).nftsWatch));
+  addWatchProgressOptions(nftsWatch).action(
+    configured(async () => (await import('./commands/nftsWatch.js')).nftsWatch),
+  );
 
   const streams = program.command('streams').description("the project's EVM streams");
   const streamsList = streams.command('list').description('show all streams with their status');
   addStreamsListOptions(streamsList);
   addConnectionOptions(streamsList, 'streams');
-  addProgressOptions(streamsList).action(runs(async () => (await import('./commands/streamsList.js')).streamsList));
+  addProgressOptions(streamsList).action(
+    configured(async () => (await import('./commands/streamsList.js')).streamsList),
+  );
 
   const streamsExport = streams
     .command('export')
@@ -74,7 +90,7 @@ export async function runProgram(args: readonly string[], environment: Environme
   addResumeOptions(streamsExport);
   addConnectionOptions(streamsExport, 'streams');
   addProgressOptions(streamsExport).action(
-    runs(async () => (await import('./commands/streamsExport.js')).streamsExport),
+    configured(async () => (await import('./commands/streamsExport.js')).streamsExport),
   );
 
   const streamsWatch = streams.command('watch').description('tell every change of streams, e.g. of their status');
@@ -82,8 +98,31 @@ export async function runProgram(args: readonly string[], environment: Environme
   addWatchOptions(streamsWatch);
   addConnectionOptions(streamsWatch, 'streams');
   addWatchProgressOptions(streamsWatch).action(
-    runs(async () => (await import('./commands/streamsWatch.js')).streamsWatch),
+    configured(async () => (await import('./commands/streamsWatch.js')).streamsWatch),
   );
+
+  const anyExport = program
+    .command('export')
+    .description('rows of any source, of plugins too, to wherever rows can go');
+  addSourceExportOptions(anyExport);
+  addTargetOptions(anyExport);
+  addForwardOptions(anyExport, 'row');
+  addResumeOptions(anyExport);
+  addConnectionOptions(anyExport);
+  addProgressOptions(anyExport).action(
+    configured(async () => (await import('./commands/exportSource.js')).exportSource),
+  );
+
+  const anyWatch = program.command('watch').description('tell every change of any source, of plugins too');
+  addSourceWatchOptions(anyWatch);
+  addWatchOptions(anyWatch);
+  addConnectionOptions(anyWatch);
+  addWatchProgressOptions(anyWatch).action(
+    configured(async () => (await import('./commands/watchSource.js')).watchSource),
+  );
+
+  const sources = program.command('sources').description('list what "sluice export" and "sluice watch" can name');
+  addSourcesOptions(sources).action(configured(async () => (await import('./commands/sources.js')).sources));
 
   const dlq = program.command('dlq').description('dead letters: what a service that is forwarded to did not take');
   const showLetters = runs(async () => (await import('./commands/dlqShow.js')).dlqShow);
@@ -108,7 +147,7 @@ export async function runProgram(args: readonly string[], environment: Environme
   const doctor = program.command('doctor').description('check the settings, and ask each API for one row');
   addConnectionOptions(doctor)
     .option('--quiet', 'only what fails')
-    .action(runs(async () => (await import('./commands/doctor.js')).doctor));
+    .action(configured(async () => (await import('./commands/doctor.js')).doctor, { tellsFaults: true }));
 
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -143,7 +182,8 @@ function emptyProgram({ stdout, stderr }: Environment): Command {
 }
 
 const examples = `
-Settings come from the environment: SLUICE_API_KEY, SLUICE_STREAMS_URL, SLUICE_APTOS_URL.
+Settings come from the environment: SLUICE_API_KEY, SLUICE_STREAMS_URL, SLUICE_APTOS_URL. Plugins, and defaults of
+options, come from sluice.config.js (.mjs, .ts, .json) in this folder.
 
   sluice demo
   sluice doctor
@@ -152,7 +192,9 @@ Settings come from the environment: SLUICE_API_KEY, SLUICE_STREAMS_URL, SLUICE_A
   sluice nfts export --owner 0x1 --forward https://hooks.example.com/nfts --secret-file secret.txt
   sluice dlq show hooks.example.com.dead.jsonl
   sluice streams list
-  sluice streams watch --only status`;
+  sluice streams watch --only status
+  sluice sources
+  sluice export coins.markets --param currency=usd --to sqlite:coins.db`;
 
 /** Commander's fault as a sentence of ours. The value of an unknown option is cut off: it might be a key. */
 function usageFault(text: string): string {

@@ -22,6 +22,7 @@ describe('sluice doctor', () => {
     expect(linesOf(stdout)).toEqual([
       ['ok', 'Node', process.versions.node],
       ['ok', 'proxy', 'none is set'],
+      ['ok', 'config', 'none in use'],
       ['ok', 'API key', '13 characters, from SLUICE_API_KEY'],
       ['ok', 'streams', expect.stringMatching(/^http:\S+ answered in [\d.]+ m?s and accepted the key$/)],
       ['ok', 'aptos', expect.stringMatching(/^http:\S+ answered in [\d.]+ m?s and accepted the key$/)],
@@ -36,6 +37,7 @@ describe('sluice doctor', () => {
     expect(linesOf(stdout).map(([level, subject]) => [level, subject])).toEqual([
       ['ok', 'Node'],
       ['ok', 'proxy'],
+      ['ok', 'config'],
       ['fail', 'API key'],
       ['fail', 'streams'],
       ['fail', 'aptos'],

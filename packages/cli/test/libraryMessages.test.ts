@@ -123,6 +123,11 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     `The watch's state is of another time than the place to go on from (generation …; it holds … to …). Use the state that belongs to it, or start over with --restart: ${nothingChanged}`,
   ],
   ["The row … …. Leave that out with perPage, or tell the API's operator.", "The row … …. Tell the API's operator."],
+  // core/api
+  [
+    '… takes no pageSize: how many rows a page has, its API decides.',
+    '… takes no --page-size: how many rows a page has, its API decides.',
+  ],
   // aptos, exporters
   [
     'offset skips rows of one listing, but … owners make …. Leave it out, or ask for fewer owners.',
@@ -200,6 +205,11 @@ const unreachable: readonly string[] = [
   "… has more than … rows. Raise toArray's max, or go through the rows one by one.",
   'holdAbove is …: it must be a share from 0 to 1.',
   'startAt is a cursor, but this plan has … parts. Give a position instead.',
+  'startAt is no address of a page: it must be a path below the base address, with its query.',
+  'startAt is no number of a page. Give one as text, e.g. "7", or begin without it.',
+  'This API goes on at a cursor, and not behind a number of rows. Begin without startAt.',
+  'This API goes on behind a number of rows, and not at a cursor. As startAt give a position that a walk has reached.',
+  '….watch takes no maxRows: rows that are pushed beyond it would count as removed.',
   'startAt is no position of a watch. Give one that a page of it had.',
   'startAt is no position of this plan, which has … part(s).',
   '…. Name a file for such records with deadLetter, then run it again: it goes on here.',

@@ -34,6 +34,7 @@ export function testEnvironment({
     command: 'sluice',
     nodeVersion: process.versions.node,
     secrets: new Set(key === undefined ? [] : [key]),
+    foreignCode: (_, run) => run(),
     written: { stdout: stdout.text, stderr: stderr.text },
     interrupt: (reason) => {
       controller.abort(reason);

@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeCheckpoint, type Checkpoint } from '@sluice/core';
+import { decodeCheckpoint, type Checkpoint, type StateStore } from '@sluice/core';
 import { fileState, type LockHolder } from '@sluice/core/node';
 import { Failure } from '../faults/failure.js';
+import { targetOf } from '../target/namedPlace.js';
 import { forwardedPlace, type ForwardedPlace } from './forwardedPlace.js';
 import { partFileState, type PartFileState } from './partFile.js';
 import type { StatePlace } from './stateFolder.js';
@@ -17,9 +18,9 @@ export interface OpenPart {
 
 /** What a checkpoint says, and what lies around it. It holds no cursor and nothing of the key. */
 export interface CheckpointReport {
-  /** The checkpoint's own file. */
+  /** The checkpoint's own file, or the store that keeps it. */
   readonly checkpoint: string;
-  /** Absent for an endpoint, of which a checkpoint knows no address. */
+  /** A file, or what a plugin's sink writes into. Absent for an endpoint, of which a checkpoint knows no address. */
   readonly target?: string;
   readonly forwarded?: ForwardedPlace;
   /** What is exported, e.g. `aptos.walletNfts`. */
@@ -31,8 +32,8 @@ export interface CheckpointReport {
   readonly pages: number;
   /** Of the plan; those that are neither finished nor open were not begun. */
   readonly parts: { readonly total: number; readonly finished: number; readonly open: readonly OpenPart[] };
-  /** ISO 8601. */
-  readonly writtenAt: string;
+  /** ISO 8601; absent where the state is in a store of a plugin's. */
+  readonly writtenAt?: string;
   readonly file?: PartFileState;
   readonly holder?: ReportedHolder;
 }
@@ -54,24 +55,46 @@ export async function readCheckpoint({ folder, target }: StatePlace): Promise<Ch
   const state = fileState(folder);
   const record = await state.load('checkpoint');
   const found = await stat(path).catch(() => undefined);
-  if (record === undefined || !found) {
-    throw new Failure(
-      `${path} is not there: nothing was interrupted, or nothing was committed by then. An export begins from the start.`,
-    );
-  }
+  if (record === undefined || !found) throw nothingIn(path);
   const checkpoint = decodeCheckpoint(record);
-  const { source, isSealed, rows, pages, place } = checkpoint;
-  const forwarded = forwardedPlace(place);
-  const file = target === undefined || forwarded ? undefined : await partFileState(target, checkpoint);
+  const isFile = target !== undefined && targetOf(checkpoint.place) === undefined && !forwardedPlace(checkpoint.place);
+  const file = isFile ? await partFileState(target, checkpoint) : undefined;
   const holder = await state.holder();
   return {
-    checkpoint: path,
-    ...(target !== undefined && !forwarded && { target }),
-    ...(forwarded && { forwarded }),
-    ...{ source, isSealed: isSealed ?? false, rows, pages, parts: partsOf(checkpoint) },
+    ...reportOf(path, checkpoint, isFile ? target : undefined),
     writtenAt: found.mtime.toISOString(),
     ...(file && { file }),
     ...(holder && { holder: holderOf(holder) }),
+  };
+}
+
+/**
+ * Reads the checkpoint in a store of a plugin's.
+ *
+ * @param name what the store is called.
+ * @throws Failure if there is none; CheckpointError if it can't be read.
+ */
+export async function readStoredCheckpoint(name: string, store: Pick<StateStore, 'load'>): Promise<CheckpointReport> {
+  const record = await store.load('checkpoint');
+  if (record === undefined) throw nothingIn(name);
+  return reportOf(name, decodeCheckpoint(record), undefined);
+}
+
+function nothingIn(path: string): Failure {
+  return new Failure(
+    `${path} is not there: nothing was interrupted, or nothing was committed by then. An export begins from the start.`,
+  );
+}
+
+function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined): CheckpointReport {
+  const { source, isSealed, rows, pages, place } = checkpoint;
+  const forwarded = forwardedPlace(place);
+  const target = targetOf(place) ?? file;
+  return {
+    checkpoint: path,
+    ...(target !== undefined && { target }),
+    ...(forwarded && { forwarded }),
+    ...{ source, isSealed: isSealed ?? false, rows, pages, parts: partsOf(checkpoint) },
   };
 }
 

@@ -23,7 +23,7 @@ export function reportLines(report: CheckpointReport, now: number): ReportLine[]
     ['source', source],
     ['kept', keptText(report)],
     ...partLines(report),
-    ['written', writtenText(writtenAt, now)],
+    ...(writtenAt === undefined ? [] : [['written', writtenText(writtenAt, now)] as const]),
     ...(file ? [['file', fileText(file)] as const] : []),
     ...(holder ? [['in use', holderText(holder)] as const] : []),
     ['next', nextText(report)],

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { decodeCheckpoint, type Checkpoint } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { holderOf, type ReportedHolder } from './checkpointReport.js';
+import { targetOf } from '../target/namedPlace.js';
 import { forwardedPlace, type ForwardedPlace } from './forwardedPlace.js';
 import { keptFileState, type PartFileState } from './partFile.js';
 import type { StatePlace } from './stateFolder.js';
@@ -67,9 +68,12 @@ async function writtenBy(checkpoint: Checkpoint, target: string | undefined): Pr
   const at = position.begun['0'];
   const cursor = at !== undefined && at !== 'done' && 'cursor' in at.next ? at.next.cursor : '0';
   const forwarded = forwardedPlace(place);
-  const file = target === undefined || forwarded ? undefined : await keptFileState(target, place);
+  const named = targetOf(place);
+  const isFile = target !== undefined && named === undefined && !forwarded;
+  const file = isFile ? await keptFileState(target, place) : undefined;
+  const shown = named ?? (isFile ? target : undefined);
   return {
-    ...(target !== undefined && !forwarded && { target }),
+    ...(shown !== undefined && { target: shown }),
     ...(forwarded && { forwarded }),
     ...{ source, changes, generation: Number(cursor) },
     ...(file && { file }),

@@ -1,30 +1,31 @@
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { systemClock } from '@sluice/core';
-import { readCheckpoint } from '../checkpoint/checkpointReport.js';
+import { readCheckpoint, readStoredCheckpoint, type CheckpointReport } from '../checkpoint/checkpointReport.js';
 import { reportLines } from '../checkpoint/reportLines.js';
 import { findState } from '../checkpoint/stateFolder.js';
-import { readWatchState } from '../checkpoint/watchReport.js';
+import { readWatchState, type WatchReport } from '../checkpoint/watchReport.js';
 import { watchReportLines } from '../checkpoint/watchReportLines.js';
+import { loadConfig, type ConfigOptions } from '../config/loadConfig.js';
 import type { Environment } from '../environment.js';
 import { exitCodes } from '../faults/exitCodes.js';
+import { withPlugins } from '../settings/withPlugins.js';
+import { namedStore } from '../target/namedStore.js';
+import { hidePassword, namedTarget, stateFolder, takenApart } from '../target/namedTarget.js';
 import { visibleText } from '../terminal/visibleText.js';
 
 /** Options of `sluice checkpoint show`. */
-export interface CheckpointShowOptions {
-  /** A target, its state's folder, or the checkpoint itself. */
+export interface CheckpointShowOptions extends ConfigOptions {
+  /** A target, its state's folder, the checkpoint itself, or a store of a plugin's. */
   readonly file: string;
   readonly format?: 'text' | 'json';
 }
 
 /** `sluice checkpoint show`: explains what an interrupted export or a watch left behind, and changes nothing of it. */
-export async function checkpointShow(
-  { file, format }: CheckpointShowOptions,
-  { stdout, folder }: Environment,
-): Promise<number> {
-  const place = await findState(resolve(folder, file));
-  const watch = await readWatchState(place);
-  const report = watch ?? (await readCheckpoint(place));
-  if (format === 'json') {
+export async function checkpointShow(options: CheckpointShowOptions, environment: Environment): Promise<number> {
+  const { stdout } = environment;
+  const report = await reportOn(options, environment);
+  if (options.format === 'json') {
     await stdout.write(`${JSON.stringify(report)}\n`);
     return exitCodes.done;
   }
@@ -33,4 +34,36 @@ export async function checkpointShow(
   const { bold } = stdout.colors;
   await stdout.write(lines.map(([label, text]) => `${bold(label.padEnd(8))}  ${visibleText(text)}\n`).join(''));
   return exitCodes.done;
+}
+
+async function reportOn(
+  options: CheckpointShowOptions,
+  environment: Environment,
+): Promise<WatchReport | CheckpointReport> {
+  const path = resolve(environment.folder, options.file);
+  const place = await findState(path);
+  const named = (await isThere(place.folder)) ? undefined : takenApart(options.file);
+  if (!named) return (await readWatchState(place)) ?? (await readCheckpoint(place));
+  const stored = await inStore(options, environment);
+  if (stored) return stored;
+  const ofSink = await findState(resolve(environment.folder, stateFolder(named)));
+  return (await readWatchState(ofSink)) ?? (await readCheckpoint(ofSink));
+}
+
+/** Only here it takes plugins, which no other checkpoint should depend on. */
+async function inStore(
+  options: CheckpointShowOptions,
+  environment: Environment,
+): Promise<CheckpointReport | undefined> {
+  const config = await loadConfig(options, environment);
+  const store = namedTarget(options.file, 'stores', config);
+  if (!store) return undefined;
+  hidePassword(store, environment.secrets);
+  return withPlugins(config, environment, async (client) =>
+    readStoredCheckpoint(store.shown, await namedStore(client, store, environment)),
+  );
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
 }

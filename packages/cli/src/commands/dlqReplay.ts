@@ -6,6 +6,7 @@ import { openReplayReporter } from '../dlq/replayReporter.js';
 import type { Environment } from '../environment.js';
 import { endEarly } from '../export/endEarly.js';
 import { resumeCommand } from '../export/resumeCommand.js';
+import type { Invocation } from '../invocation.js';
 import { exitCodes } from '../faults/exitCodes.js';
 import { inCommandLineWords } from '../faults/inCommandLineWords.js';
 import { scrubbed } from '../faults/scrubbed.js';
@@ -36,7 +37,7 @@ const mostTold = 5;
 export async function dlqReplay(
   options: DlqReplayOptions,
   environment: Environment,
-  args: readonly string[],
+  { args }: Invocation,
 ): Promise<number> {
   const { file, to, concurrency, breakLock, trustFilesystem, progress = 'plain', quiet } = options;
   const { signal, folder, stderr, secrets, command } = environment;

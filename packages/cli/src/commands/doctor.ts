@@ -3,6 +3,7 @@ import { createClient, type Client, type PageSource } from '@sluice/core';
 import { streams } from '@sluice/streams';
 import { apiFinding, missingAddress } from '../doctor/apiFinding.js';
 import { findingLine, type Finding } from '../doctor/finding.js';
+import { configFindings } from '../doctor/configFindings.js';
 import { keyFinding } from '../doctor/keyFinding.js';
 import { nodeFinding } from '../doctor/nodeFinding.js';
 import { probe } from '../doctor/probe.js';
@@ -10,6 +11,7 @@ import { proxyFinding } from '../doctor/proxyFinding.js';
 import type { Environment } from '../environment.js';
 import { exitCodes } from '../faults/exitCodes.js';
 import { scrubbed } from '../faults/scrubbed.js';
+import type { Invocation } from '../invocation.js';
 import { findBaseUrl, type ApiName } from '../settings/baseUrl.js';
 import { clientOptions, type ConnectionOptions } from '../settings/openClient.js';
 
@@ -27,10 +29,14 @@ const smallest: Readonly<Record<ApiName, (client: Client, baseUrl: string) => Pi
 };
 
 /** `sluice doctor`: checks the settings, and asks each API that has an address for one row. Answers 1 if something fails. */
-export async function doctor(options: DoctorOptions, environment: Environment): Promise<number> {
+export async function doctor(
+  options: DoctorOptions,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
   const { stdout, secrets } = environment;
   let hasFailed = false;
-  for await (const finding of findings(options, environment)) {
+  for await (const finding of findings(options, environment, invocation)) {
     hasFailed ||= finding.level === 'fail';
     if (options.quiet && finding.level !== 'fail') continue;
     await stdout.write(scrubbed(findingLine(finding, stdout.colors), secrets));
@@ -38,10 +44,15 @@ export async function doctor(options: DoctorOptions, environment: Environment): 
   return hasFailed ? exitCodes.failed : exitCodes.done;
 }
 
-async function* findings(options: DoctorOptions, environment: Environment): AsyncGenerator<Finding> {
+async function* findings(
+  options: DoctorOptions,
+  environment: Environment,
+  invocation: Invocation,
+): AsyncGenerator<Finding> {
   const { variables, signal, nodeVersion } = environment;
   yield nodeFinding(nodeVersion);
   yield proxyFinding(variables);
+  yield* configFindings(invocation, environment);
   const { finding, key } = await keyFinding(options.apiKeyFile, environment);
   yield finding;
   const addresses = (['streams', 'aptos'] as const).map((api) => ({

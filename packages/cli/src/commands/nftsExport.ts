@@ -1,19 +1,13 @@
-import { aptos, type NftHolding } from '@sluice/aptos';
+import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
 import type { Environment } from '../environment.js';
-import { exitCodeAfter } from '../export/exitCodeAfter.js';
-import { exportRows, type ProgressOptions } from '../export/exportRows.js';
-import { resumptionOf, type ResumeOptions } from '../export/resumption.js';
-import type { TargetOptions } from '../export/rowSink.js';
-import { rowTargetOf } from '../export/rowTargetOf.js';
-import type { ForwardOptions } from '../forward/forwardTarget.js';
-import { UsageError } from '../faults/usageError.js';
+import { runExport, type ExportCommandOptions, type ExportedRows } from '../export/runExport.js';
+import { checkLanes } from '../export/checkLanes.js';
+import type { Invocation } from '../invocation.js';
 import { baseUrlOf } from '../settings/baseUrl.js';
 import { findOwners, type OwnerOptions } from '../settings/findOwners.js';
-import { openClient, type ConnectionOptions } from '../settings/openClient.js';
 
 /** Options of `sluice nfts export`. */
-export interface NftsExportOptions
-  extends OwnerOptions, TargetOptions, ForwardOptions, ResumeOptions, ConnectionOptions, ProgressOptions {
+export interface NftsExportOptions extends OwnerOptions, ExportCommandOptions {
   readonly pageSize?: number;
   readonly maxRows?: number;
   readonly offset?: number;
@@ -23,35 +17,21 @@ export interface NftsExportOptions
   readonly excludeCollections?: readonly string[];
 }
 
-/** `sluice nfts export`: the NFTs that wallets hold, into a file or to an endpoint. */
+/** `sluice nfts export`: the NFTs that wallets hold, to wherever rows can go. */
 export async function nftsExport(
   options: NftsExportOptions,
   environment: Environment,
-  args: readonly string[],
+  invocation: Invocation,
 ): Promise<number> {
   const { pageSize, maxRows, offset, ownersPerRequest, lanes, includeCollections, excludeCollections } = options;
-  if (maxRows !== undefined && (lanes ?? 1) > 1)
-    throw new UsageError('--max-rows goes with --lanes 1 only: with several lanes it would be chance which rows come.');
-  const target = await rowTargetOf<NftHolding>(options, environment);
-  const resumption = resumptionOf(options, target, args, environment);
+  checkLanes(options);
   const ownerAddresses = await findOwners(options, environment);
   const baseUrl = baseUrlOf('aptos', options, environment.variables);
-  await using client = (await openClient(options, environment)).use(aptos({ baseUrl }));
-  const source = () =>
-    client.aptos.walletNfts({
-      ownerAddresses,
-      ...(pageSize !== undefined && { pageSize }),
-      ...(maxRows !== undefined && { maxRows }),
-      ...(offset !== undefined && { offset }),
-      ...(ownersPerRequest !== undefined && { ownersPerRequest }),
-      ...(includeCollections && { includeCollections }),
-      ...(excludeCollections && { excludeCollections }),
-    });
-  const { sink, name, format, forwarding } = target;
-  const { report } = await exportRows(
-    { client, source, sink, target: name, format, forwarding, lanes, resumption, mostRows: maxRows },
-    options,
-    environment,
-  );
-  return exitCodeAfter(report);
+  const asked = { ownerAddresses, pageSize, maxRows, offset, ownersPerRequest, includeCollections, excludeCollections };
+  const rows: ExportedRows<{ readonly aptos: AptosApi }, NftHolding> = {
+    add: (client) => client.use(aptos({ baseUrl })),
+    source: (client) => client.aptos.walletNfts(asked),
+    ...{ lanes, mostRows: maxRows },
+  };
+  return runExport(rows, options, environment, invocation);
 }

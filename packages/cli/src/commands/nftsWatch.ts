@@ -1,15 +1,13 @@
-import { aptos } from '@sluice/aptos';
+import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
 import type { Environment } from '../environment.js';
+import type { Invocation } from '../invocation.js';
 import { baseUrlOf } from '../settings/baseUrl.js';
 import { findOwners, type OwnerOptions } from '../settings/findOwners.js';
-import { openClient, type ConnectionOptions } from '../settings/openClient.js';
-import { changeTargetOf } from '../watch/changeTargetOf.js';
 import { holdingLook } from '../watch/holdingLook.js';
-import { watchChanges, type WatchChangesOptions, type Watching } from '../watch/watchChanges.js';
-import { watchStateOf } from '../watch/watchState.js';
+import { runWatch, type WatchCommandOptions, type WatchedRows } from '../watch/runWatch.js';
 
 /** Options of `sluice nfts watch`. */
-export interface NftsWatchOptions extends OwnerOptions, WatchChangesOptions, ConnectionOptions {
+export interface NftsWatchOptions extends OwnerOptions, WatchCommandOptions {
   readonly pageSize?: number;
   readonly ownersPerRequest?: number;
   readonly lanes?: number;
@@ -18,22 +16,20 @@ export interface NftsWatchOptions extends OwnerOptions, WatchChangesOptions, Con
 }
 
 /** `sluice nfts watch`: every change of what wallets hold, as it is found. */
-export async function nftsWatch(options: NftsWatchOptions, environment: Environment): Promise<number> {
+export async function nftsWatch(
+  options: NftsWatchOptions,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
   const { pageSize, ownersPerRequest, lanes, includeCollections, excludeCollections } = options;
-  const look = holdingLook(environment.stdout.colors);
-  const target = await changeTargetOf(options, look, environment);
-  const state = watchStateOf(options, target, environment);
   const ownerAddresses = await findOwners(options, environment);
   const baseUrl = baseUrlOf('aptos', options, environment.variables);
-  await using client = (await openClient(options, environment)).use(aptos({ baseUrl }));
-  const source = (watching: Watching) =>
-    client.aptos.watchWalletNfts({
-      ...{ ...watching, ownerAddresses },
-      ...(pageSize !== undefined && { pageSize }),
-      ...(ownersPerRequest !== undefined && { ownersPerRequest }),
-      ...(lanes !== undefined && { lanes }),
-      ...(includeCollections && { includeCollections }),
-      ...(excludeCollections && { excludeCollections }),
-    });
-  return await watchChanges({ client, source, look, target, state }, options, environment);
+  const asked = { ownerAddresses, pageSize, ownersPerRequest, includeCollections, excludeCollections };
+  const rows: WatchedRows<{ readonly aptos: AptosApi }, NftHolding> = {
+    add: (client) => client.use(aptos({ baseUrl })),
+    source: (client, watching) =>
+      client.aptos.walletNfts.watch(asked, { ...watching, ...(lanes !== undefined && { lanes }) }),
+    look: holdingLook(environment.stdout.colors),
+  };
+  return runWatch(rows, options, environment, invocation);
 }

@@ -1,33 +1,35 @@
 import type { Change } from '@sluice/core';
-import { statusChanges, streams, type EvmStream } from '@sluice/streams';
+import { statusChanges, streams, type EvmStream, type StreamsApi } from '@sluice/streams';
 import type { Environment } from '../environment.js';
+import type { Invocation } from '../invocation.js';
 import { baseUrlOf } from '../settings/baseUrl.js';
-import { openClient, type ConnectionOptions } from '../settings/openClient.js';
-import { changeTargetOf } from '../watch/changeTargetOf.js';
+import { runWatch, type WatchCommandOptions, type WatchedRows } from '../watch/runWatch.js';
 import { streamLook } from '../watch/streamLook.js';
-import { watchChanges, type WatchChangesOptions, type Watching } from '../watch/watchChanges.js';
-import { watchStateOf } from '../watch/watchState.js';
 
 /** Options of `sluice streams watch`. */
-export interface StreamsWatchOptions extends WatchChangesOptions, ConnectionOptions {
+export interface StreamsWatchOptions extends WatchCommandOptions {
   readonly only?: 'status';
   readonly pageSize?: number;
 }
 
 /** `sluice streams watch`: every change of the project's EVM streams, as it is found. */
-export async function streamsWatch(options: StreamsWatchOptions, environment: Environment): Promise<number> {
+export async function streamsWatch(
+  options: StreamsWatchOptions,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
   const { only, pageSize } = options;
-  const look = streamLook(environment.stdout.colors);
-  const target = await changeTargetOf(options, look, environment);
-  const state = watchStateOf(options, target, environment);
   const baseUrl = baseUrlOf('streams', options, environment.variables);
-  await using client = (await openClient(options, environment)).use(streams({ baseUrl }));
-  const source = (watching: Watching) => {
-    const all = client.streams.watch({ ...watching, ...(pageSize !== undefined && { pageSize }) });
-    const { schema } = all.info;
-    return only === undefined
-      ? all
-      : all.perPage<Change<EvmStream>>(statusChanges(), { version: only, ...(schema && { schema }) });
+  const rows: WatchedRows<{ readonly streams: StreamsApi }, EvmStream> = {
+    add: (client) => client.use(streams({ baseUrl })),
+    source: (client, watching) => {
+      const all = client.streams.list.watch({ pageSize }, watching);
+      const { schema } = all.info;
+      return only === undefined
+        ? all
+        : all.perPage<Change<EvmStream>>(statusChanges(), { version: only, ...(schema && { schema }) });
+    },
+    look: streamLook(environment.stdout.colors),
   };
-  return await watchChanges({ client, source, look, target, state }, options, environment);
+  return runWatch(rows, options, environment, invocation);
 }

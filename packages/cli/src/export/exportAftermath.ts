@@ -6,7 +6,7 @@ import { setAside } from '../forward/deadLetterSentences.js';
 import { ownState } from '../forward/ownState.js';
 import { formatCount } from '../terminal/formatNumber.js';
 import { aftermathOf } from './aftermath.js';
-import { endpointWords, fileWords } from './remainsWords.js';
+import { wordsOf } from './remainsWords.js';
 import type { Resuming } from './resumption.js';
 import { standardOutputName } from './rowSink.js';
 
@@ -26,8 +26,8 @@ export interface UnfinishedRun {
 /** What an early end leaves of an export, wherever it went; `undefined` if the fault says it all. */
 export function exportAftermath({ fault, target, latest, resuming, forwarding }: UnfinishedRun): Aftermath | undefined {
   if (resuming) {
-    const { state, commands } = resuming;
-    const words = forwarding ? endpointWords : fileWords;
+    const { state, kind, commands } = resuming;
+    const words = wordsOf[forwarding ? 'endpoint' : kind];
     const left = aftermathOf({ fault, hasBegun: latest !== undefined, remains: state.remains, commands, words });
     return forwarding ? afterForward(fault, left, forwarding) : left;
   }

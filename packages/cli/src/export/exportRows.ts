@@ -8,13 +8,14 @@ import {
   type PageSource,
   type Sink,
 } from '@sluice/core';
-import { ReplaySubject } from 'rxjs';
+import { ReplaySubject, type Observable } from 'rxjs';
 import type { Environment } from '../environment.js';
 import { inCommandLineWords } from '../faults/inCommandLineWords.js';
 import { deadLetterSummary } from '../forward/deadLetterSentences.js';
 import type { Forwarding } from '../forward/forwarding.js';
 import { warnOfLetters } from '../forward/warnOfLetters.js';
 import type { ProgressMode } from '../options/progressMode.js';
+import type { TargetKind } from '../target/target.js';
 import type { Begun } from '../terminal/begun.js';
 import { openReporter } from '../terminal/openReporter.js';
 import type { Deliveries, Progress } from '../terminal/progress.js';
@@ -25,7 +26,7 @@ import { tallyRequests, type RequestTally } from './requestTally.js';
 import { resumedAt } from './resumedAt.js';
 import type { Resumption } from './resumption.js';
 import { standardOutputName } from './rowSink.js';
-import { warningsOf } from './warningsOf.js';
+import { notesOf, type Note } from '../terminal/notesOf.js';
 
 /** Options of every command that moves rows. */
 export interface ProgressOptions {
@@ -41,11 +42,15 @@ const mostKeptBack = 100;
 /** What is moved where. */
 export interface RowExport<T> {
   readonly client: Client;
+  /** What the client has to say. Default: from the moment on that the export is made. */
+  readonly notes?: Observable<Note>;
   /** Called once the client is watched, so that its warnings are seen. */
   readonly source: () => PageSource<T>;
   readonly sink: Sink<T>;
   /** What people call the target. */
   readonly target: string;
+  /** Default: a file, or stdout. */
+  readonly kind?: TargetKind | undefined;
   readonly format: string;
   /** Where it is an endpoint. */
   readonly forwarding?: Forwarding | undefined;
@@ -76,13 +81,13 @@ export async function exportRows<T>(
   environment: Environment,
   clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
-  const { client, sink, target, format, forwarding, lanes, resumption, mostRows, isSummedUp = true } = job;
+  const { client, sink, target, kind, format, forwarding, lanes, resumption, mostRows, isSummedUp = true } = job;
   const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
-  const warnings = warningsOf(client);
+  const { notes = notesOf(client) } = job;
   const exportWarnings = new ReplaySubject<string>(mostKeptBack);
   const source = job.source();
-  const resuming = resumption?.open((message) => {
+  const resuming = await resumption?.open(client, (message) => {
     exportWarnings.next(visibleText(inCommandLineWords(message)));
   });
   const flow = exportTo(source, sink, {
@@ -104,10 +109,17 @@ export async function exportRows<T>(
     pausedFor: client.limiter.pausedFor,
     ...(forwarding && { sent: sentOf(forwarding) }),
   });
-  const begun = { source: source.info.name, target, format, ...(forwarding && begunWith(forwarding)) };
+  const begun = {
+    ...{ source: source.info.name, target, format },
+    ...(forwarding && begunWith(forwarding)),
+    ...(kind === 'sink' && resumption && { state: resumption.place }),
+  };
   const mode = modeFor(options, target, environment);
   const reporter = openReporter(mode, { output: stderr, clock, begun, read });
-  warnings.subscribe(reporter.warn);
+  notes.subscribe(({ level, message }) => {
+    if (level === 'info') reporter.info(message);
+    else reporter.warn(message);
+  });
   if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
   try {
     const report = await flow.run({

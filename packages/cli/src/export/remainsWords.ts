@@ -1,3 +1,4 @@
+import type { TargetKind } from '../target/target.js';
 import { formatCount, formatNumber } from '../terminal/formatNumber.js';
 
 /** What people are told of that which an export leaves, by what it went to. */
@@ -27,4 +28,18 @@ export const endpointWords: RemainsWords = {
   all: (rows) => `All ${formatCount(rows, 'row')} are delivered`,
   last: 'clearing up',
   nothing: 'Nothing was sent yet.',
+};
+
+/** What becomes of rows in a sink of a plugin's is for its plugin to say: they are there. */
+const sinkWords: RemainsWords = {
+  ...fileWords,
+  all: (rows) => `All ${formatCount(rows, 'row')} are there`,
+  last: 'closing the target',
+};
+
+export const wordsOf: Readonly<Record<TargetKind, RemainsWords>> = {
+  file: fileWords,
+  stdout: fileWords,
+  endpoint: endpointWords,
+  sink: sinkWords,
 };

@@ -1,16 +1,18 @@
-import { resolve } from 'node:path';
-import type { ExportOptions } from '@sluice/core';
-import { fileState } from '@sluice/core/node';
+import type { Client, ExportOptions } from '@sluice/core';
+import type { Config } from '../config/config.js';
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import { flagOf } from '../options/flagOf.js';
 import { standardInput } from '../settings/readInput.js';
+import { folderPlace, statePlace } from '../target/statePlace.js';
+import type { Target, TargetKind } from '../target/target.js';
 import { resumeCommand } from './resumeCommand.js';
-import type { RowTarget } from './rowTarget.js';
 import { WatchedState } from './watchedState.js';
 
 /** Options of every command whose export goes on after an interruption. */
 export interface ResumeOptions {
+  /** A folder, or a store of a plugin's. Default: the target's own folder. */
+  readonly state?: string;
   readonly restart?: boolean;
   readonly sameProject?: boolean;
   readonly onExpired?: 'fail' | 'restart-part';
@@ -20,15 +22,19 @@ export interface ResumeOptions {
   readonly commitEvery?: number;
 }
 
-/** How an export to a file or an endpoint goes on after an interruption. */
+/** How an export goes on after an interruption. */
 export interface Resumption {
+  /** Where its state is kept, for people. */
+  readonly place: string;
   /** Opens its state. */
-  readonly open: (onWarning: (message: string) => void) => Resuming;
+  readonly open: (client: Client, onWarning: (message: string) => void) => Promise<Resuming>;
 }
 
 /** An export that goes on after an interruption, ready to run. */
 export interface Resuming {
   readonly state: WatchedState;
+  /** What the target is. */
+  readonly kind: TargetKind;
   /** Those of `exportTo`, the state included. */
   readonly exportOptions: ExportOptions;
   readonly commands: ResumeCommands;
@@ -59,37 +65,42 @@ type GivenOptions = ResumeOptions & {
  */
 export function resumptionOf(
   options: GivenOptions,
-  { state: name, forwarding }: Pick<RowTarget<never>, 'state' | 'forwarding'>,
+  { kind, state: folder }: Pick<Target<never>, 'kind' | 'state'>,
   args: readonly string[],
-  { folder, command }: Pick<Environment, 'folder' | 'command'>,
+  config: Config,
+  environment: Pick<Environment, 'folder' | 'command' | 'signal' | 'secrets'>,
 ): Resumption | undefined {
   const { restart, sameProject, onExpired, breakLock, trustFilesystem, commitEvery } = options;
-  if (name === undefined) {
+  if (folder === undefined) {
     const forFiles = { restart, sameProject, onExpired, breakLock, trustFilesystem, commitEvery };
     const [given] = Object.entries(forFiles).find(([, value]) => value !== undefined) ?? [];
     if (given !== undefined)
       throw new UsageError(`${flagOf(given)} needs a file: an export to stdout leaves nothing behind to go on from.`);
     return undefined;
   }
-  if (forwarding && onExpired === 'restart-part')
+  if (kind === 'endpoint' && onExpired === 'restart-part')
     throw new UsageError("--on-expired restart-part needs a file: what a service has got can't be taken back.");
+  const place =
+    options.state === undefined
+      ? folderPlace(folder, options, environment)
+      : statePlace(options.state, options, config, environment);
   const fromStdin = stdinOf(options);
-  const { text: goOn, isAddressCut } = resumeCommand(command, args);
+  const { text: goOn, isAddressCut } = resumeCommand(environment.command, args);
   const commands = {
     ...{ goOn, isAddressCut },
     isRestart: restart ?? false,
     ...(fromStdin && { fromStdin }),
   };
   return {
-    open: (onWarning) => {
-      const stateOptions = { breakLock: breakLock ?? false, trustFileSystem: trustFilesystem ?? false, onWarning };
-      const state = new WatchedState(fileState(resolve(folder, name), stateOptions));
+    place: place.name,
+    open: async (client, onWarning) => {
+      const state = new WatchedState(await place.open(client, onWarning));
       const exportOptions = {
         ...{ state, onWarning, restart: restart ?? false, sameProject: sameProject ?? false },
         ...(onExpired && { onExpired }),
         ...(commitEvery !== undefined && { commitEvery }),
       };
-      return { state, exportOptions, commands };
+      return { state, kind, exportOptions, commands };
     },
   };
 }

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
+import type { Sink } from '@sluice/core';
 import { streamSink } from '@sluice/core/node';
 import { csv, csvFormat } from '@sluice/exporters/csv';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import { rowFormatOf, standardOutput, type RowFormatName } from '../options/rowFormat.js';
-import type { RowTarget } from './rowTarget.js';
 
 /** Options of every command that writes rows. */
 export interface TargetOptions {
@@ -20,6 +20,17 @@ export interface TargetOptions {
   readonly bom?: boolean;
 }
 
+/** A file, or stdout, as a target of rows. */
+export interface RowSink<T> {
+  readonly kind: 'file' | 'stdout';
+  readonly sink: Sink<T>;
+  /** What people call it. */
+  readonly name: string;
+  readonly format: RowFormatName;
+  /** The folder of its state; absent for stdout, where nothing can be taken back. */
+  readonly state?: string;
+}
+
 /** What people call stdout as a target. */
 export const standardOutputName = 'stdout';
 
@@ -31,7 +42,7 @@ export const standardOutputName = 'stdout';
 export function rowSink<T extends object>(
   options: TargetOptions,
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
-): RowTarget<T> {
+): RowSink<T> {
   const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false } = options;
   if (to === undefined) throw new UsageError('Where to? Give --to FILE, --to - for stdout, or --forward URL.');
   const format = rowFormatOf(to, options.format);
@@ -41,9 +52,10 @@ export function rowSink<T extends object>(
   const csvOptions = { ...picked, guardFormulas, extra, bom };
   if (to === standardOutput) {
     const rows = format === 'csv' ? csvFormat<T>(csvOptions) : jsonlFormat<T>({ ...picked });
-    return { sink: streamSink(rows, stdout.stream, { gzip: gzip ?? false }), name: standardOutputName, format };
+    const sink = streamSink(rows, stdout.stream, { gzip: gzip ?? false });
+    return { kind: 'stdout', sink, name: standardOutputName, format };
   }
   const target = { path: resolve(folder, to), ...(ifExists && { ifExists }), ...(gzip && { gzip }) };
   const sink = format === 'csv' ? csv<T>({ ...target, ...csvOptions }) : jsonl<T>({ ...target, ...picked });
-  return { sink, name: to, format, state: `${to}.sluice` };
+  return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
 }

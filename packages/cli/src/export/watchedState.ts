@@ -7,7 +7,6 @@ import {
   type StateStore,
   type StateUse,
 } from '@sluice/core';
-import type { FileState } from '@sluice/core/node';
 
 /** What an export has left in its state, as far as it came. */
 export type Remains =
@@ -19,13 +18,13 @@ export type Remains =
 
 /** State that remembers what an export read from it and wrote into it, so that it can be told what is kept. */
 export class WatchedState implements StateStore {
-  readonly folder: string;
-  readonly #state: FileState;
+  readonly folder?: string;
+  readonly #state: StateStore;
   #found: Checkpoint | undefined;
   #remains: Remains = { kind: 'untouched' };
 
-  constructor(state: FileState) {
-    this.folder = state.folder;
+  constructor(state: StateStore) {
+    if (state.folder !== undefined) this.folder = state.folder;
     this.#state = state;
   }
 

@@ -1,9 +1,9 @@
 /** The settings of a plan by their names in the library, in the words of the command line. */
 const words: ReadonlyMap<string, string> = new Map([
   ['baseUrl', 'the base address'],
-  ['owners', '--owner or --owners-per-request'],
-  ['include', '--include-collections'],
-  ['exclude', '--exclude-collections'],
+  ['parts', '--owner or --owners-per-request'],
+  ['collection_whitelist', '--include-collections'],
+  ['collection_blacklist', '--exclude-collections'],
   ['pageSize', '--page-size'],
   ['offset', '--offset'],
   ['maxRows', '--max-rows'],
@@ -22,13 +22,15 @@ const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', 'guardFormulas'
 /**
  * The settings in which two plans differ, as people gave them.
  *
- * @example changedSettings(['owners', 'pageSize']) // ['--owner or --owners-per-request', '--page-size']
+ * @example changedSettings(['parts', 'pageSize']) // ['--owner or --owners-per-request', '--page-size']
  */
 export function changedSettings(names: readonly string[]): string[] {
   // Another listing differs in all that is asked, another format in all that formats have each for themselves.
   if (names.includes('source')) return ['what is exported'];
   // What an operator is added to is another source, though nothing else was changed.
   if (names.includes('perPage')) return ['--only'];
+  // Sinks of plugins share no settings, so that all else differs as well.
+  if (names.includes('to')) return ['--to'];
   // A file's state for an endpoint, or the other way round.
   if (names.includes('sink') && names.includes('endpoint')) return ['--to or --forward'];
   const isOtherFormat = names.includes('sink');

@@ -4,6 +4,7 @@ import { isEndpointFault } from './isEndpointFault.js';
 import { Failure } from './failure.js';
 import { inCommandLineWords } from './inCommandLineWords.js';
 import { Interruption } from './interruption.js';
+import { thrownText } from './thrownText.js';
 import { UnfinishedExport } from './unfinishedExport.js';
 import { UsageError } from './usageError.js';
 
@@ -12,13 +13,16 @@ export function faultSentence(error: unknown): string {
   if (error instanceof UnfinishedExport) return `${faultSentence(error.cause)} ${error.aftermath.consequence}`;
   if (error instanceof UsageError || error instanceof Failure || error instanceof Interruption) return error.message;
   if (isClosedOutput(error)) return 'Nobody reads the output any more.';
-  if (SluiceError.is(error)) {
-    const { option } = error.details;
-    const message = inCommandLineWords(error.message, typeof option === 'string' ? option : undefined);
-    return `${message}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
-  }
-  const message = error instanceof Error ? error.message : String(error);
-  return `Something unexpected happened: ${message.replace(/\.?$/, '.')} Run it again with SLUICE_DEBUG=1 to see where.`;
+  if (SluiceError.is(error)) return sentenceOf(error);
+  return `Something unexpected happened: ${thrownText(error)} Run it again with SLUICE_DEBUG=1 to see where.`;
+}
+
+function sentenceOf(error: SluiceError): string {
+  const { option } = error.details;
+  const message = inCommandLineWords(error.message, typeof option === 'string' ? option : undefined);
+  if (error.code === 'plugin' && error.cause !== undefined)
+    return `${message.replace(/\.? See its cause\.$/, '')}: ${thrownText(error.cause)}`;
+  return `${message}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
 }
 
 /** Whether a wrong address, key or proxy of an API may well be the reason. */

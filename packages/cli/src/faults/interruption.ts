@@ -1,7 +1,10 @@
-/** The signals that end a command, and the exit codes that shells expect: 128 and the signal's number. */
+/** The exit codes that shells expect: 128 and the signal's number. */
 const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 export type InterruptingSignal = keyof typeof exitCodes;
+
+/** The signals that end a command. */
+export const interruptingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const satisfies InterruptingSignal[];
 
 /** A signal asked the command to end. */
 export class Interruption extends Error {
@@ -27,7 +30,7 @@ export interface SignalSource {
 /** A signal of ours that the first of the process's signals aborts, with an {@link Interruption}. The second one exits at once. */
 export function abortOnSignals(source: SignalSource): AbortSignal {
   const interrupted = new AbortController();
-  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
+  for (const signal of interruptingSignals) {
     source.on(signal, () => {
       if (interrupted.signal.aborted) source.exit(exitCodes[signal]);
       interrupted.abort(new Interruption(signal));

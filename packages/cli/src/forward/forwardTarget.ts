@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
-import type { Sink } from '@sluice/core';
 import { webhook } from '@sluice/exporters/webhook';
+import type { Config } from '../config/config.js';
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import { tallyDeliveries } from './deliveryTally.js';
 import { endpointOptions, type EndpointChoice } from './endpointOptions.js';
-import type { Forwarding } from './forwarding.js';
 import { forwardPlaces, type ForwardPlaces } from './forwardPlaces.js';
+import { namedTarget } from '../target/namedTarget.js';
+import type { Target } from '../target/target.js';
 
 /** Options of every command that forwards rows or changes to an endpoint. */
 export interface ForwardOptions extends EndpointChoice, Partial<ForwardPlaces> {
@@ -19,17 +20,6 @@ export interface ForwardOptions extends EndpointChoice, Partial<ForwardPlaces> {
   readonly trustFilesystem?: boolean;
 }
 
-/** An endpoint as a target. */
-export interface ForwardTarget<T> {
-  readonly sink: Sink<T>;
-  /** Its origin. */
-  readonly name: string;
-  readonly format: 'json';
-  /** The folder of its state. */
-  readonly state: string;
-  readonly forwarding: Forwarding;
-}
-
 /**
  * The webhook that a command line asks for.
  *
@@ -39,11 +29,12 @@ export async function forwardTarget<T extends object>(
   url: string,
   options: ForwardOptions,
   environment: Environment,
-): Promise<ForwardTarget<T>> {
+  config: Config,
+): Promise<Target<T>> {
   const { batch, concurrency, maxDeadLetters, onDead, breakLock, trustFilesystem } = options;
   if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
   if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
-  const places = forwardPlaces(url, options);
+  const places = placesOf(url, options, config);
   const { tally, ...listeners } = tallyDeliveries();
   const sink = webhook<T>({
     ...(await endpointOptions(url, options, environment)),
@@ -56,5 +47,16 @@ export async function forwardTarget<T extends object>(
     ...(breakLock !== undefined && { breakLock }),
     ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
   });
-  return { sink, name: new URL(url).origin, format: 'json', state: places.state, forwarding: { ...places, tally } };
+  return {
+    ...{ kind: 'endpoint', name: new URL(url).origin, format: 'json', state: places.state },
+    open: () => Promise.resolve(sink),
+    forwarding: { ...places, tally },
+  };
+}
+
+/** A store of a plugin's gives dead letters no name. */
+function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, config: Config): ForwardPlaces {
+  const store = state === undefined ? undefined : namedTarget(state, 'stores', config);
+  const given = { ...(state !== undefined && !store && { state }), ...(deadLetters !== undefined && { deadLetters }) };
+  return { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
 }

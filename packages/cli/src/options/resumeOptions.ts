@@ -6,7 +6,10 @@ import { parseNumber } from './parseNumber.js';
 export function addResumeOptions(command: Command): Command {
   return command
     .optionsGroup('After an interruption (the same command goes on by itself):')
-    .option('--state <folder>', 'with --forward: keep there what is needed to go on (default: HOST.sluice here)')
+    .option(
+      '--state <folder>',
+      "with --forward or a plugin's sink: keep there what is needed to go on, or NAME:TARGET of a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
+    )
     .option('--restart', 'start over, whatever an earlier run left behind')
     .option('--same-project', 'go on with another key: a new one of the same project')
     .addOption(

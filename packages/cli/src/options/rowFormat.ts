@@ -14,6 +14,12 @@ const formatOfEnding: ReadonlyMap<string, RowFormatName> = new Map([
   ['ndjson', 'jsonl'],
 ]);
 
+/** The format that a file's name ends in. @example formatOfName('holdings.jsonl.gz') // 'jsonl' */
+export function formatOfName(to: string): RowFormatName | undefined {
+  const ending = /\.([a-z]+)(\.gz)?$/i.exec(to)?.[1]?.toLowerCase();
+  return formatOfEnding.get(ending ?? '');
+}
+
 /**
  * The format of a target: as asked for, or as its name ends. stdout is CSV unless told otherwise.
  *
@@ -23,8 +29,7 @@ const formatOfEnding: ReadonlyMap<string, RowFormatName> = new Map([
 export function rowFormatOf(to: string, asked: RowFormatName | undefined): RowFormatName {
   if (asked !== undefined) return asked;
   if (to === standardOutput) return 'csv';
-  const ending = /\.([a-z]+)(\.gz)?$/i.exec(to)?.[1]?.toLowerCase();
-  const format = formatOfEnding.get(ending ?? '');
+  const format = formatOfName(to);
   if (format === undefined)
     throw new UsageError(
       `--to ${to} does not say the format. End the name in .csv or .jsonl (or .csv.gz, .jsonl.gz), or give --format csv or --format jsonl.`,

@@ -7,7 +7,7 @@ import { rowFormats } from './rowFormat.js';
 export function addTargetOptions(command: Command): Command {
   return command
     .optionsGroup('Where to:')
-    .option('--to <file>', 'F.csv, F.jsonl, either with .gz, or - for stdout')
+    .option('--to <target>', "F.csv, F.jsonl, either with .gz, - for stdout, or NAME:TARGET for a plugin's sink")
     .addOption(new Option('--format <format>', 'where the name does not say it').choices(rowFormats))
     .option('--columns <names>', 'only these, in this order: a,b,c', parsedBy(parseList))
     .option('--gzip', 'compress, whatever the name says')

@@ -21,7 +21,10 @@ export function addWatchOptions(command: Command): Command {
     .addOption(
       new Option('--format <format>', 'text for people, jsonl for programs (default: text)').choices(changeFormats),
     )
-    .option('--to <file>', 'append to F.jsonl, each change once (default: stdout, each at least once)')
+    .option(
+      '--to <target>',
+      "append to F.jsonl, each change once, or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
+    )
     .addOption(
       new Option('--if-exists <what>', 'where --to names a file that is not of this watch (default: fail)').choices([
         'fail',
@@ -33,7 +36,7 @@ export function addWatchOptions(command: Command): Command {
     .optionsGroup('Over restarts (the same command goes on by itself):')
     .option(
       '--state <folder>',
-      'keep there what is known (default: FILE.sluice with --to, HOST.sluice here with --forward, else nowhere)',
+      'keep there what is known, also NAME:TARGET of a plugin (default: FILE.sluice or HOST.sluice here, for stdout nowhere)',
     )
     .option('--restart', 'forget what is known, and begin anew')
     .option('--same-project', 'go on although the key is another one: a new key of the same project')

@@ -1,13 +1,20 @@
 import { UsageError } from '../faults/usageError.js';
 import type { Variables } from '../variables.js';
 
-/** The APIs, each with where its base address comes from. */
+/** The APIs of the command line itself, each with where its base address comes from. */
 export const apis = {
   streams: { variable: 'SLUICE_STREAMS_URL', option: '--streams-url', name: 'streams interface' },
   aptos: { variable: 'SLUICE_APTOS_URL', option: '--aptos-url', name: 'Aptos NFT interface' },
 } as const;
 
 export type ApiName = keyof typeof apis;
+
+export const apiNames = ['streams', 'aptos'] as const satisfies ApiName[];
+
+/** Whether an API is one of the command line's own. */
+export function isApiName(name: string): name is ApiName {
+  return Object.hasOwn(apis, name);
+}
 
 /** Base addresses given as options. */
 export interface BaseUrls {

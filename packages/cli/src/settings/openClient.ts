@@ -1,7 +1,14 @@
+import { aptos } from '@sluice/aptos';
 import { createClient, type Client, type ClientOptions } from '@sluice/core';
+import { streams } from '@sluice/streams';
+import type { Observable } from 'rxjs';
+import type { Config } from '../config/config.js';
 import type { Environment } from '../environment.js';
+import { notesOf, type Note } from '../terminal/notesOf.js';
+import { faultSentence } from '../faults/faultSentence.js';
 import type { Rate } from '../options/parseRate.js';
-import type { BaseUrls } from './baseUrl.js';
+import { visibleText } from '../terminal/visibleText.js';
+import { baseUrlOf, isApiName, type ApiName, type BaseUrls } from './baseUrl.js';
 import { findApiKey } from './findApiKey.js';
 import { timeoutsFor } from './timeoutsFor.js';
 
@@ -23,8 +30,78 @@ export function clientOptions({ rate, timeout }: ConnectionOptions, apiKey: stri
   };
 }
 
-/** A client with the key, the rate and the deadlines of a command line; the caller closes it. @throws UsageError if there is no key. */
-export async function openClient(options: ConnectionOptions, environment: Environment): Promise<Client> {
+/** A client, and what it and its plugins have to say. */
+export interface OpenClient<C extends Client> {
+  readonly client: C;
+  readonly notes: Observable<Note>;
+}
+
+/**
+ * A client with the key, the rate and the deadlines of a command line, and with the plugins of its configuration; the caller closes it.
+ *
+ * @param add adds what the command is about.
+ * @throws UsageError if there is no key, or an address is missing; what a plugin raises that can't be added.
+ */
+export async function openClient<Added>(
+  options: ConnectionOptions,
+  environment: Environment,
+  { plugins }: Pick<Config, 'plugins'>,
+  add: (client: Client) => Client & Added,
+): Promise<OpenClient<Client & Added>> {
   const { key } = await findApiKey(options.apiKeyFile, environment);
-  return createClient(clientOptions(options, key));
+  const client = createClient(clientOptions(options, key));
+  // Before plugins are added: they may have something to say.
+  const notes = notesOf(client);
+  try {
+    const added = add(client);
+    for (const name of new Set(plugins.flatMap(({ requires = [] }) => requires)))
+      if (isApiName(name) && !(name in client)) addApi(client, name, baseUrlOf(name, options, environment.variables));
+    for (const plugin of plugins) client.use(plugin);
+    return { client: added, notes };
+  } catch (error) {
+    // What closing raises must not hide why it is closed.
+    await client.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Adds the API of a source, if it is one of the command line's own. @throws UsageError if its address is not set. */
+export function apisOf(
+  { api }: { readonly api?: ApiName },
+  options: BaseUrls,
+  { variables }: Pick<Environment, 'variables'>,
+): (client: Client) => Client {
+  if (!api) return (client) => client;
+  const baseUrl = baseUrlOf(api, options, variables);
+  return (client) => addApi(client, api, baseUrl);
+}
+
+/** Adds one of the command line's own APIs. */
+export function addApi(client: Client, name: ApiName, baseUrl: string): Client {
+  return name === 'streams' ? client.use(streams({ baseUrl })) : client.use(aptos({ baseUrl }));
+}
+
+/**
+ * Works with a client and closes it, so that its plugins are disposed of, also where the work failed.
+ *
+ * @throws what the work raises; else PluginError, if a plugin could not be disposed of.
+ */
+export async function withClient<C extends Client, R>(
+  opening: Promise<OpenClient<C>>,
+  { stderr }: Pick<Environment, 'stderr'>,
+  work: (client: C, notes: OpenClient<C>['notes']) => Promise<R>,
+): Promise<R> {
+  const { client, notes } = await opening;
+  let result: R;
+  try {
+    result = await work(client, notes);
+  } catch (fault) {
+    // That this fails too must not hide why.
+    await client.close().catch((error: unknown) => {
+      stderr.tell(`sluice: ${visibleText(faultSentence(error))}\n`);
+    });
+    throw fault;
+  }
+  await client.close();
+  return result;
 }

@@ -30,6 +30,7 @@ export function barReporter({ output, clock, begun, read }: ReporterContext): Re
     warn: (message) => {
       tellAbove(`sluice: ${message}`);
     },
+    info: tellAbove,
     done: (summary) => {
       stop();
       output.tell(eraseLine + (summary ? `${summaryLine(summary)}\n` : ''));

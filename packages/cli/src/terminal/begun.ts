@@ -5,7 +5,8 @@ export interface Begun {
   /** As the person named it; of an endpoint its origin. */
   readonly target: string;
   readonly format: string;
-  /** Of an endpoint: the folder of its state, and the file of what it does not take. */
+  /** Where the state is kept, of what does not have it beside itself. */
   readonly state?: string;
+  /** Of an endpoint: the file of what it does not take. */
   readonly deadLetterFile?: string;
 }

@@ -12,6 +12,7 @@ export function endReporter({ output, begun }: Pick<ReporterContext, 'output' | 
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);
     },
+    info: () => undefined,
     done: (summary) => {
       if (summary) output.tell(`${summaryLine(summary)}\n`);
     },
@@ -23,6 +24,7 @@ export function endReporter({ output, begun }: Pick<ReporterContext, 'output' | 
 export const silentReporter: Reporter = {
   resumed: () => undefined,
   warn: () => undefined,
+  info: () => undefined,
   done: () => undefined,
   ended: () => false,
 };

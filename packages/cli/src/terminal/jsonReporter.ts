@@ -20,6 +20,9 @@ export function jsonReporter({ output, clock, begun, read }: ReporterContext): R
     warn: (message) => {
       emit({ event: 'warning', message });
     },
+    info: (message) => {
+      emit({ event: 'info', message });
+    },
     done: (summary) => {
       stop();
       const { bytes, deadLetters } = summary ?? {};

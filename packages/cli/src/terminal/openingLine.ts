@@ -1,7 +1,9 @@
 import type { Begun } from './begun.js';
 
-/** Where a forward keeps what it has to remember, since nobody named these places; `undefined` for a file, which has it beside itself. */
+/** Where is kept what has to be remembered, since nobody named these places; `undefined` for a file, which has it beside itself. */
 export function openingLine({ target, state, deadLetterFile }: Begun): string | undefined {
-  if (state === undefined || deadLetterFile === undefined) return undefined;
-  return `Forwarding to ${target}. Its state is kept in ${state}, dead letters in ${deadLetterFile}.`;
+  if (state === undefined) return undefined;
+  return deadLetterFile === undefined
+    ? `Writing to ${target}. Its state is kept in ${state}.`
+    : `Forwarding to ${target}. Its state is kept in ${state}, dead letters in ${deadLetterFile}.`;
 }

@@ -21,6 +21,9 @@ export function plainReporter({ output, clock, begun, read }: ReporterContext): 
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);
     },
+    info: (message) => {
+      output.tell(`${message}\n`);
+    },
     done: (summary) => {
       stop();
       if (summary) output.tell(`${summaryLine(summary)}\n`);

@@ -27,7 +27,7 @@ export type ProgressEvent =
   | ({ readonly event: 'start' } & Begun)
   | ({ readonly event: 'resumed' } & Resumed)
   | ({ readonly event: 'progress'; readonly total?: number; readonly leftMs?: number } & ProgressCounts)
-  | { readonly event: 'warning'; readonly message: string }
+  | { readonly event: 'warning' | 'info'; readonly message: string }
   | ({
       readonly event: 'report';
       readonly target: string;

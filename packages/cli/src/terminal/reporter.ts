@@ -30,6 +30,8 @@ export interface Ending {
 export interface Reporter {
   readonly resumed: (resumed: Resumed) => void;
   readonly warn: (message: string) => void;
+  /** What is worth knowing, and no more. */
+  readonly info: (message: string) => void;
   /** @param summary what is said to people at the end, if anything. */
   readonly done: (summary: Summary | undefined) => void;
   /** Whether it told the ending, so that nobody else has to. */

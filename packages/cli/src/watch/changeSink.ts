@@ -5,7 +5,6 @@ import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Environment } from '../environment.js';
 import { standardOutputName } from '../export/rowSink.js';
 import { UsageError } from '../faults/usageError.js';
-import type { Forwarding } from '../forward/forwarding.js';
 import { standardOutput } from '../options/rowFormat.js';
 import type { ChangeFormat } from '../options/changeFormat.js';
 import { changeText } from './changeText.js';
@@ -20,15 +19,15 @@ export interface ChangeTargetOptions {
   readonly ifExists?: 'fail' | 'overwrite';
 }
 
-/** A sink for changes, and what people call it. */
-export interface ChangeTarget<T> {
+/** A file, or stdout, as a target of changes. */
+export interface ChangeSink<T> {
+  readonly kind: 'file' | 'stdout';
   readonly sink: Sink<Change<T>>;
+  /** What people call it. */
   readonly name: string;
-  readonly format: ChangeFormat | 'json';
+  readonly format: ChangeFormat;
   /** Where the watch keeps its state unless told otherwise; absent for stdout, which needs none. */
   readonly state?: string;
-  /** Of an endpoint only. */
-  readonly forwarding?: Forwarding;
 }
 
 /**
@@ -40,18 +39,18 @@ export function changeSink<T extends object>(
   options: ChangeTargetOptions,
   look: RowLook<T>,
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
-): ChangeTarget<T> {
+): ChangeSink<T> {
   const { to, ifExists } = options;
   const file = to === standardOutput ? undefined : to;
   if (file === undefined) {
     if (ifExists !== undefined) throw new UsageError('--if-exists needs a file: give --to FILE.');
     const { format = 'text' } = options;
     const rows = format === 'text' ? changeText(look, { colors: stdout.colors }) : jsonlFormat<Change<T>>();
-    return { sink: streamSink(rows, stdout.stream), name: standardOutputName, format };
+    return { kind: 'stdout', sink: streamSink(rows, stdout.stream), name: standardOutputName, format };
   }
   checkFile(file, options.format);
   const sink = jsonl<Change<T>>({ path: resolve(folder, file), ...(ifExists && { ifExists }) });
-  return { sink, name: file, format: 'jsonl', state: `${file}.sluice` };
+  return { kind: 'file', sink, name: file, format: 'jsonl', state: `${file}.sluice` };
 }
 
 function checkFile(file: string, format: ChangeFormat | undefined): void {

@@ -1,5 +1,5 @@
 import type { Release, StateLog, StateStore, StateUse } from '@sluice/core';
-import type { FileState } from '@sluice/core/node';
+import type { OpenState } from '../target/statePlace.js';
 
 /**
  * State whose watch begins anew: what it knew is forgotten once, at the last moment. An export first finds out whether its target may be
@@ -7,13 +7,13 @@ import type { FileState } from '@sluice/core/node';
  * not forgotten: it is refused, as it is without a restart.
  */
 export class ForgetfulState implements StateStore {
-  readonly folder: string;
-  readonly #state: FileState;
+  readonly folder?: string;
+  readonly #state: OpenState;
   readonly #signal: AbortSignal;
   #hasForgotten = false;
 
-  constructor(state: FileState, signal: AbortSignal) {
-    this.folder = state.folder;
+  constructor(state: OpenState, signal: AbortSignal) {
+    if (state.folder !== undefined) this.folder = state.folder;
     this.#state = state;
     this.#signal = signal;
   }
@@ -29,7 +29,7 @@ export class ForgetfulState implements StateStore {
   async save(name: string, record: object): Promise<void> {
     if (!this.#hasForgotten) {
       // Before anything is forgotten: a checkpoint that is refused has changed nothing.
-      await this.#state.checkReplaceable(name);
+      await this.#state.checkReplaceable?.(name);
       const release = await this.#state.lock(this.#signal, 'watch');
       try {
         await this.#forget(this.#state.log('watch'));

@@ -10,10 +10,10 @@ import {
   type StateStore,
   type WatchOptions,
 } from '@sluice/core';
-import { ReplaySubject } from 'rxjs';
+import { ReplaySubject, type Observable } from 'rxjs';
 import type { Environment } from '../environment.js';
 import { endEarly } from '../export/endEarly.js';
-import { warningsOf } from '../export/warningsOf.js';
+import type { Note } from '../terminal/notesOf.js';
 import { exitCodes } from '../faults/exitCodes.js';
 import { inCommandLineWords } from '../faults/inCommandLineWords.js';
 import { deadLetterSummary } from '../forward/deadLetterSentences.js';
@@ -21,8 +21,9 @@ import type { Forwarding } from '../forward/forwarding.js';
 import type { ForwardOptions } from '../forward/forwardTarget.js';
 import { warnOfLetters } from '../forward/warnOfLetters.js';
 import type { WatchProgressMode } from '../options/watchProgressMode.js';
+import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/visibleText.js';
-import type { ChangeTarget, ChangeTargetOptions } from './changeSink.js';
+import type { ChangeTargetOptions } from './changeSink.js';
 import type { RowLook } from './rowLook.js';
 import { watchAftermath, type WatchEnd } from './watchAftermath.js';
 import { openWatchReporter, type WatchCounts } from './watchReporter.js';
@@ -52,10 +53,12 @@ export type Watching = Pick<
 /** What is watched, and where its changes go. */
 export interface ChangeWatch<T> {
   readonly client: Client;
+  /** What the client has to say. */
+  readonly notes: Observable<Note>;
   /** Called once the client is watched, so that its warnings are seen. */
   readonly source: (watching: Watching) => PageSource<Change<T>>;
   readonly look: RowLook<T>;
-  readonly target: ChangeTarget<T>;
+  readonly target: Target<Change<T>>;
   readonly state: WatchState | undefined;
 }
 
@@ -72,16 +75,16 @@ const mostKeptBack = 100;
  * UnfinishedExport where something is to be said of what is known; ToldFault, if it was told as an event.
  */
 export async function watchChanges<T extends object>(
-  { client, source: watch, look, target, state }: ChangeWatch<T>,
+  { client, notes, source: watch, look, target, state }: ChangeWatch<T>,
   options: WatchChangesOptions,
   environment: Environment,
 ): Promise<number> {
   const { stderr, signal, secrets, command } = environment;
   const { forwarding } = target;
   const { every = defaultEvery, maxFailures, polls: lastOf } = options;
-  const warnings = warningsOf(client);
   const stateWarnings = new ReplaySubject<string>(mostKeptBack);
-  const store = state?.open((message) => {
+  const sink = await target.open(client);
+  const store = await state?.open(client, (message) => {
     stateWarnings.next(visibleText(inCommandLineWords(message)));
   });
   let last: PageHealth | undefined;
@@ -99,7 +102,7 @@ export async function watchChanges<T extends object>(
       reporter.health(health);
     }),
   );
-  const flow = exportTo(source, target.sink, {
+  const flow = exportTo(source, sink, {
     restart: options.restart ?? false,
     sameProject: options.sameProject ?? false,
     // What goes to stdout can't be taken back, so there is no place in it to remember.
@@ -115,9 +118,13 @@ export async function watchChanges<T extends object>(
     begun: {
       ...{ source: source.info.name, target: target.name, format: target.format },
       ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
+      ...(target.kind === 'sink' && state && { state: state.name }),
     },
   });
-  warnings.subscribe(reporter.warn);
+  notes.subscribe(({ level, message }) => {
+    if (level === 'info') reporter.info(message);
+    else reporter.warn(message);
+  });
   if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
   const end = (fault: unknown, how: Pick<WatchEnd, 'failures' | 'lastOf'>): never => {
     hasEnded = true;

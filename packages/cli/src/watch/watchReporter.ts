@@ -21,7 +21,7 @@ export interface WatchCounts {
 }
 
 /** Shows how a watch goes. At the end either `done` or `ended` is called, once. */
-export interface WatchReporter extends Pick<Reporter, 'warn' | 'ended'> {
+export interface WatchReporter extends Pick<Reporter, 'warn' | 'info' | 'ended'> {
   readonly health: (health: PageHealth) => void;
   readonly done: (counts: WatchCounts) => void;
 }
@@ -44,7 +44,7 @@ export function openWatchReporter(mode: WatchProgressMode | 'silent', context: W
     case 'json':
       return jsonReporter(context);
     case 'silent':
-      return { health: nothing, warn: nothing, done: nothing, ended: () => false };
+      return { health: nothing, warn: nothing, info: nothing, done: nothing, ended: () => false };
   }
 }
 
@@ -69,6 +69,9 @@ function plainReporter({ output, clock, secrets, watched, begun, read }: WatchRe
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);
     },
+    info: (message) => {
+      output.tell(`${message}\n`);
+    },
     done: ({ changes, polls }) => {
       output.tell(`${formatCount(changes, 'change')} in ${formatCount(polls, 'poll')} -> ${begun.target}\n`);
     },
@@ -80,7 +83,7 @@ function plainReporter({ output, clock, secrets, watched, begun, read }: WatchRe
 type WatchEvent =
   | ({ readonly event: 'start' } & WatchReporterContext['begun'])
   | ({ readonly event: 'poll'; readonly message?: string } & Omit<PageHealth, 'error'>)
-  | { readonly event: 'warning'; readonly message: string }
+  | { readonly event: 'warning' | 'info'; readonly message: string }
   | ({ readonly event: 'report'; readonly target: string } & WatchCounts)
   | ({ readonly event: Ending['kind'] } & Omit<Ending, 'kind'> & WatchCounts);
 
@@ -96,6 +99,9 @@ function jsonReporter({ output, secrets, begun, read }: WatchReporterContext): W
     },
     warn: (message) => {
       emit({ event: 'warning', message });
+    },
+    info: (message) => {
+      emit({ event: 'info', message });
     },
     done: (counts) => {
       emit({ event: 'report', target: begun.target, ...counts });

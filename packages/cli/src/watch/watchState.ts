@@ -1,15 +1,15 @@
-import { resolve } from 'node:path';
-import type { StateStore } from '@sluice/core';
-import { fileState } from '@sluice/core/node';
+import type { Client, StateStore } from '@sluice/core';
+import type { Config } from '../config/config.js';
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import { flagOf } from '../options/flagOf.js';
-import type { ChangeTarget } from './changeSink.js';
+import { folderPlace, statePlace } from '../target/statePlace.js';
+import type { Target } from '../target/target.js';
 import { ForgetfulState } from './forgetfulState.js';
 
 /** Options that say where a watch keeps what it knows. */
 export interface WatchStateOptions {
-  /** A folder. Default: that of the target, if it has one. */
+  /** A folder, or a store of a plugin's. Default: the folder of the target, if it has one. */
   readonly state?: string;
   readonly restart?: boolean;
   readonly breakLock?: boolean;
@@ -20,7 +20,7 @@ export interface WatchStateOptions {
 export interface WatchState {
   /** As people know it. */
   readonly name: string;
-  readonly open: (onWarning: (message: string) => void) => StateStore;
+  readonly open: (client: Pick<Client, 'stores'>, onWarning: (message: string) => void) => Promise<StateStore>;
 }
 
 /**
@@ -30,23 +30,25 @@ export interface WatchState {
  */
 export function watchStateOf(
   options: WatchStateOptions,
-  target: Pick<ChangeTarget<never>, 'state'>,
-  { folder, signal }: Pick<Environment, 'folder' | 'signal'>,
+  target: Pick<Target<never>, 'state'>,
+  config: Config,
+  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
 ): WatchState | undefined {
-  const { restart, breakLock = false, trustFilesystem: trustFileSystem = false } = options;
-  const name = options.state ?? target.state;
-  if (name === undefined) {
-    const [given] = (['restart', 'breakLock', 'trustFilesystem'] as const).filter((option) => options[option]);
-    if (given !== undefined)
-      throw new UsageError(`${flagOf(given)} needs --state DIR: without it nothing is kept over a restart.`);
+  const { restart, state: given } = options;
+  const folder = given ?? target.state;
+  if (folder === undefined) {
+    const [spoken] = (['restart', 'breakLock', 'trustFilesystem'] as const).filter((option) => options[option]);
+    if (spoken !== undefined)
+      throw new UsageError(`${flagOf(spoken)} needs --state DIR: without it nothing is kept over a restart.`);
     return undefined;
   }
-  if (name === '') throw new UsageError('--state is empty: give the name of a folder.');
+  const place =
+    given === undefined ? folderPlace(folder, options, environment) : statePlace(given, options, config, environment);
   return {
-    name,
-    open: (onWarning) => {
-      const state = fileState(resolve(folder, name), { breakLock, trustFileSystem, onWarning });
-      return restart ? new ForgetfulState(state, signal) : state;
+    name: place.name,
+    open: async (client, onWarning) => {
+      const state = await place.open(client, onWarning);
+      return restart ? new ForgetfulState(state, environment.signal) : state;
     },
   };
 }

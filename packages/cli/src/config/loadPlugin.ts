@@ -1,0 +1,69 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { checkPlugin, SluiceError, type Plugin } from '@sluice/core';
+import { thrownText } from '../faults/thrownText.js';
+import { UsageError } from '../faults/usageError.js';
+import { decodePluginModule, isMaker } from './decodePluginModule.js';
+import type { ConfigFile } from './findConfigFile.js';
+import { importFault, notInstalled } from './importFault.js';
+import { findModule, importModule } from './importModule.js';
+
+/**
+ * The plugin that an entry stands for: the plugin itself, or the module that makes it, with options or without.
+ *
+ * @param at its place in the list of plugins, from 0.
+ * @param config where it stands: names of modules are looked up from there.
+ * @throws UsageError, in a sentence that says where, if there is none.
+ */
+export async function loadPlugin(entry: unknown, at: number, config: ConfigFile): Promise<Plugin> {
+  const place = `plugins[${String(at)}] of ${config.name}`;
+  const { module, options } = namedBy(entry, place);
+  if (module === undefined) return checked(await made(entry, options, place), place);
+  const shown = `${JSON.stringify(module)}, ${place},`;
+  const path = await pathOf(module, config, shown);
+  try {
+    const exported = decodePluginModule(await importModule(path), shown);
+    return checked(await made(exported, options, shown), shown);
+  } catch (error) {
+    throw await importFault(error, { path, name: shown });
+  }
+}
+
+/** What an entry names: "module", ["module"] or ["module", options]. */
+function namedBy(entry: unknown, place: string): { readonly module?: string; readonly options: unknown } {
+  const given: readonly unknown[] = Array.isArray(entry) ? entry : [entry];
+  const [module, options, ...rest] = given;
+  if (typeof module === 'string' && module !== '' && rest.length === 0) return { module, options: options ?? {} };
+  if (!Array.isArray(entry) && module !== '') return { options: {} };
+  throw new UsageError(`${place} names no module. Write "module", or ["module", { … its options }].`);
+}
+
+async function pathOf(module: string, { path }: ConfigFile, shown: string): Promise<string> {
+  const folder = resolve(path, '..');
+  if (/^(\.{0,2}[\\/]|[A-Za-z]:[\\/])/.test(module)) {
+    const file = resolve(folder, module);
+    if (await stat(file).catch(() => undefined)) return file;
+    throw new UsageError(`${shown} is not there: there is no file ${file}.`);
+  }
+  const found = await findModule(module, path);
+  if (found === undefined) throw new UsageError(`${shown} can't be loaded. ${notInstalled(module, folder)}`);
+  return found;
+}
+
+async function made(exported: unknown, options: unknown, place: string): Promise<unknown> {
+  if (!isMaker(exported)) return exported;
+  try {
+    return await exported(options);
+  } catch (error) {
+    // Its own errors say what is wrong with its options.
+    throw new UsageError(`${place} can't be made: ${thrownText(error)}`, { cause: error });
+  }
+}
+
+function checked(value: unknown, place: string): Plugin {
+  try {
+    return checkPlugin(value, place);
+  } catch (error) {
+    throw SluiceError.is(error) ? new UsageError(error.message) : error;
+  }
+}

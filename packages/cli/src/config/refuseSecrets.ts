@@ -1,0 +1,45 @@
+import { UsageError } from '../faults/usageError.js';
+import { whereKeysGo } from '../settings/keyAsArgument.js';
+import { whereSecretsGo } from '../settings/secretAsArgument.js';
+
+const keyNames = /^api[-_]?keys?$/i;
+const secretNames = /^((webhook|signing)[-_]?)?secrets?$/i;
+const otherNames = /^((access|auth|bearer)[-_]?)?token$|^password$|^authorization$/i;
+/** A signing secret of Standard Webhooks, and a JSON Web Token. */
+const secretTexts = /whsec_[\w+/=-]{16}|\beyJ[\w-]{10,}\.[\w-]{10,}/;
+
+const whyNot = 'a configuration is kept with the code, where others read it';
+const elsewhere = 'Write the configuration in JavaScript, and take it from the environment there.';
+
+/** Refuses a setting that is named like a secret. @param place where it stands. @throws UsageError that says where it belongs. */
+export function refuseSecretName(setting: string, place: string): void {
+  const where = keyNames.test(setting)
+    ? whereKeysGo
+    : secretNames.test(setting)
+      ? whereSecretsGo
+      : otherNames.test(setting)
+        ? elsewhere
+        : undefined;
+  if (where !== undefined)
+    throw new UsageError(`${JSON.stringify(setting)} can't stand in ${place}: ${whyNot}. ${where}`);
+}
+
+/**
+ * Refuses a value that is, or looks like, a secret, and one that is named like one, however deep it stands. What it is is not repeated.
+ *
+ * @param known secrets that are known already.
+ * @throws UsageError that says where it stands and where it belongs.
+ */
+export function refuseSecrets(value: unknown, place: string, known: ReadonlySet<string>): void {
+  if (typeof value === 'string') {
+    if (!secretTexts.test(value) && ![...known].some((secret) => secret !== '' && value.includes(secret))) return;
+    throw new UsageError(
+      `What stands in ${place} looks like a secret, and ${whyNot}. An API key: ${whereKeysGo} A signing secret: ${whereSecretsGo}`,
+    );
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, field] of Object.entries(value)) {
+    if (!Array.isArray(value) && typeof field === 'string') refuseSecretName(name, place);
+    refuseSecrets(field, place, known);
+  }
+}

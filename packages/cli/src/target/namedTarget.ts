@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import type { Config } from '../config/config.js';
+import { UsageError } from '../faults/usageError.js';
+
+/** A target that a plugin makes something of: `NAME:TARGET`. */
+export interface NamedTarget {
+  /** That of the sink or the store. */
+  readonly name: string;
+  /** What it is to be made of, whole. */
+  readonly target: string;
+  /** Both, as they may be shown: without a password. */
+  readonly shown: string;
+}
+
+/** What plugins bring along by name. */
+type Kind = 'sinks' | 'stores';
+
+/** Names are as core has them: what else stands before a colon is part of a path. */
+const form = /^([A-Za-z][\w-]{1,63}):(.*)$/s;
+const password = /^([A-Za-z][\w+.-]*:\/\/[^\s/:@]*):([^\s/@]*)(?=@)/;
+const leastHidden = 4;
+const longestName = 80;
+
+const words = {
+  sinks: { option: '--to', one: 'sink', otherwise: 'file' },
+  stores: { option: '--state', one: 'store', otherwise: 'folder' },
+} as const;
+
+/**
+ * The sink or the store that a text names, if a plugin has brought along one of that name. `C:\rows.csv` and `./a:b.csv` name none.
+ *
+ * @example namedTarget('sqlite:holdings.db', 'sinks', config) // { name: 'sqlite', target: 'holdings.db', shown: 'sqlite:holdings.db' }
+ */
+export function namedTarget(text: string, kind: Kind, { plugins }: Pick<Config, 'plugins'>): NamedTarget | undefined {
+  const named = takenApart(text);
+  return named && namesOf(kind, plugins).includes(named.name) ? named : undefined;
+}
+
+/** A text of the form `NAME:TARGET`, whether or not there is something of that name. */
+export function takenApart(text: string): NamedTarget | undefined {
+  const [, name, target] = form.exec(text) ?? [];
+  if (name === undefined || target === undefined) return undefined;
+  return { name, target, shown: `${name}:${target.replace(password, '$1:…')}` };
+}
+
+/** Keeps the password of an address, where a target is one, out of all that is written. */
+export function hidePassword({ target }: NamedTarget, secrets: Set<string>): void {
+  const hidden = password.exec(target)?.[2] ?? '';
+  // A shorter one would be found in words that have nothing to do with it.
+  if (hidden.length >= leastHidden) secrets.add(hidden);
+}
+
+/** Refuses a text that looks as if it named a sink or a store that nobody brought along. @throws UsageError with those that there are. */
+export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: Pick<Config, 'plugins' | 'file'>): void {
+  const { name } = takenApart(text) ?? {};
+  if (name === undefined) return;
+  const { option, one, otherwise } = words[kind];
+  if (/^https?$/i.test(name)) throw new UsageError(`${option} takes no address. To post to one, give --forward URL.`);
+  const names = namesOf(kind, plugins);
+  const none = file ? `The plugins of ${file.name} bring along none.` : 'Without a configuration there are none.';
+  const known = names.length > 0 ? `There are: ${names.join(', ')}.` : none;
+  throw new UsageError(
+    `There is no ${one} ${JSON.stringify(name)} for ${option} ${text}. ${known} If it is a ${otherwise}, write ./ in front of it.`,
+  );
+}
+
+/**
+ * The folder that a target's state is kept in unless told otherwise: a name that is safe in any shell, and another one for each target.
+ *
+ * @example stateFolder({ name: 'sqlite', target: 'holdings.db', shown: 'sqlite:holdings.db' }) // 'sqlite.holdings.db.sluice'
+ */
+export function stateFolder({ name, shown }: NamedTarget): string {
+  const target = shown.slice(name.length + 1);
+  if (/^\w[\w.-]*$/.test(target) && target.length <= longestName) return `${name}.${target}.sluice`;
+  // What stands behind a host, or in front of it, may be nobody else's business.
+  const place = URL.canParse(target) && target.includes('://') ? hostAndPath(new URL(target)) : target;
+  const words = place.replace(/[^\w.-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '');
+  const hash = createHash('sha256').update(target).digest('hex').slice(0, 8);
+  return [name, ...(words === '' ? [] : [words.slice(-longestName).replace(/^[-.]+/, '')]), hash, 'sluice'].join('.');
+}
+
+function hostAndPath({ host, pathname }: URL): string {
+  return host + pathname;
+}
+
+/** The names that plugins have given their sinks, or their stores. */
+export function namesOf(kind: Kind, plugins: Config['plugins']): string[] {
+  return plugins.flatMap((plugin) => Object.keys(plugin[kind] ?? {})).toSorted();
+}

@@ -1,0 +1,34 @@
+import type { Sink } from '@sluice/core';
+import type { Config } from '../config/config.js';
+import type { Environment } from '../environment.js';
+import { checkOneTarget, type TargetFlags } from '../forward/checkOneTarget.js';
+import { forwardTarget, type ForwardOptions } from '../forward/forwardTarget.js';
+import { formatOfName } from '../options/rowFormat.js';
+import { namedTarget, refuseUnknownName } from './namedTarget.js';
+import { sinkTarget, type Target } from './target.js';
+
+/** A file, or stdout, as a target whose sink is there. */
+type PlainTarget<T> = Omit<Target<T>, 'open'> & { readonly sink: Sink<T> };
+
+/**
+ * Where the rows, or the changes, of a command line go: to an endpoint, to what a plugin has brought along, or elsewhere.
+ *
+ * @param elsewhere makes the target where it is a file or stdout.
+ * @throws UsageError if there is more than one, or an option does not go with it; what `forwardTarget` throws.
+ */
+export async function targetOf<T extends object>(
+  options: TargetFlags & ForwardOptions,
+  environment: Environment,
+  config: Config,
+  elsewhere: () => PlainTarget<T>,
+): Promise<Target<T>> {
+  const { to, format, forward } = options;
+  const named = to === undefined ? undefined : namedTarget(to, 'sinks', config);
+  checkOneTarget(options, named);
+  if (forward !== undefined) return forwardTarget<T>(forward, options, environment, config);
+  if (named) return sinkTarget<T>(named, environment);
+  if (to !== undefined && format === undefined && formatOfName(to) === undefined)
+    refuseUnknownName(to, 'sinks', config);
+  const { sink, ...target } = elsewhere();
+  return { ...target, open: () => Promise.resolve(sink) };
+}

@@ -1,0 +1,43 @@
+import type { Client, ClientEvent } from '@sluice/core';
+import { concatMap, from, ReplaySubject, type Observable } from 'rxjs';
+import { thrownText } from '../faults/thrownText.js';
+import { visibleText } from './visibleText.js';
+
+/** What those who watch a client are told, in a sentence. */
+export interface Note {
+  readonly level: 'warning' | 'info';
+  readonly message: string;
+}
+
+const mostKept = 100;
+
+/**
+ * What a client and its plugins have to say from now on; what a hook of a plugin fails with, once. Whoever subscribes later gets the
+ * earlier ones too.
+ */
+export function notesOf(client: Client): Observable<Note> {
+  const notes = new ReplaySubject<Note>(mostKept);
+  const told = new Set<string>();
+  client.events.pipe(concatMap((event) => from(noteOf(event, told)))).subscribe(notes);
+  return notes;
+}
+
+function noteOf(event: ClientEvent, told: Set<string>): Note[] {
+  switch (event.type) {
+    case 'warning':
+      return [{ level: 'warning', message: visibleText(event.message) }];
+    case 'info':
+      return [{ level: 'info', message: visibleText(`${event.plugin}: ${event.message}`) }];
+    case 'plugin-fault': {
+      const { plugin, hook, error } = event;
+      const where = `${plugin} ${hook}`;
+      // What it could not be disposed of for ends the command.
+      if (hook === 'dispose' || told.has(where)) return [];
+      told.add(where);
+      const message = `The plugin "${plugin}" fails in its hook "${hook}", which changes nothing else: ${thrownText(error.message)}`;
+      return [{ level: 'warning', message: visibleText(message) }];
+    }
+    default:
+      return [];
+  }
+}

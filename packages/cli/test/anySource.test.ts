@@ -1,0 +1,221 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { startSandbox } from '@sluice/sandbox';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { configFolder, run as runIn, type Ran } from './config/configFolder.js';
+import { settingsFor } from './runSluice.js';
+import { changesIn } from './watching.js';
+
+/** An API of another shape: pages by number, and a currency. */
+let server: Server;
+let asked: string[] = [];
+let prices = [1, 2, 3, 4, 5];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const url = new URL(request.url ?? '', 'http://localhost');
+    asked.push(url.search);
+    const page = Number(url.searchParams.get('page') ?? 1);
+    const items = prices.map((price, at) => ({ id: at + 1, price, currency: url.searchParams.get('currency') }));
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ items: items.slice(2 * page - 2, 2 * page), pages: Math.ceil(items.length / 2) }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => void server.close());
+beforeEach(() => {
+  asked = [];
+  prices = [1, 2, 3, 4, 5];
+});
+
+const paging = `path: '/coins', paging: byPage({ param: 'page', pages: 'pages' }), rows: 'items', columns: ['id', 'price', 'currency']`;
+
+/** A folder whose configuration adds that API. */
+function coinsFolder(): string {
+  const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  return configFolder({
+    'sluice.config.ts': `
+      import { byPage, defineApi, listing } from '@sluice/core';
+      const currency = {
+        '~standard': {
+          version: 1 as const, vendor: 'test',
+          validate: (value: any) => typeof value.currency === 'string'
+            ? { value: value as { currency: string; ids?: string[] } } : { issues: [{ message: 'it is needed', path: ['currency'] }] },
+          jsonSchema: { input: () => ({ properties: { currency: { type: 'string' }, ids: { type: 'array' } }, required: ['currency'], additionalProperties: false }) },
+        },
+      };
+      const coins = defineApi({ name: 'coins', sources: {
+        markets: listing({ ${paging}, key: ({ id }) => String(id), description: 'Coins and their prices.', params: currency,
+          query: ({ currency, ids }) => ({ currency, ids }) }),
+        plain: listing({ ${paging} }),
+      } });
+      export default { plugins: [coins({ baseUrl: '${baseUrl}' })], defaults: { rate: 'unlimited' } };`,
+  });
+}
+
+const run = (args: readonly string[], folder = coinsFolder()): Promise<Ran> =>
+  runIn(args, folder, { SLUICE_API_KEY: 'canary-11aa' });
+
+describe('sluice export API.SOURCE', () => {
+  test('writes the rows of any API', async () => {
+    const folder = coinsFolder();
+    const args = ['export', 'coins.markets', '--param', 'currency=usd', '--param', 'ids=7'];
+    expect(await run([...args, '--to', 'coins.csv'], folder)).toMatchObject({
+      ...{ code: 0, stdout: '', stderr: expect.stringMatching(/^5 rows in 3 pages -> coins\.csv/) },
+    });
+    expect(readFileSync(join(folder, 'coins.csv'), 'utf8')).toBe(
+      'id,price,currency\r\n1,1,usd\r\n2,2,usd\r\n3,3,usd\r\n4,4,usd\r\n5,5,usd\r\n',
+    );
+    expect(asked[0]).toBe('?currency=usd&ids%5B%5D=7');
+    const bounded = await run([
+      ...args,
+      '--to',
+      '-',
+      '--max-rows',
+      '3',
+      '--columns',
+      'price',
+      '--format',
+      'jsonl',
+      '--quiet',
+    ]);
+    expect(bounded).toEqual({ code: 0, stdout: '{"price":1}\n{"price":2}\n{"price":3}\n', stderr: '' });
+  });
+
+  test('reaches the APIs of the command line itself by the same way', async () => {
+    await using sandbox = await startSandbox({ streams: 120 });
+    const args = ['export', 'streams.list', '--to', '-', '--columns', 'id', '--page-size', '60', '--rate', 'unlimited'];
+    const { code, stdout, stderr } = await runIn(args, configFolder({}), settingsFor(sandbox));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^120 rows in 2 pages -> stdout/) });
+    expect(stdout.split('\r\n')).toHaveLength(122);
+  });
+
+  test.each<[string, string[], string]>([
+    [
+      'an API that is not there',
+      ['coin.markets'],
+      'There is no API "coin" with sources. There are: aptos, coins, streams. Plugins in sluice.config.js bring along more.',
+    ],
+    [
+      'a source that is not there',
+      ['coins.market'],
+      'coins has no source "market". There are: coins.markets, coins.plain.',
+    ],
+    [
+      'no source',
+      ['coins'],
+      '"coins" names no source. Write API.SOURCE, like aptos.walletNfts; "sluice sources" lists them.',
+    ],
+    [
+      'a parameter that is missing',
+      ['coins.markets'],
+      "coins.markets can't be asked like that: currency: it is needed.",
+    ],
+    [
+      'a parameter that is not there',
+      ['coins.markets', '--param', 'currency=usd', '--param', 'page=2'],
+      'coins.markets has no parameter "page". There are: currency, ids.',
+    ],
+    [
+      'chance over the first rows',
+      ['coins.plain', '--lanes', '2', '--max-rows', '2'],
+      '--max-rows goes with --lanes 1 only: with several lanes it would be chance which rows come.',
+    ],
+    [
+      'a missing address',
+      ['streams.list'],
+      'The base address of the streams interface is not set. Put it into the environment variable SLUICE_STREAMS_URL, or give --streams-url.',
+    ],
+  ])('refuses %s', async (_, args, sentence) => {
+    expect(await run(['export', ...args, '--to', 'out.csv'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `sluice: ${sentence}\n`,
+    });
+    expect(asked).toEqual([]);
+  });
+});
+
+describe('sluice watch API.SOURCE', () => {
+  test('tells the changes of any API, as lines and as JSON Lines', async () => {
+    const folder = coinsFolder();
+    const args = [
+      'watch',
+      'coins.markets',
+      '--param',
+      'currency=eur',
+      '--every',
+      '20ms',
+      '--polls',
+      '2',
+      '--state',
+      'known',
+    ];
+    const first = await run(args, folder);
+    expect(first).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/ {2}5 rows to begin with {2}\(--format jsonl lists them\)\n$/),
+    });
+    prices = [1, 9, 3, 4, 5, 6];
+    const second = await run([...args, '--quiet'], folder);
+    expect(second.stdout.split('\n').map((line) => line.slice(21))).toEqual([
+      expect.stringMatching(/^2 +changed {2}price 2 -> 9$/),
+      expect.stringMatching(/^6 +added {2}6 {2}eur$/),
+      '',
+    ]);
+    prices = [7, 9, 3, 4, 5, 6];
+    const third = await run([...args, '--quiet', '--format', 'jsonl'], folder);
+    expect(changesIn(third.stdout)).toMatchObject([{ type: 'changed', key: '1', fields: ['price'] }]);
+  });
+
+  test('needs something that tells rows apart', async () => {
+    const args = ['watch', 'coins.plain', '--every', '20ms', '--polls', '2', '--format', 'jsonl', '--quiet'];
+    expect(await run(args)).toMatchObject({
+      ...{
+        code: 2,
+        stderr: 'sluice: Nothing tells the rows of coins.plain apart: give --key COLUMN, or several: --key a,b.\n',
+      },
+    });
+    expect((await run([...args, '--key', 'idd'])).stderr).toBe(
+      'sluice: --key: there is no column "idd". The columns are: id, price, currency.\n',
+    );
+    const byOne = await run([...args, '--key', 'id']);
+    expect(changesIn(byOne.stdout).map(({ key }) => key)).toEqual(['1', '2', '3', '4', '5']);
+    const byTwo = await run([...args, '--key', 'id,price']);
+    expect(changesIn(byTwo.stdout)[0]).toMatchObject({ key: '["1","1"]' });
+  });
+});
+
+describe('sluice sources', () => {
+  test('lists what there is, without a key or a request', async () => {
+    const { code, stdout, stderr } = await runIn(['sources'], coinsFolder());
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain(
+      [
+        'coins.markets',
+        '  Coins and their prices.',
+        '  params   currency (string, required), ids (array)',
+        '  columns  id, price, currency',
+        '',
+        'coins.plain',
+        '  params   none',
+        '  columns  id, price, currency',
+        '  watch    needs --key',
+        '',
+      ].join('\n'),
+    );
+    expect(stdout).toMatch(/^streams\.list\n/);
+    const json = JSON.parse((await runIn(['sources', '--format', 'json'], coinsFolder())).stdout) as {
+      readonly sources: readonly { readonly name: string }[];
+    };
+    expect(json.sources.map(({ name }) => name)).toEqual([
+      'streams.list',
+      'aptos.walletNfts',
+      'coins.markets',
+      'coins.plain',
+    ]);
+    expect(asked).toEqual([]);
+  });
+});

@@ -1,0 +1,231 @@
+import { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import type { Defaults } from '../../src/config/defineConfig.js';
+import { UsageError } from '../../src/faults/usageError.js';
+import { applyDefaults, isForOneRun } from '../../src/options/applyDefaults.js';
+import { addNftsExportOptions } from '../../src/options/nftsExportOptions.js';
+import { addConnectionOptions } from '../../src/options/connectionOptions.js';
+import { addForwardOptions } from '../../src/options/forwardOptions.js';
+import { addProgressOptions } from '../../src/options/progressOptions.js';
+import { addResumeOptions } from '../../src/options/resumeOptions.js';
+import { addSourceWatchOptions } from '../../src/options/sourceOptions.js';
+import { addStreamsListOptions, addStreamsWatchOptions } from '../../src/options/streamsOptions.js';
+import { addTargetOptions } from '../../src/options/targetOptions.js';
+import { addWatchOptions, addWatchProgressOptions } from '../../src/options/watchOptions.js';
+
+/** The commands as the program has them, without their work. */
+function commands() {
+  const made = (name: string, add: ((command: Command) => unknown)[]): Command => {
+    const command = new Command(name).exitOverride().allowExcessArguments();
+    for (const each of add) each(command);
+    return command;
+  };
+  const exports = [addTargetOptions, (command: Command) => addForwardOptions(command, 'row'), addResumeOptions];
+  return {
+    nftsExport: made('nftsExport', [addNftsExportOptions, ...exports, addConnectionOptions, addProgressOptions]),
+    streamsWatch: made('streamsWatch', [
+      addStreamsWatchOptions,
+      addWatchOptions,
+      addConnectionOptions,
+      addWatchProgressOptions,
+    ]),
+    streamsList: made('streamsList', [addStreamsListOptions, addConnectionOptions, addProgressOptions]),
+    watch: made('watch', [addSourceWatchOptions, addWatchOptions, addConnectionOptions, addWatchProgressOptions]),
+  };
+}
+
+const file = { path: '/conf/sluice.config.json', name: 'sluice.config.json' };
+
+/** The options that a command line gets, from itself and from the defaults. */
+function optionsOf(
+  name: keyof ReturnType<typeof commands>,
+  args: readonly string[],
+  defaults: Readonly<Record<string, unknown>>,
+  variables: Readonly<Record<string, string>> = {},
+): Record<string, unknown> {
+  const all = commands();
+  all[name].parse(args, { from: 'user' });
+  const isSink = (target: string): boolean => target.startsWith('db:');
+  applyDefaults(all[name], Object.values(all), { file, defaults }, { variables, isSink });
+  const { guardFormulas, ...options } = all[name].opts<Record<string, unknown>>();
+  return guardFormulas === false ? { ...options, guardFormulas } : options;
+}
+
+describe('defaults', () => {
+  test('are read as on the command line, and used by every command that has the option', () => {
+    const defaults = {
+      rate: '25/s',
+      timeout: '90s',
+      lanes: 4,
+      every: '1m',
+      quiet: true,
+      owner: ['0x1', '0x2'],
+      gzip: false,
+    };
+    const both = { rate: { requests: 25, per: 1000 }, timeout: 90_000, quiet: true };
+    expect(optionsOf('nftsExport', [], defaults)).toEqual({ ...both, lanes: 4, owner: ['0x1', '0x2'] });
+    expect(optionsOf('streamsWatch', [], defaults)).toEqual({ ...both, every: 60_000 });
+  });
+
+  test('lose to the command line and to the environment', () => {
+    const defaults = { rate: '25/s', streamsUrl: 'https://a.example', apiKeyFile: 'key.txt' };
+    const own = { rate: false, streamsUrl: 'https://a.example', apiKeyFile: '/conf/key.txt' };
+    expect(optionsOf('streamsList', ['--rate', 'unlimited'], defaults)).toEqual(own);
+    const variables = { SLUICE_STREAMS_URL: 'https://b.example', SLUICE_API_KEY: 'k' };
+    expect(optionsOf('streamsList', ['--rate', 'unlimited'], defaults, variables)).toEqual({ rate: false });
+    const given = ['--streams-url', 'https://c.example'];
+    expect(optionsOf('streamsList', given, defaults, variables)).toMatchObject({ streamsUrl: 'https://c.example' });
+  });
+
+  test('that are paths begin where the configuration is, and - is stdin', () => {
+    expect(optionsOf('nftsExport', [], { ownersFile: '../wallets.txt', apiKeyFile: '-' })).toEqual({
+      ownersFile: '/wallets.txt',
+      apiKeyFile: '-',
+    });
+  });
+
+  test('with a value that only some commands take are left out of the others', () => {
+    expect(optionsOf('nftsExport', [], { progress: 'bar' })).toEqual({ progress: 'bar' });
+    expect(optionsOf('streamsWatch', [], { progress: 'bar' })).toEqual({});
+  });
+
+  const toFile = ['--to', 'out.csv'];
+  const forward = ['--forward', 'https://hooks.example.com'];
+  const every = {
+    ...{
+      format: 'jsonl',
+      columns: ['name'],
+      gzip: true,
+      ifExists: 'overwrite',
+      extra: true,
+      bom: true,
+      guardFormulas: false,
+    },
+    ...{ batch: 10, concurrency: 2, onDead: 'park', secretFile: 's.txt', allowAddress: ['a', 'b'] },
+    ...{ lanes: 2, commitEvery: 9, onExpired: 'restart-part', trustFilesystem: true },
+  };
+  const csv = { columns: ['name'], gzip: true, extra: true, bom: true, guardFormulas: false };
+  const service = { batch: 10, concurrency: 2, onDead: 'park', secretFile: '/conf/s.txt', allowAddress: ['a', 'b'] };
+  const state = { commitEvery: 9, trustFilesystem: true };
+  test.each<[string, string[], Record<string, unknown>]>([
+    ['a file', toFile, { ...csv, ...state, ifExists: 'overwrite', lanes: 2, onExpired: 'restart-part', to: 'out.csv' }],
+    [
+      'a file without an ending',
+      ['--to', 'out'],
+      {
+        ...{ format: 'jsonl', columns: ['name'], gzip: true, guardFormulas: false, extra: true, bom: true },
+        ...state,
+        ifExists: 'overwrite',
+        lanes: 2,
+        onExpired: 'restart-part',
+        to: 'out',
+      },
+    ],
+    [
+      'a file of JSON Lines',
+      ['--to', 'a.jsonl'],
+      {
+        columns: ['name'],
+        gzip: true,
+        guardFormulas: false,
+        ...state,
+        ifExists: 'overwrite',
+        lanes: 2,
+        onExpired: 'restart-part',
+        to: 'a.jsonl',
+      },
+    ],
+    ['stdout', ['--to', '-'], { ...csv, format: 'jsonl', lanes: 2, to: '-' }],
+    ['a bound', ['--to', '-', '--max-rows', '9'], { ...csv, format: 'jsonl', maxRows: 9, to: '-' }],
+    ['a service', forward, { ...service, ...state, lanes: 2, forward: forward[1] }],
+    ["a plugin's sink", ['--to', 'db:x'], { ...state, lanes: 2, to: 'db:x' }],
+  ])('that do not go with %s are left out', (_, args, expected) => {
+    expect(optionsOf('nftsExport', args, every)).toEqual(expected);
+  });
+
+  test('of a format for people are left out of a file of changes', () => {
+    expect(optionsOf('streamsWatch', ['--to', 'changes'], { format: 'text' })).toEqual({ to: 'changes' });
+    expect(optionsOf('streamsWatch', [], { format: 'text' })).toEqual({ format: 'text' });
+  });
+});
+
+describe('a default is refused with its place', () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      'an unknown name',
+      { lane: 4 },
+      'defaults of sluice.config.json has "lane", which is no option. They are named like the long options, --page-size for example as pageSize.',
+    ],
+    [
+      'a name with a hyphen',
+      { 'page-size': 4 },
+      'defaults of sluice.config.json has "page-size", which is no option. Did you mean pageSize?',
+    ],
+    [
+      'a wrong value',
+      { timeout: 30 },
+      'defaults.timeout of sluice.config.json is 30. Give a number with its unit: 300ms, 30s, 5m or 1h.',
+    ],
+    [
+      'none of the choices',
+      { progress: 'loud' },
+      'defaults.progress of sluice.config.json is "loud". Allowed choices are bar, plain, json, none.',
+    ],
+    ['text for a truth value', { gzip: 'yes' }, 'defaults.gzip of sluice.config.json is "yes". Give true or false.'],
+    [
+      'a truth value for text',
+      { rate: true },
+      'defaults.rate of sluice.config.json is true. Give it as a text, as on the command line.',
+    ],
+    ['null', { rate: null }, 'defaults.rate of sluice.config.json is null. Give it as a text, as on the command line.'],
+    [
+      'a list for one value',
+      { rate: ['5/s'] },
+      "defaults.rate of sluice.config.json is [ '5/s' ]. Give one value, not a list.",
+    ],
+    [
+      'a list of lists',
+      { owner: [['0x1']] },
+      "defaults.owner of sluice.config.json is [ [ '0x1' ] ]. Give a list of texts.",
+    ],
+    [
+      'what is for one run',
+      { restart: true },
+      'defaults.restart of sluice.config.json: --restart is for a single run. Give it on the command line instead.',
+    ],
+    [
+      'a target',
+      { to: 'out.csv' },
+      'defaults.to of sluice.config.json: --to is for a single run. Give it on the command line instead.',
+    ],
+  ])('%s', (_, defaults, sentence) => {
+    // Whichever command is run.
+    for (const name of ['nftsExport', 'streamsList'] as const)
+      expect(() => optionsOf(name, [], defaults)).toThrow(new UsageError(sentence));
+  });
+
+  test('without showing more of a value than its beginning', () => {
+    expect(() => optionsOf('streamsList', [], { rate: `x${'y'.repeat(99)}` })).toThrow(/is "xy{38}…\. /);
+  });
+});
+
+test('the type of the defaults has every option that may stand there, and no other', () => {
+  const typed: Required<Record<keyof Defaults, true>> = {
+    ...{ streamsUrl: true, aptosUrl: true, apiKeyFile: true, rate: true, timeout: true, pageSize: true, lanes: true },
+    ...{ ownersPerRequest: true, owner: true, ownersFile: true, includeCollections: true, excludeCollections: true },
+    ...{ only: true, key: true, format: true, columns: true, gzip: true, ifExists: true, guardFormulas: true },
+    ...{
+      extra: true,
+      bom: true,
+      secretFile: true,
+      headerFile: true,
+      allowAddress: true,
+      concurrency: true,
+      batch: true,
+    },
+    ...{ maxDeadLetters: true, onDead: true, onExpired: true, commitEvery: true, trustFilesystem: true, every: true },
+    ...{ jitter: true, maxFailures: true, progress: true, quiet: true },
+  };
+  const names = Object.values(commands()).flatMap(({ options }) => options.map((option) => option.attributeName()));
+  expect(Object.keys(typed).toSorted()).toEqual([...new Set(names)].filter((name) => !isForOneRun(name)).toSorted());
+});

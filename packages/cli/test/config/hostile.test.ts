@@ -1,0 +1,66 @@
+import { startSandbox } from '@sluice/sandbox';
+import { describe, expect, test } from 'vitest';
+import { settingsFor, sluice, startSluice } from '../runSluice.js';
+import { listenTo } from '../watching.js';
+import { configFolder } from './configFolder.js';
+
+/** Starts `sluice sources` in a folder with this configuration. */
+const started = (text: string) =>
+  startSluice(['sources'], { cwd: configFolder({ 'sluice.config.js': text, 'other.js': text }) });
+
+describe('a configuration that does what it likes', () => {
+  test.each([
+    ['ends the process', 'process.exit(0)', 'sluice.config.js ended the process, so nothing was done.'],
+    ['waits for ever', 'await new Promise(() => {});', 'sluice.config.js waits for something that never happens.'],
+    [
+      'fails where nobody waits',
+      'setTimeout(() => { throw new Error("later"); }); await new Promise((resolve) => setTimeout(resolve, 10_000));',
+      'sluice.config.js failed while it was loaded: later.',
+    ],
+    [
+      'has a fault in its syntax',
+      'export default {\n  plugins: [foo bar],\n};',
+      'sluice.config.js has a syntax error at line 2, column 17: Unexpected token, expected ",".',
+    ],
+  ])('and %s is told of, with exit code 2', async (_, text, sentence) => {
+    expect(await started(text).ended).toEqual({ code: 2, stdout: '', stderr: `sluice: ${sentence}\n` });
+  });
+
+  test('and never ends can be ended by a signal', async () => {
+    const { process, ended } = started('console.error("looping"); for (;;);');
+    await listenTo(process.stderr).until(/looping/);
+    process.kill('SIGINT');
+    expect(await ended).toMatchObject({ code: null, stdout: '' });
+    expect(process.signalCode).toBe('SIGINT');
+  });
+
+  test('and prints leaves stdout to the data; what it leaves open keeps nobody waiting', async () => {
+    await using sandbox = await startSandbox({ streams: 3 });
+    const cwd = configFolder({
+      'sluice.config.js': `
+        console.log('loaded'); setInterval(() => {}, 1000);
+        export default { plugins: [{ name: 'p', hooks: { page: () => { console.log('page'); console.table([1]); } } }] };`,
+    });
+    const args = ['streams', 'export', '--to', '-', '--columns', 'id', '--format', 'jsonl', '--quiet'];
+    const { code, stdout, stderr } = await sluice(args, { cwd, env: settingsFor(sandbox) });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^(\{"id":[^\n]*\}\n){3}$/);
+    expect(stderr).toMatch(/^loaded\npage\n/);
+  });
+});
+
+test('a second signal does not wait for a plugin that can not be disposed of', async () => {
+  await using sandbox = await startSandbox({ streams: 3000, latency: 20 });
+  const cwd = configFolder({
+    'sluice.config.js': `
+      import { writeFileSync } from 'node:fs';
+      export default { plugins: [{ name: 'p', dispose: () => { console.error('disposing'); return new Promise(() => {}); } }] };`,
+  });
+  const args = ['streams', 'export', '--to', 'out.csv', '--rate', 'unlimited'];
+  const { process, ended } = startSluice(args, { cwd, env: settingsFor(sandbox) });
+  await sandbox.until(() => sandbox.counts.requests > 3);
+  process.kill('SIGINT');
+  await listenTo(process.stderr).until(/disposing/);
+  process.kill('SIGINT');
+  expect(await ended).toMatchObject({ code: 130 });
+});

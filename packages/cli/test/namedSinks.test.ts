@@ -1,0 +1,314 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startSandbox, type Sandbox } from '@sluice/sandbox';
+import { describe, expect, test } from 'vitest';
+import { Interruption } from '../src/faults/interruption.js';
+import { main } from '../src/main.js';
+import { configFolder, run, type Ran } from './config/configFolder.js';
+import { changesInFile, watchArgs } from './watching.js';
+import { settingsFor } from './runSluice.js';
+import { testEnvironment } from './testEnvironment.js';
+
+/** A sink that appends to a file and can go back to a place in it, and a store that keeps records in one. */
+const journal = `
+import { appendFileSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const sink = (target, { folder }) => {
+  const path = join(folder, target);
+  const place = async () => statSync(path).size;
+  return {
+    name: 'journal', identity: { format: 'json' }, promises: 'exactly-once',
+    async open({ resumeAt, restart }) {
+      if (resumeAt) truncateSync(path, resumeAt.place);
+      else writeFileSync(path, '', { flag: restart ? 'w' : 'wx' });
+      return {
+        start: 0,
+        async write({ items }) { appendFileSync(path, items.map((row) => JSON.stringify(row) + '\\n').join('')); },
+        flush: place, seal: place,
+        suspend: async () => ({ target: path }),
+        close: async () => ({ target: path, bytes: await place() }),
+        async abort(_, { isResumable }) { if (!isResumable) rmSync(path, { force: true }); },
+      };
+    },
+  };
+};
+
+const store = (target, { folder }) => {
+  const path = join(folder, target);
+  const all = () => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {});
+  const put = async (name, record) => writeFileSync(path, JSON.stringify({ ...all(), [name]: record }));
+  return {
+    lock: async () => async () => {},
+    load: async (name) => all()[name],
+    save: put,
+    remove: (name) => put(name, undefined),
+    log: (name) => ({
+      bytes: 0,
+      async *read() { yield* all()[name] ?? []; },
+      append: (record) => put(name, [...(all()[name] ?? []), record]),
+      replace: (records) => put(name, [...records]),
+      remove: () => put(name, undefined),
+      close: async () => {},
+    }),
+  };
+};
+
+export default { plugins: [{ name: 'journal', sinks: { journal: sink }, stores: { kept: store } }] };
+`;
+
+const broken = (factory: string): string => `export default { plugins: [{ name: 'p', sinks: { db: ${factory} } }] };`;
+
+function exportArgs({ owners }: Pick<Sandbox, 'owners'>, to: string, ...more: string[]): string[] {
+  return ['nfts', 'export', '--owner', ...owners, '--to', to, '--rate', 'unlimited', ...more];
+}
+
+/** Runs a command in this process, and stops it as a signal does when the sandbox has got so many more requests. */
+async function interrupted(sandbox: Sandbox, args: readonly string[], folder: string, after: number): Promise<Ran> {
+  const environment = testEnvironment({ folder, variables: settingsFor(sandbox) });
+  const before = sandbox.counts.requests;
+  const ended = main(args, environment);
+  await Promise.race([sandbox.until(() => sandbox.counts.requests >= before + after), ended]);
+  environment.interrupt(new Interruption('SIGINT'));
+  const code = await ended;
+  return { code, stdout: environment.written.stdout(), stderr: environment.written.stderr() };
+}
+
+function rowsIn(folder: string, file: string): unknown[] {
+  const lines = readFileSync(join(folder, file), 'utf8').trimEnd().split('\n');
+  return lines.map((line): unknown => JSON.parse(line));
+}
+
+describe("--to NAME:TARGET reaches a plugin's sink", () => {
+  test('and rows, the last line and the events name it', async () => {
+    await using sandbox = await startSandbox({ holdings: 250 });
+    const folder = configFolder({ 'sluice.config.js': journal });
+    const { code, stdout, stderr } = await run(exportArgs(sandbox, 'journal:rows.jsonl'), folder, settingsFor(sandbox));
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^Writing to journal:rows\.jsonl\. Its state is kept in journal\.rows\.jsonl\.sluice\.\n250 rows in \d pages -> journal:rows\.jsonl \([^)]+\)\n$/,
+      ),
+    });
+    expect(rowsIn(folder, 'rows.jsonl')).toHaveLength(250);
+    expect(existsSync(join(folder, 'journal.rows.jsonl.sluice'))).toBe(false);
+
+    const args = exportArgs(sandbox, 'journal:more.jsonl', '--progress', 'json');
+    const events = (await run(args, folder, settingsFor(sandbox))).stderr.trimEnd().split('\n');
+    expect(JSON.parse(events[0]!)).toEqual({
+      ...{ event: 'start', source: 'aptos.walletNfts', target: 'journal:more.jsonl', format: 'journal' },
+      state: 'journal.more.jsonl.sluice',
+    });
+    expect(JSON.parse(events.at(-1)!)).toMatchObject({ event: 'report', target: 'journal:more.jsonl', rows: 250 });
+  });
+
+  test('E1 after an interruption the printed command goes on, and checkpoint show explains what is kept', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
+    const folder = configFolder({ 'sluice.config.js': journal });
+    const args = exportArgs(sandbox, 'journal:rows.jsonl', '--commit-every', '2', '--restart');
+    const { code, stderr } = await interrupted(sandbox, args, folder, 12);
+    expect(code).toBe(130);
+    const command = args.filter((arg) => arg !== '--restart').join(' ');
+    expect(stderr).toMatch(/\nsluice: Stopped by SIGINT\. [\d,]+ of the rows are kept\. Go on with:\n/);
+    expect(stderr.trimEnd().endsWith(`  sluice ${command}`)).toBe(true);
+
+    const shown = await run(['checkpoint', 'show', 'journal:rows.jsonl'], folder);
+    expect(shown.stdout).toMatch(
+      /^target {4}journal:rows\.jsonl\nsource {4}aptos\.walletNfts\nkept {6}[\d,]+ rows in \d+ pages\n/,
+    );
+    expect(shown.stdout).not.toContain('damaged');
+    const json = (name: string) => run(['checkpoint', 'show', name, '--format', 'json'], folder);
+    expect(await json('journal.rows.jsonl.sluice')).toEqual(await json('journal:rows.jsonl'));
+
+    const resumed = await run(command.split(' '), folder, settingsFor(sandbox));
+    expect(resumed).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/\nGoing on after [\d,]+ rows in \d+ pages/),
+    });
+    await run(exportArgs(sandbox, 'whole.jsonl'), folder, settingsFor(sandbox));
+    const whole = rowsIn(folder, 'whole.jsonl');
+    expect(whole).toHaveLength(3000);
+    expect(rowsIn(folder, 'rows.jsonl')).toEqual(whole);
+    expect((await readdir(folder)).filter((name) => name.endsWith('.sluice'))).toEqual([]);
+  });
+
+  test('E4 a state is refused to another target, and --restart starts over', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
+    const folder = configFolder({ 'sluice.config.js': journal });
+    const state = ['--state', 'mine', '--commit-every', '2'];
+    await interrupted(sandbox, exportArgs(sandbox, 'journal:a.jsonl', ...state), folder, 12);
+    const other = await run(exportArgs(sandbox, 'journal:b.jsonl', ...state), folder, settingsFor(sandbox));
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('belongs to another plan (--to)') });
+    expect(existsSync(join(folder, 'b.jsonl'))).toBe(false);
+    const again = await run(
+      exportArgs(sandbox, 'journal:b.jsonl', ...state, '--restart'),
+      folder,
+      settingsFor(sandbox),
+    );
+    expect(again.code).toBe(0);
+    expect(rowsIn(folder, 'b.jsonl')).toHaveLength(3000);
+  });
+
+  test("--state NAME:TARGET keeps it in a plugin's store", async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
+    const folder = configFolder({ 'sluice.config.js': journal });
+    const args = exportArgs(sandbox, 'journal:rows.jsonl', '--state', 'kept:state.json', '--commit-every', '2');
+    const { stderr } = await interrupted(sandbox, args, folder, 12);
+    expect(stderr).toContain('Its state is kept in kept:state.json.');
+    const shown = await run(['checkpoint', 'show', 'kept:state.json'], folder);
+    expect(shown.stdout).toMatch(/^target {4}journal:rows\.jsonl\nsource {4}aptos\.walletNfts\nkept /);
+    expect((await run(args, folder, settingsFor(sandbox))).code).toBe(0);
+    expect(rowsIn(folder, 'rows.jsonl')).toHaveLength(3000);
+    expect((await run([...args, '--break-lock'], folder, settingsFor(sandbox))).stderr).toBe(
+      'sluice: --break-lock is for state in a folder, and kept:state.json is none.\n',
+    );
+  });
+
+  test.each([
+    ['a folder', []],
+    ["a plugin's store", ['--state', 'kept:known.json']],
+  ])('changes of a watch go there too, each once, with their state in %s', async (_, state) => {
+    await using sandbox = await startSandbox({ streams: 5 });
+    const folder = configFolder({ 'sluice.config.js': journal });
+    const args = watchArgs('--to', 'journal:changes.jsonl', '--polls', '2', ...state);
+    for (const status of ['first', 'second']) {
+      const { code, stderr } = await run(args, folder, settingsFor(sandbox));
+      expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('-> journal:changes.jsonl') });
+      sandbox.setStream(0, { status });
+    }
+    expect((await run(args, folder, settingsFor(sandbox))).code).toBe(0);
+    const types = changesInFile(join(folder, 'changes.jsonl')).map(({ type }) => type);
+    expect(types).toEqual([...Array<string>(5).fill('initial'), 'changed', 'changed']);
+    expect(existsSync(join(folder, 'journal.changes.jsonl.sluice'))).toBe(state.length === 0);
+  });
+
+  test('options of files are refused, and a path stays a path', async () => {
+    await using sandbox = await startSandbox({ holdings: 10 });
+    const folder = configFolder({ 'sluice.config.js': journal });
+    for (const option of [
+      ['--columns', 'name'],
+      ['--gzip'],
+      ['--if-exists', 'overwrite'],
+      ['--no-guard-formulas'],
+      ['--format', 'csv'],
+    ])
+      expect(await run(exportArgs(sandbox, 'journal:x', ...option), folder, settingsFor(sandbox))).toEqual({
+        ...{ code: 2, stdout: '' },
+        stderr: `sluice: ${option[0]!} goes with a file: the sink "journal" is given each row as a whole.\n`,
+      });
+    expect((await run(exportArgs(sandbox, 'jornal:x'), folder, settingsFor(sandbox))).stderr).toBe(
+      'sluice: There is no sink "jornal" for --to jornal:x. There are: journal. If it is a file, write ./ in front of it.\n',
+    );
+    for (const path of ['./journal:x.csv', 'C:\\x.csv', 'other:x.csv']) {
+      expect((await run(exportArgs(sandbox, path), folder, settingsFor(sandbox))).code).toBe(0);
+      expect(existsSync(join(folder, path))).toBe(true);
+    }
+  });
+});
+
+describe("a plugin's sink that fails", () => {
+  test.each<[string, string, number, RegExp]>([
+    ['is none', '() => 5', 2, /The sink "db" of the plugin "p" is none: its function has to return a sink\./],
+    [
+      'can not be made',
+      '() => { throw new Error("no driver"); }',
+      1,
+      /The sink "db" of the plugin "p" could not be made: no driver\.$/m,
+    ],
+    [
+      'rejects with no error',
+      '() => ({ name: "db", identity: null, promises: "at-least-once", open: () => Promise.reject("locked") })',
+      1,
+      /The sink "db" failed: locked\.$/m,
+    ],
+    [
+      'rejects with nothing',
+      '() => ({ name: "db", identity: null, promises: "at-least-once", open: () => Promise.reject() })',
+      1,
+      /The sink "db" failed: undefined\.$/m,
+    ],
+    [
+      'fails in the middle',
+      `() => ({ name: 'db', identity: null, promises: 'at-least-once', open: async () => { let rows = 0; return {
+        write: async ({ items }) => { if ((rows += items.length) > 500) throw new TypeError('disk\\u001b[31m on\\nfire'); },
+        flush: async () => rows, seal: async () => rows, close: async () => ({ target: 'db' }), abort: async () => { throw 'worse'; } }; } })`,
+      1,
+      /The sink "db" failed: disk␛\[31m on fire\. \d+ of the rows are kept: the same command goes on\.$/m,
+    ],
+  ])('because it %s ends the export in a sentence', async (_, factory, code, sentence) => {
+    await using sandbox = await startSandbox({ holdings: 1000 });
+    const folder = configFolder({ 'sluice.config.js': broken(factory) });
+    const ran = await run(exportArgs(sandbox, 'db:x', '--commit-every', '1'), folder, settingsFor(sandbox));
+    expect(ran).toEqual({ code, stdout: '', stderr: expect.stringMatching(sentence) });
+    expect(ran.stderr).not.toMatch(/ {4}at /);
+  });
+});
+
+describe('plugins on the command line', () => {
+  test('G4 hooks that throw are told once each, and lose no rows; links, logs and dispose work', async () => {
+    await using sandbox = await startSandbox({ holdings: 500 });
+    const folder = configFolder({
+      'sluice.config.js': `
+        import { writeFileSync } from 'node:fs';
+        let pages = 0;
+        export default { plugins: [{
+          name: 'watcher',
+          setup: ({ logger }) => { logger.info('here\\u001b[31m'); logger.warn('careful'); return {}; },
+          hooks: { page: () => { pages += 1; throw new Error('broken hook'); }, response: async () => { throw 'too'; } },
+          links: [(next) => (request) => next({ ...request, query: { ...request.query, extra: 'yes' } })],
+          dispose: () => writeFileSync(new URL('pages.txt', import.meta.url), String(pages)),
+        }] };`,
+    });
+    const { code, stderr } = await run(exportArgs(sandbox, 'out.jsonl'), folder, settingsFor(sandbox));
+    expect({ code, lines: stderr.trimEnd().split('\n').slice(0, -1).toSorted() }).toEqual({
+      code: 0,
+      lines: [
+        'sluice: The plugin "watcher" fails in its hook "page", which changes nothing else: broken hook.',
+        'sluice: The plugin "watcher" fails in its hook "response", which changes nothing else: too.',
+        'sluice: careful',
+        'watcher: here␛[31m',
+      ],
+    });
+    expect(rowsIn(folder, 'out.jsonl')).toHaveLength(500);
+    expect(readFileSync(join(folder, 'pages.txt'), 'utf8')).toBe('5');
+    expect(sandbox.requests.every(({ query }) => query.includes('extra=yes'))).toBe(true);
+  });
+
+  test('G2 are disposed of after an interruption and after a failure too, the last one first', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
+    const noted = (name: string): string =>
+      `{ name: '${name}', dispose: () => appendFileSync(new URL('order.txt', import.meta.url), '${name} ') }`;
+    const folder = configFolder({
+      'sluice.config.js': `import { appendFileSync } from 'node:fs'; export default { plugins: [${noted('one')}, ${noted('two')}] };`,
+    });
+    expect((await interrupted(sandbox, exportArgs(sandbox, 'out.csv'), folder, 5)).code).toBe(130);
+    writeFileSync(join(folder, 'out.csv'), 'somebody else');
+    expect((await run(exportArgs(sandbox, 'out.csv', '--restart'), folder, settingsFor(sandbox))).code).toBe(1);
+    expect(readFileSync(join(folder, 'order.txt'), 'utf8')).toBe('two one two one ');
+  });
+
+  test('may require an API of the command line itself, whose address is needed then', async () => {
+    await using sandbox = await startSandbox({ holdings: 10 });
+    const folder = configFolder({
+      'sluice.config.js': `export default { plugins: [{ name: 'p', requires: ['streams'], setup: (_, { streams }) => ({ all: streams.list }) }] };`,
+    });
+    const { SLUICE_STREAMS_URL, ...others } = settingsFor(sandbox);
+    expect((await run(exportArgs(sandbox, 'a.csv'), folder, settingsFor(sandbox))).code).toBe(0);
+    expect(SLUICE_STREAMS_URL).toBeDefined();
+    expect(await run(exportArgs(sandbox, 'b.csv'), folder, others)).toMatchObject({
+      ...{ code: 2, stderr: expect.stringContaining('The base address of the streams interface is not set.') },
+    });
+  });
+
+  test('a default that the library refuses is told with its place', async () => {
+    await using sandbox = await startSandbox({ holdings: 10 });
+    const folder = configFolder({ 'sluice.config.json': '{ "defaults": { "pageSize": 0 } }' });
+    expect(await run(exportArgs(sandbox, 'a.csv'), folder, settingsFor(sandbox))).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr:
+        'sluice: --page-size is 0: it must be a whole number of at least 1. It stands in defaults.pageSize of sluice.config.json.\n',
+    });
+  });
+});

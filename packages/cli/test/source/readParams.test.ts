@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { UsageError } from '../../src/faults/usageError.js';
+import { readParams } from '../../src/source/readParams.js';
+
+const params = [
+  { name: 'count', isRequired: false, type: 'integer' },
+  { name: 'price', isRequired: false, type: 'number' },
+  { name: 'all', isRequired: false, type: 'boolean' },
+  { name: 'ids', isRequired: true, type: 'array' },
+];
+
+test.each<[string[], Record<string, unknown>]>([
+  [['currency=usd'], { currency: 'usd' }],
+  [['q=a=b:=c'], { q: 'a=b:=c' }],
+  [['q='], { q: '' }],
+  [['q=a\nb'], { q: 'a\nb' }],
+  [['n=5', 'json:={"a":[1]}'], { n: '5', json: { a: [1] } }],
+  [['count=5', 'price=-1.5', 'all=true'], { count: 5, price: -1.5, all: true }],
+  [['count=many', 'all=yes'], { count: 'many', all: 'yes' }],
+  [['count='], { count: '' }],
+  [['ids=1'], { ids: ['1'] }],
+  [['ids=1', 'ids=2'], { ids: ['1', '2'] }],
+  [['ids:=[1,2]'], { ids: [1, 2] }],
+  [['tag=a', 'tag=b'], { tag: ['a', 'b'] }],
+  [[], {}],
+])('%j is read as %j', (texts, expected) => {
+  expect(readParams(texts, { params })).toEqual(expected);
+});
+
+test('a name of the language is a name like others', () => {
+  const read = readParams(['__proto__=x', 'constructor=y'], {});
+  expect(Object.keys(read)).toEqual(['__proto__', 'constructor']);
+  expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+});
+
+test.each([
+  ['currency', '--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].'],
+  ['=usd', '--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].'],
+  ['ids:=[1', '--param ids:= is followed by no JSON. Write ids=… for text.'],
+  ['pageSize=5', '--param pageSize is an option of its own: give --page-size.'],
+])('%s is refused', (text, sentence) => {
+  expect(() => readParams([text], {})).toThrow(new UsageError(sentence));
+});

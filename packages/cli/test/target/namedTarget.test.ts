@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../src/faults/usageError.js';
+import { hidePassword, namedTarget, refuseUnknownName, stateFolder, takenApart } from '../../src/target/namedTarget.js';
+
+const sink = () => Promise.reject(new Error('not to be made'));
+const config = { plugins: [{ name: 'a', sinks: { db: sink, 'x-y': sink }, stores: { kv: sink } }] };
+
+describe('a target', () => {
+  test.each([
+    ['db:rows', 'rows'],
+    ['db:', ''],
+    ['x-y:a:b', 'a:b'],
+    ['db:C:\\rows.db', 'C:\\rows.db'],
+    ['db:a\nb', 'a\nb'],
+  ])('%j is that of a sink', (text, target) => {
+    expect(namedTarget(text, 'sinks', config)).toMatchObject({ target, shown: text });
+  });
+
+  test.each([
+    'C:\\rows.csv',
+    './db:rows',
+    'DB:rows',
+    'kv:rows',
+    'db',
+    '-',
+    'rows.csv',
+    '/db:rows',
+    'a b:rows',
+    ':rows',
+  ])('%j is none', (text) => {
+    expect(namedTarget(text, 'sinks', config)).toBeUndefined();
+  });
+
+  test('shows no password, and keeps it out of all that is written', () => {
+    const secrets = new Set<string>();
+    const address = namedTarget('db:postgres://user:p%40ss:w@db.example/x', 'sinks', config)!;
+    expect(address.shown).toBe('db:postgres://user:…@db.example/x');
+    hidePassword(address, secrets);
+    expect([...secrets]).toEqual(['p%40ss:w']);
+    expect(stateFolder(address)).toMatch(/^db\.db\.example-x\.[0-9a-f]{8}\.sluice$/);
+  });
+});
+
+describe('a name that nobody brought along', () => {
+  const refusal = (text: string, kind: 'sinks' | 'stores', plugins: (typeof config)['plugins'] = config.plugins) => {
+    try {
+      refuseUnknownName(text, kind, { plugins, file: { name: 'sluice.config.js', path: '/sluice.config.js' } });
+      return undefined;
+    } catch (error) {
+      expect(error).toBeInstanceOf(UsageError);
+      return (error as UsageError).message;
+    }
+  };
+  test.each<[string, 'sinks' | 'stores', string]>([
+    [
+      'dbx:rows',
+      'sinks',
+      'There is no sink "dbx" for --to dbx:rows. There are: db, x-y. If it is a file, write ./ in front of it.',
+    ],
+    [
+      'db:rows',
+      'stores',
+      'There is no store "db" for --state db:rows. There are: kv. If it is a folder, write ./ in front of it.',
+    ],
+    ['https://hooks.example.com', 'sinks', '--to takes no address. To post to one, give --forward URL.'],
+  ])('%s as one of the %s is refused', (text, kind, sentence) => {
+    expect(refusal(text, kind)).toBe(sentence);
+  });
+
+  test('is told when there are none at all', () => {
+    expect(refusal('db:rows', 'sinks', [])).toContain('The plugins of sluice.config.js bring along none.');
+  });
+
+  test.each(['C:\\rows', './db:x', 'rows.txt'])('%s is none', (text) => {
+    expect(refusal(text, 'sinks')).toBeUndefined();
+  });
+});
+
+describe('the folder of a state', () => {
+  test.each([
+    ['db:rows.db', 'db.rows.db.sluice'],
+    ['db:', /^db\.[0-9a-f]{8}\.sluice$/],
+    ['db:out/rows.db', /^db\.out-rows\.db\.[0-9a-f]{8}\.sluice$/],
+    ['db:../../$(rm) "x"', /^db\.rm-x\.[0-9a-f]{8}\.sluice$/],
+    ['db:-x', /^db\.x\.[0-9a-f]{8}\.sluice$/],
+    ['db:Zoë', /^db\.Zo\.[0-9a-f]{8}\.sluice$/],
+    [`db:${'x'.repeat(300)}`, /^db\.x{80}\.[0-9a-f]{8}\.sluice$/],
+  ])('of %j is safe in any shell', (text, folder) => {
+    const named = stateFolder(takenApart(text)!);
+    if (typeof folder === 'string') expect(named).toBe(folder);
+    else expect(named).toMatch(folder);
+  });
+
+  test('is another one for every target', () => {
+    const targets = ['a/b', 'a-b', 'a.b', 'a b', 'b', '/a/b', 'postgres://u@h/a', 'postgres://h/a', 'postgres://h/a?b'];
+    expect(new Set(targets.map((target) => stateFolder(takenApart(`db:${target}`)!))).size).toBe(targets.length);
+  });
+});
