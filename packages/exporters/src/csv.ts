@@ -1,3 +1,9 @@
+/**
+ * Rows as CSV, in a file or as text.
+ *
+ * @module @sluice/exporters/csv
+ */
+
 import type { Sink } from '@sluice/core';
 import { fileSink, type FileTarget } from '@sluice/core/node';
 import { csvFormat, type CsvFormatOptions } from './csvFormat.js';

@@ -1,6 +1,6 @@
-import { ConfigError, type RowFormat, type RowSchema } from '@sluice/core';
+import { ConfigError, SinkError, type RowFormat, type RowSchema } from '@sluice/core';
 import { checkColumns } from './columns.js';
-import { encodeCsv } from './csvEncoder.js';
+import { csvField } from './csvField.js';
 import { guarded } from './formulaGuard.js';
 import { jsonOf } from './json.js';
 
@@ -40,15 +40,26 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
         throw new ConfigError(`A column is called ${extraColumn} already, so extra can't add one of that name.`);
       const names = known ? [...columns, extraColumn] : columns;
       const guard = guardFormulas ? guarded : (text: string): string => text;
-      const cellsOf = (row: T): string[] => {
-        const fields = new Map<string, unknown>(Object.entries(row));
-        const cells = columns.map((column) => cellOf(fields.get(column), guard));
-        if (known) cells.push(extraOf(fields, known));
-        return cells;
+      const reads = columns.map(fieldReader);
+      // An empty field alone on its line would be an empty line, which readers skip.
+      const recordOf = (record: string): string => (record === '' && names.length === 1 ? '""\r\n' : `${record}\r\n`);
+      const encoded = (row: T): string => {
+        const fields = fieldsOf(row);
+        let record = '';
+        reads.forEach((read, nth) => {
+          const field = csvField(cellOf(read(fields), guard));
+          record += nth === 0 ? field : `,${field}`;
+        });
+        if (known) record += `,${csvField(extraOf(fields, known))}`;
+        return recordOf(record);
       };
       return {
-        header: (bom ? '\uFEFF' : '') + encodeCsv([names.map(guard)]),
-        encode: (rows) => encodeCsv(rows.map(cellsOf)),
+        header: (bom ? '\uFEFF' : '') + recordOf(names.map((name) => csvField(guard(name))).join(',')),
+        encode: (rows) => {
+          let text = '';
+          for (const row of rows) text += encoded(row);
+          return text;
+        },
       };
     },
   };
@@ -79,7 +90,28 @@ function cellOf(value: unknown, guard: (text: string) => string): string {
   }
 }
 
-function extraOf(fields: ReadonlyMap<string, unknown>, known: ReadonlySet<string>): string {
-  const unknown = [...fields].filter(([name]) => !known.has(name));
+/** A row's fields, by name. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/** @throws SinkError if a row is none: who writes no TypeScript hears of it here. */
+function fieldsOf(row: unknown): Fields {
+  if (isObject(row)) return row;
+  throw new SinkError(
+    `A row is ${row === null ? 'null' : typeof row}, and a CSV needs objects. Make them with perPage(map(…)).`,
+  );
+}
+
+function isObject(row: unknown): row is Fields {
+  return typeof row === 'object' && row !== null;
+}
+
+/** Reads one field. What every object has, e.g. `constructor`, is a field only where a row has one of its own. */
+function fieldReader(column: string): (fields: Fields) => unknown {
+  if (!(column in Object.prototype)) return (fields) => fields[column];
+  return (fields) => (Object.hasOwn(fields, column) ? fields[column] : undefined);
+}
+
+function extraOf(fields: Fields, known: ReadonlySet<string>): string {
+  const unknown = Object.entries(fields).filter(([name]) => !known.has(name));
   return unknown.length === 0 ? '' : jsonOf(Object.fromEntries(unknown));
 }

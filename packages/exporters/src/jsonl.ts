@@ -1,3 +1,9 @@
+/**
+ * Rows as JSON Lines, in a file or as text.
+ *
+ * @module @sluice/exporters/jsonl
+ */
+
 import type { Sink } from '@sluice/core';
 import { fileSink, type FileTarget } from '@sluice/core/node';
 import { jsonlFormat, type JsonlFormatOptions } from './jsonlFormat.js';

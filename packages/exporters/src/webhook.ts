@@ -1,3 +1,9 @@
+/**
+ * Rows and changes to a service, signed; dead letters, and how they are sent again.
+ *
+ * @module @sluice/exporters/webhook
+ */
+
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { checkCount, ConfigError, type Sink, type SinkContext } from '@sluice/core';

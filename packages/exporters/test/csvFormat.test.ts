@@ -1,3 +1,4 @@
+import papaparse from 'papaparse';
 import { ConfigError, SinkError, type RowSchema } from '@sluice/core';
 import fc from 'fast-check';
 import spectrum from 'csv-spectrum';
@@ -116,6 +117,26 @@ describe('E11 a CSV', () => {
       '{"__proto__":{"polluted":"yes"},"constructor":"c","toString":"t"}',
     );
     expect({}).not.toHaveProperty('polluted');
+  });
+
+  test('takes what every object has for a field only where a row has one', () => {
+    const columns = ['constructor', 'toString'];
+    expect(csvOf([{}, { constructor: 'x' }], { columns })).toBe('constructor,toString\r\n,\r\nx,\r\n');
+  });
+
+  test('says so when a row is none', () => {
+    expect(() => csvOf([null as unknown as object], {}, schema)).toThrow(/A row is null, and a CSV needs objects/);
+    expect(() => csvOf(['x' as unknown as object], {}, schema)).toThrow(/A row is string/);
+  });
+
+  test('has the bytes that papaparse gives', () => {
+    const cell = fc.string({ unit: fc.constantFrom(...'",\r\n \ta;\ufeff🦊') });
+    fc.assert(
+      fc.property(fc.array(fc.record({ id: cell, name: cell }), { minLength: 1 }), (rows) => {
+        const theirs = papaparse.unparse(rows, { columns: ['id', 'name'], newline: '\r\n' });
+        expect(csvOf(rows, {}, schema)).toBe(`${theirs}\r\n`);
+      }),
+    );
   });
 
   test('carries a cell of ten million characters', () => {

@@ -1,0 +1,69 @@
+import { canonicalJson, lostInJson } from './plainJson.js';
+
+/** @throws Error with this message unless the condition holds. */
+export function check(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new Error(message);
+}
+
+/** Compares two values of JSON. @param what names the one that was found, e.g. "The first page's position". */
+export function checkSame(actual: unknown, expected: unknown, what: string): void {
+  check(
+    canonicalJson(actual) === canonicalJson(expected),
+    `${what} is ${shown(actual)}, but has to be ${shown(expected)}.`,
+  );
+}
+
+/** @throws Error unless JSON gives the value back just as it is. */
+export function checkPlainJson(value: unknown, what: string): void {
+  const lost = lostInJson(value);
+  check(
+    lost === undefined,
+    `${what} has to be plain JSON, as a checkpoint gives it back, but ${lost ?? ''}: ${shown(value)}.`,
+  );
+}
+
+/** Compares rows, in their order. @param when says after what, e.g. "After a crash". */
+export function checkRows(actual: readonly unknown[], expected: readonly unknown[], when: string): void {
+  const found = actual.map(canonicalJson);
+  const at = expected.findIndex((row, index) => found[index] !== canonicalJson(row));
+  if (at === -1 && actual.length === expected.length) return;
+  const index = at === -1 ? expected.length : at;
+  const counts = `${when}: ${actual.length} rows where ${expected.length} belong`;
+  throw new Error(
+    `${counts}. Row ${index} (from 0) is ${index in actual ? shown(actual[index]) : 'missing'}, and ${index in expected ? `has to be ${shown(expected[index])}` : 'should not be there'}.`,
+  );
+}
+
+/** Checks that no expected row is missing, and that no other came than was written; any may be there several times. */
+export function checkNoneLost(
+  actual: readonly unknown[],
+  { expected, written }: { readonly expected: readonly unknown[]; readonly written: readonly unknown[] },
+  when: string,
+): void {
+  const found = new Set(actual.map(canonicalJson));
+  const lost = expected.findIndex((row) => !found.has(canonicalJson(row)));
+  check(lost === -1, `${when}: row ${lost} (from 0), ${shown(expected[lost])}, is lost.`);
+  const known = new Set(written.map(canonicalJson));
+  const foreign = actual.findIndex((row) => !known.has(canonicalJson(row)));
+  check(foreign === -1, `${when}: ${shown(actual[foreign])} is there, but was never written.`);
+}
+
+/** A value in a message. */
+export function shown(value: unknown): string {
+  if (value instanceof Error) return `${value.name}: ${value.message}`;
+  const text = typeof value === 'string' ? value : textOf(value);
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}
+
+function textOf(value: unknown): string {
+  try {
+    return typeof value === 'object' ? JSON.stringify(value) : scalarText(value);
+  } catch {
+    return Object.prototype.toString.call(value);
+  }
+}
+
+function scalarText(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return value.toString();
+  return typeof value;
+}

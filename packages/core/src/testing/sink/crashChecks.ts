@@ -1,0 +1,116 @@
+import { Skipped } from '../suite.js';
+import { DrivenSink, type SinkTrial } from './drivenSink.js';
+import type { SinkChecks } from './rowChecks.js';
+import { pagesOf } from './samplePages.js';
+
+const sizes = [1, 3, 0, 2];
+
+/** What is left of a sink's work when its process dies. */
+export const crashChecks: SinkChecks = {
+  'goes on after a crash behind any commit': async (trial) => {
+    for (let commits = 0; commits <= sizes.length; commits += 1) {
+      const { target, pages, committed } = await crashedBehind(trial, commits);
+      // Whatever a start does before it dies too must not stand in the way of the next one.
+      await target.resume(committed);
+      await target.crash();
+      const writer = await target.resume(committed);
+      await writer.writeAndCommit(...pages.slice(committed.pages));
+      await writer.finish();
+      await target.checkSurvived(pages, `After a crash behind page ${commits}, another one at once, and the end`);
+    }
+  },
+
+  'holds after a crash what was committed, and nothing else if it promises exactly-once': async (trial) => {
+    for (let commits = 0; commits <= sizes.length; commits += 1) {
+      const { target, pages, committed } = await crashedBehind(trial, commits);
+      const writer = await target.resume(committed);
+      await writer.finish();
+      const kept = pages.slice(0, committed.pages);
+      await target.checkSurvived(kept, `After a crash behind page ${commits}, opened there and closed`, pages);
+    }
+  },
+
+  'goes back to the place before the last, since a crash may come before the last is in a checkpoint': async (
+    trial,
+  ) => {
+    for (let commits = 1; commits <= sizes.length; commits += 1) {
+      const target = await DrivenSink.on(trial);
+      const pages = pagesOf(trial.samples, sizes);
+      const writer = await target.open();
+      await writer.writeAndCommit(...pages.slice(0, commits - 1));
+      const { committed } = writer;
+      await writer.writeAndCommit(...pages.slice(commits - 1, commits));
+      await target.crash();
+      const again = await target.resume(committed);
+      await again.finish(pages);
+      await target.checkSurvived(pages, `Gone back from page ${commits} to the one before, and to the end`);
+    }
+  },
+
+  'goes on at the place before its first row, if it has one': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    const pages = pagesOf(trial.samples, [2, 1]);
+    const writer = await target.open();
+    const { committed } = writer;
+    if (committed.place === undefined) throw new Skipped('a sink whose writer has a `start`');
+    await writer.write(...pages.slice(0, 1));
+    await target.crash();
+    const again = await target.resume(committed);
+    await again.finish(pages);
+    await target.checkSurvived(pages, 'Begun at start after a crash, and to the end');
+  },
+
+  'is closed after a crash that came when it was sealed': async (trial) => {
+    for (const commits of [0, 2]) {
+      const { target, pages, writer } = await written(trial, commits);
+      const place = await writer.seal();
+      await target.crash();
+      const second = await target.open({ resumeAt: { place, isSealed: true } });
+      await second.close();
+      await target.checkSurvived(pages, 'Sealed, crashed, opened as sealed and closed');
+    }
+  },
+
+  'is closed again after a crash that came when it was closed, but before the checkpoint was gone': async (trial) => {
+    const { target, pages, writer } = await written(trial, 2);
+    const place = await writer.seal();
+    await writer.close();
+    await target.crash();
+    const second = await target.open({ resumeAt: { place, isSealed: true } });
+    await second.close();
+    await target.checkSurvived(pages, 'Closed, crashed, opened as sealed and closed again');
+  },
+
+  'goes back to its last commit when a crash came before a checkpoint said that it is sealed': async (trial) => {
+    for (const commits of [2, sizes.length]) {
+      const { target, pages, writer } = await written(trial, commits);
+      const { committed } = writer;
+      await writer.seal();
+      await target.crash();
+      const again = await target.resume(committed);
+      await again.finish(pages);
+      await target.checkSurvived(pages, 'Sealed, crashed, opened at the commit before, and to the end');
+    }
+  },
+};
+
+/** A target whose process died behind so many commits, while it wrote the next page. */
+async function crashedBehind<T>(trial: SinkTrial<T>, commits: number) {
+  const target = await DrivenSink.on(trial);
+  const pages = pagesOf(trial.samples, sizes);
+  const writer = await target.open();
+  await writer.writeAndCommit(...pages.slice(0, commits));
+  await writer.write(...pages.slice(commits, commits + 1));
+  await target.crash();
+  return { target, pages, committed: writer.committed };
+}
+
+/** A target that all pages are written to, with commits behind the first ones. */
+async function written<T>(trial: SinkTrial<T>, commits: number) {
+  const target = await DrivenSink.on(trial);
+  const pages = pagesOf(trial.samples, sizes);
+  const writer = await target.open();
+  await writer.writeAndCommit(...pages.slice(0, commits));
+  await writer.write(...pages.slice(commits));
+  return { target, pages, writer };
+}

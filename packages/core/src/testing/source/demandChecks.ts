@@ -1,0 +1,165 @@
+import { check, checkSame } from '../check.js';
+import { calm, eventually } from '../patience.js';
+import { pushed } from './pushed.js';
+import type { SourceChecks } from './walkChecks.js';
+import { pulled, WalkedSource } from './walkedSource.js';
+
+/** What a source asks its API for, and when. */
+export const demandChecks: SourceChecks = {
+  'asks for nothing before somebody wants its rows': async (trial) => {
+    const walked = await WalkedSource.on(trial);
+    const { made } = walked.requests;
+    walked.another().pages();
+    walked.source.pages({ prefetch: 5 });
+    await calm();
+    checkSame(walked.requests.made - made, 0, 'The number of requests before anybody subscribed or pulled');
+  },
+
+  'makes requests of its own for each subscriber': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    await pushed(walked);
+    const first = walked.requests.made;
+    check(first > 0, 'A subscriber got all rows without a request: `requests` of the fixture counts none.');
+    await pushed(walked);
+    checkSame(walked.requests.made - first, first, 'The number of requests for a second subscriber');
+  },
+
+  'holds no more pages than one a lane, and those it may fetch ahead': async (trial) => {
+    const { parts } = (await WalkedSource.thatEnds(trial)).source.info;
+    const demands = [{ lanes: 1, prefetch: 0 }, { lanes: 1, prefetch: 1 }, { lanes: 1, prefetch: 2 }, { lanes: 1 }];
+    for (const demand of parts > 1 ? [...demands, { lanes: 2, prefetch: 0 }, { lanes: 2, prefetch: 1 }] : demands) {
+      const { lanes, prefetch = 1 } = demand;
+      const walked = await WalkedSource.on(trial);
+      const { made } = walked.requests;
+      const walk = pulled(walked.source.pages(demand));
+      for (const count of [1, 2]) {
+        await walked.next(walk);
+        await calm();
+        const most = count - 1 + lanes + prefetch;
+        const seen = walked.requests.made - made;
+        check(
+          seen <= most,
+          `A consumer that is busy with page ${count - 1} finds ${seen} pages asked for; with ${lanes} lanes and ${prefetch} fetched ahead there may be ${most}.`,
+        );
+      }
+      await walk.return?.();
+    }
+  },
+
+  'asks for nothing more once its subscriber has left': async (trial) => {
+    const walked = await WalkedSource.on(trial);
+    const { most, made } = await leastRequests(walked);
+    let leave: () => void = () => undefined;
+    const gotRow = new Promise<void>((resolve, reject) => {
+      const row = (): void => {
+        leave();
+        resolve();
+      };
+      const subscription = walked.source.subscribe({ next: row, error: reject, complete: resolve });
+      leave = () => {
+        subscription.unsubscribe();
+      };
+    });
+    await walked.inTime(gotRow, 'A subscriber got no row');
+    // What comes before there is a subscription to end is ended here.
+    leave();
+    await checkSilence(walked, { made, most }, 'a subscriber that left with its first row');
+  },
+
+  'asks for nothing more once its puller has left': async (trial) => {
+    const walked = await WalkedSource.on(trial);
+    const { most, made } = await leastRequests(walked);
+    for await (const page of walked.source.pages({ prefetch: 0 })) if (page.items.length > 0) break;
+    await checkSilence(walked, { made, most }, 'a puller that left with its first page');
+    const before = walked.requests.made;
+    const rows = pulled(walked.source);
+    await walked.next(rows);
+    await rows.return?.();
+    // The page behind it may have been asked for, and was given up.
+    await checkSilence(walked, { made: before, most: most + 1 }, 'a puller that left with its first row');
+  },
+
+  'gives the open request up at once when its subscriber leaves': async (trial) => {
+    const walked = await WalkedSource.on(trial);
+    let told = 0;
+    let isStopped = false;
+    const count = (): void => {
+      told += isStopped ? 1 : 0;
+    };
+    walked.answer('well');
+    const subscription = walked.source.subscribe({
+      next: () => {
+        walked.answer('never');
+        count();
+      },
+      error: count,
+      complete: count,
+    });
+    await eventually(
+      () => walked.requests.open > 0,
+      'No request stayed open, though the API answers none',
+      trial.patience,
+    );
+    const { made } = walked.requests;
+    isStopped = true;
+    subscription.unsubscribe();
+    await eventually(() => walked.requests.open === 0, 'The open request was not given up', trial.patience);
+    await calm();
+    checkSame(walked.requests.made, made, 'The number of requests when the subscriber had left');
+    checkSame(told, 0, 'The number of values and ends that a subscriber was told of when it had left');
+  },
+
+  'ends at once when its puller leaves, and gives the open request up': async (trial) => {
+    const walked = await WalkedSource.on(trial);
+    walked.answer('well');
+    for (const walk of [pulled<unknown>(walked.source.pages({ prefetch: 0 })), pulled<unknown>(walked.source)]) {
+      walked.answer('well');
+      await walked.next(walk);
+      walked.answer('never');
+      // Rows of pages that have come are there still; then there is nothing to give.
+      let pending = walk.next();
+      const pullOn = (next: IteratorResult<unknown, unknown>): void => {
+        if (next.done) return;
+        pending = walk.next();
+        pending.then(pullOn, () => undefined);
+      };
+      pending.then(pullOn, () => undefined);
+      await eventually(
+        () => walked.requests.open > 0,
+        'No request stayed open, though the API answers none',
+        trial.patience,
+      );
+      await calm();
+      const { made } = walked.requests;
+      const last = pending;
+      await walked.inTime((async () => walk.return?.())(), 'return() waits for the open request: it did not settle');
+      const end = await walked.inTime(last, 'The pending next() did not settle');
+      check(end.done === true, 'The pending next() answered a value, though its puller had left.');
+      await eventually(() => walked.requests.open === 0, 'The open request was not given up', trial.patience);
+      await calm();
+      checkSame(walked.requests.made, made, 'The number of requests when the puller had left');
+    }
+  },
+};
+
+/** The requests that it takes to come to the first row, and those that are made already. */
+async function leastRequests<T>(walked: WalkedSource<T>): Promise<{ readonly most: number; readonly made: number }> {
+  // Of a poll nobody knows how many it takes.
+  const pages = walked.source.info.isEndless ? [] : await walked.manyPages();
+  const first = pages.findIndex(({ items }) => items.length > 0);
+  return { most: first === -1 ? Infinity : first + 1, made: walked.requests.made };
+}
+
+/** Checks that no more requests were made than it takes, and that none is made any more. */
+async function checkSilence<T>(
+  walked: WalkedSource<T>,
+  { made, most }: { readonly made: number; readonly most: number },
+  whom: string,
+): Promise<void> {
+  await eventually(() => walked.requests.open === 0, `The open request of ${whom} was not given up`, walked.patience);
+  const count = walked.requests.made - made;
+  check(count <= most, `${count} requests were made for ${whom}, where ${most} do.`);
+  await calm();
+  await calm();
+  checkSame(walked.requests.made - made, count, `The number of requests for ${whom}, a while later`);
+}

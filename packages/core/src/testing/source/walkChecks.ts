@@ -1,0 +1,160 @@
+import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
+import { canonicalJson } from '../plainJson.js';
+import { Skipped, type Trial } from '../suite.js';
+import { pushed } from './pushed.js';
+import type { SourceFixture } from './sourceFixture.js';
+import { kept, pulled, rowsOf, WalkedSource } from './walkedSource.js';
+
+/** Checks of a source by what they prove. */
+export type SourceChecks = Readonly<Record<string, <T>(trial: Trial<SourceFixture<T>>) => Promise<void>>>;
+
+/** What a source gives when all goes well. */
+export const walkChecks: SourceChecks = {
+  'gives the same rows by page, by row and pushed, whenever it is asked': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const rows = rowsOf(await walked.manyPages());
+    const pulledRows = [];
+    for await (const row of walked.source) pulledRows.push(row);
+    checkRows(pulledRows, rows, 'Pulled row by row');
+    checkRows(await pushed(walked), rows, 'Pushed');
+    checkRows(await pushed(walked), rows, 'Pushed a second time');
+    checkRows(rowsOf(await walked.pages()), rows, 'Walked a second time');
+    checkRows(rowsOf(await walked.pages({ prefetch: 3 })), rows, 'Walked with pages fetched ahead');
+  },
+
+  'serves two who walk at the same time': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const rows = rowsOf(await walked.manyPages());
+    const walks = [0, 1].map(() => {
+      const found: unknown[] = [];
+      return { walk: pulled(walked.source.pages({ prefetch: 0 })), found };
+    });
+    // One of them is a page ahead.
+    for (let open = walks.slice(0, 1), round = 0; open.length > 0; round += 1) {
+      if (round === 1) open = walks;
+      for (const each of open) {
+        const next = await walked.next(each.walk);
+        if (next.done) open = open.filter((other) => other !== each);
+        else each.found.push(...next.value.items);
+      }
+    }
+    for (const each of walks) checkRows(each.found, rows, 'Walked side by side with another walk');
+  },
+
+  'tells of each page which one it is, and where its part ends': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const { parts } = walked.source.info;
+    const pages = await walked.manyPages();
+    const ended = new Set<number>();
+    for (const [at, { items, index, part, endsPart, total }] of pages.entries()) {
+      checkSame(index, at, 'The index of a page');
+      check(Array.isArray(items), `A page's items have to be a list, and not ${shown(items)}.`);
+      check(
+        Number.isInteger(part) && part >= 0 && part < parts,
+        `Page ${at} is of part ${part}, but the parts go from 0 to ${parts - 1}.`,
+      );
+      check(!ended.has(part), `Page ${at} is of part ${part}, which has ended before.`);
+      check(
+        total === undefined || (Number.isSafeInteger(total) && total >= 0),
+        `The total of page ${at} has to be a number of rows, and not ${shown(total)}.`,
+      );
+      if (endsPart) ended.add(part);
+    }
+    // A bound may cut the walk off in the middle of a part.
+    const isBounded = walked.source.info.maxRows !== undefined;
+    check(isBounded || ended.size === parts, `${ended.size} of ${parts} parts end (endsPart).`);
+  },
+
+  'says where it stands behind each page, once and for all': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const atOnce: string[] = [];
+    const pages = [];
+    const walk = pulled(walked.source.pages());
+    for (let next = await walked.next(walk); !next.done; next = await walked.next(walk)) {
+      checkPlainJson(next.value.position, `The position of page ${pages.length}`);
+      atOnce.push(canonicalJson(next.value.position));
+      pages.push(next.value);
+    }
+    for (const [at, page] of pages.entries())
+      check(
+        canonicalJson(page.position) === atOnce[at],
+        `The position of page ${at} is another one once the walk went on.`,
+      );
+    // An export may ask for it late, when more pages have come: then it is the same.
+    const late = await walked.pages();
+    for (const [at, page] of late.entries())
+      check(
+        canonicalJson(page.position) === atOnce[at],
+        `The position of page ${at} is another one when it is asked for late.`,
+      );
+  },
+
+  'goes on behind any page with just the rows that are left': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const pages = await walked.manyPages();
+    const rows = rowsOf(pages);
+    let before = 0;
+    for (const [at, { items, position }] of pages.entries()) {
+      before += items.length;
+      checkRows(await walked.rowsBehind(position), rows.slice(before), `Gone on behind page ${at}`);
+    }
+  },
+
+  'can be walked by a page at a time, each found by the position before': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const pages = await walked.manyPages();
+    const found: unknown[] = [];
+    let startAt = pages[0]?.position;
+    for (let count = 1; startAt && count < pages.length; count += 1) {
+      const walk = pulled(walked.source.pages({ startAt: kept(startAt), prefetch: 0 }));
+      const next = await walked.next(walk);
+      await walk.return?.();
+      check(!next.done, `The position of page ${count - 1} leads to no further page, but there are ${pages.length}.`);
+      found.push(...next.value.items);
+      startAt = next.value.position;
+    }
+    checkRows(found, rowsOf(pages.slice(1)), 'Walked by a page at a time');
+  },
+
+  'gives the same rows with several lanes, and goes on behind any page of theirs': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    if (walked.source.info.parts < 2) throw new Skipped('a source of several parts');
+    if (walked.source.info.maxRows !== undefined) throw new Skipped('a source without maxRows');
+    const inOrder = await walked.manyPages();
+    const pages = await walked.pages({ lanes: 2 });
+    for (let part = 0; part < walked.source.info.parts; part += 1) {
+      const [one, other] = [inOrder, pages].map((all) => rowsOf(all.filter((page) => page.part === part)));
+      checkRows(other ?? [], one ?? [], `Part ${part}, walked with two lanes`);
+    }
+    for (const [at, { position }] of pages.entries()) {
+      const rest = await walked.rowsBehind(position, { lanes: 2 });
+      const all = [...rowsOf(pages.slice(0, at + 1)), ...rest];
+      checkRows(
+        sorted(all),
+        sorted(rowsOf(inOrder)),
+        `Up to page ${at} of two lanes, and gone on from there (rows in another order)`,
+      );
+    }
+  },
+
+  'tells its rows apart by their keys': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const { schema } = walked.source.info;
+    if (!schema?.key) throw new Skipped('a `key` in the schema');
+    const known = new Map<string, unknown>();
+    for (const row of rowsOf(await walked.manyPages())) {
+      const key = schema.key(row);
+      check(typeof key === 'string', `The key of ${shown(row)} has to be a text, and not ${shown(key)}.`);
+      check(schema.key(row) === key, `The key of ${shown(row)} is another one each time.`);
+      check(
+        !known.has(key),
+        `Two rows have the key ${shown(key)}: ${shown(known.get(key))} and ${shown(row)}. Either one came twice, or the key does not tell them apart.`,
+      );
+      known.set(key, row);
+    }
+  },
+};
+
+function sorted(rows: readonly unknown[]): unknown[] {
+  return rows.map(canonicalJson).sort();
+}

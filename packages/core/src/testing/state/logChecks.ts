@@ -1,0 +1,168 @@
+import { check, checkRows, checkSame } from '../check.js';
+import { awkwardRecords, unsaveable } from './awkwardRecords.js';
+import { OpenedState, recordsIn } from './openedState.js';
+import type { StateChecks } from './recordChecks.js';
+
+/** Records in order. A log is read before anything is done with it, as all who use one do. */
+export const logChecks: StateChecks = {
+  'has an empty log until something is appended': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const { log, records } = await state.log('changes');
+    checkRows(records, [], 'A new log');
+    checkSame(log.bytes, 0, 'The bytes of a log without records');
+  },
+
+  'reads a log in the order in which it was written': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const { log } = await state.log('changes');
+    for (const record of awkwardRecords) await log.append(record);
+    checkRows(await recordsIn(log), awkwardRecords, 'A log, read by who has written it');
+    await log.append({ nth: 7 });
+    await log.close();
+    checkRows(await state.logged('changes'), [...awkwardRecords, { nth: 7 }], 'A log that was closed, and read anew');
+  },
+
+  'goes on with a log that was read': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const first = await state.log('changes');
+    await first.log.append({ nth: 1 });
+    await first.log.close();
+    const second = await state.log('changes');
+    await second.log.append({ nth: 2 });
+    await second.log.close();
+    checkRows(
+      await state.logged('changes'),
+      [{ nth: 1 }, { nth: 2 }],
+      'A log that was written by two, one after the other',
+    );
+  },
+
+  'replaces all records of a log, and goes on behind them': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const { log } = await state.log('changes');
+    for (const nth of [1, 2, 3]) await log.append({ nth });
+    await log.replace(numbered(10, 3));
+    await log.append({ nth: 20 });
+    await log.close();
+    checkRows(
+      await state.logged('changes'),
+      [{ nth: 10 }, { nth: 11 }, { nth: 12 }, { nth: 20 }],
+      'A log that was replaced',
+    );
+    const again = await state.log('changes');
+    await again.log.replace([]);
+    checkRows(await recordsIn(again.log), [], 'A log whose records were replaced by none');
+    await again.log.replace(numbered(0, 2_000));
+    checkRows(await recordsIn(again.log), [...numbered(0, 2_000)], 'A log that was replaced by 2,000 records');
+  },
+
+  'keeps all records of a log where it can not be replaced': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const { log } = await state.log('changes');
+    for (const nth of [1, 2]) await log.append({ nth });
+    for (const broken of [failing(3), [{ nth: 3 }, unsaveable()]]) {
+      const outcome = await (async () => log.replace(broken))().then(
+        () => 'replaced',
+        () => 'refused',
+      );
+      checkSame(outcome, 'refused', 'What became of a replacement that failed in the middle');
+      checkRows(await state.logged('changes'), [{ nth: 1 }, { nth: 2 }], 'A log that could not be replaced');
+    }
+    const { log: again } = await state.log('changes');
+    await again.append({ nth: 3 });
+    checkRows(
+      await recordsIn(again),
+      [{ nth: 1 }, { nth: 2 }, { nth: 3 }],
+      'A log that could not be replaced, and was gone on with',
+    );
+  },
+
+  'keeps a logged record as it was, whatever becomes of the object': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const { log } = await state.log('changes');
+    const record = { rows: [1] };
+    await log.append(record);
+    record.rows.push(2);
+    const [loaded] = await recordsIn(log);
+    checkSame(loaded, { rows: [1] }, 'A logged record whose object was changed');
+    if (typeof loaded === 'object' && loaded !== null) Object.assign(loaded, { rows: [] });
+    checkRows(await recordsIn(log), [{ rows: [1] }], 'A logged record whose object was changed when it was read');
+  },
+
+  'removes a log, which can begin anew then': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const { log } = await state.log('changes');
+    await log.append({ nth: 1 });
+    await log.remove();
+    checkSame(log.bytes, 0, 'The bytes of a log that was removed');
+    checkRows(await state.logged('changes'), [], 'A log that was removed');
+    // Whoever was killed before he knew removes it again.
+    await log.remove();
+    await log.append({ nth: 2 });
+    checkRows(await recordsIn(log), [{ nth: 2 }], 'A log that was removed, and begun anew');
+  },
+
+  'keeps logs and records apart': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const { log: one } = await state.log('watch');
+    const { log: other } = await state.log('spool');
+    await one.append({ of: 'one' });
+    await other.append({ of: 'other' });
+    await state.store.save('watch', { of: 'record' });
+    checkRows(await recordsIn(one), [{ of: 'one' }], 'A log beside another one');
+    checkRows(await recordsIn(other), [{ of: 'other' }], 'The other log');
+    checkSame(await state.store.load('watch'), { of: 'record' }, 'A record with the name of a log');
+    await one.remove();
+    checkSame(await state.store.load('watch'), { of: 'record' }, 'A record with the name of a log that was removed');
+    checkRows(await recordsIn(other), [{ of: 'other' }], 'A log beside one that was removed');
+  },
+
+  'says how many bytes a log takes': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const { log } = await state.log('changes');
+    await log.append({ nth: 1 });
+    const one = log.bytes;
+    await log.append({ text: 'x'.repeat(1_000) });
+    const two = log.bytes;
+    check(
+      one > 0 && two >= one + 1_000,
+      `A log took ${one} bytes, and ${two} when it had a record of 1,000 characters more.`,
+    );
+    await log.close();
+    const again = state.store.log('changes');
+    trial.atEnd(() => again.close());
+    checkSame(again.bytes, 0, 'The bytes of a log before it was read');
+    await recordsIn(again);
+    checkSame(again.bytes, two, 'The bytes of a log that was read again');
+    await again.replace([{ nth: 1 }]);
+    checkSame(again.bytes, one, 'The bytes of a log whose records were replaced by the first of them');
+  },
+
+  'has its logs still when another process begins': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    const [kept, replaced, removed] = [
+      await state.log('kept'),
+      await state.log('replaced'),
+      await state.log('removed'),
+    ];
+    for (const { log } of [kept, replaced, removed]) for (const nth of [1, 2]) await log.append({ nth });
+    await replaced.log.replace([{ nth: 3 }]);
+    await replaced.log.append({ nth: 4 });
+    await removed.log.remove();
+    for (const { log } of [kept, replaced, removed]) await log.close();
+    await state.nextProcess();
+    checkRows(await state.logged('kept'), [{ nth: 1 }, { nth: 2 }], 'A log in the next process');
+    checkRows(await state.logged('replaced'), [{ nth: 3 }, { nth: 4 }], 'A log that was replaced, in the next process');
+    checkRows(await state.logged('removed'), [], 'A log that was removed, in the next process');
+  },
+};
+
+function* numbered(from: number, count: number): Generator<object> {
+  for (let nth = from; nth < from + count; nth += 1) yield { nth };
+}
+
+/** Records of which one can't be had. */
+function* failing(from: number): Generator<object> {
+  yield { nth: from };
+  throw new Error('The check lets the next record fail.');
+}

@@ -1,0 +1,102 @@
+import { check, checkSame } from '../check.js';
+import type { Checks } from '../suite.js';
+import { awkwardRecords, unsaveable } from './awkwardRecords.js';
+import { OpenedState } from './openedState.js';
+import type { StateStoreFixture } from './stateStoreFixture.js';
+
+/** Checks of a state store by what they prove. */
+export type StateChecks = Checks<StateStoreFixture>;
+
+/** Small records, by name. */
+export const recordChecks: StateChecks = {
+  'has nothing under a name that nothing was saved under': async (trial) => {
+    const { store } = await OpenedState.locked(trial);
+    await store.save('checkpoint', { v: 1 });
+    for (const name of ['watch', 'constructor']) {
+      check(
+        (await store.load(name)) === undefined,
+        `There is a record "${name}", but nothing was saved under that name.`,
+      );
+    }
+  },
+
+  'gives records back as they were saved': async (trial) => {
+    const { store } = await OpenedState.locked(trial);
+    for (const record of awkwardRecords) {
+      await store.save('checkpoint', record);
+      checkSame(await store.load('checkpoint'), record, 'A record that was saved and loaded');
+      checkSame(await store.load('checkpoint'), record, 'A record that was loaded again');
+    }
+  },
+
+  'replaces a record whole, and leaves others alone': async (trial) => {
+    const { store } = await OpenedState.locked(trial);
+    await store.save('checkpoint', { old: true, rows: 1 });
+    await store.save('watch', { rows: 7 });
+    await store.save('checkpoint', { rows: 2 });
+    checkSame(await store.load('checkpoint'), { rows: 2 }, 'A record that replaced another one');
+    checkSame(await store.load('watch'), { rows: 7 }, 'A record beside one that was replaced');
+  },
+
+  'removes a record, and leaves others alone': async (trial) => {
+    const { store } = await OpenedState.locked(trial);
+    await store.save('checkpoint', { rows: 1 });
+    await store.save('watch', { rows: 7 });
+    await store.remove('checkpoint');
+    check((await store.load('checkpoint')) === undefined, 'A record that was removed is still there.');
+    checkSame(await store.load('watch'), { rows: 7 }, 'A record beside one that was removed');
+    // Whoever was killed before he knew removes it again.
+    await store.remove('checkpoint');
+    await store.save('checkpoint', { rows: 2 });
+    checkSame(await store.load('checkpoint'), { rows: 2 }, 'A record that was removed and saved again');
+  },
+
+  'keeps a record as it was, whatever becomes of the object': async (trial) => {
+    const { store } = await OpenedState.locked(trial);
+    const rows = [1, 2];
+    const record = { rows };
+    await store.save('checkpoint', record);
+    rows.push(3);
+    checkSame(await store.load('checkpoint'), { rows: [1, 2] }, 'A record whose object was changed when it was saved');
+    const loaded = await store.load('checkpoint');
+    if (typeof loaded === 'object' && loaded !== null) Object.assign(loaded, { rows: [] });
+    checkSame(await store.load('checkpoint'), { rows: [1, 2] }, 'A record whose object was changed when it was loaded');
+  },
+
+  'keeps of a record what JSON makes of it': async (trial) => {
+    const { store } = await OpenedState.locked(trial);
+    const record = { at: new Date(0), none: undefined, list: [undefined, NaN], kept: 'yes' };
+    await store.save('checkpoint', record);
+    const loaded = await store.load('checkpoint');
+    const isText = typeof loaded === 'object' && loaded !== null && 'at' in loaded && typeof loaded.at === 'string';
+    check(isText, 'A date has to come back as a text, as JSON makes it: the next process will get no other.');
+    checkSame(loaded, record, 'A record with values that JSON has other forms of');
+  },
+
+  'keeps the record before, where one can not be saved': async (trial) => {
+    const { store } = await OpenedState.locked(trial);
+    await store.save('checkpoint', { rows: 1 });
+    const outcome = await (async () => store.save('checkpoint', unsaveable()))().then(
+      () => 'saved',
+      () => 'refused',
+    );
+    checkSame(outcome, 'refused', 'What became of a record that JSON has no form for');
+    checkSame(await store.load('checkpoint'), { rows: 1 }, 'The record before one that could not be saved');
+  },
+
+  'has its records still when another process begins': async (trial) => {
+    const state = await OpenedState.locked(trial);
+    await state.store.save('replaced', { rows: 1 });
+    await state.store.save('removed', { rows: 1 });
+    await state.store.save('kept', awkwardRecords[1] ?? {});
+    await state.store.save('replaced', { rows: 2 });
+    await state.store.remove('removed');
+    await state.nextProcess();
+    checkSame(await state.store.load('kept'), awkwardRecords[1], 'A record in the next process');
+    checkSame(await state.store.load('replaced'), { rows: 2 }, 'A record that was replaced, in the next process');
+    check(
+      (await state.store.load('removed')) === undefined,
+      'A record that was removed is there again in the next process.',
+    );
+  },
+};

@@ -1,0 +1,105 @@
+import { Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
+import { describe } from 'vitest';
+import { unlimited } from '../src/http/unlimited.js';
+import { fileSink, fileState, streamSink } from '../src/node/index.js';
+import { testLimiter, testSink, testStateStore, type RowSamples } from '../src/testing/index.js';
+import { simulatedDisk } from './node/simulatedDisk.js';
+import type { RestartMode } from './node/simulatedDisk/survivors.js';
+import { newProcess } from './node/simulatedExport.js';
+import { textFormat } from './node/textRows.js';
+import { allBut } from './testing/offering.js';
+import { tableFixture } from './testing/tableSink.js';
+
+const lines: RowSamples<string> = { row: (nth) => `row ${nth}` };
+
+/** The rows in a file or stream of {@link textFormat}; a stream has its header again for each export that starts over. */
+function linesIn(bytes: Uint8Array = new Uint8Array()): string[] {
+  const text = (bytes[0] === 0x1f ? gunzipSync(bytes) : Buffer.from(bytes)).toString();
+  return text.split('\n').filter((line) => line !== '' && line !== 'rows');
+}
+
+describe('G5 a file, when its process is killed or its machine loses power,', () => {
+  const cases: [string, boolean, RestartMode][] = [
+    ['plain, killed', false, 'killed'],
+    ['plain, without power', false, 'dropped'],
+    ['gzip, without power', true, 'dropped'],
+  ];
+  describe.each(cases)('%s', (_, gzip, mode) => {
+    testSink({
+      ...allBut('a sink whose writer has a `start`', ...(gzip ? ['a sink that takes sources without an end'] : [])),
+      rows: lines,
+      factory: () => {
+        let disk = simulatedDisk();
+        disk.putFolder('/data');
+        return {
+          sink: () => fileSink(textFormat, { path: '/data/rows', fileSystem: disk, gzip }),
+          rows: () => linesIn(disk.bytes('/data/rows')),
+          crash: () => {
+            disk = disk.restart(mode);
+          },
+        };
+      },
+    });
+  });
+});
+
+describe.each([
+  ['plain', false],
+  ['gzip', true],
+])('G5 a stream, %s,', (_, gzip) => {
+  testSink({
+    ...allBut(
+      'a sink that promises exactly-once',
+      'a sink that refuses a target on which another export is at work',
+      'a sink whose writer has a `start`',
+      '`check` of the sink',
+      '`withoutPart` of the sink',
+      gzip ? 'a sink that takes sources without an end' : '`suspend` of the writer',
+    ),
+    rows: lines,
+    factory: () => {
+      const chunks: Uint8Array[] = [];
+      const stream = new Writable({
+        write(chunk, _encoding, done) {
+          chunks.push(chunk);
+          done();
+        },
+      });
+      return { sink: () => streamSink(textFormat, stream, { gzip }), rows: () => linesIn(Buffer.concat(chunks)) };
+    },
+  });
+});
+
+describe('G5 a table in memory, as a database would be,', () => {
+  testSink({ ...allBut(), factory: tableFixture });
+});
+
+describe('G5 state in a folder, when its machine loses power,', () => {
+  testStateStore({
+    ...allBut(),
+    factory: () => {
+      let disk = simulatedDisk();
+      disk.putFolder('/data');
+      // All stores of one machine run in one process here, until it stops.
+      let processes = newProcess();
+      const opened = () => fileState('/data/state', { fileSystem: disk, processes });
+      return {
+        store: opened(),
+        another: opened,
+        crash: () => {
+          disk = disk.restart('dropped');
+          processes = newProcess();
+        },
+      };
+    },
+  });
+});
+
+describe('G5 the limiter of a client without a limit', () => {
+  testLimiter({
+    ...allBut("a limiter that keeps 'rate'", "a limiter that keeps 'concurrent'"),
+    keeps: [],
+    factory: ({ clock }) => ({ limiter: unlimited(clock) }),
+  });
+});
