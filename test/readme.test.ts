@@ -1,16 +1,17 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { run } from './run.js';
-import { codeIn, runShown, standsInExample } from './shownCode.js';
+import { codeIn, examples, runShown, standsInExample } from './shownCode.js';
+import { pages } from './shownCode/pages.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts'));
-const guides = readdirSync(join(root, 'docs', 'guides')).map((name) => join('docs', 'guides', name));
+/** A plugin by itself does nothing: its test runs it. */
+const programs = examples.filter((name) => dirname(name) === 'examples' || name.endsWith('.test.ts'));
 
 describe('the README', () => {
   test('can be read on one screen or three', () => {
@@ -22,16 +23,6 @@ describe('the README', () => {
     expect(shown.length).toBeGreaterThan(3);
     for (const code of shown) expect(standsInExample(code), code).toBe(true);
   });
-
-  test.each(['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', ...guides])(
-    '%s links to nothing that is not there',
-    (page) => {
-      const targets = [...readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(
-        ([, target = '']) => target,
-      );
-      for (const target of targets) expect(existsSync(join(root, dirname(page), target)), target).toBe(true);
-    },
-  );
 
   test('shows commands that run', async () => {
     await using sandbox = await startSandbox({ holdings: 300 });
@@ -49,10 +40,31 @@ describe('the README', () => {
   });
 });
 
+test.each(pages)('%s links to nothing that is not there', (page) => {
+  const text = readFileSync(join(root, page), 'utf8');
+  const targets = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+  for (const [link, path = '', anchor] of targets) {
+    const target = path === '' ? join(root, page) : join(root, dirname(page), path);
+    expect(existsSync(target), link).toBe(true);
+    if (anchor !== undefined) expect(anchorsOf(readFileSync(target, 'utf8')), link).toContain(anchor);
+  }
+});
+
+/** As a web page of the repository has them. */
+function anchorsOf(page: string): string[] {
+  const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+  return [...headings, ...[...page.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)];
+}
+
 describe('the examples', () => {
-  test.each(examples)('%s runs as it stands', async (name) => {
+  test.each(programs)('%s runs as it stands', async (name) => {
     const { code, output } = await run(
-      [join(root, 'examples/node_modules/tsx/dist/cli.mjs'), name],
+      [join(root, 'examples/node_modules/tsx/dist/cli.mjs'), join(root, name)],
       join(root, 'examples'),
       {},
     );

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sandbox } from '@sluice/sandbox';
 import { onTestFinished } from 'vitest';
@@ -7,6 +7,13 @@ import { temporaryFolder } from './temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
 const bin = join(root, 'packages/cli/dist/bin.js');
+
+/** Programs that run as they stand, and plugins with their tests, as paths from the repository's folder. */
+export const examples: readonly string[] = ['examples', 'examples/plugins'].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name)),
+);
 
 /** The pieces of a language that a page shows. */
 export function codeIn(page: string, language: string): string[] {
@@ -17,9 +24,7 @@ export function codeIn(page: string, language: string): string[] {
 
 /** Whether a piece stands in one of the examples, word for word but for how far it is moved in. */
 export function standsInExample(code: string): boolean {
-  const folder = join(root, 'examples');
-  const examples = readdirSync(folder).filter((name) => name.endsWith('.ts'));
-  return examples.some((name) => withoutIndent(readFileSync(join(folder, name), 'utf8')).includes(withoutIndent(code)));
+  return examples.some((name) => withoutIndent(readFileSync(join(root, name), 'utf8')).includes(withoutIndent(code)));
 }
 
 function withoutIndent(code: string): string {
@@ -82,7 +87,8 @@ export function runShown(
     child.on('error', reject);
     child.on('close', (exitCode) => {
       const isCleanStop = isStopped && exitCode === 130 && output.includes('Stopped by SIGINT.');
-      const mails = readFileSync(sent, 'utf8').split('\n').slice(0, -1);
+      // A test that took too long is over by now, and its folders are gone.
+      const mails = existsSync(sent) ? readFileSync(sent, 'utf8').split('\n').slice(0, -1) : [];
       resolve({ code: isCleanStop ? 0 : exitCode, output, mails });
     });
   });

@@ -54,7 +54,7 @@ export const walletNfts = listing({
   offset: ({ offset = 0 }: Wallets) => offset,
   // In other groups they are the same owners, and in another order the same rows.
   rowsIdentity: ({ ownerAddresses, excludeCollections = [], includeCollections = [] }: Wallets) => ({
-    owners: [...new Set(ownerAddresses.map(ownerAddress))].sort(),
+    owners: distinctOwners(ownerAddresses, () => undefined).sort(),
     exclude: excludeCollections.toSorted(),
     include: includeCollections.toSorted(),
   }),
@@ -84,6 +84,7 @@ function ownerGroups(
 }
 
 function distinctOwners(addresses: readonly string[], warn: (message: string) => void): string[] {
+  checkList('ownerAddresses', addresses);
   if (addresses.length === 0) throw new ConfigError('ownerAddresses is empty: give at least one address.');
   const owners = addresses.map(ownerAddress);
   const distinct = [...new Set(owners)];
@@ -93,8 +94,15 @@ function distinctOwners(addresses: readonly string[], warn: (message: string) =>
   return distinct;
 }
 
+/** A command line, or whoever writes no TypeScript, may give one text. */
+function checkList(option: string, value: unknown): void {
+  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return;
+  throw new ConfigError(`${option} must be a list of texts, also where it is one.`, { option });
+}
+
 /** A filter that the API can't understand may filter nothing, and nobody would notice. */
 function hashes(option: string, values: readonly string[] = []): readonly string[] | undefined {
+  checkList(option, values);
   const wrong = values.find((value) => !/^(0x)?[0-9a-f]{1,64}$/i.test(value));
   if (wrong !== undefined)
     throw new ConfigError(

@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { codeIn, standsInExample } from './shownCode.js';
+import { pages } from './shownCode/pages.js';
+import { ShownProgram, type Block } from './shownCode/shownProgram.js';
+
+const root = join(import.meta.dirname, '..');
+
+/** What a page shows beyond the examples, which are compiled and run as they are. */
+function blocksOn(page: string): Block[] {
+  const shown = codeIn(readFileSync(join(root, page), 'utf8'), 'ts');
+  return shown.filter((code) => !standsInExample(code)).map((code) => ({ place: page, code }));
+}
+
+const planted: Block[] = [
+  { place: 'planted type', code: "const rows: number = '12';" },
+  { place: 'planted name', code: 'await exportTo(source, nowhere).run();' },
+  { place: 'planted option', code: "csv({ path: 'a.csv', colums: ['a'] });" },
+  { place: 'planted object', code: '{ requests: 25 }', type: 'Limit' },
+  { place: 'planted syntax', code: 'const rows = …;' },
+];
+
+test('every piece of TypeScript on a page or in a docstring compiles', { timeout: 90_000 }, () => {
+  const program = new ShownProgram();
+  const blocks = [...program.examples, ...pages.flatMap(blocksOn)];
+  expect(program.examples.length).toBeGreaterThan(20);
+  const faults = program.faults([...blocks, ...planted]);
+  const isPlanted = (fault: string): boolean => fault.startsWith('planted ');
+  expect(faults.filter((fault) => !isPlanted(fault))).toEqual([]);
+  expect([...new Set(faults.filter(isPlanted).map((fault) => fault.split(':', 1)[0]))]).toEqual(
+    planted.map(({ place }) => place),
+  );
+});

@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const page = readFileSync(join(root, 'docs/promises.md'), 'utf8');
+const promises = [...page.matchAll(/^\| \*\*([A-Z]\d+)\*\* +\|(.*)$/gm)].map(([, number = '', row = '']) => ({
+  number,
+  commands: [...row.matchAll(/`(n[pm]+x? [^`]*)`/g)].map(([, command = '']) => command),
+}));
+
+/** The numbers that titles of tests begin with. */
+const proven = new Set(
+  ['test', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name, 'test'))]
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+    )
+    .filter((path) => /\.test(-d)?\.ts$/.test(path))
+    .flatMap((path) => [...readFileSync(join(root, path), 'utf8').matchAll(/['"`]([TLPECWG]\d+) \S/g)])
+    .map(([, number = '']) => number),
+);
+
+describe('the page of promises', () => {
+  test('has every number that a test bears, and no other', () => {
+    expect(promises.map(({ number }) => number).toSorted()).toEqual([...proven].toSorted());
+  });
+
+  test('proves each promise by its own tests, and by campaigns that there are', () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
+    for (const { number, commands } of promises) {
+      const [tests, ...campaigns] = commands;
+      expect(tests, number).toBe(`npx vitest run -t "${number} "`);
+      for (const campaign of campaigns) expect(scripts, campaign).toHaveProperty([campaign.replace('npm run ', '')]);
+    }
+    expect(page.match(/npm run [\w:]+/g)?.length).toBeGreaterThan(4);
+  });
+});

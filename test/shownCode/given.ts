@@ -1,0 +1,44 @@
+// Names that a shown piece of code may use without saying where they come from: each means the same in all docs.
+import type { AptosApi, NftHolding } from '../../packages/aptos/src/index.js';
+import type { ApiPlugin, Client, Flow, Position, Sink, Source, StateStore } from '../../packages/core/src/index.js';
+import type { TestFunction } from '../../packages/core/src/testing/index.js';
+import type { coins as coinsApi } from '../../examples/plugins/coins.js';
+import type { sqlite as sqliteSink } from '../../examples/plugins/sqlite.js';
+import type { Receiver, Sandbox } from '@sluice/sandbox';
+import type { StreamsApi } from '../../packages/streams/src/index.js';
+
+type Coins = ReturnType<typeof coinsApi> extends ApiPlugin<'coins', infer Api> ? Api : never;
+
+declare global {
+  const apiKey: string;
+  const baseUrl: string;
+  const streamsUrl: string;
+  const aptosUrl: string;
+  const client: Client & { readonly streams: StreamsApi; readonly aptos: AptosApi; readonly coins: Coins };
+  const coins: typeof coinsApi;
+  const ownerAddresses: readonly string[];
+
+  const holdings: Source<NftHolding>;
+  const source: Source<NftHolding>;
+  const flow: Flow<NftHolding>;
+  const isLarge: (nft: NftHolding) => boolean;
+  const toRow: (nft: NftHolding) => { readonly name: string; readonly amount: string };
+  const save: (row: NftHolding) => Promise<void>;
+  const savedPosition: Position | undefined;
+  const savePosition: (position: Position) => Promise<void>;
+
+  const sink: Sink<NftHolding>;
+  const state: StateStore;
+  const path: string;
+  const url: string;
+  const secret: string;
+
+  const sqlite: typeof sqliteSink;
+
+  /** Of any runner. */
+  const test: TestFunction;
+  const it: TestFunction;
+
+  const sandbox: Sandbox;
+  const receiver: Receiver;
+}

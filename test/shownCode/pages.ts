@@ -1,0 +1,21 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** The pages that people read, as paths from the repository's folder. What typedoc writes is made of docstrings, and is none of them. */
+export const pages: readonly string[] = [
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md'],
+  ...pagesIn('docs').filter((page) => !page.startsWith(join('docs', 'api'))),
+  ...readdirSync(join(root, 'packages')).flatMap((name) => [
+    ...[join('packages', name, 'README.md')].filter((page) => existsSync(join(root, page))),
+    ...pagesIn(join('packages', name, 'docs')),
+  ]),
+];
+
+function pagesIn(folder: string): string[] {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name));
+}
