@@ -7,10 +7,10 @@ import { createSource, exportTo } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { webhook } from '@sluice/exporters/webhook';
 import { Agent, request } from 'undici';
-import { compare, type Rounds } from './compare.js';
+import { compare, type Rounds } from './figures/compare.js';
 
 /** In each round. */
-export const recordsForwarded = 10_000;
+const recordsForwarded = 10_000;
 const pageSize = 100;
 const concurrency = 32;
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;

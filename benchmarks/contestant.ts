@@ -1,0 +1,22 @@
+// One contestant in a process of its own, so that nobody pays for what another one leaves behind: does a job each time it is told to.
+import type { Contestant, Job } from './contestants/contestant.js';
+import type { Effort } from './arena.js';
+
+const { exportHoldings }: { readonly exportHoldings: Contestant } = await import(process.argv[2] ?? '');
+process.on('message', (job: Job) => {
+  void run(job);
+});
+process.once('disconnect', () => process.exit());
+
+async function run(job: Job): Promise<void> {
+  globalThis.gc?.();
+  const [began, before] = [performance.now(), process.cpuUsage()];
+  const rows = await exportHoldings(job);
+  const { user, system } = process.cpuUsage(before);
+  const effort: Effort = {
+    ...{ rows, ms: performance.now() - began, cpu: (user + system) / 1000 },
+    // Kilobytes, as the system counts them.
+    peakRss: process.resourceUsage().maxRSS * 1024,
+  };
+  process.send?.(effort);
+}

@@ -1,0 +1,19 @@
+// The same loop over axios, with the adapter that we use.
+import axios from 'axios';
+import { createAdapter } from '../../packages/core/dist/http/adapter/undiciAdapter.js';
+import { apiKey, type HoldingsPage, type Job } from './contestant.js';
+import { readAhead } from './readAhead.js';
+import { written } from './written.js';
+
+export async function exportHoldings(job: Job): Promise<number> {
+  const adapter = createAdapter({ connectTimeout: 10_000, maxBodyBytes: 32 * 1024 * 1024 });
+  const api = axios.create({
+    adapter: (config) => adapter.send(config, { 'X-API-Key': apiKey }),
+  });
+  const rows = await written(
+    job,
+    readAhead(job, async (path) => (await api.get<HoldingsPage>(job.url + path)).data),
+  );
+  await adapter.close();
+  return rows;
+}

@@ -1,0 +1,41 @@
+// Serves holdings as fast as it can, so that what is measured is the client: pages are made once, from rows of the sandbox, and each answer
+// differs from all others in the numbers that are written into it. Any size, in constant memory. It ends with whoever started it.
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import { pageTemplates } from './pageTemplates.js';
+import type { ServedPages, ServerAddress } from './servedPages.js';
+
+const { pages, parts, latency }: ServedPages = JSON.parse(process.argv[2] ?? '');
+const templates = await pageTemplates();
+const owners = Array.from({ length: parts }, (_, part) => `0x${String(part + 1).padStart(64, '0')}`);
+const partOf = new Map(owners.map((owner, part) => [owner, part]));
+let served = 0;
+
+const server = createServer((request, response) => {
+  const { searchParams } = new URL(request.url ?? '', 'http://localhost');
+  const part = partOf.get(searchParams.get('owner_addresses[]') ?? '') ?? 0;
+  const page = Number(searchParams.get('cursor') ?? 0);
+  const body = templates.page(part * pages + page, page + 1 < pages ? page + 1 : undefined);
+  served += 1;
+  const answer = (): void => {
+    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length });
+    response.end(body);
+  };
+  if (latency === 0) answer();
+  else void wait(latency).then(answer);
+});
+server.keepAliveTimeout = 600_000;
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const { port } = server.address() as AddressInfo;
+process.send?.({ url: `http://127.0.0.1:${port}`, owners } satisfies ServerAddress);
+process.on('message', () => {
+  process.send?.(served);
+  served = 0;
+});
+process.once('disconnect', () => {
+  server.closeAllConnections();
+  server.close();
+});

@@ -1,0 +1,55 @@
+import { startSandbox } from '@sluice/sandbox';
+import { rowsPerPage } from './servedPages.js';
+
+/** Gives any number of different pages out of a few. */
+export interface PageTemplates {
+  /** The body of a page: `nth` tells it from all others, `next` is the cursor in it; absent on the last page. */
+  page(nth: number, next: number | undefined): Buffer;
+}
+
+const kept = 50;
+const digits = 12;
+const hole = '#'.repeat(digits);
+/** As long as each other, so that one can be written over the other. */
+const [more, noMore] = [' true', 'false'];
+
+interface Template {
+  readonly bytes: Buffer;
+  /** Where each row's own number goes. */
+  readonly numbers: readonly number[];
+  readonly cursor: number;
+}
+
+/** Pages of the sandbox's rows, awkward ones among them, with holes of a fixed width for the numbers that differ. */
+export async function pageTemplates(): Promise<PageTemplates> {
+  await using sandbox = await startSandbox({ holdings: kept * rowsPerPage, owners: 1 });
+  const templates: Template[] = [];
+  let cursor: string | null = null;
+  do {
+    const query = new URLSearchParams({ limit: String(rowsPerPage), owner_addresses: sandbox.owners.join() });
+    if (cursor !== null) query.set('cursor', cursor);
+    const answer = await fetch(`${sandbox.aptosUrl}/wallets/nfts?${query}`, {
+      headers: { 'X-API-Key': sandbox.apiKey },
+    });
+    const page = (await answer.json()) as { readonly cursor: string | null; readonly result: readonly object[] };
+    templates.push(templateOf(page.result));
+    cursor = page.cursor;
+  } while (cursor !== null);
+  return { page: (nth, next) => filled(templates[nth % templates.length]!, nth, next) };
+}
+
+function templateOf(rows: readonly object[]): Template {
+  const result = rows.map((row) => ({ ...row, last_transaction_version: hole }));
+  const bytes = Buffer.from(`{"result":${JSON.stringify(result)},"cursor":"${hole}","hasNextPage":${more}}`);
+  const holes: number[] = [];
+  for (let at = bytes.indexOf(hole); at >= 0; at = bytes.indexOf(hole, at + digits)) holes.push(at);
+  return { bytes, numbers: holes.slice(0, -1), cursor: holes.at(-1) ?? 0 };
+}
+
+function filled({ bytes, numbers, cursor }: Template, nth: number, next: number | undefined): Buffer {
+  const page = Buffer.from(bytes);
+  numbers.forEach((at, row) => page.write(String(nth * rowsPerPage + row).padStart(digits, '0'), at, 'latin1'));
+  page.write(String(next ?? 0).padStart(digits, '0'), cursor, 'latin1');
+  if (next === undefined) page.write(noMore, page.lastIndexOf(more), 'latin1');
+  return page;
+}

@@ -1,0 +1,20 @@
+import { compete } from '../arena.js';
+import { figureOf, ratios } from '../figures/figure.js';
+import { took } from './exports.js';
+import type { Work } from './work.js';
+
+/** What checkpoints cost at their default. */
+export const commits: Work = async ({ rounds, pages, folder }) => {
+  const { kept, forgotten } = await compete(
+    { kept: { file: 'sluice' }, forgotten: { file: 'sluice', isKept: false } },
+    { pages, parts: 1, latency: 0 },
+    { rounds, folder },
+  );
+  const what = { work: 'time that checkpoints take', against: 'an export without state', unit: '%' as const };
+  return [
+    figureOf(
+      { ...what, goal: { atMost: 5 } },
+      ratios(kept, forgotten, took).map((ratio) => 100 * (ratio - 1)),
+    ),
+  ];
+};

@@ -1,0 +1,42 @@
+import { compete } from '../arena.js';
+import { figureOf, ratios } from '../figures/figure.js';
+import { took } from './exports.js';
+import type { Work } from './work.js';
+
+const latency = 25;
+const pages = 120;
+const lanes = 8;
+
+/** What is left to gain where the server is slow: it is waited for all the time. */
+export const latencies: Work = async ({ rounds, folder }) => {
+  const one = await compete(
+    { sluice: { file: 'sluice' }, bound: { file: 'handTuned', format: 'none' } },
+    { pages, parts: 1, latency },
+    { rounds, folder },
+  );
+  const many = await compete(
+    { one: { file: 'sluice' }, many: { file: 'sluice', lanes } },
+    { pages: pages / lanes, parts: lanes, latency },
+    { rounds, folder },
+  );
+  return [
+    figureOf(
+      {
+        work: `rows/s at ${latency} ms a page, one lane`,
+        against: 'a hand-tuned loop that writes nothing',
+        unit: '%',
+        goal: { atLeast: 98 },
+      },
+      ratios(one.bound, one.sluice, took).map((ratio) => 100 * ratio),
+    ),
+    figureOf(
+      {
+        work: `rows/s at ${latency} ms a page, ${lanes} lanes`,
+        against: `${lanes} times one lane`,
+        unit: '%',
+        goal: { atLeast: 95 },
+      },
+      ratios(many.one, many.many, took).map((ratio) => (100 * ratio) / lanes),
+    ),
+  ];
+};

@@ -1,0 +1,22 @@
+import { measured } from '../../prove/watch/measured.js';
+import type { ComparisonCost } from '../../prove/watch/comparisonCost.js';
+import type { StateBytes } from '../../prove/watch/stateBytes.js';
+import type { Figure } from '../figures/figure.js';
+import type { Work } from './work.js';
+
+const rows = 50_000;
+
+/** A watch of 50,000 rows of which one in a hundred changed: C11. */
+export const watches: Work = async ({ rounds }) => {
+  const costs = await measured<readonly ComparisonCost[]>('comparisonCost.ts', rows, rounds);
+  const { beyond, row } = await measured<StateBytes>('stateBytes.ts', rows);
+  const compared = costs.map(({ projection, comparing: { median, least, most } }): Figure => {
+    const work = `CPU of a comparison of ${rows.toLocaleString('en')} rows, ${projection}`;
+    return { work, against: '', unit: 'ms', median, from: least, to: most, goal: { atMost: 100 } };
+  });
+  const kept: Figure = {
+    ...{ work: 'kept of a row by a watch', against: `beyond the row's ${row.toFixed(0)}`, unit: 'bytes' as const },
+    ...{ median: beyond, from: beyond, to: beyond, goal: { atMost: 200 } },
+  };
+  return [...compared, kept];
+};
