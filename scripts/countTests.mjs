@@ -1,24 +1,33 @@
-// Usage: node scripts/countTests.mjs EXIT_CODE_OF_NPM_TEST
+// Usage: node scripts/countTests.mjs NAME=EXIT_CODE…: adds up what ran, by the report of each in reports/NAME.json.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { root } from './run.mjs';
 
-const exitCode = Number(process.argv[2]);
-const path = join(root, 'reports/vitest.json');
-const files = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).testResults : [];
-
-const outcomes = files.flatMap((file) => file.assertionResults.map(({ status }) => status));
-const count = (outcome) => outcomes.filter((each) => each === outcome).length;
-// A file may fail with none of its tests to blame: it could not be read, or a hook of its own threw.
-const brokenFiles = files.filter(
-  (file) => file.status === 'failed' && file.assertionResults.every(({ status }) => status !== 'failed'),
-);
-
-const passed = count('passed');
-// Where nothing is to blame and yet the run failed, it was a check, the build, or an error outside of the tests.
-const failed = count('failed') + brokenFiles.length || (exitCode === 0 ? 0 : 1);
-const skipped = outcomes.length - passed - count('failed');
-
+const totals = { passed: 0, failed: 0, skipped: 0 };
+for (const argument of process.argv.slice(2)) {
+  const [name, code] = argument.split('=');
+  const counts = countsOf(join(root, 'reports', `${name}.json`), code === '0');
+  for (const outcome of Object.keys(totals)) totals[outcome] += counts[outcome];
+}
+const { passed, failed, skipped } = totals;
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+/** What has no report is no suite, but one check. */
+function countsOf(report, isPassed) {
+  if (!existsSync(report)) return { passed: isPassed ? 1 : 0, failed: isPassed ? 0 : 1, skipped: 0 };
+  const files = JSON.parse(readFileSync(report, 'utf8')).testResults;
+  const outcomes = files.flatMap((file) => file.assertionResults.map(({ status }) => status));
+  const count = (outcome) => outcomes.filter((each) => each === outcome).length;
+  // A file may fail with none of its tests to blame: it could not be read, or a hook of its own threw.
+  const brokenFiles = files.filter(
+    (file) => file.status === 'failed' && file.assertionResults.every(({ status }) => status !== 'failed'),
+  );
+  return {
+    passed: count('passed'),
+    // Where nothing is to blame and yet the run failed, it was a check, the build, or an error outside of the tests.
+    failed: count('failed') + brokenFiles.length || (isPassed ? 0 : 1),
+    skipped: outcomes.length - count('passed') - count('failed'),
+  };
+}

@@ -6,7 +6,10 @@ import { pnpmFolder, quietly, root, run } from './run.mjs';
 
 const stamp = join(root, 'node_modules/.cache/installed');
 const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`);
-const folders = ['.', 'examples', ...packages].filter((folder) => existsSync(join(root, folder, 'package.json')));
+const tests = ['test/browser', 'test/packages'];
+const folders = ['.', 'examples', ...tests, ...packages].filter((folder) =>
+  existsSync(join(root, folder, 'package.json')),
+);
 
 /** Brings node_modules to what the lockfile says. Where it is there already, nothing runs and no network is needed. */
 export async function install() {

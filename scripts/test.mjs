@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { install } from './install.mjs';
 import { quietly, root, run } from './run.mjs';
 
-const checks = ['build', 'lint', 'typecheck', 'format', 'direction', 'unused'];
+const checks = ['build', 'lint', 'typecheck', 'format', 'direction', 'unused', 'api:check'];
 
 rmSync(join(root, 'reports'), { recursive: true, force: true });
 await install();

@@ -71,6 +71,17 @@ describe('sluice sandbox', () => {
     expect(await ended).toBe(0);
     expect(environment.written.stdout().split('\n')).toHaveLength(2);
   });
+
+  test('answers pages of any origin with --cors', async () => {
+    const environment = testEnvironment();
+    const ended = main(['sandbox', '--cors'], environment);
+    await expect.poll(environment.written.stdout).toContain('\n');
+    const { streamsUrl } = JSON.parse(environment.written.stdout());
+    const answer = await fetch(`${streamsUrl}/streams/evm?limit=1`);
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*');
+    environment.interrupt(new Interruption('SIGINT'));
+    expect(await ended).toBe(0);
+  });
 });
 
 function pickedFrom({ streamsUrl, aptosUrl, apiKey }: Record<'streamsUrl' | 'aptosUrl' | 'apiKey', string>) {

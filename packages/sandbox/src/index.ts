@@ -1,3 +1,9 @@
+/**
+ * Both APIs on this machine, and an endpoint for webhooks, misbehaving on demand.
+ *
+ * @module @sluice/sandbox
+ */
+
 // The server
 export { startSandbox, type Sandbox } from './startSandbox.js';
 export type { AnswerShape, EndpointName, SandboxOptions, SandboxRequest } from './sandboxOptions.js';

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import { faultyAnswer, jsonAnswer, refusalAnswer, type Answer } from './answer.js';
+import { answerCrossOrigin } from './crossOrigin.js';
 import { afterwards, deliver } from './deliver.js';
 import { FaultDraw } from './faultDraw.js';
 import type { Fault } from './faults.js';
@@ -34,6 +35,7 @@ export function requestListener(settings: Settings, routes: readonly Route[], lo
   const latencies = draws(settings.seed, 'latency');
 
   return (incoming, response) => {
+    if (settings.cors && answerCrossOrigin(incoming, response)) return;
     const { method = '', url = '', headers } = incoming;
     const [path = '', ...rest] = url.split('?');
     const route = routeAt.get(path);

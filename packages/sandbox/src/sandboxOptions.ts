@@ -69,6 +69,11 @@ export interface SandboxOptions {
   readonly statusEvery?: number;
   /** Pack bodies above 1 kB for clients that accept gzip. Default false. */
   readonly compress?: boolean;
+  /**
+   * Lets pages of any origin ask (CORS): without it, a browser keeps every answer from them. Preflights are answered at once, and are in no
+   * count, log or script. Default false.
+   */
+  readonly cors?: boolean;
   readonly shape?: AnswerShape;
   /** The clock in ms, which must not go back. Default: the time since 1970 by the monotonic clock of the process. */
   readonly now?: () => number;
@@ -91,6 +96,7 @@ export interface Settings {
   readonly script: (request: SandboxRequest) => Fault | undefined;
   readonly statusEvery: number;
   readonly compress: boolean;
+  readonly cors: boolean;
   readonly shape: Required<AnswerShape>;
   readonly now: () => number;
 }
@@ -119,6 +125,7 @@ export function settingsOf(options: SandboxOptions): Settings {
     script: options.script ?? (() => undefined),
     statusEvery: check('statusEvery', options.statusEvery ?? 0, {}) || Infinity,
     compress: options.compress ?? false,
+    cors: options.cors ?? false,
     shape: { end: 'null', oneRow: 'list', noRows: 'list', next: 'cursor', hasNextPage: 'sent', ...options.shape },
     now: options.now ?? (() => performance.timeOrigin + performance.now()),
   };

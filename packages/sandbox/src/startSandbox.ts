@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { aptosEndpoint } from './aptosEndpoint.js';

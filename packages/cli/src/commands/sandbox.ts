@@ -22,6 +22,8 @@ export interface SandboxCommandOptions {
   /** Faults by rate. */
   readonly fail?: Readonly<Record<string, number>>;
   readonly statusEvery?: number;
+  /** Whether pages of any origin may ask. */
+  readonly cors?: boolean;
 }
 
 /** `sluice sandbox`: a local server of both APIs, until a signal ends it. stdout gets one line: how to reach it. */

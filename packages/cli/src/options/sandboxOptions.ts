@@ -22,5 +22,6 @@ export function addSandboxOptions(command: Command): Command {
     .option('--latency <duration>', 'before each answer: 25ms or 5ms..40ms', parsedBy(parseLatency))
     .option('--cursor-ttl <duration>', '400 for cursors that are older: 5m', parsedBy(parseSpan))
     .option('--fail <shares>', 'faults by rate: serverError=0.05,reset=0.01', parsedBy(parseShares))
-    .option('--status-every <duration>', 'how often a stream changes its status: 5s', parsedBy(parseDuration));
+    .option('--status-every <duration>', 'how often a stream changes its status: 5s', parsedBy(parseDuration))
+    .option('--cors', 'answers pages of any origin, as browsers want it');
 }

@@ -134,7 +134,7 @@ export function faultOf(
       return { error: new ResponseTooLargeError(message, { route, maxBodyBytes: limits.maxBodyBytes }), retry: false };
     }
     case 'too-heavy': {
-      const message = `${route} was answered with a document that would take more than an eighth of this process's memory once it is read. Ask for smaller pages (pageSize), or raise Node's --max-old-space-size.`;
+      const message = `${route} was answered with a document that would take more than a sixteenth of this process's memory once it is read. Ask for smaller pages (pageSize), or raise Node's --max-old-space-size.`;
       return { error: new ResponseTooLargeError(message, { route }), retry: false };
     }
   }

@@ -8,8 +8,11 @@ const mostEscaped = 3;
 /** A character that was escaped as often is no longer than this. */
 const longestEscape = 32;
 
-/** Fewer characters than this appear in base64 by chance. */
+/** Fewer characters than this appear in base64 by chance, and fewer of a secret's first ones are none. */
 const shortestEncoded = 6;
+
+/** What may be left of an escape where a text breaks off. */
+const brokenEscape = /(%[0-9a-f]?|\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?x?\w{0,5})$/i;
 
 /**
  * The texts that must not leave the transport, and how to take them out of whatever else does. They are API keys, so they
@@ -30,11 +33,15 @@ export class Secrets {
     this.#needles.push(...needlesOf(secret));
   }
 
-  /** The first `length` characters of `text` (default: all) without any secret, also where one goes on beyond them. */
+  /**
+   * The first `length` characters of `text` (default: all) without any secret, also where one goes on beyond them, or breaks off because
+   * the text does.
+   */
   redact(text: string, length = text.length): string {
     const parts: string[] = [];
     let at = 0;
-    for (const { from, to } of this.#find(text.slice(0, length + this.#longest * longestEscape))) {
+    const looked = text.slice(0, length + this.#longest * longestEscape);
+    for (const { from, to } of this.#find(looked, looked.length === text.length)) {
       if (from >= length) break;
       if (from >= at) parts.push(text.slice(at, from), hidden);
       at = Math.max(at, to);
@@ -48,20 +55,30 @@ export class Secrets {
     return this.#find(text).length > 0;
   }
 
-  /** Where secrets stand, in order; places may overlap. */
-  #find(text: string): Place[] {
+  /** Where secrets stand, in order; places may overlap. `endsEarly`: also where one begins of which the text has no end. */
+  #find(text: string, endsEarly = false): Place[] {
     const places: Place[] = [];
     for (const reading of readingsOf(text, mostEscaped)) {
+      const whole = endsEarly ? reading.text.replace(brokenEscape, '') : reading.text;
       const base64 = reading.text.replaceAll('-', '+').replaceAll('_', '/');
       for (const needle of this.#needles) {
         const written = needle.isBase64 ? base64 : reading.text;
         for (let at = written.indexOf(needle.text); at >= 0; at = written.indexOf(needle.text, at + 1)) {
           places.push(placeOf(needle, at, written, reading.origins));
         }
+        const begun = endsEarly ? begunLength(needle.text, written.slice(0, whole.length)) : 0;
+        if (begun > 0) places.push({ from: reading.origins[whole.length - begun] ?? 0, to: text.length });
       }
     }
     return places.sort((a, b) => a.from - b.from);
   }
+}
+
+/** How many of a needle's first characters a text ends with; 0 where they are too few to mean anything. */
+function begunLength(needle: string, text: string): number {
+  for (let length = needle.length - 1; length >= shortestEncoded; length -= 1)
+    if (text.endsWith(needle.slice(0, length))) return length;
+  return 0;
 }
 
 interface Needle {

@@ -138,7 +138,9 @@ export class Chain<T> {
         `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, or the cursor expired`,
       );
     }
-    this.#first ??= fingerprint;
+    // With its rows only the last page is kept: others may be large, and a walk long.
+    this.#first = this.#first === undefined ? fingerprint : String(this.#first);
+    if (this.#landmark !== undefined) this.#landmark = String(this.#landmark);
     this.#previous = fingerprint;
     if (this.#pages < this.#nextLandmark) return;
     this.#landmark = fingerprint;

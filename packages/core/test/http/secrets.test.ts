@@ -70,6 +70,14 @@ describe('a secret that was written', () => {
     secrets.add(canary);
     expectNoKey(secrets.redact(`x${encode(canary)}y ${encode(canary)}${encode(canary)}`));
   });
+
+  test.each(Object.entries(encoders))('T2 %s is hidden where the text breaks off in it', (_how, encode) => {
+    const secrets = new Secrets();
+    secrets.add(canary);
+    const written = encode(canary);
+    for (let length = 1; length < written.length; length += 1)
+      expectNoKey(secrets.redact(`{"message":"no ${written.slice(0, length)}`));
+  });
 });
 
 describe('secrets', () => {

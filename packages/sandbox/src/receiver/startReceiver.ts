@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { listen } from '../listen.js';
@@ -62,9 +63,9 @@ export interface Receiver extends AsyncDisposable {
  * Raises `RangeError` for an option that makes no sense, and `Error` where the port is taken.
  *
  * @example
- * await using receiver = await startReceiver({ secrets, failures: { share: 0.3, kinds: ['reset', 'accept-then-error'] } });
- * // … send to receiver.url …
- * receiver.missing(ids); // []
+ * await using receiver = await startReceiver({ failures: { share: 0.3, kinds: ['reset', 'accept-then-error'] } });
+ * await exportTo(source, webhook({ url: receiver.url, secret, allowAddresses: ['127.0.0.1'] })).run();
+ * console.log(receiver.counts.accepted, receiver.counts.doubled);
  */
 export async function startReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const settings = receiverSettingsOf(options);

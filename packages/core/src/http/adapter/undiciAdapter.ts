@@ -191,8 +191,8 @@ async function readBeginning(answer: Dispatcher.ResponseData, maxBytes: number):
   return isSuccess ? '' : Buffer.concat(beginning).toString('utf8', 0, maxBytes);
 }
 
-/** An answer may take so much of the heap: a walk holds some, and nothing of ours is worth the end of the process. */
-const heapShare = 1 / 8;
+/** What one answer may take of the heap: a walk holds several, and writing them down takes as much again. */
+const heapShare = 1 / 16;
 /** No document takes more heap for a byte, so that shorter ones need no look. */
 const mostHeapPerByte = 64;
 

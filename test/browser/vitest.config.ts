@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+
+import { defineConfig } from 'vitest/config';
+
+import { JsonFileReporter, QuietReporter } from '../../scripts/quietReporter.js';
+import { executablePath, hasChromium } from './chromium.js';
+
+if (!hasChromium) {
+  console.error(
+    `No Chromium at ${executablePath}, so what needs one is skipped: install it, or name one in SLUICE_CHROMIUM.`,
+  );
+}
+
+// npm run test:browser. It is no part of `npm test`: not everybody has Chromium.
+export default defineConfig({
+  test: {
+    name: 'browser',
+    include: ['*.test.ts'],
+    pool: 'forks',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    reporters: [
+      new QuietReporter(),
+      new JsonFileReporter(join(import.meta.dirname, '../../reports/test:browser.json')),
+    ],
+  },
+});

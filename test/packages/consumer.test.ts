@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { describe, expect, inject, test } from 'vitest';
+import { run } from '../run.js';
+import { compilers, type Compiler } from './compilers.js';
+import { published } from './published.js';
+
+const consumer = inject('consumer');
+const entries = published().flatMap(({ entries: of }) => of);
+const [oldest] = compilers;
+
+/** TypeScript says what is wrong on stdout, and nothing otherwise. */
+function compile(tsc: string, project: string, ...args: string[]): ReturnType<typeof run> {
+  return run([tsc, '--project', `tsconfig.${project}.json`, ...args], consumer, {});
+}
+
+/** Version 7 is fast enough to check everything; of the others it takes three times as long as our own declarations do. */
+function check({ tsc, library }: Compiler, project: string): ReturnType<typeof run> {
+  if (library === undefined) return compile(tsc, project, '--noEmit');
+  return run([join(import.meta.dirname, 'checkOurTypes.mjs'), library, `tsconfig.${project}.json`], consumer, {});
+}
+
+describe.concurrent.each(compilers)('TypeScript $version compiles what uses every entry', (compiler) => {
+  test.each([
+    ['with module nodenext and exact optional properties', 'nodenext'],
+    ['for a bundler, with optional properties as they were', 'bundler'],
+    ['for a page, without the types of Node', 'page'],
+  ])('%s', async (_, project) => {
+    expect(await check(compiler, project)).toEqual({ code: 0, output: '' });
+  });
+});
+
+describe('what was installed', () => {
+  test('runs as an ES module, as the oldest TypeScript emits it', async () => {
+    expect(await compile(oldest!.tsc, 'nodenext', '--skipLibCheck')).toEqual({ code: 0, output: '' });
+    expect(await printedBy('story.js')).toEqual({
+      ...{ rows: 250, isWritten: true, amounts: true, ids: 7, counted: '7 rows' },
+      ...{ accepted: 7, code: 'config', unused: 3 },
+    });
+    expect(await printedBy('extensions.js')).toEqual({
+      ...{ rows: 5, counted: 7, hasChecks: true, changes: 'board.rows.changes', unused: 2 },
+    });
+  });
+
+  test('can be required from CommonJS, entry by entry', async () => {
+    const { code, output } = await run(['--no-warnings', 'required.cjs', ...entries], consumer, {});
+    expect({ code, output }).toMatchObject({ code: 0 });
+    const found = Object.entries<number>(JSON.parse(output));
+    expect(found.map(([entry]) => entry)).toEqual(entries);
+    for (const [entry, names] of found) expect(names, entry).toBeGreaterThan(0);
+  });
+
+  test('gives a shell the command', async () => {
+    const { version } = published().find(({ name }) => name === '@sluice/cli')!;
+    const { code, output } = await run(['node_modules/.bin/sluice', '--version'], consumer, {});
+    expect({ code, output }).toEqual({ code: 0, output: `${version}\n` });
+  });
+});
+
+async function printedBy(program: string): Promise<unknown> {
+  const { code, output } = await run([join('out', program)], consumer, {});
+  expect({ code, output }).toMatchObject({ code: 0 });
+  return JSON.parse(output);
+}

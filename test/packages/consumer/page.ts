@@ -1,0 +1,10 @@
+// What a page would import: it is compiled without the types of Node, and without a lib for `AsyncDisposable`.
+import { aptos, type NftHolding } from '@sluice/aptos';
+import { createClient, type Client, type Source } from '@sluice/core';
+import { streams } from '@sluice/streams';
+
+export const client = createClient({ apiKey: 'key' })
+  .use(streams({ baseUrl: 'https://streams.example' }))
+  .use(aptos({ baseUrl: 'https://aptos.example' }));
+export const base: Client = client;
+export const holdings: Source<NftHolding> = client.aptos.walletNfts({ ownerAddresses: ['0x1'] });

@@ -1,0 +1,75 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { publint } from 'publint';
+import { formatMessage } from 'publint/utils';
+import { describe, expect, inject, test } from 'vitest';
+import { run } from '../run.js';
+import { published } from './published.js';
+
+const attw = createRequire(import.meta.url).resolve('@arethetypeswrong/cli/package.json');
+
+describe.each(published())('$name', ({ name, folder, tarball }) => {
+  // npm lays out a tarball as it is.
+  const installed = join(inject('consumer'), 'node_modules', name);
+
+  test('holds its code, its types, their sources, a README and the license, and nothing else', () => {
+    const sources = filesIn(join(folder, 'src'));
+    const compiled = sources.flatMap((source) =>
+      ['.js', '.js.map', '.d.ts', '.d.ts.map'].map((kind) => `dist/${source.replace(/\.ts$/, kind)}`),
+    );
+    const pages = filesIn(join(folder, 'docs')).map((page) => `docs/${page}`);
+    expect(filesIn(installed)).toEqual(
+      [
+        ...['LICENSE', 'README.md', 'package.json'],
+        ...[...sources.map((source) => `src/${source}`), ...compiled, ...pages],
+      ].sort(),
+    );
+  });
+
+  test('leads from what is compiled to the sources beside it', () => {
+    const maps = filesIn(installed).filter((file) => file.endsWith('.map'));
+    for (const map of maps) {
+      const { sources, sourceRoot = '' } = JSON.parse(readFileSync(join(installed, map), 'utf8'));
+      for (const source of sources)
+        expect(existsSync(join(installed, dirname(map), sourceRoot, source)), map).toBe(true);
+      const mapped = readFileSync(join(installed, map.slice(0, -'.map'.length)), 'utf8');
+      expect(mapped).toContain(`//# sourceMappingURL=${map.slice(map.lastIndexOf('/') + 1)}`);
+    }
+  });
+
+  test('asks for nothing that only this workspace has', () => {
+    const manifest = readFileSync(join(installed, 'package.json'), 'utf8');
+    expect(manifest).not.toMatch(/workspace:|catalog:|file:|link:/);
+    expect(JSON.parse(manifest)).toMatchObject({
+      ...{ name, type: 'module', license: 'MIT', engines: { node: '>=20.19.0' } },
+      description: expect.stringMatching(/\.$/),
+    });
+  });
+
+  test('links to nothing in its own folder that is not there', () => {
+    const readme = readFileSync(join(installed, 'README.md'), 'utf8');
+    const targets = [...readme.matchAll(/\]\((?!https?:|#|\.\.\/)([^)#]+)/g)].map(([, target = '']) => target);
+    for (const target of targets) expect(existsSync(join(installed, target)), target).toBe(true);
+  });
+
+  test('is what publint wants of a package', async () => {
+    const { buffer } = new Uint8Array(readFileSync(tarball));
+    const { messages, pkg } = await publint({ pack: { tarball: buffer }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  });
+
+  test('has the types of its code, for all who import it (attw)', async () => {
+    const args = [join(dirname(attw), 'dist/index.js'), tarball, '--profile', 'esm-only', '--no-color'];
+    expect(await run(args, installed, {})).toMatchObject({ code: 0 });
+  });
+});
+
+/** Every file below a folder, by its path from there, in order; none where there is no folder. */
+function filesIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => statSync(join(folder, path)).isFile())
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort();
+}

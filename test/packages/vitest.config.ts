@@ -1,0 +1,24 @@
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+
+import { defineConfig } from 'vitest/config';
+
+import { JsonFileReporter, QuietReporter } from '../../scripts/quietReporter.js';
+
+// npm run test:packages. It is no part of `npm test`: it packs, installs and compiles for a minute or two.
+export default defineConfig({
+  test: {
+    name: 'packages',
+    include: ['*.test.ts'],
+    globalSetup: ['./setup.ts'],
+    pool: 'forks',
+    // A compiler keeps a core busy.
+    maxConcurrency: availableParallelism(),
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    reporters: [
+      new QuietReporter(),
+      new JsonFileReporter(join(import.meta.dirname, '../../reports/test:packages.json')),
+    ],
+  },
+});
