@@ -1,10 +1,13 @@
 import { ConfigError } from '../errors.js';
+import { addressOf } from '../http/origin.js';
 import type { Query } from '../http/query.js';
 import type { PageAnswer, Where } from './answer.js';
 import { hasRelation, parseLinkHeader } from './linkHeader.js';
 import { cursorOf } from './mark.js';
 import type { PageAddress, Paging } from './paging.js';
 import { finder } from './where.js';
+
+const longestShown = 200;
 
 /** Options of {@link byLink}. */
 export interface LinkOptions {
@@ -61,10 +64,27 @@ function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswe
   if (next.origin !== base.origin || !isBelow)
     throw read.fault(
       where,
-      `it leads to ${next.origin === 'null' ? 'another place' : next.origin + (isBelow ? '' : next.pathname)}, which is not below the base address: the key must not go there`,
+      `it leads to ${shown(uri)}, which is not below the base address: the key must not go there`,
     );
   if (!isWhole(next.search)) throw read.fault(where, 'its query is not percent-encoded as UTF-8');
-  return (next.pathname.slice(root.length) || '/') + next.search;
+  const below = next.pathname.slice(root.length) || '/';
+  if (!isRequestable(baseUrl, below)) throw read.fault(where, `it leads to ${shown(uri)}, which is no plain path`);
+  return below + next.search;
+}
+
+/** As the server wrote it, and not as an URL: only so is a secret in it found. Without what stands behind the path. */
+function shown(uri: string): string {
+  return JSON.stringify((uri.split(/[?#]/)[0] ?? '').slice(0, longestShown));
+}
+
+/** Whether a request may go to a path: an escaped step upwards, say, could take the key elsewhere. */
+function isRequestable(baseUrl: string, path: string): boolean {
+  try {
+    addressOf(baseUrl, path, '');
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Whether every escape in a query stands for text: else what is sent would be another query. */

@@ -1,3 +1,4 @@
+import type { Mark } from '../position.js';
 import { offsetOf } from './mark.js';
 import type { Paging } from './paging.js';
 
@@ -14,7 +15,8 @@ export interface OffsetOptions {
  * walk ends with `rows-moved` instead of missing some. An API that skips whole pages only can't be asked like that: use `byPage`.
  *
  * A listing ends with a page that has no new row, or at its `total` where the definition says where that stands, which saves one
- * request. A `total` that comes with a full page is not believed: many count the page's rows, or stop counting at 10,000.
+ * request. A `total` that comes with a full page, or that is the number of the page's rows, is not believed: many count no more than
+ * those, or stop counting at 10,000. A listing whose first page is empty and whose total is not raises `no-progress`.
  *
  * @example byOffset({ param: 'offset' })
  */
@@ -24,10 +26,18 @@ export function byOffset({ param }: OffsetOptions): Paging {
     params: [param],
     ask: ({ path, query }, mark) => ({ path, query: { ...query, [param]: offsetOf(mark) } }),
     next({ rows, newRows, total, asked, from }) {
-      if (newRows === 0) return 'end';
       const received = (from ? offsetOf(from) : 0) + rows.length;
+      // With the known row alone the page may have had no room for another. Without it, an empty page is the end, whatever the total says.
+      if (newRows === 0)
+        return total !== undefined && received < total && mayHaveMore(rows, from) ? 'by-offset' : 'end';
       const isFull = asked !== undefined && rows.length >= asked;
-      return total !== undefined && received >= total && !isFull ? 'end' : 'by-offset';
+      const isOfListing = total !== undefined && total > rows.length;
+      return isOfListing && received >= total && !isFull ? 'end' : 'by-offset';
     },
   };
+}
+
+/** Whether that no new row came is no proof of the end: behind the known row, or right at the beginning. */
+function mayHaveMore(rows: readonly unknown[], from: Mark | undefined): boolean {
+  return rows.length > 0 || from === undefined;
 }

@@ -44,7 +44,10 @@ function bySchema<Row>(schema: StandardSchema<unknown, Row>): DecodeRows<Row> {
     made(received, path, read, (row, index) => {
       const result = standard.validate(row);
       if (isResult(result)) {
-        if (!result.issues) return result.value;
+        if (!result.issues) {
+          if (typeof result.value === 'object' && result.value !== null) return result.value;
+          throw read.fault(`${path}[${index}]`, `its schema makes ${kindOf(result.value)} of it, and not an object`);
+        }
         const fault = issuesText(result.issues, row);
         throw read.fault(`${path}[${index}]${fault.path}`, fault.what);
       }

@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.js';
 import type { ArrayFormat } from '../http/query.js';
+import { kindOf } from '../kindOf.js';
 import { nameForm } from '../plugins/checkPlugin.js';
 import { reservedNames } from '../plugins/fit.js';
 import type { Plugin, PluginContext } from '../plugins/plugin.js';
@@ -48,7 +49,7 @@ export interface ApiPlugin<Name extends string, Api extends object> extends Plug
  * const api = createClient({ apiKey }).use(coins({ baseUrl: 'https://api.example.com' }));
  * await exportTo(api.coins.markets(), csv({ path: 'markets.csv' })).run();
  *
- * @throws ConfigError if a name can't be one. Later: PluginError if the client has it already.
+ * @throws ConfigError if a name can't be one, and later where the base address is missing; PluginError if the client has it already.
  */
 export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>({
   name,
@@ -62,15 +63,32 @@ export function defineApi<const Name extends string, const Sources extends Reado
   checkName('an API', name);
   if (Object.keys(sources).length === 0) throw new ConfigError(`The API "${name}" has no sources.`);
   for (const source of Object.keys(sources)) checkName('a source', source);
-  return ({ baseUrl, arrays = 'brackets' }) => ({
-    name,
-    setup({ endpoint: openEndpoint, clock, random }) {
-      const endpoint = openEndpoint(baseUrl, { arrays });
-      const api = {};
-      addSources(api, sources, (source) => ({ name: `${name}.${source}`, endpoint, arrays, clock, random }));
-      return Object.freeze(api);
-    },
-  });
+  return (options) => {
+    const { baseUrl, arrays = 'brackets' } = checkOptions(name, options);
+    return {
+      name,
+      setup({ endpoint: openEndpoint, clock, random }) {
+        const endpoint = openEndpoint(baseUrl, { arrays });
+        const api = {};
+        addSources(api, sources, (source) => ({ name: `${name}.${source}`, endpoint, arrays, clock, random }));
+        return Object.freeze(api);
+      },
+    };
+  };
+}
+
+/** The likeliest mistake of all is an address from an environment that does not have it, which no compiler sees. */
+function checkOptions(name: string, options: unknown): ApiOptions {
+  const baseUrl = typeof options === 'object' && options !== null && 'baseUrl' in options ? options.baseUrl : undefined;
+  if (isApiOptions(options) && baseUrl !== '') return options;
+  throw new ConfigError(
+    `The API "${name}" needs its base address, ${name}({ baseUrl: 'https://…' }), and it is ${baseUrl === '' ? 'empty' : kindOf(baseUrl)}.`,
+    { option: 'baseUrl' },
+  );
+}
+
+function isApiOptions(options: unknown): options is ApiOptions {
+  return typeof options === 'object' && options !== null && 'baseUrl' in options && typeof options.baseUrl === 'string';
 }
 
 function addSources<Sources extends Readonly<Record<string, Openable>>>(

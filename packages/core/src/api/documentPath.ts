@@ -31,6 +31,7 @@ const oneStep = /^(?:\.?([^.[\]?]+)|\[(\d+)\])(\?)?/;
  * @example
  * documentPath('data.items')           // must be there
  * documentPath('data.items?')          // `items` may be missing
+ * documentPath('meta.next?.token')     // `next` may be missing or null, as on a last page; where it is there, it has a token
  * documentPath('[1]')                  // the second of a list
  * documentPath('')                     // the document itself
  *
@@ -86,6 +87,7 @@ function fieldOf(value: unknown, name: string | number, at: string, read: Docume
     const list: readonly unknown[] = value;
     return list[name];
   }
+  if (value === null) throw read.fault(at, 'it is null: if it may be, write ? after its name');
   if (!isRecord(value)) throw read.fault(at, `it is ${kindOf(value)}, and not an object`);
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -38,11 +38,11 @@ export interface StandardIssue {
 export const lateSchema =
   'its schema gave no result at once, so it is asynchronous, or a function of it has thrown. Let it only look at the value, and put what takes time behind the source';
 
-/** Whether a schema has answered at once. If not, nobody waits for what becomes of it. */
+/** Whether a schema has answered at once. Promises come in many kinds, so it is their `then` that tells them. If not, nobody waits for what becomes of it. */
 export function isResult<Output>(
   result: StandardResult<Output> | Promise<StandardResult<Output>>,
 ): result is StandardResult<Output> {
-  if (!(result instanceof Promise)) return true;
-  result.catch(() => undefined);
+  if (!('then' in result)) return true;
+  result.then(undefined, () => undefined);
   return false;
 }

@@ -39,6 +39,8 @@ export class Chain<T> {
   #nextLandmark = 1;
   /** The last row received, or its hash; known to be none at the beginning of a part. */
   #lastRow: { readonly row: unknown } | string | undefined;
+  /** The last page had no room beyond the known row, so the next one is asked for without it. */
+  #isCrowded = false;
 
   constructor(definition: SourceDefinition<T>, part: number, from: ChainPosition | undefined) {
     this.#definition = definition;
@@ -63,17 +65,20 @@ export class Chain<T> {
   async next(signal: AbortSignal): Promise<ChainPage<T>> {
     const at = this.#next;
     // Going on by offset reads the last row again: if it is another one now, rows have moved and some would be lost.
-    const again = at !== undefined && 'offset' in at && this.#lastRow !== undefined;
+    const again = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isCrowded;
     const fetched = await this.#fetch(again ? { offset: at.offset - 1 } : at, again, signal);
     const { rows, received = rows } = fetched;
     if (again) this.#checkKnownRow(received);
+    else if (this.#isCrowded) this.#checkStep(received);
     const [items, news] = again ? [rows.slice(1), received.slice(1)] : [rows, received];
     this.#checkProgress(news);
     this.#pages += 1;
     this.#rows += items.length;
     if (this.#offset !== undefined) this.#offset += items.length;
-    if (news.length > 0) this.#lastRow = { row: news.at(-1) };
-    this.#next = this.#markAfter(fetched.next, items.length);
+    // Where it will be compared it is hashed now: whoever gets the rows may change them, though he should not.
+    if (news.length > 0) this.#lastRow = fetched.next === 'by-offset' ? hashOf(news.at(-1)) : { row: news.at(-1) };
+    this.#isCrowded = again && news.length === 0 && fetched.next === 'by-offset';
+    this.#next = this.#isCrowded ? at : this.#markAfter(fetched.next, items.length);
     this.isDone = this.#next === undefined;
     return {
       ...{ items, part: this.part, page: this.#pages, endsPart: this.isDone },
@@ -98,12 +103,21 @@ export class Chain<T> {
   }
 
   #checkKnownRow(received: readonly unknown[]): void {
-    const known = typeof this.#lastRow === 'string' ? this.#lastRow : hashOf(this.#lastRow?.row);
-    if (received.length > 0 && hashOf(received[0]) === known) return;
+    if (this.#beginsWithLastRow(received)) return;
     throw this.#fault(
       'rows-moved',
       `the row before page ${this.#pages + 1} is another one now, so rows were added or removed during the walk. Begin again`,
     );
+  }
+
+  #checkStep(received: readonly unknown[]): void {
+    if (!this.#beginsWithLastRow(received)) return;
+    throw this.#fault('no-progress', 'the API says that more rows follow, and sends the last one again');
+  }
+
+  #beginsWithLastRow(received: readonly unknown[]): boolean {
+    const known = typeof this.#lastRow === 'string' ? this.#lastRow : hashOf(this.#lastRow?.row);
+    return received.length > 0 && hashOf(received[0]) === known;
   }
 
   /** Whatever the cursor says: rows that were just received, or that the chain began with, are no progress. */

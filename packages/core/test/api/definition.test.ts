@@ -94,6 +94,17 @@ describe('an API on a client', () => {
     },
   });
 
+  test.each([
+    [undefined, /The API "coins" needs its base address, coins\(\{ baseUrl: 'https:.*\}\), and it is missing/],
+    [{}, /and it is missing/],
+    [{ baseUrl: undefined }, /and it is missing/],
+    [{ baseUrl: '' }, /and it is empty/],
+    [{ baseUrl: 7 }, /and it is a number/],
+  ])('says that its address is missing, given %j', (options, message) => {
+    expect(() => coins(options as { baseUrl: string })).toThrow(ConfigError);
+    expect(() => coins(options as { baseUrl: string })).toThrow(message);
+  });
+
   test('lists its sources, and each describes itself', async () => {
     await using client = createClient({ apiKey: 'k' }).use(coins({ baseUrl: 'https://api.example.com' }));
     const sources = sourcesOf(client);

@@ -227,6 +227,34 @@ describe('paging by offset', () => {
     expect(await source.toArray()).toEqual(numbered(45));
   });
 
+  test('works with a server that gives one row a page, however many are asked for', async () => {
+    const { source } = await open(kind, numbered(12), ({ body }) => {
+      const { items, total } = body as { items: Row[]; total: number };
+      return { body: { items: items.slice(0, 1), total } };
+    });
+    expect(await source.toArray()).toEqual(numbered(12));
+  });
+
+  test("works with a server that gives fewer rows, and counts no more than the page's", async () => {
+    const { source } = await open(kind, numbered(25), ({ body }) => {
+      const items = (body as { items: Row[] }).items.slice(0, 5);
+      return { body: { items, total: items.length } };
+    });
+    expect(await source.toArray()).toEqual(numbered(25));
+  });
+
+  test('P4 a listing that has rows by its total, and gives none, is an error', async () => {
+    const { source } = await open(kind, [], () => ({ body: { items: [], total: 25 } }));
+    await expect(source.toArray()).rejects.toMatchObject({ code: 'no-progress' });
+  });
+
+  test('compares the row that it reads again with how it came, whatever became of it since', async () => {
+    const { source } = await open(kind, numbered(45));
+    const seen: unknown[] = [];
+    for await (const row of source) seen.push(Object.assign(row, { seen: true }));
+    expect(seen).toHaveLength(45);
+  });
+
   test('can not begin at a cursor', async () => {
     const { source } = await open(kind, numbered(45));
     await expect(rowsFrom(source, '20')).rejects.toMatchObject({ code: 'config' });
