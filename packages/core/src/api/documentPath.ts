@@ -87,7 +87,7 @@ function fieldOf(value: unknown, name: string | number, at: string, read: Docume
     const list: readonly unknown[] = value;
     return list[name];
   }
-  if (value === null) throw read.fault(at, 'it is null: if it may be, write ? after its name');
+  if (value === null && at !== '') throw read.fault(at, 'it is null: if it may be, write ? after its name');
   if (!isRecord(value)) throw read.fault(at, `it is ${kindOf(value)}, and not an object`);
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { byCursor, byLink, byOffset, byPage, defineApi, isApiSource, listing, sourcesOf } from '../../src/index.js';
-import { createClient } from '../../src/index.js';
+import { ConfigError, createClient } from '../../src/index.js';
 import { openListing, serve } from './servedApi.js';
 
 const good = {

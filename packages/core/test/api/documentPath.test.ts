@@ -32,7 +32,7 @@ describe('a path in a document', () => {
     ['data.itmes', { data: { items: [] } }, 'data.itmes', /there is no such field/],
     ['data?.itmes', { data: { items: [] } }, 'data.itmes', /there is no such field/],
     ['data.items?', { date: {} }, 'data', /there is no such field/],
-    ['data.items?', { data: null }, 'data', /it is null, and not an object/],
+    ['data.items?', { data: null }, 'data', /it is null: if it may be, write \? after its name/],
     ['data.items?', { data: 'x' }, 'data', /it is text, and not an object/],
     ['data.items', { data: [{ items: 1 }] }, 'data', /it is a list, and not an object/],
     ['data[0]', { data: { 0: 1 } }, 'data', /it is an object, and not a list/],
