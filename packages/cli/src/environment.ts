@@ -1,6 +1,7 @@
 import { basename, relative } from 'node:path';
 import type { Readable } from 'node:stream';
 import { foreignCodeIn, type ForeignCode } from './config/foreignCode.js';
+import { runningPluginsIn, type RunningPlugins } from './config/runningPlugins.js';
 import { abortOnSignals } from './faults/interruption.js';
 import { outputOf, type Output } from './terminal/output.js';
 import { shellQuoted } from './terminal/shellQuoted.js';
@@ -14,7 +15,7 @@ export interface Environment {
   readonly stdout: Output;
   /** Progress, hints and faults. */
   readonly stderr: Output;
-  /** Aborted when the command shall end early, with an `Interruption`. */
+  /** Aborted when the command shall end early: with an `Interruption`, or with what a plugin failed with where nobody waits for it. */
   readonly signal: AbortSignal;
   /** Where relative paths begin. */
   readonly folder: string;
@@ -26,6 +27,8 @@ export interface Environment {
   readonly secrets: Set<string>;
   /** Runs code of others, such as a configuration file. */
   readonly foreignCode: ForeignCode;
+  /** Runs a command that plugins take part in. */
+  readonly runningPlugins: RunningPlugins;
 }
 
 /** The environment of a real process. It takes over the process's signals. */
@@ -47,6 +50,7 @@ export function processEnvironment(process: NodeJS.Process): Environment {
     nodeVersion: process.versions.node,
     secrets: new Set(key ? [key] : []),
     foreignCode: foreignCodeIn(process, console),
+    runningPlugins: runningPluginsIn(process),
   };
 }
 

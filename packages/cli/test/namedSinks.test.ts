@@ -201,8 +201,23 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     expect((await run(exportArgs(sandbox, 'jornal:x'), folder, settingsFor(sandbox))).stderr).toBe(
       'sluice: There is no sink "jornal" for --to jornal:x. There are: journal. If it is a file, write ./ in front of it.\n',
     );
-    for (const path of ['./journal:x.csv', 'C:\\x.csv', 'other:x.csv']) {
-      expect((await run(exportArgs(sandbox, path), folder, settingsFor(sandbox))).code).toBe(0);
+    expect((await run(exportArgs(sandbox, 'Journl:x.csv'), folder, settingsFor(sandbox))).stderr).toBe(
+      'sluice: There is no sink "Journl" for --to Journl:x.csv. There are: journal. If it is a file, write ./ in front of it.\n',
+    );
+    expect(await run(exportArgs(sandbox, 'journal:'), folder, settingsFor(sandbox))).toMatchObject({
+      ...{ code: 2, stderr: expect.stringMatching(/^sluice: --to journal: names no target\. /) },
+    });
+    expect(await run(exportArgs(sandbox, 'https://a.example/x.csv'), folder, settingsFor(sandbox))).toMatchObject({
+      ...{ code: 2, stderr: 'sluice: --to takes no address. To post to one, give --forward URL.\n' },
+    });
+    const warning = "sluice: other is no sink of a plugin's; taken for a file. Write ./other:x.csv to say so.\n";
+    for (const [path, begin] of [
+      ['./journal:x.csv', '10 rows'],
+      ['C:\\x.csv', '10 rows'],
+      ['other:x.csv', `${warning}10 rows`],
+    ] as const) {
+      const { code, stderr } = await run(exportArgs(sandbox, path), folder, settingsFor(sandbox));
+      expect({ code, begin: stderr.slice(0, begin.length) }).toEqual({ code: 0, begin });
       expect(existsSync(join(folder, path))).toBe(true);
     }
   });

@@ -1,11 +1,10 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Sandbox } from '@sluice/sandbox';
 import { onTestFinished } from 'vitest';
-
-/** The command as it is installed. */
-const bin = join(import.meta.dirname, '..', 'dist', 'bin.js');
+import { bundled } from '../../../scripts/bundled.js';
 
 /** What came of a command. */
 export interface Outcome {
@@ -20,8 +19,22 @@ export interface RunOptions {
   /** Its environment, besides `PATH`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Whether it is the command as it is installed, of which `npm run build` makes the files. */
+  readonly isInstalled?: boolean;
   /** What it reads from stdin. */
   readonly input?: string;
+}
+
+/** The command as it is installed. Build first. */
+const installed = join(import.meta.dirname, '..', 'dist', 'bin.js');
+
+/**
+ * The command's file: in one piece, of the sources, which starts in less than half the time. With a configuration the installed one, since
+ * its plugins have to find the very packages that the command runs with.
+ */
+function binFor({ isInstalled = false, cwd }: RunOptions = {}): string {
+  const isConfigured = cwd !== undefined && readdirSync(cwd).some((name) => name.startsWith('sluice.config.'));
+  return isInstalled || isConfigured ? installed : bundled(new URL('../src/bin.ts', import.meta.url));
 }
 
 /** A command that runs. */
@@ -57,7 +70,7 @@ function start(program: string, args: readonly string[], { env = {}, cwd, input 
 
 /** Starts `sluice`. */
 export function startSluice(args: readonly string[], options?: RunOptions): Running {
-  return start(process.execPath, [bin, ...args], options);
+  return start(process.execPath, [binFor(options), ...args], options);
 }
 
 /** Runs `sluice` to its end. */
@@ -70,7 +83,7 @@ export function sluice(args: readonly string[], options?: RunOptions): Promise<O
  * a socket takes itself for a remote shell and reads its settings.
  */
 export function bash(line: string, args: readonly string[], options?: RunOptions): Promise<Outcome> {
-  return start('bash', ['--norc', '-c', line, 'bash', process.execPath, bin, ...args], options).ended;
+  return start('bash', ['--norc', '-c', line, 'bash', process.execPath, binFor(options), ...args], options).ended;
 }
 
 /** Starts a line of `sh`, as somebody pastes it. */

@@ -35,6 +35,7 @@ export function testEnvironment({
     nodeVersion: process.versions.node,
     secrets: new Set(key === undefined ? [] : [key]),
     foreignCode: (_, run) => run(),
+    runningPlugins: (_, signal, run) => run(signal),
     written: { stdout: stdout.text, stderr: stderr.text },
     interrupt: (reason) => {
       controller.abort(reason);

@@ -205,14 +205,15 @@ test('no request is made before the arguments are known to be right', async () =
 });
 
 test('--help and --version need nothing, and say it on stdout', async () => {
+  const installed = { isInstalled: true };
   const manifest: unknown = JSON.parse(await readFile(join(import.meta.dirname, '..', 'package.json'), 'utf8'));
-  expect(await sluice(['--version'])).toEqual({
+  expect(await sluice(['--version'], installed)).toEqual({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     stderr: '',
   });
   expect(manifest).toMatchObject({ version: (await sluice(['--version'])).stdout.trim() });
-  const { code, stdout, stderr } = await sluice(['nfts', 'export', '--help']);
+  const { code, stdout, stderr } = await sluice(['nfts', 'export', '--help'], installed);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   for (const option of ['--owner', '--to', '--rate', '--progress', '--no-guard-formulas', '--on-expired <what>'])
     expect(stdout).toContain(option);

@@ -9,9 +9,10 @@ import { watchReportLines } from '../checkpoint/watchReportLines.js';
 import { loadConfig, type ConfigOptions } from '../config/loadConfig.js';
 import type { Environment } from '../environment.js';
 import { exitCodes } from '../faults/exitCodes.js';
+import { amongPlugins } from '../settings/amongPlugins.js';
 import { withPlugins } from '../settings/withPlugins.js';
 import { namedStore } from '../target/namedStore.js';
-import { hidePassword, namedTarget, stateFolder, takenApart } from '../target/namedTarget.js';
+import { hidePassword, namedTarget, refuseEmptyTarget, stateFolder, takenApart } from '../target/namedTarget.js';
 import { visibleText } from '../terminal/visibleText.js';
 
 /** Options of `sluice checkpoint show`. */
@@ -58,9 +59,12 @@ async function inStore(
   const config = await loadConfig(options, environment);
   const store = namedTarget(options.file, 'stores', config);
   if (!store) return undefined;
+  refuseEmptyTarget(store, 'stores');
   hidePassword(store, environment.secrets);
-  return withPlugins(config, environment, async (client) =>
-    readStoredCheckpoint(store.shown, await namedStore(client, store, environment)),
+  return amongPlugins(config, environment, (among) =>
+    withPlugins(config, among, async (client) =>
+      readStoredCheckpoint(store.shown, await namedStore(client, store, among)),
+    ),
   );
 }
 

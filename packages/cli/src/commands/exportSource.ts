@@ -30,7 +30,7 @@ export async function exportSource(
     add: apisOf(sourceName(source), options, environment),
     source: (client) => {
       const found = findSource(client, source);
-      return asRecords(found({ ...readParams(param, found.describe()), pageSize, maxRows }));
+      return asRecords(found({ ...readParams(param, found.describe(), ['pageSize', 'maxRows']), pageSize, maxRows }));
     },
     ...{ lanes, mostRows: maxRows },
   };

@@ -39,7 +39,7 @@ export async function watchSource(
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
       const how = { ...watching, ...(key && { key: rowKeyOf(key, columns) }), ...(lanes !== undefined && { lanes }) };
-      return asRecordChanges(found.watch({ ...readParams(param, description), pageSize }, how));
+      return asRecordChanges(found.watch({ ...readParams(param, description, ['pageSize']), pageSize }, how));
     },
     look: recordLook(() => shown, environment.stdout.colors),
   };

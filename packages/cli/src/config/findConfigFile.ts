@@ -45,8 +45,7 @@ async function namedFile(name: string, folder: string): Promise<ConfigFile> {
   return { path, name };
 }
 
-/** A link that leads nowhere counts as well: its owner should learn that it does. */
+/** A folder, or a link that leads nowhere, counts as well: its owner should learn that it does not serve. */
 async function isThere(path: string): Promise<boolean> {
-  const found = await lstat(path).catch(() => undefined);
-  return found !== undefined && !found.isDirectory();
+  return (await lstat(path).catch(() => undefined)) !== undefined;
 }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Plugin } from '@sluice/core';
 import type { Environment } from '../environment.js';
@@ -28,9 +28,7 @@ export async function loadConfig(
   const { folder, secrets, foreignCode } = environment;
   const file = await findConfigFile(choice, folder);
   if (!file) return noConfig;
-  const text = await readFile(file.path, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`${file.name} can't be read: ${whyUnreadable(error)}.`);
-  });
+  const text = await textOf(file);
   return await foreignCode(file.name, async () => {
     const { plugins: entries, defaults } = await contentOf(file, text, secrets);
     const plugins: Plugin[] = [];
@@ -44,6 +42,17 @@ export async function loadConfig(
     }
     return { file, plugins, defaults };
   });
+}
+
+/** Only of a regular file: a pipe that nobody writes to would be read for ever. */
+async function textOf({ path, name }: ConfigFile): Promise<string> {
+  try {
+    const found = await stat(path);
+    if (found.isFile() || found.isDirectory()) return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${name} can't be read: ${whyUnreadable(error)}.`);
+  }
+  throw new UsageError(`${name} can't be read: it is no regular file, but a pipe or a device.`);
 }
 
 /** A client would refuse it too, in words of its own. */

@@ -2,6 +2,7 @@ import type { Client, PageSource } from '@sluice/core';
 import type { Environment } from '../environment.js';
 import type { Invocation } from '../invocation.js';
 import { openClient, withClient, type ConnectionOptions } from '../settings/openClient.js';
+import { afterWarning } from '../terminal/notesOf.js';
 import { exitCodeAfter } from './exitCodeAfter.js';
 import { exportRows, type ProgressOptions } from './exportRows.js';
 import { resumptionOf, type ResumeOptions } from './resumption.js';
@@ -35,7 +36,12 @@ export async function runExport<Added, T extends object>(
   const resumption = resumptionOf(options, target, args, config, environment);
   const { name, kind, format, forwarding } = target;
   return withClient(openClient(options, environment, config, add), environment, async (client, notes) => {
-    const job = { client, notes, source: () => source(client), sink: await target.open(client) };
+    const job = {
+      client,
+      notes: afterWarning(notes, target.warning),
+      source: () => source(client),
+      sink: await target.open(client),
+    };
     const { report } = await exportRows(
       { ...job, target: name, kind, format, forwarding, lanes, resumption, mostRows },
       options,

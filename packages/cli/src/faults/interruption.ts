@@ -21,6 +21,11 @@ export class Interruption extends Error {
   }
 }
 
+/** Whether a process that exits with this code does so because of a signal. */
+export function isInterruptionCode(code: number): boolean {
+  return interruptingSignals.some((signal) => exitCodes[signal] === code);
+}
+
 /** What a process has to have for {@link abortOnSignals}. */
 export interface SignalSource {
   on(signal: InterruptingSignal, listener: () => void): unknown;

@@ -6,6 +6,7 @@ import type { Environment } from '../environment.js';
 import { inCommandLineWords } from '../faults/inCommandLineWords.js';
 import { UsageError } from '../faults/usageError.js';
 import type { Invocation } from '../invocation.js';
+import { amongPlugins } from '../settings/amongPlugins.js';
 import { namedTarget } from '../target/namedTarget.js';
 import { applyDefaults } from './applyDefaults.js';
 
@@ -42,7 +43,8 @@ export async function runConfigured<Options extends object>(
   }
   try {
     const options = { ...argumentsOf(command), ...command.opts<Options>() };
-    return await run(options, environment, { args, config, ...(configFault && { configFault }) });
+    const invocation = { args, config, ...(configFault && { configFault }) };
+    return await amongPlugins(config, environment, (among) => run(options, among, invocation));
   } catch (error) {
     throw withPlace(error, used, config);
   }

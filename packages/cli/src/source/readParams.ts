@@ -2,23 +2,37 @@ import type { SourceDescription } from '@sluice/core';
 import { UsageError } from '../faults/usageError.js';
 import { flagOf } from '../options/flagOf.js';
 
+/** What a source takes besides its parameters. */
+const bounds: ReadonlySet<string> = new Set(['pageSize', 'maxRows', 'maxPages']);
+
 type Described = Pick<SourceDescription, 'params'>;
 
 /**
  * The parameters of a command line, by name. One that is given several times is a list.
  *
  * @param texts `name=value`, taken as text unless the source says that it is a number or a truth value, or `name:=JSON`.
- * @throws UsageError if one is neither.
- * @example readParams(['currency=usd', 'ids:=[1,2]'], {}) // { currency: 'usd', ids: [1, 2] }
+ * @param options those of the command that bound what is asked for, by their names in the library.
+ * @throws UsageError if one is neither, or no parameter but a bound.
+ * @example readParams(['currency=usd', 'ids:=[1,2]'], {}, ['pageSize']) // { currency: 'usd', ids: [1, 2] }
  */
-export function readParams(texts: readonly string[], { params = [] }: Described): Readonly<Record<string, unknown>> {
+export function readParams(
+  texts: readonly string[],
+  { params = [] }: Described,
+  options: readonly ('pageSize' | 'maxRows')[],
+): Readonly<Record<string, unknown>> {
   const values = new Map<string, unknown[]>();
   for (const text of texts) {
     const [, name, sign, value] = /^([A-Za-z_][\w.-]*)(:?=)(.*)$/s.exec(text) ?? [];
     if (name === undefined || value === undefined)
       throw new UsageError('--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].');
-    if (name === 'pageSize' || name === 'maxRows')
-      throw new UsageError(`--param ${name} is an option of its own: give ${flagOf(name)}.`);
+    if (bounds.has(name)) {
+      const own = options.find((option) => option === name);
+      throw new UsageError(
+        own
+          ? `--param ${name} is an option of its own: give ${flagOf(own)}.`
+          : `--param ${name} is no parameter, and this command has no option for it. Leave it out.`,
+      );
+    }
     const type = params.find((param) => param.name === name)?.type;
     const read = sign === '=' ? ofType(value, type) : parsed(name, value);
     values.set(name, [...(values.get(name) ?? []), read]);

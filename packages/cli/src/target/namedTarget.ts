@@ -18,6 +18,8 @@ type Kind = 'sinks' | 'stores';
 /** Names are as core has them: what else stands before a colon is part of a path. */
 const form = /^([A-Za-z][\w-]{1,63}):(.*)$/s;
 const password = /^([A-Za-z][\w+.-]*:\/\/[^\s/:@]*):([^\s/@]*)(?=@)/;
+/** They begin an address, and name nothing of a plugin's. */
+const scheme = /^(https?|file)$/i;
 const leastHidden = 4;
 const longestName = 80;
 
@@ -50,12 +52,27 @@ export function hidePassword({ target }: NamedTarget, secrets: Set<string>): voi
   if (hidden.length >= leastHidden) secrets.add(hidden);
 }
 
+/** Refuses an address, such as `https://example.com/rows.csv`. @throws UsageError if it is one. */
+export function refuseAddress(text: string, kind: Kind): void {
+  const { name } = takenApart(text) ?? {};
+  if (name === undefined || !scheme.test(name)) return;
+  const { option, otherwise } = words[kind];
+  const way = /^file$/i.test(name) ? `Give the path of the ${otherwise} alone.` : 'To post to one, give --forward URL.';
+  throw new UsageError(`${option} takes no address. ${way}`);
+}
+
+/** Refuses a name with nothing behind it. @throws UsageError if it is one. */
+export function refuseEmptyTarget({ name, target }: NamedTarget, kind: Kind): void {
+  const { option, one } = words[kind];
+  if (target === '')
+    throw new UsageError(`${option} ${name}: names no target. Say behind the colon what the ${one} is to be made of.`);
+}
+
 /** Refuses a text that looks as if it named a sink or a store that nobody brought along. @throws UsageError with those that there are. */
 export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: Pick<Config, 'plugins' | 'file'>): void {
   const { name } = takenApart(text) ?? {};
   if (name === undefined) return;
   const { option, one, otherwise } = words[kind];
-  if (/^https?$/i.test(name)) throw new UsageError(`${option} takes no address. To post to one, give --forward URL.`);
   const names = namesOf(kind, plugins);
   const none = file ? `The plugins of ${file.name} bring along none.` : 'Without a configuration there are none.';
   const known = names.length > 0 ? `There are: ${names.join(', ')}.` : none;
@@ -83,7 +100,8 @@ function hostAndPath({ host, pathname }: URL): string {
   return host + pathname;
 }
 
-/** The names that plugins have given their sinks, or their stores. */
+/** The names that plugins have given their sinks, or their stores, as far as a command line can say them. */
 export function namesOf(kind: Kind, plugins: Config['plugins']): string[] {
-  return plugins.flatMap((plugin) => Object.keys(plugin[kind] ?? {})).toSorted();
+  const names = plugins.flatMap((plugin) => Object.keys(plugin[kind] ?? {}));
+  return names.filter((name) => !scheme.test(name)).toSorted();
 }

@@ -6,7 +6,7 @@ import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import { flagOf } from '../options/flagOf.js';
 import { namedStore } from './namedStore.js';
-import { hidePassword, namedTarget, refuseUnknownName } from './namedTarget.js';
+import { hidePassword, namedTarget, refuseAddress, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
 
 /** Options that speak of a folder of state. */
 export interface FolderOptions {
@@ -38,9 +38,11 @@ export function statePlace(
   if (name === '') throw new UsageError('--state is empty: give the name of a folder.');
   const store = namedTarget(name, 'stores', config);
   if (!store) {
+    refuseAddress(name, 'stores');
     refuseUnknownName(name, 'stores', config);
     return folderPlace(name, options, environment);
   }
+  refuseEmptyTarget(store, 'stores');
   const given = (['breakLock', 'trustFilesystem'] as const).find((option) => options[option]);
   if (given !== undefined)
     throw new UsageError(`${flagOf(given)} is for state in a folder, and ${store.shown} is none.`);

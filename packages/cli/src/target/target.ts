@@ -17,6 +17,8 @@ export interface Target<T> {
   readonly open: (client: Pick<Client, 'sinks'>) => Promise<Sink<T>>;
   /** The folder of its state, unless told otherwise; absent where nothing can be gone on with. */
   readonly state?: string;
+  /** What whoever has named it should know. */
+  readonly warning?: string;
   /** Of an endpoint only. */
   readonly forwarding?: Forwarding;
 }

@@ -4,7 +4,16 @@ import type { Environment } from '../environment.js';
 import { checkOneTarget, type TargetFlags } from '../forward/checkOneTarget.js';
 import { forwardTarget, type ForwardOptions } from '../forward/forwardTarget.js';
 import { formatOfName } from '../options/rowFormat.js';
-import { namedTarget, refuseUnknownName } from './namedTarget.js';
+import { visibleText } from '../terminal/visibleText.js';
+import { isMisspelt } from './isMisspelt.js';
+import {
+  namedTarget,
+  namesOf,
+  refuseAddress,
+  refuseEmptyTarget,
+  refuseUnknownName,
+  takenApart,
+} from './namedTarget.js';
 import { sinkTarget, type Target } from './target.js';
 
 /** A file, or stdout, as a target whose sink is there. */
@@ -26,9 +35,27 @@ export async function targetOf<T extends object>(
   const named = to === undefined ? undefined : namedTarget(to, 'sinks', config);
   checkOneTarget(options, named);
   if (forward !== undefined) return forwardTarget<T>(forward, options, environment, config);
-  if (named) return sinkTarget<T>(named, environment);
-  if (to !== undefined && format === undefined && formatOfName(to) === undefined)
-    refuseUnknownName(to, 'sinks', config);
+  if (named) {
+    refuseEmptyTarget(named, 'sinks');
+    return sinkTarget<T>(named, environment);
+  }
+  const warning = to === undefined ? undefined : checkFile(to, format, config);
   const { sink, ...target } = elsewhere();
-  return { ...target, open: () => Promise.resolve(sink) };
+  return { ...target, open: () => Promise.resolve(sink), ...(warning !== undefined && { warning }) };
+}
+
+/**
+ * Refuses a file whose name is more likely an address, or that of a sink.
+ *
+ * @returns what is to be said of it, if it may still be meant for a sink.
+ */
+function checkFile(to: string, format: unknown, config: Config): string | undefined {
+  refuseAddress(to, 'sinks');
+  const { name } = takenApart(to) ?? {};
+  const sinks = namesOf('sinks', config.plugins);
+  if (name === undefined) return undefined;
+  if ((format === undefined && formatOfName(to) === undefined) || sinks.some((sink) => isMisspelt(name, sink)))
+    refuseUnknownName(to, 'sinks', config);
+  if (sinks.length === 0) return undefined;
+  return visibleText(`${name} is no sink of a plugin's; taken for a file. Write ./${to} to say so.`);
 }

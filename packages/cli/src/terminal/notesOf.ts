@@ -1,5 +1,5 @@
 import type { Client, ClientEvent } from '@sluice/core';
-import { concatMap, from, ReplaySubject, type Observable } from 'rxjs';
+import { concatMap, from, ReplaySubject, startWith, type Observable } from 'rxjs';
 import { thrownText } from '../faults/thrownText.js';
 import { visibleText } from './visibleText.js';
 
@@ -20,6 +20,11 @@ export function notesOf(client: Client): Observable<Note> {
   const told = new Set<string>();
   client.events.pipe(concatMap((event) => from(noteOf(event, told)))).subscribe(notes);
   return notes;
+}
+
+/** The notes behind a warning, if there is one. */
+export function afterWarning(notes: Observable<Note>, warning: string | undefined): Observable<Note> {
+  return warning === undefined ? notes : notes.pipe(startWith<Note>({ level: 'warning', message: warning }));
 }
 
 function noteOf(event: ClientEvent, told: Set<string>): Note[] {

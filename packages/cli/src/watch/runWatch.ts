@@ -2,6 +2,7 @@ import type { Change, Client, PageSource } from '@sluice/core';
 import type { Environment } from '../environment.js';
 import type { Invocation } from '../invocation.js';
 import { openClient, withClient, type ConnectionOptions } from '../settings/openClient.js';
+import { afterWarning } from '../terminal/notesOf.js';
 import { changeTargetOf } from './changeTargetOf.js';
 import type { RowLook } from './rowLook.js';
 import { watchChanges, type WatchChangesOptions, type Watching } from './watchChanges.js';
@@ -33,7 +34,11 @@ export async function runWatch<Added, T extends object>(
   const state = watchStateOf(options, target, config, environment);
   return withClient(openClient(options, environment, config, add), environment, (client, notes) =>
     watchChanges(
-      { client, notes, source: (watching) => source(client, watching), look, target, state },
+      {
+        ...{ client, look, target, state },
+        notes: afterWarning(notes, target.warning),
+        source: (watching) => source(client, watching),
+      },
       options,
       environment,
     ),

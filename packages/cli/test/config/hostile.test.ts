@@ -49,6 +49,22 @@ describe('a configuration that does what it likes', () => {
   });
 });
 
+test.each([
+  ['ends the process', 'process.exit(0)', 'ended the process before the command was done.'],
+  ['fails where nobody waits', 'setTimeout(() => { throw new Error("x"); })', 'failed outside of its hooks: x.'],
+])('a plugin that %s while it works gives exit code 1 and a sentence', async (_, code, sentence) => {
+  await using sandbox = await startSandbox({ streams: 3 });
+  const cwd = configFolder({
+    'sluice.config.js': `export default { plugins: [{ name: 'p', hooks: { page() { ${code}; } } }] };`,
+  });
+  const args = ['streams', 'export', '--to', 'e.csv', '--quiet'];
+  expect(await sluice(args, { cwd, env: settingsFor(sandbox) })).toEqual({
+    ...{ code: 1, stdout: '' },
+    // How far the export has come by then, and so what is said of its rows, is not certain.
+    stderr: expect.stringMatching(new RegExp(`^sluice: A plugin of sluice\\.config\\.js ${sentence}[^\n]*\n$`)),
+  });
+});
+
 test('a second signal does not wait for a plugin that can not be disposed of', async () => {
   await using sandbox = await startSandbox({ streams: 3000, latency: 20 });
   const cwd = configFolder({

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
@@ -276,6 +277,18 @@ describe('a configuration that can not be used is told in a sentence', () => {
       '--config "conf.yaml" is no configuration: its name must end in .js, .mjs, .ts or .json.',
     );
     expect(await faultOf({ 'a.json/b': '' }, '--config', 'a.json')).toBe("a.json can't be read: it is a folder.");
+  });
+
+  test('a pipe, and a folder', async () => {
+    const folder = configFolder({ 'a/sluice.config.js/b': '' });
+    execFileSync('mkfifo', [join(folder, 'sluice.config.json')]);
+    expect(await run(['sources'], folder)).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr: "sluice: sluice.config.json can't be read: it is no regular file, but a pipe or a device.\n",
+    });
+    expect(await run(['sources'], join(folder, 'a'))).toEqual({
+      ...{ code: 2, stdout: '', stderr: "sluice: sluice.config.js can't be read: it is a folder.\n" },
+    });
   });
 
   test('a link that leads nowhere', async () => {

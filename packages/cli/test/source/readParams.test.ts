@@ -24,11 +24,11 @@ test.each<[string[], Record<string, unknown>]>([
   [['tag=a', 'tag=b'], { tag: ['a', 'b'] }],
   [[], {}],
 ])('%j is read as %j', (texts, expected) => {
-  expect(readParams(texts, { params })).toEqual(expected);
+  expect(readParams(texts, { params }, [])).toEqual(expected);
 });
 
 test('a name of the language is a name like others', () => {
-  const read = readParams(['__proto__=x', 'constructor=y'], {});
+  const read = readParams(['__proto__=x', 'constructor=y'], {}, []);
   expect(Object.keys(read)).toEqual(['__proto__', 'constructor']);
   expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
 });
@@ -38,6 +38,10 @@ test.each([
   ['=usd', '--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].'],
   ['ids:=[1', '--param ids:= is followed by no JSON. Write ids=… for text.'],
   ['pageSize=5', '--param pageSize is an option of its own: give --page-size.'],
+  ['pageSize:=5', '--param pageSize is an option of its own: give --page-size.'],
+  ['maxRows=5', '--param maxRows is no parameter, and this command has no option for it. Leave it out.'],
+  ['maxPages=1', '--param maxPages is no parameter, and this command has no option for it. Leave it out.'],
+  ['maxPages:=1', '--param maxPages is no parameter, and this command has no option for it. Leave it out.'],
 ])('%s is refused', (text, sentence) => {
-  expect(() => readParams([text], {})).toThrow(new UsageError(sentence));
+  expect(() => readParams([text], {}, ['pageSize'])).toThrow(new UsageError(sentence));
 });

@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/faults/usageError.js';
-import { hidePassword, namedTarget, refuseUnknownName, stateFolder, takenApart } from '../../src/target/namedTarget.js';
+import { isMisspelt } from '../../src/target/isMisspelt.js';
+import {
+  hidePassword,
+  namedTarget,
+  namesOf,
+  refuseAddress,
+  refuseEmptyTarget,
+  refuseUnknownName,
+  stateFolder,
+  takenApart,
+} from '../../src/target/namedTarget.js';
 
 const sink = () => Promise.reject(new Error('not to be made'));
 const config = { plugins: [{ name: 'a', sinks: { db: sink, 'x-y': sink }, stores: { kv: sink } }] };
@@ -62,7 +72,6 @@ describe('a name that nobody brought along', () => {
       'stores',
       'There is no store "db" for --state db:rows. There are: kv. If it is a folder, write ./ in front of it.',
     ],
-    ['https://hooks.example.com', 'sinks', '--to takes no address. To post to one, give --forward URL.'],
   ])('%s as one of the %s is refused', (text, kind, sentence) => {
     expect(refusal(text, kind)).toBe(sentence);
   });
@@ -74,6 +83,33 @@ describe('a name that nobody brought along', () => {
   test.each(['C:\\rows', './db:x', 'rows.txt'])('%s is none', (text) => {
     expect(refusal(text, 'sinks')).toBeUndefined();
   });
+});
+
+test.each([
+  ['http://example.com/rows.csv', 'To post to one, give --forward URL.'],
+  ['HTTPS://example.com', 'To post to one, give --forward URL.'],
+  ['file:rows.csv', 'Give the path of the file alone.'],
+])('%s is an address, whatever a plugin calls its sinks', (text, way) => {
+  const plugins = [{ name: 'a', sinks: { http: sink, HTTPS: sink, file: sink, files: sink } }];
+  expect(namesOf('sinks', plugins)).toEqual(['files']);
+  expect(namedTarget(text, 'sinks', { plugins })).toBeUndefined();
+  expect(() => {
+    refuseAddress(text, 'sinks');
+  }).toThrow(new UsageError(`--to takes no address. ${way}`));
+});
+
+test('a name with nothing behind it is refused', () => {
+  expect(() => {
+    refuseEmptyTarget(takenApart('kv:')!, 'stores');
+  }).toThrow(new UsageError('--state kv: names no target. Say behind the colon what the store is to be made of.'));
+});
+
+test.each([
+  ['sqlite', ['SQLite', 'sqlit', 'sqllite', 'sqilte', 'sqltie', 'slqiet'], ['light', 'rows', 'squirrel', '']],
+  ['db', ['DB', 'dbx', 'bd', 'd', 'dc'], ['rows', 'dbase', 'xy', '']],
+])('of %s, %j are misspellings, and %j are not', (name, misspelt, others) => {
+  expect(misspelt.filter((word) => !isMisspelt(word, name))).toEqual([]);
+  expect(others.filter((word) => isMisspelt(word, name))).toEqual([]);
 });
 
 describe('the folder of a state', () => {
