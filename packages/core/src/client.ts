@@ -28,7 +28,10 @@ import type { StateStore } from './sink/stateStore.js';
 
 /** Options of {@link createClient}. Only the key is needed. */
 export interface ClientOptions {
-  /** Sent as `X-API-Key`, to the base addresses of the plugins in use and nowhere else. */
+  /**
+   * Sent as `X-API-Key`, to every base address that the plugins in use open, and nowhere else: use a client of its own for an API with
+   * another key, and only plugins that you trust.
+   */
   readonly apiKey: ApiKey;
   /**
    * How fast requests may start, for everything the client does. Default: 5 a second, 4 at once. Several limits hold
@@ -65,8 +68,8 @@ export interface Client extends AsyncDisposable {
    * Adds a plugin: its namespace under its name, its hooks, links, sinks and stores.
    *
    * @throws PluginError if it is no plugin, if its name or one of its sinks' or stores' is taken or reserved, or if a plugin that it
-   * requires is not in use: then nothing has changed. If the plugin can't set up, its own error when that is one of Sluice's, a
-   * `PluginError` otherwise; then the client is closed.
+   * requires is not in use: then nothing has changed. It refuses while another plugin sets up,
+   * too. If the plugin can't set up, its own error when that is one of Sluice's, a `PluginError` otherwise; then the client is closed.
    */
   use<Name extends string, Api extends object, Needs extends object>(
     plugin: Plugin<Name, Api, Needs> &
@@ -136,6 +139,7 @@ export function createClient(options: ClientOptions): Client {
   };
   const plugins = new PluginSet(hub, clock);
   let closed: Promise<void> | undefined;
+  let settingUp: string | undefined;
 
   const close = async (): Promise<void> => {
     closing.abort();
@@ -163,7 +167,11 @@ export function createClient(options: ClientOptions): Client {
     use(plugin) {
       const { name } = checkPlugin(plugin);
       if (closed) throw new PluginError(`The client is closed, so "${name}" can't be added. Create a new client.`);
+      // Names that are free now may be taken when the other one is done.
+      if (settingUp !== undefined)
+        throw new PluginError(`"${name}" can't be added while "${settingUp}" sets up. Use one after the other.`);
       plugins.check(plugin, client);
+      settingUp = name;
       try {
         links.add(plugin.links ?? []);
         addNamespace(client, plugin, plugins.setUp(plugin, pluginContext(name, parts)));
@@ -172,6 +180,8 @@ export function createClient(options: ClientOptions): Client {
         client.close().catch(() => undefined);
         if (SluiceError.is(cause)) throw cause;
         throw new PluginError(`The plugin "${name}" could not set up. See its cause.`, { cause });
+      } finally {
+        settingUp = undefined;
       }
       return client;
     },

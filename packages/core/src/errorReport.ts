@@ -1,4 +1,4 @@
-import { SluiceError } from './errors.js';
+import { isRecord } from './record.js';
 
 /** An error as those see it who only watch: plain and frozen, so that nobody alters through it what others will catch. */
 export interface ErrorReport {
@@ -15,17 +15,21 @@ export interface ErrorReport {
 /** Errors that are the cause of each other in a circle end somewhere. */
 const mostCauses = 5;
 
-/** Reports what was thrown, be it an error or not. */
-export function reportOf(error: unknown, causes = mostCauses): ErrorReport {
-  if (!(error instanceof Error)) return Object.freeze({ name: 'Error', message: textOf(error) });
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+const noText = 'Something that has no text.';
+
+/** Reports what was thrown, be it an error, a report of one, or anything else. It throws nothing, whatever that does when it is read. */
+export function reportOf(thrown: unknown, causes = mostCauses): ErrorReport {
+  const [name, message] = [fieldOf(thrown, 'name'), fieldOf(thrown, 'message')];
+  if (typeof message !== 'string' && !isError(thrown)) return Object.freeze({ name: 'Error', message: textOf(thrown) });
+  const [code, stack, cause] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'stack'), fieldOf(thrown, 'cause')];
+  const details = plainDetails(fieldOf(thrown, 'details'));
   return Object.freeze({
-    name: textOf(error.name),
-    message: textOf(error.message),
-    ...(code !== undefined && { code }),
-    ...(SluiceError.is(error) && { details: plainDetails(error.details) }),
-    ...(typeof error.stack === 'string' && { stack: error.stack }),
-    ...(error.cause !== undefined && causes > 0 && { cause: reportOf(error.cause, causes - 1) }),
+    name: name === undefined ? 'Error' : textOf(name),
+    message: message === undefined ? noText : textOf(message),
+    ...(typeof code === 'string' && { code }),
+    ...(details && { details }),
+    ...(typeof stack === 'string' && { stack }),
+    ...(cause !== undefined && causes > 0 && { cause: reportOf(cause, causes - 1) }),
   });
 }
 
@@ -34,7 +38,9 @@ export function rewritten(report: ErrorReport, rewrite: (text: string) => string
   const { name, message, code, details, stack, cause } = report;
   const texts =
     details &&
-    Object.entries(details).map(([key, fact]) => [key, typeof fact === 'string' ? rewrite(fact) : fact] as const);
+    Object.entries(details).map(
+      ([key, fact]) => [rewrite(key), typeof fact === 'string' ? rewrite(fact) : fact] as const,
+    );
   return Object.freeze({
     ...{ name: rewrite(name), message: rewrite(message) },
     ...(code !== undefined && { code: rewrite(code) }),
@@ -44,18 +50,41 @@ export function rewritten(report: ErrorReport, rewrite: (text: string) => string
   });
 }
 
-function plainDetails(details: Readonly<Record<string, unknown>>): Readonly<Record<string, string | number | boolean>> {
-  const plain: [string, string | number | boolean][] = [];
-  for (const [name, value] of Object.entries(details))
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') plain.push([name, value]);
-  return Object.freeze(Object.fromEntries(plain));
-}
-
 /** Anything may be thrown, and an error's message may be anything: also what has no text. */
-function textOf(value: unknown): string {
+export function textOf(value: unknown): string {
   try {
     return String(value);
   } catch {
-    return 'Something that has no text.';
+    return noText;
   }
+}
+
+function isError(thrown: unknown): boolean {
+  try {
+    return thrown instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
+/** Read once: a getter may answer something else each time. */
+function fieldOf(thrown: unknown, name: keyof ErrorReport): unknown {
+  try {
+    return typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, name) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function plainDetails(details: unknown): ErrorReport['details'] {
+  const plain: [string, string | number | boolean][] = [];
+  try {
+    if (!isRecord(details)) return undefined;
+    for (const [name, value] of Object.entries(details))
+      if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+        plain.push([name, value]);
+  } catch {
+    return undefined;
+  }
+  return Object.freeze(Object.fromEntries(plain));
 }

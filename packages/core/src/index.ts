@@ -41,12 +41,7 @@ export { isApiSource, type ApiSource, type SourceDescription, type SourceOpening
 export { sourcesOf } from './api/sourcesOf.js';
 export type { FreeParams, WalkBounds, WatchBounds } from './api/decodeOptions.js';
 export type { ParamDescription } from './api/decodeParams.js';
-export type {
-  StandardIssue,
-  StandardProperties,
-  StandardResult,
-  StandardSchema,
-} from './api/standardSchema.js';
+export type { StandardIssue, StandardProperties, StandardResult, StandardSchema } from './api/standardSchema.js';
 
 // Events
 export type {

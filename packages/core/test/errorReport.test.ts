@@ -2,6 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { reportOf, rewritten } from '../src/errorReport.js';
 import { DecodeError, NetworkError } from '../src/index.js';
 
+/** Whatever is done with it throws. */
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
+
 describe('the report of an error', () => {
   test('says what those who watch may know, down to its causes', () => {
     const cause = Object.assign(new TypeError('refused'), { code: 'ECONNREFUSED', socket: {} });
@@ -41,6 +48,41 @@ describe('the report of an error', () => {
     [Object.assign(new Error('odd'), { message: 5 }), '5'],
   ])('says of what is no proper error what text it has: %#', (thrown, message) => {
     expect(reportOf(thrown)).toMatchObject({ name: 'Error', message });
+  });
+
+  const failing = (): never => {
+    throw new Error('when it is read');
+  };
+
+  test.each<[string, unknown, object]>([
+    [
+      'has no name',
+      Object.defineProperty(new TypeError('odd'), 'name', { get: failing }),
+      { name: 'Error', message: 'odd' },
+    ],
+    ['has no message', Object.defineProperty(new Error('odd'), 'message', { get: failing }), { name: 'Error' }],
+    ['has no code', Object.defineProperty(new Error('odd'), 'code', { get: failing }), { message: 'odd' }],
+    ['has no stack', Object.defineProperty(new Error('odd'), 'stack', { get: failing }), { message: 'odd' }],
+    ['has no cause', Object.defineProperty(new Error('odd'), 'cause', { get: failing }), { message: 'odd' }],
+    [
+      'has no details',
+      new DecodeError('odd', { details: Object.defineProperty({}, 'at', { get: failing, enumerable: true }) }),
+      { message: 'odd' },
+    ],
+    ['has facts that are gone', Object.assign(new Error('odd'), { details: revoked() }), { message: 'odd' }],
+    [
+      'tells nothing of itself',
+      new Proxy(new Error('odd'), { get: failing, has: failing, getPrototypeOf: failing }),
+      { name: 'Error' },
+    ],
+    ['is gone', revoked(), { name: 'Error', message: 'Something that has no text.' }],
+  ])('says what there is of one that %s when it is read', (_what, thrown, report) => {
+    expect(reportOf(thrown)).toMatchObject({ message: expect.any(String), ...report });
+  });
+
+  test('is made anew of a report, of nothing but what a report holds', () => {
+    const report = reportOf(new DecodeError('odd', { path: 'rows' }));
+    expect(reportOf({ ...report, secret: 1, details: { ...report.details, headers: {} } })).toEqual(report);
   });
 
   test('can be rewritten in all its texts', () => {

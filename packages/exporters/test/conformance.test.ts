@@ -76,6 +76,8 @@ describe('G5 a webhook', () => {
       'a sink that promises exactly-once',
       'a sink that refuses a target on which another export is at work',
       '`withoutPart` of the sink',
+      // Rows become events, which have names.
+      'a sink that takes rows without a key',
     ),
     factory: async () => {
       const delivered: unknown[] = [];

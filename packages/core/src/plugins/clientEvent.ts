@@ -23,7 +23,7 @@ export interface PluginFaultEvent {
   readonly type: 'plugin-fault';
   /** Its name. */
   readonly plugin: string;
-  /** The hook that threw or rejected, or `dispose`. */
+  /** The hook that threw, rejected, or answered with too many events, or `dispose`. */
   readonly hook: HookName | 'dispose';
   readonly error: ErrorReport;
 }

@@ -1,6 +1,7 @@
 import { Subject, type Observable } from 'rxjs';
-import { reportOf, rewritten } from '../errorReport.js';
-import { hookNames, type ClientEvent, type HookName, type Hooks } from './clientEvent.js';
+import { reportOf, rewritten, textOf } from '../errorReport.js';
+import { PluginError } from '../errors.js';
+import { hookNames, type ClientEvent, type HookName, type Hooks, type PluginFaultEvent } from './clientEvent.js';
 
 interface Listener {
   readonly plugin: string;
@@ -17,6 +18,9 @@ interface Pending {
 /** A hook that answers events with events goes in a circle at some point. What lies deeper than this is dropped. */
 const deepest = 8;
 
+/** An event and all that hooks answer it with. A hook that answers each event with several would let nobody else have a turn. */
+const mostAtOnce = 1_000;
+
 /**
  * Tells hooks and subscribers what happens. Each event reaches all of them, in the order in which plugins were added, before the next one
  * does. Nothing that they do reaches whoever tells: what they throw is reported, or left to RxJS.
@@ -26,9 +30,12 @@ export class EventHub {
   readonly #subject = new Subject<ClientEvent>();
   readonly #listeners = new Map<HookName, readonly Listener[]>();
   readonly #redact: (text: string) => string;
-  readonly #pending: Pending[] = [];
+  /** The event that is told from outside, and those that it brought about. */
+  #pending: Pending[] = [];
   /** That of the event being told; 0 between them. */
   #depth = 0;
+  /** Whose hook is being called, and for what. */
+  #called: Pick<PluginFaultEvent, 'plugin' | 'hook'> | undefined;
 
   /** @param redact takes secrets out of texts that plugins and errors bring along. */
   constructor(redact: (text: string) => string) {
@@ -39,8 +46,9 @@ export class EventHub {
   /** Makes the event and tells it, if somebody watches: otherwise this costs next to nothing. */
   readonly emit = (make: () => ClientEvent): void => {
     if (!this.#subject.observed && this.#listeners.size === 0) return;
-    if (this.#depth >= deepest) return;
-    this.#pending.push({ event: this.#safe(make()), depth: this.#depth + 1 });
+    if (this.#depth >= deepest || this.#pending.length > mostAtOnce) return;
+    const event = this.#pending.length < mostAtOnce ? make() : this.#storm();
+    if (event) this.#pending.push({ event: this.#safe(event), depth: this.#depth + 1 });
     if (this.#depth === 0) this.#drain();
   };
 
@@ -74,12 +82,14 @@ export class EventHub {
 
   #drain(): void {
     try {
-      for (let next = this.#pending.shift(); next; next = this.#pending.shift()) {
-        this.#depth = next.depth;
-        this.#tell(next.event);
+      // What is added meanwhile is told as well.
+      for (const { event, depth } of this.#pending) {
+        this.#depth = depth;
+        this.#tell(event);
       }
     } finally {
       this.#depth = 0;
+      this.#pending = [];
     }
   }
 
@@ -89,6 +99,7 @@ export class EventHub {
         // Of the report of a report there would be no end.
         if (event.type !== 'plugin-fault') this.fault(listener.plugin, event.type, error);
       };
+      this.#called = { plugin: listener.plugin, hook: event.type };
       try {
         const answer = listener.hook(event);
         if (typeof answer === 'object' && answer !== null) Promise.resolve(answer).catch(report);
@@ -96,6 +107,7 @@ export class EventHub {
         report(error);
       }
     }
+    this.#called = undefined;
     try {
       this.#subject.next(event);
     } catch {
@@ -103,11 +115,26 @@ export class EventHub {
     }
   }
 
-  /** A copy that nobody alters, and that holds no secret. */
+  /** Told in the stead of the first event that is dropped, where it is a hook that goes too far. */
+  #storm(): PluginFaultEvent | undefined {
+    const error = new PluginError(
+      `Hooks answered one event with more than ${String(mostAtOnce)} others. The rest was dropped: let them answer with less.`,
+    );
+    return this.#called && { type: 'plugin-fault', ...this.#called, error: reportOf(error) };
+  }
+
+  /** A copy that nobody alters, and that holds no secret in what plugins, APIs and errors bring along. */
   #safe(event: ClientEvent): ClientEvent {
-    const safe = { ...event };
-    if ('error' in safe) return Object.freeze({ ...safe, error: rewritten(safe.error, this.#redact) });
-    if ('message' in safe) return Object.freeze({ ...safe, message: this.#redact(safe.message) });
-    return Object.freeze(safe);
+    // What no compiler has seen may give anything for a text.
+    const redact = (text: string): string => this.#redact(textOf(text));
+    return Object.freeze({
+      ...event,
+      ...('route' in event && { route: redact(event.route) }),
+      ...('source' in event && { source: redact(event.source) }),
+      ...('sink' in event && { sink: redact(event.sink) }),
+      ...('name' in event && { name: redact(event.name) }),
+      ...('message' in event && { message: redact(event.message) }),
+      ...('error' in event && { error: rewritten(event.error, redact) }),
+    });
   }
 }

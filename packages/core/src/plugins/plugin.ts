@@ -39,7 +39,10 @@ export interface Endpoint {
   isSecret(text: string): boolean;
   /** A short hash of the key and a salt: it tells two keys apart, hence two projects, and gives neither away. */
   keyFingerprint(salt: string): Promise<string>;
-  /** Tells those who watch the client what a source does. `createSource` calls it, where the definition names this endpoint. */
+  /**
+   * Tells those who watch the client what a source does. `createSource` calls it, where the definition names this endpoint. What is no
+   * event of a source is dropped, with a warning.
+   */
   observe(event: SourceEvent): void;
   /** Tells those who watch the client about something worth a look that is no error. */
   warn(message: string): void;
@@ -56,7 +59,8 @@ export interface PluginLogger {
 /** What a plugin is handed: capabilities, not axios and not the key. */
 export interface PluginContext {
   /**
-   * Opens an API at a base address that the user gave.
+   * Opens an API at a base address that the user gave. The client's key goes to every base address that its plugins open: an API
+   * with another key wants a client of its own, and users use only plugins that they trust. So take the address as an option.
    *
    * @throws ConfigError unless the address is `https:`, or `http:` on loopback (or with the client's `allowInsecure`).
    */
@@ -98,7 +102,7 @@ export interface Plugin<Name extends string = string, Api extends object = objec
   readonly requires?: readonly string[];
   /**
    * Makes the namespace, at once: what takes time belongs into its functions. Without it the namespace is empty. If it throws, the
-   * client is closed, and with it the plugins before this one are disposed of.
+   * client is closed, and with it the plugins before this one are disposed of. It adds no other plugin: `use` refuses meanwhile.
    */
   setup?(context: PluginContext, needs: Needs): Api;
   /** Told what happens from now on. */
@@ -110,7 +114,8 @@ export interface Plugin<Name extends string = string, Api extends object = objec
   /** State stores by name. */
   readonly stores?: Readonly<Record<string, NamedStore>>;
   /**
-   * Called when the client closes, in the reverse order of set-up, after the last request. After 10 seconds it is waited for no more.
+   * Called when the client closes, in the reverse order of set-up, after the last request. After 10 seconds it is waited for no more. It
+   * must not wait for the client's `close`, which waits for it: that takes these 10 seconds, and is a fault then.
    */
   dispose?(): void | Promise<void>;
 }

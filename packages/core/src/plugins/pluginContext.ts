@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { reportOf } from '../errorReport.js';
+import { reportOf, textOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { KeyRing } from '../http/apiKey.js';
 import { checkBaseUrl } from '../http/origin.js';
@@ -9,6 +9,9 @@ import type { Transport } from '../http/transport.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { EventHub } from './eventHub.js';
 import type { ApiAnswer, ApiRequest, Endpoint, PluginContext, PluginLogger } from './plugin.js';
+import { sourceEventOf } from './sourceEventOf.js';
+
+const noEvent = 'It told of something that is no event of a source: it was dropped.';
 
 /** What the plugins of a client share, and mostly don't get to see. */
 export interface ContextParts {
@@ -29,14 +32,14 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
   const { clock, random, hub } = parts;
   // A plugin that no compiler has seen may say anything.
   const logger: PluginLogger = Object.freeze({
-    info: (message: unknown) => hub.emit(() => ({ type: 'info', message: String(message), plugin })),
-    warn: (message: unknown) => hub.emit(() => ({ type: 'warning', message: String(message), plugin })),
+    info: (message: unknown) => hub.emit(() => ({ type: 'info', message: textOf(message), plugin })),
+    warn: (message: unknown) => hub.emit(() => ({ type: 'warning', message: textOf(message), plugin })),
   });
   let state: StateStore | undefined;
   return Object.freeze({
     ...{ clock, random, logger },
     endpoint: (baseUrl: string, { arrays = 'brackets' }: { readonly arrays?: ArrayFormat } = {}) =>
-      endpoint(baseUrl, arrays, parts, logger),
+      endpoint(baseUrl, { arrays, plugin }, parts, logger),
     // Made when it is asked for: most plugins keep nothing.
     get state() {
       return (state ??= parts.state(plugin));
@@ -44,7 +47,12 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
   });
 }
 
-function endpoint(baseUrl: string, arrays: ArrayFormat, parts: ContextParts, logger: PluginLogger): Endpoint {
+function endpoint(
+  baseUrl: string,
+  { arrays, plugin }: { readonly arrays: ArrayFormat; readonly plugin: string },
+  parts: ContextParts,
+  logger: PluginLogger,
+): Endpoint {
   const { secrets, keys, origins, transport, allowInsecure, hub } = parts;
   if (secrets.has(baseUrl))
     throw new ConfigError('The base address holds the API key. Leave it out: the key travels in its own header.');
@@ -66,7 +74,7 @@ function endpoint(baseUrl: string, arrays: ArrayFormat, parts: ContextParts, log
     request: async (request) => (await ask(request)).body,
     isSecret: (text) => secrets.has(text),
     keyFingerprint: (salt) => keys.fingerprint(salt),
-    observe: (event) => hub.emit(() => event),
+    observe: (event) => hub.emit(() => sourceEventOf(event) ?? { type: 'warning', message: noEvent, plugin }),
     warn: (message) => logger.warn(message),
   } satisfies Endpoint);
 }

@@ -88,7 +88,11 @@ export class PluginSet {
     let cancel: () => void = () => undefined;
     const late = new Promise<never>((_resolve, reject) => {
       cancel = this.#clock.after(longestDisposal, () => {
-        reject(new Error(`It took longer than ${String(longestDisposal / 1000)} s.`));
+        reject(
+          new Error(
+            `It took longer than ${String(longestDisposal / 1000)} s. Does it wait for the client's close, which waits for it?`,
+          ),
+        );
       });
     });
     try {

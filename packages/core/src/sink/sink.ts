@@ -48,7 +48,11 @@ export interface SinkWriter<T> {
    * is gone on with too, and not begun anew.
    */
   readonly start?: Json;
-  /** Takes a page's rows, which are durable only with the next `flush` or `seal`. */
+  /**
+   * Takes a page's rows, which are durable only with the next `flush` or `seal`. A page may have thousands of them, and values in values;
+   * equal rows without a key are rows of their own. A sink changes none of them, and neither does whoever gives them: they may be kept as
+   * they are until then.
+   */
   readonly write: (page: SinkPage<T>) => Promise<void>;
   /** Whether a commit may fall here. A sink that writes in blocks says no inside of one. Default: always. */
   readonly isCommittable?: boolean;

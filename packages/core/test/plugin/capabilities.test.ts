@@ -110,6 +110,67 @@ describe('what a plugin is handed', () => {
     await client.close();
   });
 
+  test('G3 tells of sources in events that are made anew: known fields only, frozen and without secrets', async () => {
+    const client = createClient(options).use(open);
+    const events: ClientEvent[] = [];
+    client.events.subscribe((event) => events.push(event));
+    const { observe } = client.open.context.endpoint('http://127.0.0.1:9');
+    const error = { name: canary, message: canary, details: { [canary]: canary, deep: { canary } }, extra: { canary } };
+    const nested = { headers: { key: canary } };
+    const counts = { rows: 1, pages: 1, isSealed: true };
+    for (const event of [
+      { type: 'error', of: 'walk', name: `a ${canary}`, error, nested },
+      { type: 'error', of: 'watch', name: 'test.few', error: new Error(canary) },
+      { type: 'page', source: canary, part: 0, page: 1, rows: 1, total: canary, nested },
+      { type: 'commit', source: canary, sink: canary, ...counts, nested },
+    ])
+      observe(event as never);
+    expect(events.map(({ type }) => type)).toEqual(['error', 'error', 'page', 'commit']);
+    expect(Object.keys(events[2]!).sort()).toEqual(['page', 'part', 'rows', 'source', 'type']);
+    expect(events.filter((event) => 'nested' in event)).toEqual([]);
+    for (const event of events) expectFrozen(event);
+    expectNoKey(events);
+    await client.close();
+  });
+
+  test('G3 asks under a route that is no text, or that holds the key', async () => {
+    const server = await startServer(ok());
+    const client = createClient(options).use(open);
+    const events: ClientEvent[] = [];
+    client.events.subscribe((event) => events.push(event));
+    const { ask } = client.open.context.endpoint(server.url);
+    for (const route of [5, Object.create(null), canary])
+      await ask({ route: route as string, path: '/things', query: {} });
+    expect(events.filter(({ type }) => type === 'settled')).toHaveLength(3);
+    expectNoKey(events);
+    await client.close();
+  });
+
+  test.each<[string, unknown]>([
+    ['of no type', { type: canary }],
+    ["of a type that is not a source's", { type: 'plugin-fault', plugin: 'open', hook: 'page', error: {} }],
+    ['of a request, which only the client tells', { type: 'error', of: 'request', name: 'a', error: {} }],
+    ['with a name that is no text', { type: 'error', of: 'walk', name: { canary }, error: {} }],
+    ['with counts that are none', { type: 'page', source: 'a', part: 0, page: 1, rows: canary }],
+    ['without its sink', { type: 'commit', source: 'a', rows: 1, pages: 1, isSealed: true }],
+    ['that is nothing', undefined],
+    [
+      'that throws when it is read',
+      {
+        get type() {
+          throw new Error(canary);
+        },
+      },
+    ],
+  ])('G3 tells of no event %s, but that it was dropped', async (_what, event) => {
+    const client = createClient(options).use(open);
+    const events: ClientEvent[] = [];
+    client.events.subscribe((told) => events.push(told));
+    client.open.context.endpoint('http://127.0.0.1:9').observe(event as never);
+    expect(events).toEqual([{ type: 'warning', plugin: 'open', message: expect.stringContaining('was dropped') }]);
+    await client.close();
+  });
+
   test('G3 logs in its name and without secrets, also what is no text', async () => {
     const client = createClient(options).use(open);
     const seen: ClientEvent[] = [];

@@ -26,6 +26,14 @@ function forAll(hook: (event: ClientEvent) => unknown): Hooks {
   return Object.fromEntries(hookNames.map((name) => [name, hook]));
 }
 
+function unanswered(): never {
+  throw new Error('when it is read');
+}
+
+function unreadable(): Error {
+  return Object.defineProperty(new Error('of a hook'), 'name', { get: unanswered });
+}
+
 /** A plugin of hooks only. */
 function hooking<Name extends string>(name: Name, hooks: Hooks): Plugin<Name> {
   return { name, hooks };
@@ -98,6 +106,19 @@ describe('hooks', () => {
       },
     ],
     ['reject', () => Promise.reject(new TypeError('of a hook'))],
+    [
+      'throw what throws when it is read',
+      () => {
+        throw unreadable();
+      },
+    ],
+    ['reject with what throws when it is read', () => Promise.reject(unreadable())],
+    [
+      'throw a proxy that answers nothing',
+      () => {
+        throw new Proxy(new Error('of a hook'), { get: unanswered, has: unanswered, getPrototypeOf: unanswered });
+      },
+    ],
     // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- plugins may do that
     ['reject with nothing', () => Promise.reject()],
     [
@@ -172,6 +193,37 @@ describe('hooks', () => {
     expect(await list().toArray()).toHaveLength(100);
     expect(warnings.slice(0, 2)).toEqual(['a page', 'a page again']);
     expect(warnings.length).toBeLessThan(10);
+  });
+
+  test('G4 that answer each event with several are dropped at some point, which is told once', async () => {
+    const { client, list } = await startHoldings({ holdings: 200 });
+    let infos = 0;
+    let say = (message: string): void => void message;
+    client.use({
+      name: 'storm',
+      setup({ logger }) {
+        say = logger.info;
+        return {};
+      },
+      hooks: {
+        page: () => say('a page'),
+        info() {
+          infos += 1;
+          for (let count = 0; count < 6; count += 1) say('more');
+        },
+        'plugin-fault': () => say('even more'),
+      },
+    });
+    const faults: ClientEvent[] = [];
+    client.events.subscribe((event) => event.type === 'plugin-fault' && faults.push(event));
+    expect(await list().toArray()).toHaveLength(200);
+    // The page is one of the thousand.
+    expect(infos).toBe(2 * 999);
+    expect(faults).toHaveLength(2);
+    expect(faults[0]).toMatchObject({
+      ...{ plugin: 'storm', hook: 'info' },
+      error: { code: 'plugin', message: expect.stringContaining('more than 1000 others') },
+    });
   });
 
   test('G4 see what others say while they are told of something else, in the same order as these', () => {

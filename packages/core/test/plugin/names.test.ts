@@ -166,6 +166,23 @@ describe('sinks and stores by name', () => {
     await client.close();
   });
 
+  test.each<[string, Plugin]>([
+    ['a sink of the same name', { name: 'inner', sinks: { foo: () => nowhere } }],
+    ['the same name', { name: 'outer' }],
+    ['names of its own', { name: 'inner' }],
+  ])('G1 are not taken by a plugin that another one uses while it sets up, with %s', async (_what, inner) => {
+    const client = createClient(options);
+    const setup = (): object => client.use(inner);
+    const error = thrownBy(() => client.use({ name: 'outer', sinks: { foo: () => nowhere }, setup }));
+    expect(error).toBeInstanceOf(PluginError);
+    expect(error).toHaveProperty(
+      'message',
+      `"${inner.name}" can't be added while "outer" sets up. Use one after the other.`,
+    );
+    expect(client.sinks.size).toBe(0);
+    await client.close();
+  });
+
   test('G1 can not be registered past a plugin', async () => {
     const client = createClient(options).use({ name: 'a', sinks } satisfies Plugin<'a'>);
     (client.sinks as Map<string, unknown>).set('csv', () => nowhere);

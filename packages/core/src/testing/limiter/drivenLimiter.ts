@@ -20,7 +20,7 @@ export interface AskedTurn {
   readonly begunAt?: number;
   readonly turn?: Turn;
   /** Why it was not given; absent unless it was refused. */
-  readonly refusal?: { readonly reason: unknown };
+  readonly refusal?: { readonly reason: unknown; readonly isThrown: boolean };
 }
 
 /** Turns a clock, or waits. */
@@ -94,7 +94,12 @@ export class DrivenLimiter {
   /** Asks for a turn, and keeps it until somebody releases it. */
   ask({ route = 'testing.route', signal }: { readonly route?: string; readonly signal?: AbortSignal } = {}): AskedTurn {
     const asked: { -readonly [field in keyof AskedTurn]: AskedTurn[field] } = { nth: this.#asked++, route };
-    const turn = (async () => this.limiter.turn({ route, ...(signal && { signal }) }))();
+    let isThrown = true;
+    const turn = (async () => {
+      const given = this.limiter.turn({ route, ...(signal && { signal }) });
+      isThrown = false;
+      return given;
+    })();
     turn.then(
       (given) => {
         asked.turn = given;
@@ -102,7 +107,7 @@ export class DrivenLimiter {
         this.begun.push(asked);
       },
       (reason: unknown) => {
-        asked.refusal = { reason };
+        asked.refusal = { reason, isThrown };
       },
     );
     return asked;

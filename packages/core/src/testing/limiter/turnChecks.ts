@@ -166,6 +166,10 @@ export const turnChecks: LimiterChecks = {
 function checkRefused(asked: AskedTurn, reason: unknown): void {
   check(asked.turn === undefined, 'A turn was given that was aborted.');
   check(
+    asked.refusal?.isThrown !== true,
+    'A turn that is aborted has to be refused by a promise, but turn itself threw.',
+  );
+  check(
     asked.refusal?.reason === reason,
     `A turn that is aborted has to be refused with signal.reason itself, and not with ${shown(asked.refusal?.reason)}.`,
   );

@@ -1,7 +1,13 @@
+import { SluiceError } from '../../errors.js';
+import { isRecord } from '../../record.js';
+import type { SinkPage } from '../../sink/sink.js';
 import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
+import { Skipped } from '../suite.js';
 import { DrivenSink, type SinkTrial } from './drivenSink.js';
+import { DrivenWriter } from './drivenWriter.js';
 import { pagesOf } from './samplePages.js';
+import type { RowSamples } from './sinkFixture.js';
 
 /** A check of any sink. */
 export type SinkCheck = <T>(trial: SinkTrial<T>) => Promise<void>;
@@ -63,6 +69,44 @@ export const rowChecks: SinkChecks = {
     }
   },
 
+  'holds the rows of a page that has more than a thousand': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    const pages = pagesOf(trial.samples, [1_200, 1]);
+    const writer = await target.open();
+    await writer.writeAndCommit(...pages);
+    await writer.finish();
+    await target.checkHolds(pages, 'After a page of 1200 rows and one more');
+  },
+
+  'holds rows that are equal as often as they came, where nothing names them': async (trial) => {
+    const samples = withoutKey(trial.samples);
+    const target = await DrivenSink.on({ ...trial, samples });
+    const outcome = await target.tryOpen({});
+    if (!(outcome instanceof DrivenWriter)) {
+      if (SluiceError.is(outcome.refusal)) throw new Skipped('a sink that takes rows without a key');
+      throw outcome.refusal;
+    }
+    const pages = [0, 1, 0].map((from, at) => pageOf([samples.row(from), samples.row(0)], at === 2));
+    await outcome.writeAndCommit(...pages);
+    await outcome.finish();
+    await target.checkHolds(pages, 'After equal rows in one page and in several');
+  },
+
+  'holds values that lie in a value, as they are or as text of JSON': async (trial) => {
+    const { samples } = trial;
+    if (!samples.nested) throw new Skipped('`nested` of the rows');
+    const target = await DrivenSink.on(trial);
+    const pages = [pageOf([samples.nested(), samples.row(0)], true)];
+    const writer = await target.open();
+    await writer.writeAndCommit(...pages);
+    await writer.finish();
+    const rows = await target.rows();
+    const expected = target.readBack(pages);
+    const asText = expected.map(withTextOfNested);
+    const isText = canonicalJson(rows) === canonicalJson(asText);
+    checkRows(rows, isText ? asText : expected, 'After a row with values in a value');
+  },
+
   'holds nothing where there were no rows': async (trial) => {
     for (const sizes of [[], [0], [0, 0]]) {
       const target = await DrivenSink.on(trial);
@@ -100,6 +144,24 @@ export const rowChecks: SinkChecks = {
     await other.checkHolds(others, 'The second of two targets that were written side by side');
   },
 };
+
+function pageOf<T>(items: readonly T[], endsPart: boolean): SinkPage<T> {
+  return { items, part: 0, endsPart };
+}
+
+/** Rows that nothing names may be equal and still be several: a sink with keys would be right to keep one of them. */
+function withoutKey<T>({ schema, ...samples }: RowSamples<T>): RowSamples<T> {
+  return { ...samples, ...(schema && { schema: { columns: schema.columns } }) };
+}
+
+/** The same row where fields that hold values have become text, as in a table whose columns hold none. */
+function withTextOfNested(row: unknown): unknown {
+  if (!isRecord(row)) return row;
+  const isNested = (field: unknown) => typeof field === 'object' && field !== null;
+  return Object.fromEntries(
+    Object.entries(row).map(([name, field]) => [name, isNested(field) ? JSON.stringify(field) : field]),
+  );
+}
 
 function described<T>({ sink: { name, identity, target, promises } }: DrivenSink<T>): object {
   return { name, identity, target, promises };

@@ -24,8 +24,16 @@ export interface RowSamples<T> {
   row(nth: number): T;
   /** What the source says of its rows. */
   readonly schema?: RowSchema<T>;
+  /** A row that has values in a value, as APIs give them; absent where the sink takes none. */
+  nested?(): T;
   /** What `rows()` gives where this row was written. Default: the same, as JSON has it. */
   readBack?(row: T): unknown;
+}
+
+/** Values in a value. */
+export interface SampleNote {
+  readonly by: string | null;
+  readonly tags: readonly (string | number)[];
 }
 
 /** A row that the suite writes unless told otherwise: text of all kinds, numbers, and `null` here and there. */
@@ -33,7 +41,8 @@ export interface SampleRow {
   readonly id: string;
   readonly name: string;
   readonly amount: number;
-  readonly note: string | null;
+  /** Values in a value only in {@link RowSamples.nested}. */
+  readonly note: string | null | SampleNote;
 }
 
 const names = [
@@ -54,8 +63,9 @@ const amounts = [0, -1, 2.5, Number.MAX_SAFE_INTEGER, 1e-7];
  * @example
  * const asText: RowSamples<SampleRow> = {
  *   ...sampleRows,
- *   readBack: (row) => ({ ...row, amount: String(row.amount), note: row.note ?? '' }),
+ *   readBack: (row) => ({ ...row, amount: String(row.amount), note: noteText(row.note) }),
  * };
+ * const noteText = (note: SampleRow['note']) => (typeof note === 'object' ? (note ? JSON.stringify(note) : '') : note);
  */
 export const sampleRows: RowSamples<SampleRow> = {
   row: (nth) => ({
@@ -63,6 +73,10 @@ export const sampleRows: RowSamples<SampleRow> = {
     name: names[nth % names.length] ?? '',
     amount: amounts[nth % amounts.length] ?? 0,
     note: nth % 3 === 1 ? null : `note ${nth}`,
+  }),
+  nested: () => ({
+    ...{ id: 'nested', name: 'values in a value', amount: 1 },
+    note: { by: null, tags: ['a, "b"', 2] },
   }),
   schema: { columns: ['id', 'name', 'amount', 'note'], key: ({ id }) => id },
 };

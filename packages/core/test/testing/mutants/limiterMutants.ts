@@ -119,6 +119,16 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     turn: ({ route, signal }) => limiter.turn(signal?.aborted === false ? { route, signal } : { route }),
   })),
 
+  'throws at who was aborted already, instead of rejecting': mutant(
+    'refuses a turn at once when it is aborted already',
+    (limiter) => ({
+      turn: (request) => {
+        request.signal?.throwIfAborted();
+        return limiter.turn(request);
+      },
+    }),
+  ),
+
   'takes a turn back when it is aborted too late': mutant(
     'takes nothing back when a turn is aborted that has begun',
     (limiter) => ({

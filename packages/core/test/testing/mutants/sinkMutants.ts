@@ -90,6 +90,43 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
     write: (page) => writer.write(withItems(page, page.items.slice(0, 100))),
   })),
 
+  ...Object.fromEntries(
+    [500, 1_000].map((most) => [
+      `takes ${most} rows of a page at most`,
+      writerMutant('holds the rows of a page that has more than a thousand', (writer) => ({
+        write: (page) => writer.write(withItems(page, page.items.slice(0, most))),
+      })),
+    ]),
+  ),
+
+  'drops rows that are equal to an earlier one': writerMutant(
+    'holds rows that are equal as often as they came, where nothing names them',
+    (writer) => {
+      const known = new Set<string>();
+      const isNew = (row: unknown) => known.size < known.add(JSON.stringify(row)).size;
+      return { write: (page) => writer.write(withItems(page, page.items.filter(isNew))) };
+    },
+  ),
+
+  'drops a row that is equal to the one before it': writerMutant(
+    'holds rows that are equal as often as they came, where nothing names them',
+    (writer) => {
+      let before = '';
+      const isNew = (row: unknown) => before !== (before = JSON.stringify(row));
+      return { write: (page) => writer.write(withItems(page, page.items.filter(isNew))) };
+    },
+  ),
+
+  'has no text for values in a value': writerMutant(
+    'holds values that lie in a value, as they are or as text of JSON',
+    (writer) => {
+      const textOf = (field: unknown) => (typeof field === 'object' && field !== null ? String(field) : field);
+      const flat = (row: unknown) =>
+        Object.fromEntries(Object.entries(row as object).map(([name, field]) => [name, textOf(field)]));
+      return { write: (page) => writer.write(withItems(page, page.items.map(flat))) };
+    },
+  ),
+
   'writes the rows of a page in another order': writerMutant(
     'holds the rows of all pages once and in order',
     (writer) => ({
