@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { bundled } from '../../scripts/bundled.js';
 import type { ChildMessage, ExportOrder } from './exportOrder.js';
 
 /** How a run ended. */
@@ -19,9 +19,6 @@ export interface ChildRun {
 }
 
 const patience = 60_000;
-const script = fileURLToPath(new URL('child.ts', import.meta.url));
-/** Where the loader that this process was started with is found. */
-const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Starts processes, and knows those that still run. */
 export class ChildRuns {
@@ -30,8 +27,8 @@ export class ChildRuns {
 
   start(order: ExportOrder): ChildRun {
     if (this.#isEnded) throw new Error('No more runs are started.');
-    const child = spawn(process.execPath, [...process.execArgv, script, JSON.stringify(order)], {
-      cwd: root,
+    const script = bundled(new URL('child.ts', import.meta.url));
+    const child = spawn(process.execPath, [script, JSON.stringify(order)], {
       env: withoutProxies(process.env),
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: patience,

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { startReceiver, startSandbox, type Receiver } from '@sluice/sandbox';
+import { bundled } from '../../scripts/bundled.js';
 import { seeded } from '../crash/seeded.js';
 import { deadLetters, secret, type ForwardOrder } from './forwardOrder.js';
 import { spooledIds } from './spooledIds.js';
@@ -31,8 +31,6 @@ export interface ForwardOutcome {
   readonly faults: readonly string[];
 }
 
-const script = fileURLToPath(new URL('child.ts', import.meta.url));
-const root = fileURLToPath(new URL('../..', import.meta.url));
 const rowsMovedPerKill = 3;
 
 /**
@@ -62,8 +60,8 @@ export async function forwardKills({ records, kills, seed, batch, folder }: Forw
   const order: ForwardOrder = { apiKey, aptosUrl, owners, hook: `${receiver.url}/hook`, secret, folder, batch };
   const faults: string[] = [];
   for (let isThrough = false; !isThrough;) {
-    running = spawn(process.execPath, [...process.execArgv, script, JSON.stringify(order)], {
-      cwd: root,
+    const script = bundled(new URL('child.ts', import.meta.url));
+    running = spawn(process.execPath, [script, JSON.stringify(order)], {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 120_000,
     });

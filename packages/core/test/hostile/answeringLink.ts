@@ -1,0 +1,44 @@
+import type { Link } from '../../src/index.js';
+import { readAnswer } from '../../src/http/answer.js';
+import { Secrets } from '../../src/http/secrets.js';
+import type { ApiName } from './apiName.js';
+import { endOfListing, type Mark } from './expectedWalk.js';
+
+/** A link that answers by itself, as the transport would if these texts had come over the wire. */
+export class AnsweringLink {
+  /** Where each request since the last `answerWith` went on. */
+  marks: Mark[] = [];
+  #texts: readonly string[] = [];
+  #last = '';
+  readonly #secrets = new Secrets();
+
+  constructor(secret: string) {
+    this.#secrets.add(secret);
+  }
+
+  /** The next requests are answered with these, one after the other, and then with the end of a listing. */
+  answerWith(api: ApiName, texts: readonly string[]): void {
+    this.marks = [];
+    this.#texts = texts;
+    this.#last = endOfListing[api];
+  }
+
+  readonly link: Link = () => async (request) => {
+    const text = this.#texts[this.marks.length] ?? this.#last;
+    this.marks.push(markIn(request.query));
+    const reading = readAnswer(
+      { status: 200, headers: {}, text },
+      { route: request.route, secrets: this.#secrets, now: 0 },
+    );
+    if (!reading.ok) throw reading.fault.error;
+    return { status: 200, headers: {}, body: reading.body, attempts: 1 };
+  };
+}
+
+/** What a query says of the place where it goes on. */
+export function markIn({ cursor, offset }: Readonly<Record<string, unknown>>): Mark {
+  return {
+    ...(cursor !== undefined && { cursor: String(cursor) }),
+    ...(offset !== undefined && { offset: Number(offset) }),
+  };
+}

@@ -1,0 +1,2 @@
+/** The two APIs that we speak. */
+export type ApiName = 'streams' | 'aptos';

@@ -1,0 +1,132 @@
+import type { ApiName } from './apiName.js';
+
+/** What an answer has to be read as: rows, and how to go on. */
+export interface ExpectedPage {
+  readonly rows: readonly unknown[];
+  readonly next: { readonly cursor: string } | 'by-offset' | 'end';
+  readonly total?: number;
+}
+
+/** An error that an answer may end in: one of these codes, and of a `decode` one of these places in the document. */
+export interface ExpectedFault {
+  readonly codes: readonly string[];
+  readonly paths?: readonly string[];
+  readonly status?: number;
+}
+
+export type Expected = ExpectedPage | ExpectedFault;
+
+/** The fields of a holding that are text, by the API's reference; it has one more. */
+const holdingTexts = [
+  'amount',
+  'collection_data_id_hash',
+  'collection_name',
+  'creator_address',
+  'last_transaction_timestamp',
+  'last_transaction_version',
+  'name',
+  'owner_address',
+  'property_version',
+  'table_type',
+  'token_data_id_hash',
+];
+/** Levels of lists and records in one another that a document may have. */
+const mostLevels = 500;
+
+/**
+ * Reads a document by the API's reference and by what is said of our reading, and by nothing of ours: the second opinion on what an answer
+ * has to become.
+ */
+export function expectedPage(api: ApiName, text: string): Expected {
+  let document: unknown;
+  try {
+    document = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch {
+    return decodeFault('');
+  }
+  if (isTooDeep(document)) return decodeFault('');
+  return api === 'streams' ? streamsIn(document) : holdingsIn(document);
+}
+
+function streamsIn(document: unknown): Expected {
+  const fields = fieldsOf(document);
+  if (!fields || !isOneOf(fields, ['result', 'cursor', 'total'])) return decodeFault('');
+  const rows = rowsIn(fields.get('result'));
+  const faults = rows.flatMap((row, at) => {
+    const stream = fieldsOf(row);
+    if (!stream) return [`result[${at}]`];
+    const id = stream.get('id');
+    const isName = typeof id === 'string' ? id.length > 0 : Number.isSafeInteger(id);
+    return isName ? [] : [`result[${at}].id`];
+  });
+  const cursor = fields.get('cursor') ?? '';
+  if (typeof cursor !== 'string') faults.push('cursor');
+  if (faults.length > 0) return decodeFault(...faults);
+  const total = fields.get('total');
+  return {
+    rows,
+    next: cursor === '' ? 'end' : { cursor: String(cursor) },
+    ...(typeof total === 'number' && Number.isSafeInteger(total) && total >= 0 && { total }),
+  };
+}
+
+function holdingsIn(document: unknown): Expected {
+  const fields = fieldsOf(document);
+  if (!fields || !isOneOf(fields, ['result', 'cursor', 'hasNextPage'])) return decodeFault('');
+  const faults: string[] = [];
+  const rows = rowsIn(fields.get('result')).map((row, at) => {
+    const holding = fieldsOf(row);
+    if (!holding || !isOneOf(holding, [...holdingTexts, 'token_properties'])) {
+      faults.push(`result[${at}]`);
+      return row;
+    }
+    const read = [...holding].map(([name, value]): [string, unknown] => {
+      if (!holdingTexts.includes(name) || value === null || typeof value === 'string') return [name, value];
+      if (Number.isSafeInteger(value)) return [name, JSON.stringify(value)];
+      faults.push(`result[${at}].${name}`);
+      return [name, value];
+    });
+    return Object.fromEntries(read);
+  });
+  const hasNextPage = fields.get('hasNextPage') ?? undefined;
+  if (hasNextPage !== undefined && typeof hasNextPage !== 'boolean') faults.push('hasNextPage');
+  const cursor = fields.get('cursor') ?? '';
+  // Where there is no next page, nobody asks what its cursor is.
+  if (hasNextPage !== false && typeof cursor !== 'string') faults.push('cursor');
+  if (faults.length > 0) return decodeFault(...faults);
+  if (hasNextPage === false || (hasNextPage === undefined && cursor === '')) return { rows, next: 'end' };
+  return { rows, next: cursor === '' ? 'by-offset' : { cursor: String(cursor) } };
+}
+
+function decodeFault(...paths: string[]): ExpectedFault {
+  return { codes: ['decode'], paths };
+}
+
+/** The fields of a record itself; nothing for all else. */
+function fieldsOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? new Map<string, unknown>(Object.entries(value))
+    : undefined;
+}
+
+/** A record may lack any field, but one that has only others is something else. */
+function isOneOf(fields: ReadonlyMap<string, unknown>, names: readonly string[]): boolean {
+  return fields.size === 0 || names.some((name) => fields.has(name));
+}
+
+function rowsIn(result: unknown): readonly unknown[] {
+  if (result === undefined || result === null) return [];
+  return Array.isArray(result) ? result : [result];
+}
+
+/** Goes down level by level: nesting that no recursion survives is just what is looked for. */
+function isTooDeep(document: unknown): boolean {
+  let inside = [document].filter(isContainer);
+  for (let level = 0; level < mostLevels; level += 1)
+    inside = inside.length === 0 ? inside : inside.flatMap((each) => Object.values(each)).filter(isContainer);
+  return inside.length > 0;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,33 @@
+/** What all programs share, and nobody must have changed. */
+const shared: readonly object[] = [
+  ...[Object, Array, Function, String, Number, Boolean, Symbol, BigInt, RegExp, Date, Error, Promise].map(
+    (each): object => each.prototype,
+  ),
+  ...[Map, Set, WeakMap, WeakSet, Uint8Array, ArrayBuffer, URL, URLSearchParams, AbortSignal].map(
+    (each): object => each.prototype,
+  ),
+  ...[Object, Array, JSON, Math, Reflect],
+];
+
+const before = shared.map(look);
+
+/** What has been added to, or changed of, the language's own objects since this file was loaded; a sentence, or nothing. */
+export function pollution(): string | undefined {
+  for (const [at, each] of shared.entries()) {
+    const [was, is] = [before[at]!, look(each)];
+    const name =
+      [...is.keys()].find((key) => was.get(key) !== is.get(key)) ?? [...was.keys()].find((key) => !is.has(key));
+    if (name !== undefined) return `The language's own objects were changed: ${String(name)} of the ${at + 1}th.`;
+  }
+  return undefined;
+}
+
+/** Values, and what stands for them where they are worked out. */
+function look(each: object): ReadonlyMap<string | symbol, unknown> {
+  return new Map(
+    Reflect.ownKeys(each).map((key) => {
+      const { value, get } = Object.getOwnPropertyDescriptor(each, key)!;
+      return [key, value ?? get];
+    }),
+  );
+}

@@ -1,0 +1,189 @@
+// Proves that hostile answers give the right rows or an error that says what is wrong, and do nothing else: mutated documents over odd
+// wires, and bombs, are thrown at both APIs in a process with 128 MB of heap, under a watchdog.
+//
+//   npm run prove:hostile -- --answers 100000 --seed 7
+//
+// The first one that is not as it should be is made as small as it gets, and told with the command that shows it again.
+import { randomInt } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startSandbox } from '@sluice/sandbox';
+import { Campaign, type Finding } from './hostile/campaign.js';
+import { corpusTexts } from './hostile/corpus.js';
+import type { HostileCase, ValidRows } from './hostile/hostileCase.js';
+import { childHeap, HostileChild } from './hostile/hostileChild.js';
+import { HostileServer } from './hostile/hostileServer.js';
+import type { HeapReport } from './hostile/order.js';
+import { storms } from './hostile/storms.js';
+import { plainWire } from './hostile/wire.js';
+import { printTable } from './printTable.js';
+
+/** Bytes that may be in use at the end beyond what was at the beginning: caches fill, but nothing is kept of an answer. */
+const mostGrowth = 8_000_000;
+
+const { values } = parseArgs({
+  options: {
+    /** Mutated documents. */
+    answers: { type: 'string', default: '100000' },
+    /** Decides all of them. Default: another one each time. */
+    seed: { type: 'string', default: String(randomInt(1_000_000)) },
+    /** Only the round of this number. */
+    only: { type: 'string' },
+  },
+});
+const wanted = wholeNumber('answers', values.answers, 1);
+const seed = wholeNumber('seed', values.seed, 0);
+const only = values.only === undefined ? undefined : wholeNumber('only', values.only, 1);
+console.log(`seed ${seed}`);
+
+const began = performance.now();
+const folder = await mkdtemp(join(tmpdir(), 'sluice-hostile-'));
+const server = await HostileServer.start();
+const child = new HostileChild({ url: server.url, folder });
+const campaign = new Campaign(seed, await validRows(), child, server);
+const progress = setInterval(() => console.error(`${campaign.answers} of ${wanted} answers`), 10_000);
+let interrupted: NodeJS.Signals | undefined;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => {
+    interrupted = signal;
+    campaign.stop();
+    // Whoever waits for it need wait no longer.
+    void child[Symbol.asyncDispose]();
+  });
+const lacks: string[] = [];
+try {
+  await prove();
+} finally {
+  clearInterval(progress);
+  await child[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+}
+if (interrupted) process.exit(interrupted === 'SIGINT' ? 130 : 143);
+if (lacks.length > 0) console.log(`\nNOT proven: ${lacks.join(' ')}`);
+else
+  console.log(
+    `\nProven${only === undefined ? ': right rows or an error that says why, whatever was answered' : ', as far as this round goes'}.`,
+  );
+process.exitCode = lacks.length > 0 ? 1 : 0;
+
+async function prove(): Promise<void> {
+  if (only !== undefined) {
+    tellOf(await campaign.runOnly(only));
+    return;
+  }
+  tellOf(await corpus());
+  // What is loaded and cached once is no part of what grows.
+  const before = await heapOf();
+  if (lacks.length === 0) tellOf(await campaign.run(wanted));
+  tellOfEnds();
+  if (campaign.isStopped || lacks.length > 0) return;
+  await tellOfStorms();
+  if (before) await tellOfMemory(before);
+  if (child.lives > 1) lacks.push(`The child died ${child.lives - 1} times.`);
+}
+
+/** Every document that was written by hand, to both APIs, read and over a socket, into texts and files, and to a watch. */
+async function corpus(): Promise<Finding | undefined> {
+  const texts = await corpusTexts();
+  for (const { name, text } of texts) {
+    for (const api of ['streams', 'aptos'] as const) {
+      const cases: HostileCase[] = [
+        { api, use: 'rows', texts: [text] },
+        { api, use: 'texts', texts: [text], wires: [plainWire] },
+        { api, use: 'file', texts: [text] },
+        { api, use: 'watch', texts: [text], first: '{"result":[]}' },
+      ];
+      for (const each of cases) {
+        if (campaign.isStopped) return undefined;
+        const { fault } = await campaign.judge(each);
+        if (fault !== undefined) return { fault: `${name}: ${fault}`, case: each, round: 0 };
+      }
+    }
+  }
+  return undefined;
+}
+
+function tellOf(finding: Finding | undefined): void {
+  if (!finding) return;
+  const { fault, round } = finding;
+  lacks.push('An answer was not dealt with as it should be.');
+  console.log(`\n${fault}\n\n${shown(finding.case)}`);
+  if (round > 0) console.log(`\nagain: npm run prove:hostile -- --seed ${seed} --only ${round}`);
+}
+
+function shown({ texts, wires, first, ...rest }: HostileCase): string {
+  return [
+    JSON.stringify(rest),
+    ...(first === undefined ? [] : [`first: ${shortened(first)}`]),
+    ...texts.map(
+      (text, at) => `${shortened(text)}${wires ? `\n  on the wire: ${shortened(JSON.stringify(wires[at]))}` : ''}`,
+    ),
+  ].join('\n');
+}
+
+/** With what can't be seen as escapes. */
+function shortened(text: string): string {
+  const ends =
+    text.length > 1_500 ? `${text.slice(0, 1_000)} … ${text.length - 1_500} characters … ${text.slice(-500)}` : text;
+  return JSON.stringify(ends);
+}
+
+function tellOfEnds(): void {
+  const places = ['reading', 'socket', 'file', 'watch'];
+  console.log(
+    `\n${campaign.answers} hostile answers, ${((performance.now() - began) / 1_000).toFixed(0)} s: walks by what came of them\n`,
+  );
+  printTable(
+    ['end', 'read', 'over a socket', 'into files', 'watched'],
+    [...campaign.ends].sort().map(([end, counts]) => [end, ...places.map((place) => counts.get(place) ?? 0)]),
+  );
+}
+
+async function tellOfStorms(): Promise<void> {
+  const ends: (string | number)[][] = [];
+  for await (const { name, packed, encoding, walks, fault } of storms(child, server)) {
+    if (fault !== undefined) lacks.push(`${name}: ${fault}`);
+    ends.push([name, encoding, Math.ceil(packed / 1_024), walks, fault === undefined ? 'refused' : 'NOT refused']);
+  }
+  console.log('\nBombs, each at 16 walks at once\n');
+  printTable(['unpacked', 'as', 'KiB', 'walks', ''], ends);
+}
+
+async function tellOfMemory(before: HeapReport): Promise<void> {
+  const after = await heapOf();
+  if (!after) return;
+  console.log(`\nThe child's memory of ${childHeap} MB of heap, MB\n`);
+  printTable(
+    ['in use at the beginning', 'at the end', 'at most behind a walk', 'all of the process at most'],
+    [[megabytes(before.used), megabytes(after.used), megabytes(after.peak), megabytes(after.resident)]],
+  );
+  if (after.used - before.used > mostGrowth) lacks.push(`The heap grew from ${before.used} to ${after.used} bytes.`);
+}
+
+async function heapOf(): Promise<HeapReport | undefined> {
+  const report = await child.ask({ kind: 'heap' });
+  if (!('died' in report)) return report;
+  lacks.push(report.died);
+  return undefined;
+}
+
+async function validRows(): Promise<ValidRows> {
+  await using sandbox = await startSandbox();
+  return {
+    streams: [...sandbox.streamRows()],
+    aptos: Array.from({ length: 200 }, (_, index) => sandbox.holding(index)),
+  };
+}
+
+function megabytes(bytes: number): number {
+  return Math.round(bytes / 1e5) / 10;
+}
+
+function wholeNumber(name: string, text: string, least: number): number {
+  if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
+  console.error(`--${name} is "${text}": give a whole number of at least ${least}.`);
+  process.exit(2);
+}

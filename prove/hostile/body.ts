@@ -1,0 +1,145 @@
+import {
+  brotliCompressSync,
+  brotliDecompressSync,
+  deflateRawSync,
+  deflateSync,
+  gunzipSync,
+  gzipSync,
+  inflateSync,
+} from 'node:zlib';
+
+/** How a text becomes bytes. */
+export type Charset = (typeof charsets)[number];
+/** How bytes are packed, and what that is called. */
+export type Packing = keyof typeof packings;
+
+/** What happens to packed bytes on their way. */
+export interface Harm {
+  readonly kind: 'none' | 'cut' | 'flip' | 'trail-zeros' | 'trail-text' | 'twice' | 'again' | 'empty';
+  /** A share of the bytes. */
+  readonly at: number;
+}
+
+export const charsets = [
+  'utf-8',
+  'utf-8 with bom',
+  'utf-16le',
+  'utf-16le with bom',
+  'utf-16be with bom',
+  'utf-32le',
+  'latin1',
+  'invalid bytes',
+  'overlong',
+  'surrogates as bytes',
+];
+
+export const packings = {
+  plain: { label: undefined, pack: (bytes: Buffer) => bytes },
+  gzip: { label: 'gzip', pack: (bytes: Buffer) => gzipSync(bytes, { level: 1 }) },
+  'x-gzip': { label: 'X-GZip', pack: (bytes: Buffer) => gzipSync(bytes, { level: 1 }) },
+  deflate: { label: 'deflate', pack: (bytes: Buffer) => deflateSync(bytes, { level: 1 }) },
+  'raw deflate': { label: 'deflate', pack: (bytes: Buffer) => deflateRawSync(bytes, { level: 1 }) },
+  br: { label: 'br', pack: (bytes: Buffer) => brotliCompressSync(bytes, { params: { 1: 1 } }) },
+  'gzip twice': { label: 'gzip, gzip', pack: (bytes: Buffer) => gzipSync(gzipSync(bytes)) },
+  'gzip as br': { label: 'br', pack: (bytes: Buffer) => gzipSync(bytes) },
+  'plain as gzip': { label: 'gzip', pack: (bytes: Buffer) => bytes },
+  'gzip as plain': { label: undefined, pack: (bytes: Buffer) => gzipSync(bytes) },
+  zstd: { label: 'zstd', pack: (bytes: Buffer) => Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd]), bytes]) },
+  unknown: { label: '__proto__', pack: (bytes: Buffer) => bytes },
+  identity: { label: 'identity', pack: (bytes: Buffer) => bytes },
+} as const;
+
+/** Bytes of an answer's body that are read at most, after decompression. */
+const mostBytes = 32 * 1024 * 1024;
+
+/** The bytes of a text, as they are called, packed and harmed. */
+export function bodyOf(
+  text: string,
+  how: { readonly charset: Charset; readonly packing: Packing; readonly harm: Harm },
+): Buffer {
+  return harmed(packings[how.packing].pack(encoded(text, how.charset)), how.harm);
+}
+
+function encoded(text: string, charset: Charset): Buffer {
+  switch (charset) {
+    case 'utf-8':
+      return Buffer.from(text, 'utf8');
+    case 'utf-8 with bom':
+      return Buffer.from(`\ufeff${text}`, 'utf8');
+    case 'utf-16le':
+      return Buffer.from(text, 'utf16le');
+    case 'utf-16le with bom':
+      return Buffer.from(`\ufeff${text}`, 'utf16le');
+    case 'utf-16be with bom':
+      return Buffer.from(`\ufeff${text}`, 'utf16le').swap16();
+    case 'utf-32le':
+      return Buffer.concat([...text].map((character) => Buffer.from(Uint32Array.of(character.codePointAt(0)!).buffer)));
+    case 'latin1':
+      return Buffer.from(text, 'latin1');
+    case 'invalid bytes':
+      return spliced(text, [0xff, 0xfe]);
+    case 'overlong':
+      return spliced(text, [0xc0, 0xaf]);
+    case 'surrogates as bytes':
+      return spliced(text, [0xed, 0xa0, 0x80]);
+  }
+}
+
+/** Bytes in the middle of a text. */
+function spliced(text: string, bytes: readonly number[]): Buffer {
+  const [all, at] = [Buffer.from(text, 'utf8'), text.indexOf('"') + 1];
+  return Buffer.concat([all.subarray(0, at), Buffer.from(bytes), all.subarray(at)]);
+}
+
+function harmed(bytes: Buffer, { kind, at }: Harm): Buffer {
+  const place = Math.floor(at * bytes.length);
+  switch (kind) {
+    case 'none':
+      return bytes;
+    case 'cut':
+      return bytes.subarray(0, place);
+    case 'flip':
+      return Buffer.from(bytes.map((byte, index) => (index === place ? byte ^ (1 << (place % 8)) : byte)));
+    case 'trail-zeros':
+      return Buffer.concat([bytes, Buffer.alloc(1 + place)]);
+    case 'trail-text':
+      return Buffer.concat([bytes, Buffer.from('{"result":[]}')]);
+    case 'twice':
+      return Buffer.concat([bytes, bytes]);
+    case 'again':
+      // An empty member behind it, as some compressors end with.
+      return Buffer.concat([bytes, gzipSync('')]);
+    case 'empty':
+      return Buffer.alloc(0);
+  }
+}
+
+/** The encodings that are read. */
+const unpackers = new Map([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+]);
+
+/** The text of a body; the code of the error where it has none. */
+export function readAs(
+  label: string | undefined,
+  body: Buffer,
+): { readonly text: string } | { readonly code: 'decode' | 'response-too-large' } {
+  const unpack = unpackers.get(label?.toLowerCase() ?? '');
+  let plain: Buffer;
+  try {
+    // Nothing at all can be called whatever one likes.
+    plain = unpack && body.length > 0 ? unpack(body, { maxOutputLength: mostBytes + 1 }) : body;
+  } catch (error) {
+    const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+    return { code: isTooLarge ? 'response-too-large' : 'decode' };
+  }
+  if (plain.length > mostBytes) return { code: 'response-too-large' };
+  try {
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain) };
+  } catch {
+    return { code: 'decode' };
+  }
+}

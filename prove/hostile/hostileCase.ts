@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import type { ApiName } from '../../packages/core/test/hostile/apiName.js';
+import { expectedPage } from '../../packages/core/test/hostile/expectedPage.js';
+import { hostileDocument } from '../../packages/core/test/hostile/hostileDocument.js';
+import { hostileKey } from '../../packages/core/test/hostile/hostileKey.js';
+import type { Use } from './order.js';
+import { wire, type Wire } from './wire.js';
+
+/** One walk, and what it is told. */
+export interface HostileCase {
+  readonly api: ApiName;
+  readonly use: Use;
+  /** The documents of its answers; of a watch, those of its second poll. */
+  readonly texts: readonly string[];
+  /** How they come; absent where they are read without a socket in between. */
+  readonly wires?: readonly Wire[];
+  /** What the first poll of a watch finds: a listing of one page, however odd its rows are. */
+  readonly first?: string;
+}
+
+/** Rows of valid answers. */
+export type ValidRows = Readonly<Record<ApiName, readonly object[]>>;
+
+/** Once in so many walks the answers come over a socket. */
+const socketShare = 6;
+
+/** Walks of up to three hostile answers. */
+export function hostileCase(rows: ValidRows): fc.Arbitrary<HostileCase> {
+  const ofApi = (api: ApiName): fc.WeightedArbitrary<HostileCase>[] => [
+    { weight: 15, arbitrary: walkCase(api, rows[api]) },
+    // Two polls of few rows have some of them in common.
+    { weight: 1, arbitrary: watchCase(api, rows[api].slice(0, 4)) },
+  ];
+  return fc.oneof(...ofApi('streams'), ...ofApi('aptos'));
+}
+
+function walkCase(api: ApiName, rows: readonly object[]): fc.Arbitrary<HostileCase> {
+  const use = fc.oneof(
+    { weight: 40, arbitrary: fc.constant<Use>('rows') },
+    { weight: 5, arbitrary: fc.constant<Use>('texts') },
+    { weight: 1, arbitrary: fc.constant<Use>('file') },
+  );
+  return fc
+    .record({ use, answers: answers(hostileDocument({ api, rows, secret: hostileKey })) })
+    .map(({ use: each, answers: told }) => ({ api, use: each, ...told }));
+}
+
+function watchCase(api: ApiName, rows: readonly object[]): fc.Arbitrary<HostileCase> {
+  const document = hostileDocument({ api, rows, secret: hostileKey });
+  const isListing = (text: string): boolean => {
+    const page = expectedPage(api, text);
+    return 'rows' in page && page.next === 'end';
+  };
+  return fc
+    .record({ first: document.filter(isListing), answers: answers(document) })
+    .map(({ first, answers: told }) => ({ api, use: 'watch', first, ...told }));
+}
+
+function answers(document: fc.Arbitrary<string>): fc.Arbitrary<Pick<HostileCase, 'texts' | 'wires'>> {
+  const count = fc.oneof({ weight: 6, arbitrary: fc.constant(1) }, { weight: 3, arbitrary: fc.constantFrom(2, 3) });
+  return fc
+    .record({
+      texts: count.chain((length) => fc.array(document, { minLength: length, maxLength: length })),
+      wires: fc.oneof(
+        { weight: socketShare - 1, arbitrary: fc.constant(undefined) },
+        { weight: 1, arbitrary: fc.array(wire, { minLength: 3, maxLength: 3 }) },
+      ),
+    })
+    .map(({ texts, wires }) => ({ texts, ...(wires && { wires: wires.slice(0, texts.length) }) }));
+}

@@ -1,0 +1,50 @@
+import type { ApiName } from '../../packages/core/test/hostile/apiName.js';
+import { expectedPage, type Expected } from '../../packages/core/test/hostile/expectedPage.js';
+import { bodyOf, packings, readAs } from './body.js';
+import { framed, inPieces, type Arrival } from './framing.js';
+import type { SentAnswer } from './hostileServer.js';
+import type { Wire } from './wire.js';
+
+/** Of documents with more bytes, some would take too much of the child's memory once they are read. */
+const mostCheapBytes = 150_000;
+
+/** A document on the wire, and what has to become of it: any of these. */
+export function onTheWire(
+  api: ApiName,
+  text: string,
+  how: Wire,
+): { readonly answer: SentAnswer; readonly expected: readonly Expected[] } {
+  const { label } = packings[how.packing];
+  const { bytes, then, arrives } = framed(how, label, bodyOf(text, how));
+  return {
+    answer: { pieces: inPieces(bytes, how.pace), then },
+    expected: [...arrives.flatMap((arrival) => readingsOf(api, how, label, arrival)), ...doubts(how)],
+  };
+}
+
+/** What a parser of HTTP may make of what it need not understand. */
+function doubts({ status, headers }: Wire): readonly Expected[] {
+  if (status === undefined) return [{ codes: ['network', 'decode', 'http', 'unexpected-redirect', 'rate-limited'] }];
+  return headers.some(({ isDoubtful }) => isDoubtful) ? [{ codes: ['network', 'decode'] }] : [];
+}
+
+function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival: Arrival): readonly Expected[] {
+  const { status = 200 } = how;
+  // These have no body, whatever is sent behind them, and a length disagrees with that.
+  if (status === 204) return [{ codes: ['decode', 'network'] }];
+  if (status === 304) return [{ codes: ['unexpected-redirect', 'decode', 'network'] }];
+  if (arrival === 'refused') return [{ codes: ['network'] }];
+  if (arrival === 'cut') return [{ codes: ['decode'] }];
+  const read = readAs(label, arrival);
+  if ('code' in read) return [{ codes: [read.code] }];
+  const expected = ofStatus(api, status, read.text, how);
+  return read.text.length > mostCheapBytes ? [expected, { codes: ['response-too-large'] }] : [expected];
+}
+
+function ofStatus(api: ApiName, status: number, text: string, { headers: sent }: Wire): Expected {
+  if (status >= 200 && status < 300) return expectedPage(api, text);
+  if (status >= 300 && status < 400) return { codes: ['unexpected-redirect'] };
+  if (status === 429) return { codes: ['rate-limited'] };
+  const asks = sent.some(({ text: header }) => header.startsWith('Retry-After'));
+  return { codes: asks && (status === 408 || status >= 500) ? ['http', 'rate-limited'] : ['http'], status };
+}
