@@ -1,29 +1,59 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
 import { JsonFileReporter, QuietReporter } from './scripts/quietReporter.js';
 
-/** One project a package, so that `--project core` runs one. Types (`*.test-d.ts`) are proven by `npm run typecheck`. */
-function project(name: string, root: string): TestProjectInlineConfiguration {
+/** What looks at all of its process, or mocks a module. */
+const alone = '**/*.alone.test.ts';
+
+/** Types (`*.test-d.ts`) are proven by `npm run typecheck`. */
+function project({
+  include = 'test/**/*.test.ts',
+  exclude = [alone],
+  ...options
+}: {
+  readonly name: string;
+  readonly root: string;
+  readonly include?: string;
+  readonly exclude?: readonly string[];
+  readonly isolate: boolean;
+}): TestProjectInlineConfiguration {
   return {
     // `@sluice/source` leads imports between packages, and `#adapter`, to the sources: no build is needed, so none can be stale.
     // Tests run in Vite's ssr environment, where only these conditions count; the last two are Vitest's own.
     ssr: { resolve: { conditions: ['@sluice/source', 'node', 'development|production'] } },
-    test: { name, root, include: ['test/**/*.test.ts'], pool: 'forks', testTimeout: 30_000, hookTimeout: 30_000 },
+    test: {
+      ...{ ...options, include: [include], exclude: [...configDefaults.exclude, ...exclude] },
+      ...{ pool: 'forks', testTimeout: 30_000, hookTimeout: 30_000 },
+    },
   };
 }
 
+/**
+ * One project a package, so that `--project core` runs one. Its files share their processes, since to start one and load all anew takes
+ * longer than most files' tests: each leaves its process as it found it.
+ */
 const packages = readdirSync(new URL('packages', import.meta.url), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
-  .map(({ name }) => project(name, `packages/${name}`));
+  .map(({ name }) => project({ name, root: `packages/${name}`, isolate: false }));
 
 export default defineConfig({
   test: {
     // Most tests wait for a disk, a socket or another process: one worker less than there are cores would leave the machine idle.
     maxWorkers: availableParallelism() + 1,
-    projects: [...packages, project('workspace', '.')],
+    projects: [
+      ...packages,
+      // What packs the packages, or needs a browser, has commands of its own: `npm run test:packages`, `npm run test:browser`.
+      project({
+        name: 'workspace',
+        root: '.',
+        exclude: [alone, 'test/packages/**', 'test/browser/**'],
+        isolate: false,
+      }),
+      project({ name: 'alone', root: '.', include: `packages/*/test/${alone}`, exclude: [], isolate: true }),
+    ],
     reporters: [new QuietReporter(), new JsonFileReporter('reports/vitest.json')],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], reporter: ['text-summary', 'html'] },
   },

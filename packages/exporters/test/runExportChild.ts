@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Sandbox } from '@sluice/sandbox';
+import { bundled } from '../../../scripts/bundled.js';
 import type { ExportOrder, ExportOutcome } from './exportChild.js';
 
 /** Exports all holdings of a sandbox to a CSV in a process of its own. */
@@ -16,11 +17,10 @@ export async function runExportChild(
 ): Promise<ExportOutcome> {
   const { apiKey, aptosUrl, owners } = sandbox;
   const order: ExportOrder = { apiKey, aptosUrl, owners, path, lanes };
-  const script = fileURLToPath(new URL('exportChild.ts', import.meta.url));
-  const node = [process.execPath, ...nodeOptions, '--import', 'tsx', '--conditions', '@sluice/source'];
+  const node = [process.execPath, ...nodeOptions, bundled(new URL('exportChild.ts', import.meta.url))];
   const { stdout } = await promisify(execFile)(
     'bash',
-    ['-c', `${ulimit && `ulimit ${ulimit} && `}exec "$@"`, 'bash', ...node, script, JSON.stringify(order)],
+    ['-c', `${ulimit && `ulimit ${ulimit} && `}exec "$@"`, 'bash', ...node, JSON.stringify(order)],
     { cwd: fileURLToPath(new URL('..', import.meta.url)) },
   );
   return JSON.parse(stdout);

@@ -26,6 +26,7 @@ export interface SecondServerOptions {
 export async function startSecondServer({ holdings, paging }: SecondServerOptions): Promise<SecondServer> {
   const apiKey = 'second+key/=';
   const rows = Array.from({ length: holdings }, (_, index) => holdingText(index));
+  const rowOwners = rows.map((_, index) => BigInt(ownerOf(index)));
   const streams = Array.from({ length: 157 }, (_, index) => streamText(index));
   const server = createServer((request, response) => {
     try {
@@ -34,7 +35,8 @@ export async function startSecondServer({ holdings, paging }: SecondServerOption
       const url = new URL(request.url ?? '', 'http://localhost');
       const query = url.searchParams;
       if (url.pathname === '/any/base/streams/evm') send(request, response, streamsPage(streams, query));
-      else if (url.pathname === '/any/base/wallets/nfts') send(request, response, holdingsPage(rows, query, paging));
+      else if (url.pathname === '/any/base/wallets/nfts')
+        send(request, response, holdingsPage(rows, rowOwners, query, paging));
       else throw new Refused(404);
     } catch (error) {
       response
@@ -70,11 +72,16 @@ class Refused extends Error {
 /** Rows carry the owner in several spellings; a wallet is asked for in the long one. */
 const owners = ['0x1', '0xCAFE', `0x${'f0'.repeat(32)}`];
 
-function holdingsPage(rows: readonly string[], query: URLSearchParams, paging: 'cursor' | 'offset'): string {
+function holdingsPage(
+  rows: readonly string[],
+  rowOwners: readonly bigint[],
+  query: URLSearchParams,
+  paging: 'cursor' | 'offset',
+): string {
   const limit = wholeNumber(query.get('limit'));
-  const wanted = query.getAll('owner_addresses[]').map((owner) => BigInt(owner));
-  if (wanted.length === 0) throw new Refused(400);
-  const listing = rows.filter((_, index) => wanted.includes(BigInt(ownerOf(index))));
+  const wanted = new Set(query.getAll('owner_addresses[]').map((owner) => BigInt(owner)));
+  if (wanted.size === 0) throw new Refused(400);
+  const listing = rows.filter((_, index) => wanted.has(rowOwners[index]!));
   if (paging === 'offset') {
     const from = wholeNumber(query.get('offset') ?? '0', 0);
     const found = listing.slice(from, from + limit);

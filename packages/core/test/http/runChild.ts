@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { bundled } from '../../../../scripts/bundled.js';
 
 export interface ChildOptions {
   readonly args?: readonly string[];
@@ -23,8 +24,7 @@ export interface ChildOutcome {
 export function runChild(script: URL, options: ChildOptions = {}): Promise<ChildOutcome> {
   const { args = [], env = {}, node = [], cwd = fileURLToPath(new URL('.', script)), nudge } = options;
   return new Promise((resolve, reject) => {
-    const command = [...node, '--conditions=@sluice/source', '--import', import.meta.resolve('tsx')];
-    const child = spawn(process.execPath, [...command, fileURLToPath(script), ...args], {
+    const child = spawn(process.execPath, [...node, bundled(script), ...args], {
       cwd,
       env: { ...withoutProxies(process.env), ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

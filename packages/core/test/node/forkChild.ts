@@ -1,7 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
+import { bundled } from '../../../../scripts/bundled.js';
 
 /** A script in a process of its own, which ends with the test at the latest. */
 export interface Child {
@@ -15,9 +15,7 @@ export interface Child {
 
 /** @param script its name in the folder `children`, or where it is. */
 export function forkChild(script: string | URL, ...args: string[]): Child {
-  const child = fork(fileURLToPath(new URL(script, new URL('children/', import.meta.url))), args, {
-    execArgv: ['--conditions=@sluice/source', '--import', import.meta.resolve('tsx')],
-  });
+  const child = fork(bundled(new URL(script, new URL('children/', import.meta.url))), args, { execArgv: [] });
   const gone = once(child, 'exit');
   const said: string[] = [];
   let wake: () => void = () => undefined;

@@ -486,3 +486,65 @@ describe('after a restart', () => {
     expect(new Set(cuts(disk, (left) => left.text('/rows')!.length))).toEqual(new Set([40]));
   });
 });
+
+describe('a fingerprint', () => {
+  test('is one for a disk and its copy, and whatever is done to both', async () => {
+    await fc.assert(
+      fc.asyncProperty(sequences, sequences, fc.integer(), async (before, after, seed) => {
+        const disks = [(await disturbed(before)).restart('killed')];
+        disks.push(disks[0]!.restart('killed'));
+        for (const disk of disks) {
+          const session = new Session(disk);
+          for (const step of after) await session.take(step);
+        }
+        for (const mode of ['killed', 'dropped', { seed }] as const) {
+          const [left, twin] = disks.map((disk) => disk.restart(mode).fingerprint());
+          expect(twin).toBe(left);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('is another one for each way in which disks can differ', async () => {
+    const ways: readonly ((disk: SimulatedDisk) => unknown)[] = [
+      () => undefined,
+      (disk) => disk.put('/rows', 'Rows'),
+      (disk) => disk.put('/more', 'rows'),
+      (disk) => disk.link('/rows', '/more'),
+      (disk) => disk.link('/rows', '/d/more'),
+      (disk) => disk.rename('/rows', '/more'),
+      (disk) => disk.unlink('/rows'),
+      (disk) => disk.makeFolder('/more'),
+      (disk) => disk.putFolder('/more'),
+      async (disk) => (await disk.open('/rows', 'existing')).write(Buffer.from('R'), 0),
+      async (disk) => (await disk.open('/rows', 'existing')).write(Buffer.from('Ro'), 0),
+      async (disk) => (await disk.open('/rows', 'existing')).truncate(3),
+      (disk) => disk.giveAway('/rows'),
+      (disk) => disk.mount('/d', { id: 'other', kind: 'network' }),
+    ];
+    const prints = await Promise.all(
+      ways.map(async (change) => {
+        const disk = simulatedDisk();
+        disk.putFolder('/d');
+        disk.put('/rows', 'rows');
+        await change(disk);
+        return disk.fingerprint();
+      }),
+    );
+    expect(new Set(prints).size).toBe(ways.length);
+  });
+
+  test('tells UUIDs from one another, and not those of one run from those of another', () => {
+    const [a, b, c, d] = Array.from({ length: 4 }, () => crypto.randomUUID());
+    const claims = (first = '', second = ''): string => {
+      const disk = simulatedDisk();
+      disk.put('/claim', `{"by":"${first}"}`);
+      disk.put('/other', second);
+      return disk.fingerprint();
+    };
+    expect(claims(a, b)).toBe(claims(c, d));
+    expect(claims(a, b)).not.toBe(claims(c, c));
+    expect(claims(a, b)).not.toBe(claims(a, 'b'));
+  });
+});

@@ -2,6 +2,7 @@ import type { FileSystem, Volume, WritableFile } from '../../src/node/index.js';
 import type { DiskCall } from './faultyFileSystem.js';
 import { diskError, DiskCalls, type FaultAt, type SimulatedCall } from './simulatedDisk/diskCalls.js';
 import { DiskTree } from './simulatedDisk/diskTree.js';
+import { fingerprintOf } from './simulatedDisk/fingerprintOf.js';
 import { FileInode, FolderInode, type Inode } from './simulatedDisk/inode.js';
 import { survivors, type RestartMode } from './simulatedDisk/survivors.js';
 
@@ -25,6 +26,8 @@ export interface SimulatedDisk extends FileSystem {
   text(path: string): string | undefined;
   /** Everything on the disk, in order. Folders end with a slash. */
   paths(): string[];
+  /** All that it is, as a text, but for who has what open: what is done to a disk has the same outcome on each that has the same one. */
+  fingerprint(): string;
   /** Writes a file, and the folders above it, as if it had been there for ever. */
   put(path: string, content: string | Uint8Array): void;
   putFolder(path: string): void;
@@ -78,7 +81,10 @@ function mounted(tree: DiskTree, faultAt: FaultAt): SimulatedDisk {
   };
 }
 
-type TestAccess = Pick<SimulatedDisk, 'bytes' | 'text' | 'paths' | 'put' | 'putFolder' | 'mount' | 'giveAway'>;
+type TestAccess = Pick<
+  SimulatedDisk,
+  'bytes' | 'text' | 'paths' | 'fingerprint' | 'put' | 'putFolder' | 'mount' | 'giveAway'
+>;
 
 function testAccess(tree: DiskTree): TestAccess {
   const bytes = (path: string): Uint8Array | undefined => {
@@ -96,6 +102,7 @@ function testAccess(tree: DiskTree): TestAccess {
       return found && Buffer.from(found).toString();
     },
     paths: () => pathsIn(tree.root, '/').sort(),
+    fingerprint: () => fingerprintOf(tree),
     put: (path, content) => {
       tree.put(path, (number) => new FileInode(number));
       const file = tree.openExisting(path);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { simulatedDisk, type SimulatedDisk } from '../../../core/test/node/simulatedDisk.js';
+import { newStates } from '../../../core/test/node/simulatedDisk/newStates.js';
 import type { RestartMode } from '../../../core/test/node/simulatedDisk/survivors.js';
 import { newProcess } from '../../../core/test/node/simulatedExport.js';
 import { replayDeadLetters, type ReplayCounts } from '../../src/webhook/replayDeadLetters.js';
@@ -41,7 +42,7 @@ class Endpoint {
 const base = simulatedDisk();
 base.putFolder('/data');
 await fileLetters(path, letters, { fileSystem: base });
-const before = base.bytes(path);
+const before = base.text(path);
 
 /** A disk with the letters, and nothing that is not durable. */
 function filed(...hook: Parameters<typeof simulatedDisk>): SimulatedDisk {
@@ -59,7 +60,7 @@ async function check(disk: SimulatedDisk, taken: readonly string[]): Promise<voi
     expect(new Set(taken)).toEqual(new Set(letters.map(({ id }) => id)));
     return;
   }
-  expect(disk.bytes(path)).toEqual(before);
+  expect(disk.text(path)).toBe(before);
   for (const id of await idsIn(path, disk)) if (id.endsWith('!')) expect(taken).toContain(id.slice(0, -1));
 }
 
@@ -95,6 +96,7 @@ test.each([
     const { left } = await new Endpoint(refuses).replay(dry, concurrency);
     expect(left > 0).toBe(refuses.length > 0);
     expect(dry.calls.length).toBeGreaterThan(50);
+    const isNew = newStates();
     for (const { n, name } of dry.calls) {
       for (const cut of ['before', 'after', ...(name === 'write' ? [3, 40] : [])] as const) {
         const disk = filed((call) => (call.n === n ? { cut } : undefined));
@@ -109,7 +111,7 @@ test.each([
         for (const mode of modesAt(n)) {
           const after = disk.restart(mode);
           await check(after, endpoint.taken);
-          await finish(after, endpoint.taken, concurrency);
+          if (isNew(after, endpoint.taken)) await finish(after, endpoint.taken, concurrency);
         }
       }
     }
@@ -120,6 +122,7 @@ test.each([
 test('W9 a replay is killed at any call, and the next one is cut at any call', async () => {
   const dry = filed();
   await new Endpoint().replay(dry, 2);
+  const isNew = newStates();
   for (const { n } of dry.calls) {
     const disk = filed((call) => (call.n === n ? { cut: 'after' } : undefined));
     const first = new Endpoint();
@@ -134,7 +137,7 @@ test('W9 a replay is killed at any call, and the next one is cut at any call', a
     await second.replay(next, 2).catch(() => undefined);
     for (const [snapshot, taken] of snapshots) {
       await check(snapshot, taken);
-      await finish(snapshot, taken, 2);
+      if (isNew(snapshot, taken)) await finish(snapshot, taken, 2);
     }
   }
 }, 60_000);
@@ -142,12 +145,14 @@ test('W9 a replay is killed at any call, and the next one is cut at any call', a
 test('W9 a replay is cut at any call, and then an export writes to the same file', async () => {
   const dry = filed();
   await new Endpoint().replay(dry, 1);
+  const isNew = newStates();
   for (const { n } of dry.calls) {
     const disk = filed((call) => (call.n === n ? { cut: 'after' } : undefined));
     const endpoint = new Endpoint();
     await endpoint.replay(disk, 1).catch(() => undefined);
     for (const mode of modesAt(n)) {
       const after = disk.restart(mode);
+      if (!isNew(after)) continue;
       const known = after.bytes(path) ? await idsIn(path, after) : [];
       await fileLetters(path, [letterOf(6)], { fileSystem: after, processes: newProcess() });
       for (const machine of [after, after.restart('dropped')])

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startReceiver, type ReceiverAnswer } from '../src/index.js';
+import { lastingResources } from './lastingResources.js';
 import { send } from './receiverSender.js';
 
 describe('close()', () => {
@@ -50,16 +50,3 @@ describe('close()', () => {
     expect(receiver.order).toEqual(['a']);
   });
 });
-
-/**
- * What would keep this process alive: sockets, servers, timers. Those of the test runner are gone within moments, so what is
- * still there after two seconds is ours.
- */
-async function lastingResources(): Promise<readonly string[]> {
-  const ours = ['TCPSocketWrap', 'TCPServerWrap', 'Timeout'];
-  for (let asked = 1; ; asked++) {
-    await wait(20);
-    const names = process.getActiveResourcesInfo().filter((name) => ours.includes(name));
-    if (names.length === 0 || asked === 100) return names;
-  }
-}

@@ -4,10 +4,10 @@ import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { startSandbox, type Fault } from '../src/index.js';
 import { addressOf, ask } from './ask.js';
+import { lastingResources } from './lastingResources.js';
 
 describe('close()', () => {
   test('ends every open request and connection at once and leaves nothing behind', async () => {
-    const before = openResources();
     const faults: Fault[] = [{ kind: 'never' }, { kind: 'delay', ms: 600_000 }, { kind: 'slow-drip', every: 60_000 }];
     const sandbox = await startSandbox({ script: ({ nth }) => faults[nth - 1] });
     const silent = connect(sandbox.port, '127.0.0.1');
@@ -23,7 +23,7 @@ describe('close()', () => {
     await sandbox.close();
     await Promise.all([...requests, once(silent, 'close')]);
     expect(sandbox.counts).toMatchObject({ open: 0, aborted: 0 });
-    expect(openResources()).toEqual(before);
+    expect(await lastingResources()).toEqual([]);
   });
 
   test('refuses new connections, rejects those who still wait, and may be called again', async () => {
@@ -34,10 +34,3 @@ describe('close()', () => {
     await expect(ask(sandbox, 'streams')).rejects.toThrow();
   });
 });
-
-/** How much of each kind would keep this process alive: sockets, servers, timers. */
-function openResources(): Record<'sockets' | 'servers' | 'timers', number> {
-  const names = process.getActiveResourcesInfo();
-  const count = (wanted: string): number => names.filter((name) => name === wanted).length;
-  return { sockets: count('TCPSocketWrap'), servers: count('TCPServerWrap'), timers: count('Timeout') };
-}
