@@ -11,13 +11,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startSandbox } from '@sluice/sandbox';
 import { Campaign, type Finding } from './hostile/campaign.js';
-import { corpusTexts } from './hostile/corpus.js';
+import { corpusCases } from './hostile/corpusCases.js';
 import type { HostileCase, ValidRows } from './hostile/hostileCase.js';
 import { childHeap, HostileChild } from './hostile/hostileChild.js';
 import { HostileServer } from './hostile/hostileServer.js';
 import type { HeapReport } from './hostile/order.js';
 import { storms } from './hostile/storms.js';
-import { plainWire } from './hostile/wire.js';
 import { printTable } from './printTable.js';
 
 /** Bytes that may be in use at the end beyond what was at the beginning: caches fill, but nothing is kept of an answer. */
@@ -85,23 +84,12 @@ async function prove(): Promise<void> {
   if (child.lives > 1) lacks.push(`The child died ${child.lives - 1} times.`);
 }
 
-/** Every document that was written by hand, to both APIs, read and over a socket, into texts and files, and to a watch. */
+/** What was written by hand. */
 async function corpus(): Promise<Finding | undefined> {
-  const texts = await corpusTexts();
-  for (const { name, text } of texts) {
-    for (const api of ['streams', 'aptos'] as const) {
-      const cases: HostileCase[] = [
-        { api, use: 'rows', texts: [text] },
-        { api, use: 'texts', texts: [text], wires: [plainWire] },
-        { api, use: 'file', texts: [text] },
-        { api, use: 'watch', texts: [text], first: '{"result":[]}' },
-      ];
-      for (const each of cases) {
-        if (campaign.isStopped) return undefined;
-        const { fault } = await campaign.judge(each);
-        if (fault !== undefined) return { fault: `${name}: ${fault}`, case: each, round: 0 };
-      }
-    }
+  for await (const each of corpusCases()) {
+    if (campaign.isStopped) return undefined;
+    const { fault } = await campaign.judge(each);
+    if (fault !== undefined) return { fault, case: each, round: 0 };
   }
   return undefined;
 }

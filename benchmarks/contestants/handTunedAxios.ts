@@ -1,6 +1,6 @@
 // The same loop over axios, with the adapter that we use.
 import axios from 'axios';
-import { createAdapter } from '../../packages/core/dist/http/adapter/undiciAdapter.js';
+import { createAdapter } from '../../packages/core/src/http/adapter/undiciAdapter.js';
 import { apiKey, type HoldingsPage, type Job } from './contestant.js';
 import { readAhead } from './readAhead.js';
 import { written } from './written.js';

@@ -13,9 +13,12 @@ export type Charset = (typeof charsets)[number];
 /** How bytes are packed, and what that is called. */
 export type Packing = keyof typeof packings;
 
-/** What happens to packed bytes on their way. */
+/** What can happen to packed bytes on their way. */
+export const harmKinds = ['cut', 'flip', 'trail-zeros', 'trail-text', 'twice', 'again', 'empty'] as const;
+
+/** What happens to them. */
 export interface Harm {
-  readonly kind: 'none' | 'cut' | 'flip' | 'trail-zeros' | 'trail-text' | 'twice' | 'again' | 'empty';
+  readonly kind: 'none' | (typeof harmKinds)[number];
   /** A share of the bytes. */
   readonly at: number;
 }
@@ -31,7 +34,7 @@ export const charsets = [
   'invalid bytes',
   'overlong',
   'surrogates as bytes',
-];
+] as const;
 
 export const packings = {
   plain: { label: undefined, pack: (bytes: Buffer) => bytes },

@@ -12,16 +12,14 @@ export const framings = [
   'long',
   'chunks cut',
   'bad chunk',
-  ...([
-    'length is no number',
-    'length twice',
-    'lengths differ',
-    'length and chunks',
-    'reset',
-    'nothing',
-    'packed transfer',
-  ] as const),
-];
+  'length is no number',
+  'length twice',
+  'lengths differ',
+  'length and chunks',
+  'reset',
+  'nothing',
+  'packed transfer',
+] as const;
 
 export type Framing = (typeof framings)[number];
 

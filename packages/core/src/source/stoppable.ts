@@ -6,6 +6,7 @@ export interface Puller<T> extends AsyncIterator<T, undefined>, AsyncDisposable 
   next(): Promise<IteratorResult<T, undefined>>;
   /** Ends it: a pending `next()` answers `done` at once. Resolves when everything behind it is closed. */
   return(): Promise<IteratorResult<T, undefined>>;
+  /** Itself, for `for await`. */
   [Symbol.asyncIterator](): Puller<T>;
 }
 

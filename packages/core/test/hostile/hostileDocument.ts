@@ -30,7 +30,7 @@ export function hostileDocument(origin: DocumentOrigin): fc.Arbitrary<string> {
 }
 
 /** Documents as the APIs send them. */
-export function validDocument({ api, rows }: Omit<DocumentOrigin, 'secret'>): fc.Arbitrary<object> {
+function validDocument({ api, rows }: Omit<DocumentOrigin, 'secret'>): fc.Arbitrary<object> {
   const some = fc.array(fc.nat(rows.length - 1), { maxLength: 3 }).map((indices) => indices.map((at) => rows[at]));
   const result = fc.oneof(
     { weight: 8, arbitrary: some },
