@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import type { ApiName } from '../../packages/core/test/hostile/apiName.js';
 import { expectedPage } from '../../packages/core/test/hostile/expectedPage.js';
-import { hostileDocument } from '../../packages/core/test/hostile/hostileDocument.js';
+import {
+  hostileChange,
+  hostileDocument,
+  type DocumentOrigin,
+} from '../../packages/core/test/hostile/hostileDocument.js';
 import { hostileKey } from '../../packages/core/test/hostile/hostileKey.js';
 import type { Use } from './order.js';
 import { wire, type Wire } from './wire.js';
@@ -46,14 +50,21 @@ function walkCase(api: ApiName, rows: readonly object[]): fc.Arbitrary<HostileCa
 }
 
 function watchCase(api: ApiName, rows: readonly object[]): fc.Arbitrary<HostileCase> {
-  const document = hostileDocument({ api, rows, secret: hostileKey });
+  const origin: DocumentOrigin = { api, rows, secret: hostileKey };
+  const document = hostileDocument(origin);
   const isListing = (text: string): boolean => {
     const page = expectedPage(api, text);
     return 'rows' in page && page.next === 'end';
   };
+  // The second poll mostly finds the first one's rows again, with a change here and there.
+  const again = fc.option(hostileChange(origin), { freq: 3 });
   return fc
-    .record({ first: document.filter(isListing), answers: answers(document) })
-    .map(({ first, answers: told }) => ({ api, use: 'watch', first, ...told }));
+    .record({ first: document.filter(isListing), again, answers: answers(document) })
+    .map(({ first, again: change, answers: { texts, wires } }) => ({
+      ...{ api, use: 'watch', first },
+      texts: change === null ? texts : [change(JSON.parse(first.replace(/^\ufeff/, ''))), ...texts.slice(1)],
+      ...(wires && { wires }),
+    }));
 }
 
 function answers(document: fc.Arbitrary<string>): fc.Arbitrary<Pick<HostileCase, 'texts' | 'wires'>> {

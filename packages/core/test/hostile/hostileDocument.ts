@@ -16,17 +16,24 @@ export interface DocumentOrigin {
 
 /** Documents of an API that were valid, mutated a few times as a tree, and some of them as a text. They shrink to fewer mutations. */
 export function hostileDocument(origin: DocumentOrigin): fc.Arbitrary<string> {
-  const values = nastyValue(origin.secret);
+  return fc.tuple(validDocument(origin), hostileChange(origin)).map(([valid, change]) => change(valid));
+}
+
+/** What makes a hostile text of a document. */
+export function hostileChange({ api, secret }: DocumentOrigin): fc.Arbitrary<(document: unknown) => string> {
   return fc
     .record({
-      valid: validDocument(origin),
-      mutations: fc.array(mutation(origin.api, values), { maxLength: 4 }),
+      mutations: fc.array(mutation(api, nastyValue(secret)), { maxLength: 4 }),
       edits: fc.oneof(
         { weight: 4, arbitrary: fc.constant<Edit[]>([]) },
         { weight: 1, arbitrary: fc.array(edit, { minLength: 1, maxLength: 2 }) },
       ),
     })
-    .map(({ valid, mutations, edits }) => edits.reduce<string>(edited, mutated(treeOf(valid), mutations)));
+    .map(
+      ({ mutations, edits }) =>
+        (document) =>
+          edits.reduce<string>(edited, mutated(treeOf(document), mutations)),
+    );
 }
 
 /** Documents as the APIs send them. */
