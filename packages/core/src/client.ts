@@ -44,7 +44,10 @@ export interface ClientOptions {
   readonly timeouts?: Partial<Timeouts>;
   /** Default: 5 retries with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s is an error. */
   readonly retry?: Partial<RetryOptions>;
-  /** Largest answer in bytes, after decompression. Default 32 MiB. */
+  /**
+   * Largest answer in bytes, after decompression. Default 32 MiB. In Node.js an answer is too large, too, if it would take more than a
+   * sixteenth of the heap once it is read.
+   */
   readonly maxBodyBytes?: number;
   /** Middleware around each request, the first one outermost. It never sees the key. */
   readonly links?: readonly Link[];

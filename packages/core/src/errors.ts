@@ -145,7 +145,7 @@ export class DecodeError extends SluiceError {
   }
 }
 
-/** An answer is larger than `maxBodyBytes`, after decompression. Reading stopped there. */
+/** An answer is larger than `maxBodyBytes`, after decompression, or would fill the memory once it is read. Reading stopped there. */
 export class ResponseTooLargeError extends SluiceError {
   constructor(message: string, details?: ErrorDetails) {
     super('response-too-large', message, { details });
