@@ -218,6 +218,7 @@ const unreachable: readonly string[] = [
   'startAt is no position of this plan, which has … part(s).',
   '…. Name a file for such records with deadLetter, then run it again: it goes on here.',
   'A row is …, and a CSV needs objects. Make them with perPage(map(…)).',
+  `The API "…" needs its base address, …({ baseUrl: 'https://…' }), and it is ….`,
   "A row can't be written as JSON: …. Turn its values into text with perPage(map(…)).",
 ];
 
