@@ -20,7 +20,7 @@ import type { Plugin } from './plugin.js';
  *     },
  *     hooks: { error: ({ name, error }) => console.error(name, error.message) },
  *   });
- * const client = createClient({ apiKey }).use(aptos({ baseUrl })).use(prices({ baseUrl: baseUrl }));
+ * const client = createClient({ apiKey }).use(aptos({ baseUrl })).use(prices({ baseUrl }));
  * console.log(await client.prices.latest());
  *
  * @throws PluginError if it is none, which the compiler can't always see.
