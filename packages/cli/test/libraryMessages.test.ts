@@ -112,6 +112,10 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     'The checkpoint belongs to another plan…. Run it as before, or start over with restart: nothing was changed.',
     `The checkpoint belongs to another plan…. Run it as before, or start over with --restart: ${nothingChanged}`,
   ],
+  [
+    'The checkpoint belongs to another plan…, of which no row is kept yet. Start over with restart, which loses none, or run it as before: nothing was changed.',
+    `The checkpoint belongs to another plan…, of which no row is kept yet. Start over with --restart, which loses none, or run it as before: ${nothingChanged}`,
+  ],
   // core/source
   [
     "… can't go on: the API refused the cursor of page … with …. It may have expired: walk this part again (an export does with onExpired: 'restart-part'), or start over with restart.",
@@ -245,6 +249,7 @@ test.each([
   ['bom, endpoint, extra, format, guardFormulas, sink', '--to or --forward'],
   ['guardFormulas, extra, bom', '--no-guard-formulas, --extra, --bom'],
   ['baseUrl', 'the base address'],
+  ['paging, path or a parameter in it, shelf', 'paging, path or a parameter in it, shelf'],
   ['baseUrl, parts, pageSize, source', 'what is exported'],
   ['baseUrl, ignore, maxRows, pageSize, perPage', '--only'],
 ])('another plan, by the settings %s', (names, flags) => {

@@ -31,11 +31,29 @@ export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>): Promise
   return { hash: await sha256(canonical(plan)), settings };
 }
 
-/** The names of the settings in which two plans differ, each once. */
+/**
+ * The names of the settings in which two plans differ, each once.
+ *
+ * @example changedSettings(before.settings, now.settings) // ['coin', 'pageSize', 'paging']
+ */
 export function changedSettings(before: ExportPlan['settings'], now: ExportPlan['settings']): string[] {
   const paths = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   const changed = paths.filter((path) => before[path] !== now[path]);
-  return [...new Set(changed.map((path) => path.slice(path.lastIndexOf('.') + 1)))].sort();
+  return [...new Set(changed.map(nameOf))].sort();
+}
+
+/** Settings whose own names say nothing to people: they are ours, or a part of something that people know as a whole. */
+const names: readonly (readonly [path: RegExp, name: string])[] = [
+  [/^asked(?:\.of)*$/, 'what is asked for'],
+  [/^asked(?:\.of)*\.path$/, 'path or a parameter in it'],
+  [/^asked(?:\.of)*\.paging\./, 'paging'],
+  [/^asked(?:\.of)*\.rowsAt$/, 'place of the rows'],
+  [/^written(?:\.of)*$/, 'what the sink writes'],
+];
+
+function nameOf(path: string): string {
+  const [, name] = names.find(([known]) => known.test(path)) ?? [];
+  return name ?? path.slice(path.lastIndexOf('.') + 1);
 }
 
 function settingsOf(value: Json, path: string): [string, Json][] {

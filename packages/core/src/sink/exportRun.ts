@@ -126,7 +126,7 @@ export class ExportRun<T> {
   async #giveUp(): Promise<void> {
     if (!this.#writer) return;
     const isKept = this.#isKeptWithoutState;
-    const isResumable = isKept || (this.#isBegun && this.#checkpoint?.place !== undefined);
+    const isResumable = isKept || (this.#isBegun && this.#isWorthKeeping);
     // That these may fail too must not hide why.
     if (isKept && this.#uncommitted > 0 && !this.#isSinkBusy) await this.#commitIfPossible().catch(() => undefined);
     // Then the checkpoint stays, and says that what is left is ours.
@@ -342,6 +342,16 @@ export class ExportRun<T> {
   /** No checkpoint says how to go on with it, but a source without an end has no better end than where it is stopped. */
   get #isKeptWithoutState(): boolean {
     return !this.#options.state && this.#source.info.isEndless === true;
+  }
+
+  /**
+   * What lies behind its last commit, an exactly-once sink cuts off. So while no page lies before it there is nothing to keep, and whoever
+   * asks for something else next time finds neither rows nor a checkpoint in the way. Others may have passed rows on already.
+   */
+  get #isWorthKeeping(): boolean {
+    if (this.#checkpoint?.place === undefined) return false;
+    const { pages, isSealed = false } = this.#checkpoint;
+    return pages > 0 || isSealed || this.#sink.promises !== 'exactly-once';
   }
 
   get #opened(): SinkWriter<T> {

@@ -42,7 +42,7 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
     return { checkpoint: restart ? { ...first, isRestart: true } : first, isNew: true };
   }
   const found = decodeCheckpoint(record);
-  checkPlan(found, plan);
+  checkPlan(found, plan, sink);
   if (found.place === undefined && found.target !== target) {
     throw new CheckpointError(
       'The state belongs to an export to another target. Give each target a state of its own, or start over with restart: nothing was changed.',
@@ -57,12 +57,21 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   return { checkpoint: key ? { ...found, key } : found, isNew: false };
 }
 
-function checkPlan(found: Checkpoint, { hash, settings }: ExportPlan): void {
+/** One without a row is refused as well: whoever was killed may have left rows behind it, and only its own plan knows them for ours. */
+function checkPlan(
+  found: Checkpoint,
+  { hash, settings }: ExportPlan,
+  { promises }: Pick<Sink<never>, 'promises'>,
+): void {
   if (found.planHash === hash) return;
   const changed = changedSettings(found.settings, settings);
   const what = changed.length === 0 ? '' : ` (${changed.join(', ')})`;
+  // What can't go back to a place may have passed on rows that no checkpoint speaks of.
+  const isEmpty = found.rows === 0 && promises === 'exactly-once';
   throw new CheckpointError(
-    `The checkpoint belongs to another plan${what}. Run it as before, or start over with restart: nothing was changed.`,
+    isEmpty
+      ? `The checkpoint belongs to another plan${what}, of which no row is kept yet. Start over with restart, which loses none, or run it as before: nothing was changed.`
+      : `The checkpoint belongs to another plan${what}. Run it as before, or start over with restart: nothing was changed.`,
     { changed },
   );
 }

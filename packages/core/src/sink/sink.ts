@@ -44,8 +44,8 @@ export interface SinkReport {
 /** A target that is open. Its calls never overlap; after an error only `abort` is called. */
 export interface SinkWriter<T> {
   /**
-   * The place before the first row, of a new target. It is committed at once, so that a run that is interrupted before its first page
-   * is gone on with too, and not begun anew.
+   * The place before the first row, of a new target. It is committed at once, so that a run that is killed before its first commit is gone
+   * on with too, and not begun anew.
    */
   readonly start?: Json;
   /**

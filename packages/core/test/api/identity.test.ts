@@ -7,9 +7,11 @@ import {
   listing,
   memoryState,
   type ArrayFormat,
+  type Json,
   type Listing,
   type Sink,
 } from '../../src/index.js';
+import { changedSettings, exportPlan } from '../../src/sink/exportPlan.js';
 import { numbered, openListing, serve } from './servedApi.js';
 
 interface Params {
@@ -39,6 +41,24 @@ function infoOf(
 }
 
 describe('E6 another plan', () => {
+  test.each<[string, Partial<typeof definition>, string]>([
+    ['way to go on', { paging: byCursor({ param: 'after', at: 'next' }) }, 'paging'],
+    ['path', { path: '/all' }, 'path or a parameter in it'],
+    ['parameter', { query: ({ coin }) => ({ coin, day: 'tomorrow' }) }, 'day'],
+    ['place of the rows', { rows: 'items?' }, 'place of the rows'],
+  ])('is told by another %s in words for people', async (_, change, name) => {
+    const [before, now] = await Promise.all([settingsOf(definition), settingsOf({ ...definition, ...change })]);
+    expect(changedSettings(before, now)).toEqual([name]);
+  });
+
+  test('is told by what its sink writes, or a source of its own asks for, where that has no name', async () => {
+    const written = [await settingsOf(definition), await settingsOf(definition, 'other')] as const;
+    expect(changedSettings(...written)).toEqual(['what the sink writes']);
+    const asked = ['one', 'two'].map((identity) => exportPlan({ name: 'own', identity, parts: 1 }, sinkOf(null)));
+    const [one, two] = await Promise.all(asked);
+    expect(changedSettings(one?.settings ?? {}, two?.settings ?? {})).toEqual(['what is asked for']);
+  });
+
   test.each<[string, () => ReturnType<typeof infoOf>]>([
     ['parameter', () => infoOf(listing(definition), { coin: 'eth' })],
     ['bound', () => infoOf(listing(definition), { ...asked, maxRows: 5 })],
@@ -91,9 +111,8 @@ describe('E6 another plan', () => {
           },
     );
     const state = memoryState();
-    const sink = { name: 'test', target: 'x', identity: null, promises: 'exactly-once', open: openNothing } as const;
     const run = (version: string, coin: string): Promise<unknown> =>
-      exportTo(openListing(listing({ ...definition, version }), { baseUrl: url })({ coin }), sink as Sink<object>, {
+      exportTo(openListing(listing({ ...definition, version }), { baseUrl: url })({ coin }), sinkOf(null), {
         state,
         commitEvery: 1,
       }).run();
@@ -106,7 +125,18 @@ describe('E6 another plan', () => {
   });
 });
 
-/** A sink that keeps nothing. */
+function sinkOf(identity: Json): Sink<object> {
+  return { name: 'test', target: 'x', identity, promises: 'exactly-once', open: openNothing };
+}
+
+async function settingsOf(
+  described: typeof definition,
+  identity: Json = null,
+): Promise<Readonly<Record<string, string>>> {
+  return (await exportPlan(infoOf(listing(described)), sinkOf(identity))).settings;
+}
+
+/** Keeps nothing. */
 async function openNothing() {
   return {
     start: 0,

@@ -353,6 +353,45 @@ describe('exportTo with state', () => {
     });
   });
 
+  test('before any row is kept, one that fails leaves nothing behind, so that something else may be asked for', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const state = memoryState();
+    const sink = recordingSink<Row>();
+    const started = {
+      ...sink,
+      open: async (context: SinkContext<Row>) => ({ ...(await sink.open(context)), start: 0 }),
+    };
+    sink.beforeWrite = () => {
+      if (sink.rows.length === 200) throw new Error('interrupted');
+    };
+    await expect(exportTo(list(), started, { state }).run()).rejects.toThrow('interrupted');
+    expect(sink.aborted).toMatchObject({ isResumable: false });
+    expect(await state.load('checkpoint')).toBeUndefined();
+    sink.beforeWrite = () => undefined;
+    expect(await exportTo(list({ pageSize: 50 }), started, { state }).run()).toMatchObject({ rows: 500 });
+    expect(sink.rows).toHaveLength(500);
+  });
+
+  test('before any row is kept, one that is killed is refused to another plan, and the message says that nothing is lost', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const state = memoryState();
+    const sink = recordingSink<Row>();
+    let kept: unknown;
+    sink.beforeWrite = async () => {
+      kept = await state.load('checkpoint');
+      throw new Error('killed');
+    };
+    await expect(exportTo(list(), sink, { state }).run()).rejects.toThrow('killed');
+    const other = (promises: 'exactly-once' | 'at-least-once') =>
+      exportTo(list({ pageSize: 50 }), { ...sink, promises }, { state }).run();
+    await state.save('checkpoint', kept);
+    await expect(other('exactly-once')).rejects.toThrow(
+      'The checkpoint belongs to another plan (pageSize), of which no row is kept yet. Start over with restart, which loses none, or run it as before: nothing was changed.',
+    );
+    await expect(other('at-least-once')).rejects.toThrow('(pageSize). Run it as before, or start');
+    expect(await state.load('checkpoint')).toEqual(kept);
+  });
+
   test('state of a newer version, or no state at all, is refused', async () => {
     const { list } = await startHoldings({ holdings: 5 });
     for (const record of [{ v: 2 }, { v: 1 }, {}]) {
