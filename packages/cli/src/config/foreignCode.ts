@@ -4,6 +4,7 @@ import { exitCodes } from '../faults/exitCodes.js';
 import { interruptingSignals } from '../faults/interruption.js';
 import { thrownText } from '../faults/thrownText.js';
 import { UsageError } from '../faults/usageError.js';
+import { commonJsFile, commonJsSentence } from './commonJsFault.js';
 
 /** Runs code of others until it has settled. `name` is what it is called in a sentence that says what it did instead. */
 export type ForeignCode = <T>(name: string, run: () => Promise<T>) => Promise<T>;
@@ -33,7 +34,10 @@ export function foreignCodeIn(process: NodeJS.Process, console: object): Foreign
       process.exitCode = exitCodes.wrongUsage;
     };
     const fail = (cause: unknown): void => {
-      stray(new UsageError(`${name} failed while it was loaded: ${thrownText(cause)}`, { cause }));
+      // Of a file in CommonJS that a module imports, Node says so here before the import fails.
+      const misread = commonJsFile(cause);
+      const sentence = misread === undefined ? undefined : commonJsSentence(misread, misread);
+      stray(new UsageError(sentence ?? `${name} failed while it was loaded: ${thrownText(cause)}`, { cause }));
     };
     for (const { signal, listener } of ours) process.off(signal, listener);
     process.on('beforeExit', starve).on('exit', leave).on('uncaughtException', fail);

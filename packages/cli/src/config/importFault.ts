@@ -1,6 +1,8 @@
-import { dirname, relative } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
 import { thrownText } from '../faults/thrownText.js';
 import { UsageError } from '../faults/usageError.js';
+import { commonJsFile, commonJsSentence } from './commonJsFault.js';
 import { decodeSyntaxError } from './decodeSyntaxFault.js';
 import { findSyntaxFault } from './importModule.js';
 
@@ -16,13 +18,21 @@ export async function importFault(thrown: unknown, { path, name }: LoadedFile): 
   if (thrown instanceof UsageError) return thrown;
   const missing = missingModule(thrown);
   if (missing) return new UsageError(missingSentence(missing, { path, name }));
-  const fault = thrown instanceof Error ? decodeSyntaxError(thrown.message) : undefined;
-  const syntax =
-    fault ?? (thrown instanceof SyntaxError ? await findSyntaxFault(path).catch(() => undefined) : undefined);
-  if (syntax) {
-    const file = syntax.file === path ? name : `${relative(dirname(path), syntax.file)}, which ${name} imports,`;
+  const typed = typedModule(thrown);
+  if (typed !== undefined)
     return new UsageError(
-      `${file} has a syntax error at line ${String(syntax.line)}, column ${String(syntax.column)}: ${thrownText(syntax.message)}`,
+      `${shownFile(typed, { path, name })} is TypeScript, which this version of Node does not read from JavaScript. ${asTypeScript(relative(dirname(path), typed))}`,
+    );
+  const fault = thrown instanceof Error ? decodeSyntaxError(thrown.message) : undefined;
+  const misread = commonJsFile(thrown);
+  const syntax =
+    fault ??
+    (thrown instanceof SyntaxError ? await findSyntaxFault(misread ?? path).catch(() => undefined) : undefined);
+  if (misread !== undefined && !syntax)
+    return new UsageError(commonJsSentence(misread, shownFile(misread, { path, name })));
+  if (syntax) {
+    return new UsageError(
+      `${shownFile(syntax.file, { path, name })} has a syntax error at line ${String(syntax.line)}, column ${String(syntax.column)}: ${thrownText(syntax.message)}`,
     );
   }
   // The one that is named in it offers something else.
@@ -34,6 +44,22 @@ export async function importFault(thrown: unknown, { path, name }: LoadedFile): 
       : `${name} failed while it was loaded: ${thrownText(thrown)}`,
     { cause: thrown },
   );
+}
+
+/** What a file is called, seen from the one that was to be loaded. */
+function shownFile(file: string, { path, name }: LoadedFile): string {
+  return file === path ? name : `${relative(dirname(path), file)}, which ${name} imports,`;
+}
+
+/** The file in TypeScript that Node refuses. */
+function typedModule(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_UNKNOWN_FILE_EXTENSION')) return undefined;
+  return /"\.[cm]?ts" for (.*)$/.exec(thrown.message)?.[1];
+}
+
+/** What to do about a file in TypeScript that JavaScript imports. */
+function asTypeScript(file: string): string {
+  return `Rename what imports it to .ts, or name it in the configuration instead of importing it: plugins: ["./${file}"].`;
 }
 
 interface MissingModule {
@@ -55,11 +81,13 @@ function missingModule(thrown: unknown): MissingModule | undefined {
 
 function missingSentence({ module, from }: MissingModule, { path, name }: LoadedFile): string {
   const folder = dirname(from ?? path);
-  const importer =
-    from === undefined || from === path ? name : `${relative(dirname(path), from)}, which ${name} imports,`;
+  const importer = shownFile(from ?? path, { path, name });
   if (/^([./]|[A-Za-z]:[\\/])/.test(module)) {
     const shown = module.startsWith('.') ? module : relative(folder, module);
-    return `${importer} imports ${shown}, which is not there.`;
+    const typed = resolve(folder, module).replace(/js$/, 'ts');
+    const isTyped = typed !== resolve(folder, module) && existsSync(typed);
+    const way = isTyped ? ` There is ${relative(folder, typed)}. ${asTypeScript(relative(dirname(path), typed))}` : '';
+    return `${importer} imports ${shown}, which is not there.${way}`;
   }
   return `${importer} imports "${module}". ${notInstalled(module, folder)}`;
 }

@@ -38,7 +38,7 @@ function namedBy(entry: unknown, place: string): { readonly module?: string; rea
   throw new UsageError(`${place} names no module. Write "module", or ["module", { … its options }].`);
 }
 
-async function pathOf(module: string, { path }: ConfigFile, shown: string): Promise<string> {
+async function pathOf(module: string, { path, name }: ConfigFile, shown: string): Promise<string> {
   const folder = resolve(path, '..');
   if (/^(\.{0,2}[\\/]|[A-Za-z]:[\\/])/.test(module)) {
     const file = resolve(folder, module);
@@ -46,8 +46,13 @@ async function pathOf(module: string, { path }: ConfigFile, shown: string): Prom
     throw new UsageError(`${shown} is not there: there is no file ${file}.`);
   }
   const found = await findModule(module, path);
-  if (found === undefined) throw new UsageError(`${shown} can't be loaded. ${notInstalled(module, folder)}`);
-  return found;
+  if (found !== undefined) return found;
+  const isFile = (await stat(resolve(folder, module)).catch(() => undefined))?.isFile() === true;
+  throw new UsageError(
+    isFile
+      ? `${shown} is taken for a package, and is a file beside ${name}: write ${JSON.stringify(`./${module}`)}.`
+      : `${shown} can't be loaded. ${notInstalled(module, folder)}`,
+  );
 }
 
 async function made(exported: unknown, options: unknown, place: string): Promise<unknown> {

@@ -191,6 +191,11 @@ describe('a configuration that can not be used is told in a sentence', () => {
       '"@acme/sluice-coins/lite", plugins[0] of sluice.config.json, can\'t be loaded. It is not installed in FOLDER: run "npm install @acme/sluice-coins" there.',
     ],
     [
+      'a file that is named like a package',
+      { 'sluice.config.json': '{ "plugins": ["ledger.ts"] }', 'ledger.ts': 'export default {};' },
+      '"ledger.ts", plugins[0] of sluice.config.json, is taken for a package, and is a file beside sluice.config.json: write "./ledger.ts".',
+    ],
+    [
       'a file that is not there',
       { 'sluice.config.json': '{ "plugins": ["./gone.js"] }' },
       '"./gone.js", plugins[0] of sluice.config.json, is not there: there is no file FOLDER/gone.js.',
