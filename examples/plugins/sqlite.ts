@@ -1,7 +1,7 @@
 // A sink and its plugin in one file: rows in a table of SQLite, each exactly once. docs/guides/writeSink.md explains it.
 import { resolve } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite'; // from Node 22.13 on, 'node:sqlite' is the same
-import { definePlugin, SinkError, type Sink } from '@sluice/core';
+import { CheckpointError, definePlugin, SinkError, type Sink } from '@sluice/core';
 
 export const sqlite = ({ path }: { readonly path: string }): Sink<object> => ({
   ...{ name: 'sqlite', target: path, identity: null, promises: 'exactly-once' },
@@ -14,8 +14,8 @@ export const sqlite = ({ path }: { readonly path: string }): Sink<object> => ({
 
     const last = async () => Number(db.prepare('SELECT max(rowid) AS last FROM rows').get()?.last);
     const [place, found] = [Number(resumeAt?.place ?? 0), await last()];
-    if (resumeAt ? found < place : found > 0)
-      throw new SinkError(`${path} has ${found} rows where ${place} belong: name another file, or start over.`);
+    if (found < place) throw new CheckpointError(`${path} has lost rows: start over with restart.`);
+    if (found > 0 && !resumeAt) throw new SinkError(`${path} has rows: name another file, or start over with restart.`);
     db.prepare('DELETE FROM rows WHERE rowid > ?').run(place); // they come again
 
     const fields = columns.map((name) => `value ->> '${name}'`).join();

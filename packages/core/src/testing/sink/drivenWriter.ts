@@ -32,14 +32,17 @@ export class DrivenWriter<T> {
   }
 
   async write(...pages: readonly SinkPage<T>[]): Promise<void> {
-    for (const page of pages) await this.#writer.write(page);
+    for (const page of pages) await called(() => this.#writer.write(page), 'write', takingOf(page));
     this.#pages += pages.length;
   }
 
   /** Commits if a commit may fall here, and answers whether it could. */
   async commit(): Promise<boolean> {
     if (this.#writer.isCommittable === false) return false;
-    this.committed = { place: readAgain(await this.#writer.flush(), 'flush'), pages: this.#pages };
+    this.committed = {
+      place: readAgain(await called(() => this.#writer.flush(), 'flush'), 'flush'),
+      pages: this.#pages,
+    };
     return true;
   }
 
@@ -59,23 +62,42 @@ export class DrivenWriter<T> {
   }
 
   async seal(): Promise<Json> {
-    return readAgain(await this.#writer.seal(), 'seal');
+    return readAgain(await called(() => this.#writer.seal(), 'seal'), 'seal');
   }
 
   async close(): Promise<SinkReport> {
     this.isEnded = true;
-    return checkReport(await this.#writer.close(), 'close');
+    return checkReport(await called(() => this.#writer.close(), 'close'), 'close');
   }
 
   async suspend(): Promise<void> {
     this.isEnded = true;
-    if (this.#writer.suspend) checkReport(await this.#writer.suspend(), 'suspend');
+    const { suspend } = this.#writer;
+    if (suspend) checkReport(await called(() => suspend.call(this.#writer), 'suspend'), 'suspend');
   }
 
   async abort(isResumable: boolean): Promise<void> {
     this.isEnded = true;
-    await this.#writer.abort(new Error('The export is given up.'), { isResumable });
+    const reason = new Error('The export is given up.');
+    await called(() => this.#writer.abort(reason, { isResumable }), 'abort', `let go (isResumable: ${isResumable})`);
   }
+}
+
+/** @throws Error naming the call, if it fails: a check calls nothing that may. */
+async function called<R>(call: () => Promise<R>, name: string, what = 'do what it is called for'): Promise<R> {
+  try {
+    return await call();
+  } catch (error) {
+    throw new Error(`${name} failed, though nothing stood in its way: it has to ${what}. It threw ${shown(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** What a page asks of its sink, for people: it may be the rows or the shape that it did not take. */
+function takingOf<T>({ items, part, endsPart }: SinkPage<T>): string {
+  const first = items.length === 0 ? '' : `, the first of which is ${shown(items[0])}`;
+  return `take a page of ${items.length} rows of part ${part}${endsPart ? ', which ends here' : ''}${first}`;
 }
 
 /** A place as the next process has it. */

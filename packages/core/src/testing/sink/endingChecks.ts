@@ -97,10 +97,14 @@ export const endingChecks: SinkChecks = {
     await target.crash();
     const cut = await target.resume(near);
     await cut.abort(true);
-    const beyond = await openedOrRefused(target, { resumeAt: { place: far.place ?? null, isSealed: false } });
+    const beyond = await target.tryOpen({ resumeAt: { place: far.place ?? null, isSealed: false } });
     check(
-      beyond === undefined,
+      !(beyond instanceof DrivenWriter),
       'Rows were cut off, and a place behind them was taken all the same: they would be missing. Refuse it with a CheckpointError.',
+    );
+    check(
+      SluiceError.is(beyond.refusal, 'checkpoint'),
+      `A place that the target does not reach has to be refused with a CheckpointError that says what to do, and not with ${shown(beyond.refusal)}`,
     );
     const again = await target.resume(near);
     await again.finish(pages);
@@ -149,6 +153,6 @@ async function checkAgreement<T>(target: DrivenSink<T>, opening: Opening, what: 
 function checkRefusal(error: unknown): void {
   check(
     SluiceError.is(error),
-    `A target or place that can't be used has to be refused with a SinkError or a CheckpointError that says what to do, and not with ${shown(error)}`,
+    `A target that can't be used has to be refused with a SinkError (of ours: ConfigError, CheckpointError) that says what to do, and not with ${shown(error)}`,
   );
 }

@@ -1,4 +1,11 @@
-import type { Json, Sink, SinkContext, SinkPage, SinkWriter } from '../../../src/index.js';
+import {
+  SinkError,
+  type Json,
+  type Sink,
+  type SinkContext,
+  type SinkPage,
+  type SinkWriter,
+} from '../../../src/index.js';
 import type { SinkFixture } from '../../../src/testing/index.js';
 import { Table, tableSink } from '../tableSink.js';
 import type { Mutants } from './mutant.js';
@@ -307,6 +314,17 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
       open: (context) =>
         sink.open(context).catch(() => {
           throw new TypeError("Cannot read properties of undefined (reading 'rows')");
+        }),
+    }),
+  ),
+
+  'refuses rows that are missing as if its target were taken': mutant(
+    'refuses a place that its target does not reach, and goes on at one that it does',
+    (sink) => ({
+      ...sink,
+      open: (context) =>
+        sink.open(context).catch(() => {
+          throw new SinkError('The table has rows already. Name another one.');
         }),
     }),
   ),
