@@ -12,6 +12,7 @@ import {
   type Source,
   type StateStore,
 } from '../../src/index.js';
+import { decodeCheckpoint } from '../../src/sink/checkpoint.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink } from './recordingSink.js';
 
@@ -376,9 +377,9 @@ describe('exportTo with state', () => {
     const { list } = await startHoldings({ holdings: 500 });
     const state = memoryState();
     const sink = recordingSink<Row>();
-    let kept: unknown;
+    let kept: object = {};
     sink.beforeWrite = async () => {
-      kept = await state.load('checkpoint');
+      kept = decodeCheckpoint(await state.load('checkpoint'));
       throw new Error('killed');
     };
     await expect(exportTo(list(), sink, { state }).run()).rejects.toThrow('killed');
