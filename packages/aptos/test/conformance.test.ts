@@ -1,32 +1,18 @@
-import { createClient } from '@sluice/core';
-import { testPlugin, testSource, type Answering } from '@sluice/core/testing';
+import { testPlugin, testSource } from '@sluice/core/testing';
 import { startSandbox } from '@sluice/sandbox';
 import { describe } from 'vitest';
 import { allBut } from '../../core/test/testing/offering.js';
+import { onSandbox } from '../../core/test/testing/onSandbox.js';
 import { aptos } from '../src/index.js';
 
 describe('G5 the holdings of wallets', () => {
   testSource({
     ...allBut(),
-    factory: async () => {
-      let how: Answering = 'well';
-      const answers = { well: undefined, fail: { kind: 'status', status: 403 }, never: { kind: 'never' } } as const;
-      const sandbox = await startSandbox({ holdings: 20, owners: 3, script: () => answers[how] });
-      const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false }).use(
-        aptos({ baseUrl: sandbox.aptosUrl }),
-      );
-      return {
-        source: () => client.aptos.walletNfts({ ownerAddresses: sandbox.owners, ownersPerRequest: 1, pageSize: 4 }),
-        requests: () => ({ made: sandbox.counts.requests, open: sandbox.counts.open }),
-        answer: (answering) => {
-          how = answering;
-        },
-        dispose: async () => {
-          await client.close();
-          await sandbox.close();
-        },
-      };
-    },
+    factory: () =>
+      onSandbox({ holdings: 20, owners: 3 }, (client, { aptosUrl, owners }) => {
+        const { aptos: api } = client.use(aptos({ baseUrl: aptosUrl }));
+        return () => api.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize: 4 });
+      }),
   });
 });
 

@@ -1,35 +1,20 @@
-import { DecodeError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
+import { brokenResults, faultOf, resultShapes } from '../../core/test/api/resultShapes.js';
 import { walletNfts } from '../src/walletNfts.js';
 
 const decode = (text: string) => walletNfts.read({ body: JSON.parse(text) }, 'aptos.walletNfts');
+const refusalOf = (text: string) => faultOf(() => decode(text));
 
 describe('the result of a page of holdings', () => {
-  test.each([
-    ['a list', '{"result":[{"name":"a"},{"name":"b"}]}', [{ name: 'a' }, { name: 'b' }]],
-    ['an empty list', '{"result":[]}', []],
-    ['a single record', '{"result":{"name":"a"}}', [{ name: 'a' }]],
-    ['null', '{"result":null}', []],
-    ['absent', '{}', []],
-  ])('may be %s', (_shape, text, rows) => {
+  test.each(resultShapes)('may be %s', (_shape, text, rows) => {
     expect(decode(text).rows).toEqual(rows);
   });
 
-  test.each([
-    ['text', '{"result":"rows"}', 'result[0]'],
-    ['a number', '{"result":7}', 'result[0]'],
-    ['false', '{"result":false}', 'result[0]'],
-    ['a list with null', '{"result":[{},null]}', 'result[1]'],
-    ['a list with text', '{"result":["a"]}', 'result[0]'],
-    ['a list of lists', '{"result":[[{}]]}', 'result[0]'],
+  test.each<(typeof brokenResults)[number]>([
+    ...brokenResults,
     ['a nested answer', '{"result":{"result":[{"name":"a"}]}}', 'result[0]'],
-    ['an error that came with status 200', '{"message":"Internal error"}', ''],
-    ['a field of another name', '{"results":[{"name":"a"}]}', ''],
-    ['nothing, since the document is a list', '[]', ''],
-    ['nothing, since the document is null', 'null', ''],
-    ['nothing, since the document is text', '"x"', ''],
   ])('may not be %s', (_shape, text, path) => {
-    expect(faultOf(text)).toMatchObject({ code: 'decode', details: { route: 'aptos.walletNfts', path } });
+    expect(refusalOf(text)).toMatchObject({ code: 'decode', details: { route: 'aptos.walletNfts', path } });
   });
 });
 
@@ -66,7 +51,7 @@ describe('after a page of holdings the walk', () => {
       '}',
     );
     if (typeof next === 'string' && next.startsWith('fault at '))
-      expect(faultOf(text)).toMatchObject({ details: { path: next.slice('fault at '.length) } });
+      expect(refusalOf(text)).toMatchObject({ details: { path: next.slice('fault at '.length) } });
     else expect(decode(text).next).toEqual(next);
   });
 });
@@ -93,7 +78,7 @@ describe('a field of a holding', () => {
   test.each(['9007199254740993', '-9007199254740992', '1.5', '1e400', 'true', '{}', '[]', '["1"]'])(
     'that is %s is refused, since it can not have arrived whole',
     (value) => {
-      expect(faultOf(`{"result":[{},{"amount":${value}}]}`)).toMatchObject({ details: { path: 'result[1].amount' } });
+      expect(refusalOf(`{"result":[{},{"amount":${value}}]}`)).toMatchObject({ details: { path: 'result[1].amount' } });
     },
   );
 
@@ -111,13 +96,3 @@ describe('a field of a holding', () => {
     expect({}).not.toHaveProperty('polluted');
   });
 });
-
-function faultOf(text: string): unknown {
-  try {
-    decode(text);
-  } catch (error) {
-    expect(error).toBeInstanceOf(DecodeError);
-    return error;
-  }
-  throw new Error('It was accepted.');
-}

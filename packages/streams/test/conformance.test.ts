@@ -1,42 +1,30 @@
 import { createClient } from '@sluice/core';
-import { testPlugin, testSource, type Answering, type SourceFixture, type TestedSource } from '@sluice/core/testing';
+import { testPlugin, testSource, type SourceFixture, type TestedSource } from '@sluice/core/testing';
 import { startSandbox } from '@sluice/sandbox';
 import { describe } from 'vitest';
 import { allBut } from '../../core/test/testing/offering.js';
+import { onSandbox } from '../../core/test/testing/onSandbox.js';
 import { streams, type StreamsApi } from '../src/index.js';
 
-/** A sandbox, and a source on it. */
-async function onSandbox<T>(sourceOf: (api: StreamsApi) => TestedSource<T>): Promise<SourceFixture<T>> {
-  let how: Answering = 'well';
-  const answers = { well: undefined, fail: { kind: 'status', status: 403 }, never: { kind: 'never' } } as const;
-  const sandbox = await startSandbox({ streams: 8, script: () => answers[how] });
-  const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false }).use(
-    streams({ baseUrl: sandbox.streamsUrl }),
-  );
-  return {
-    source: () => sourceOf(client.streams),
-    requests: () => ({ made: sandbox.counts.requests, open: sandbox.counts.open }),
-    answer: (answering) => {
-      how = answering;
-    },
-    dispose: async () => {
-      await client.close();
-      await sandbox.close();
-    },
-  };
+/** A source of the streams of a sandbox. */
+function onStreams<T>(sourceOf: (api: StreamsApi) => TestedSource<T>): Promise<SourceFixture<T>> {
+  return onSandbox({ streams: 8 }, (client, { streamsUrl }) => {
+    const { streams: api } = client.use(streams({ baseUrl: streamsUrl }));
+    return () => sourceOf(api);
+  });
 }
 
 describe('G5 the streams of a project', () => {
   testSource({
     ...allBut('a source of several parts'),
-    factory: () => onSandbox((api) => api.list({ pageSize: 3 })),
+    factory: () => onStreams((api) => api.list({ pageSize: 3 })),
   });
 });
 
 describe('G5 a watch of the streams of a project', () => {
   testSource({
     ...allBut('a source that ends'),
-    factory: () => onSandbox((api) => api.watch({ every: 20, pageSize: 3 })),
+    factory: () => onStreams((api) => api.watch({ every: 20, pageSize: 3 })),
   });
 });
 

@@ -1,28 +1,17 @@
-import { DecodeError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
+import { brokenResults, faultOf, resultShapes } from '../../core/test/api/resultShapes.js';
 import { streamListing } from '../src/listStreams.js';
 
 const decode = (text: string) => streamListing.read({ body: JSON.parse(text) }, 'streams.list');
+const refusalOf = (text: string) => faultOf(() => decode(text));
 
 describe('the result of a page of streams', () => {
-  test.each([
-    ['a list', '{"result":[{"id":"a"},{"id":7}]}', [{ id: 'a' }, { id: 7 }]],
-    ['an empty list', '{"result":[]}', []],
-    ['a single stream', '{"result":{"id":"a"}}', [{ id: 'a' }]],
-    ['null', '{"result":null}', []],
-    ['absent', '{}', []],
-  ])('may be %s', (_shape, text, rows) => {
+  test.each(resultShapes)('may be %s', (_shape, text, rows) => {
     expect(decode(text).rows).toEqual(rows);
   });
 
-  test.each([
-    ['text', '{"result":"rows"}', 'result[0]'],
-    ['a list with null', '{"result":[{"id":"a"},null]}', 'result[1]'],
-    ['a list of lists', '{"result":[[]]}', 'result[0]'],
-    ['nothing, since the document is a list', '[]', ''],
-    ['nothing, since the document is null', 'null', ''],
-  ])('may not be %s', (_shape, text, path) => {
-    expect(faultOf(text)).toMatchObject({ code: 'decode', details: { route: 'streams.list', path } });
+  test.each(brokenResults)('may not be %s', (_shape, text, path) => {
+    expect(refusalOf(text)).toMatchObject({ code: 'decode', details: { route: 'streams.list', path } });
   });
 });
 
@@ -37,7 +26,7 @@ describe('after a page of streams the walk', () => {
   });
 
   test.each(['7', 'false', '{}', '[]'])('with cursor %s can not go on', (cursor) => {
-    expect(faultOf(`{"result":[],"cursor":${cursor}}`)).toMatchObject({ details: { path: 'cursor' } });
+    expect(refusalOf(`{"result":[],"cursor":${cursor}}`)).toMatchObject({ details: { path: 'cursor' } });
   });
 });
 
@@ -71,7 +60,7 @@ describe('a stream', () => {
     '{"id":9007199254740993}',
     '{"id":1e400}',
   ])('%s has no id that tells it from others', (row) => {
-    expect(faultOf(`{"result":[{"id":"a"},${row}]}`)).toMatchObject({ details: { path: 'result[1].id' } });
+    expect(refusalOf(`{"result":[{"id":"a"},${row}]}`)).toMatchObject({ details: { path: 'result[1].id' } });
   });
 
   test('keeps all other fields as they came, known or not, whatever their type', () => {
@@ -81,13 +70,3 @@ describe('a stream', () => {
     expect({}).not.toHaveProperty('polluted');
   });
 });
-
-function faultOf(text: string): unknown {
-  try {
-    decode(text);
-  } catch (error) {
-    expect(error).toBeInstanceOf(DecodeError);
-    return error;
-  }
-  throw new Error('It was accepted.');
-}
