@@ -30,9 +30,9 @@ import type { StateStore } from './sink/stateStore.js';
 export interface ClientOptions {
   /**
    * Sent as `X-API-Key`, to every base address that the plugins in use open, and nowhere else: use a client of its own for an API with
-   * another key, and only plugins that you trust.
+   * another key, and only plugins that you trust. `false`: none is sent.
    */
-  readonly apiKey: ApiKey;
+  readonly apiKey: ApiKey | false;
   /**
    * How fast requests may start, for everything the client does. Default: 5 a second, 4 at once. Several limits hold
    * together. `false` sets none: then only a 429 slows the client down. A rate above what the API grants costs 429s.

@@ -10,14 +10,15 @@ export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise
 
 /** Hands out the current key, and asks its provider for another one when it was refused. */
 export class KeyRing {
-  readonly #source: ApiKey;
+  readonly #source: ApiKey | false;
   readonly #secrets: Secrets;
   #current: Promise<string> | undefined;
 
-  constructor(source: ApiKey, secrets: Secrets) {
+  /** @param source `false`: there is none, and '' is handed out. */
+  constructor(source: ApiKey | false, secrets: Secrets) {
     this.#source = source;
     this.#secrets = secrets;
-    if (typeof source !== 'function') this.#current = Promise.resolve(this.#checked(source));
+    if (typeof source !== 'function') this.#current = Promise.resolve(source === false ? '' : this.#checked(source));
   }
 
   get(): Promise<string> {
@@ -48,7 +49,7 @@ export class KeyRing {
   }
 
   async #fetch(reason: 'first' | 'refused'): Promise<string> {
-    if (typeof this.#source !== 'function') return this.#source;
+    if (typeof this.#source !== 'function') return this.#source || '';
     let key: string;
     try {
       key = await this.#source(reason);

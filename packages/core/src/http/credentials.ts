@@ -16,7 +16,8 @@ const header = 'X-API-Key';
 export function keyHeader(keys: KeyRing): Credentials {
   return {
     async prepare() {
-      const headers = { [header]: await keys.get() };
+      const key = await keys.get();
+      const headers: Readonly<Record<string, string>> = key === '' ? {} : { [header]: key };
       return () => headers;
     },
     renew: (refused) => keys.renew(refused()[header] ?? ''),

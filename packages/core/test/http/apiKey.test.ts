@@ -24,6 +24,14 @@ describe('a key that is given as text', () => {
   });
 });
 
+test('without a key none is sent, and a 401 is the answer', async () => {
+  const server = await startServer(ok(), refused);
+  const transport = openTransport(server.url, { apiKey: false });
+  await transport.get();
+  await expect(transport.get()).rejects.toMatchObject({ status: 401 });
+  expect(server.requests.map(({ headers }) => Object.keys(headers).includes('x-api-key'))).toEqual([false, false]);
+});
+
 describe('a key provider', () => {
   test('T6 is asked once for all requests, and once more after a 401', async () => {
     const server = await startServer(ok(), ok(), refused, ok());

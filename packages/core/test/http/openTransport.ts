@@ -14,7 +14,7 @@ import { canary } from './canary.js';
 
 export interface OpenOptions {
   readonly createAdapter?: typeof createAdapter;
-  readonly apiKey?: ApiKey;
+  readonly apiKey?: ApiKey | false;
   readonly limiter?: (clock: FakeClock) => Limiter;
   readonly timeouts?: Partial<Timeouts>;
   readonly retry?: Partial<RetryOptions>;
