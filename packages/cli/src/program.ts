@@ -144,7 +144,7 @@ export async function runProgram(args: readonly string[], environment: Environme
   const sandbox = program.command('sandbox').description('a local server of both APIs, to try things on');
   addSandboxOptions(sandbox).action(runs(async () => (await import('./commands/sandbox.js')).sandbox));
 
-  const doctor = program.command('doctor').description('check the settings, and ask each API for one row');
+  const doctor = program.command('doctor').description('check the settings, and ask what is in use for one row');
   addConnectionOptions(doctor)
     .option('--quiet', 'only what fails')
     .action(configured(async () => (await import('./commands/doctor.js')).doctor, { tellsFaults: true }));

@@ -5,7 +5,7 @@ import { Failure } from '../src/faults/failure.js';
 import { faultSentence } from '../src/faults/faultSentence.js';
 import { inCommandLineWords } from '../src/faults/inCommandLineWords.js';
 import { abortOnSignals, Interruption } from '../src/faults/interruption.js';
-import { scrubbed } from '../src/faults/scrubbed.js';
+import { holdsSecret, scrubbed, scrubbedValues } from '../src/faults/scrubbed.js';
 import { tellFault } from '../src/faults/tellFault.js';
 import { ToldFault } from '../src/faults/toldFault.js';
 import { UnfinishedExport } from '../src/faults/unfinishedExport.js';
@@ -121,6 +121,28 @@ test.each([
   ['empty', [''], 'empty'],
 ])('%j without %j is %j', (text, secrets, clean) => {
   expect(scrubbed(text, secrets)).toBe(clean);
+});
+
+test.each([
+  ['none is set', ['none'], 'none is set'],
+  ['25 of 250 rows', ['25'], '25 of 250 rows'],
+  [
+    'https://none.example/none?key=none&a=nonesuch',
+    ['none'],
+    'https://[hidden].example/[hidden]?key=[hidden]&a=nonesuch',
+  ],
+  ['for "test", test', ['test'], 'for "[hidden]", test'],
+  ['the key is K-1.', ['K-1'], 'the key is [hidden].'],
+  ['the key is s3cr3t.', ['s3cr3t'], 'the key is [hidden].'],
+  ['the key is abcdefgh.', ['abcdefgh'], 'the key is [hidden].'],
+])('in a sentence of ours, %j without %j is %j', (text, secrets, clean) => {
+  expect(scrubbedValues(text, secrets)).toBe(clean);
+});
+
+test('a short key that is a word makes no secret of the word', () => {
+  expect(holdsSecret('none', ['none'])).toBe(false);
+  expect(holdsSecret('https://x.example/K-1', ['K-1'])).toBe(true);
+  expect(holdsSecret('https://x.example/', [''])).toBe(false);
 });
 
 test('the first signal asks the command to end, the second one ends it', () => {

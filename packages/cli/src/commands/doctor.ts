@@ -1,5 +1,5 @@
 import { aptos } from '@sluice/aptos';
-import { createClient, type Client, type PageSource } from '@sluice/core';
+import { createClient, SluiceError, sourcesOf, type Client, type ClientOptions, type PageSource } from '@sluice/core';
 import { streams } from '@sluice/streams';
 import { apiFinding, missingAddress } from '../doctor/apiFinding.js';
 import { findingLine, type Finding } from '../doctor/finding.js';
@@ -8,12 +8,14 @@ import { keyFinding } from '../doctor/keyFinding.js';
 import { nodeFinding } from '../doctor/nodeFinding.js';
 import { probe } from '../doctor/probe.js';
 import { proxyFinding } from '../doctor/proxyFinding.js';
+import { sourceFinding } from '../doctor/sourceFinding.js';
 import type { Environment } from '../environment.js';
 import { exitCodes } from '../faults/exitCodes.js';
-import { scrubbed } from '../faults/scrubbed.js';
+import { faultSentence } from '../faults/faultSentence.js';
+import { scrubbedValues } from '../faults/scrubbed.js';
 import type { Invocation } from '../invocation.js';
-import { findBaseUrl, type ApiName } from '../settings/baseUrl.js';
-import { clientOptions, type ConnectionOptions } from '../settings/openClient.js';
+import { apiNames, findBaseUrl, type ApiName } from '../settings/baseUrl.js';
+import { addRequired, clientOptions, isRequired, type ConnectionOptions } from '../settings/openClient.js';
 
 /** Options of `sluice doctor`. */
 export interface DoctorOptions extends ConnectionOptions {
@@ -28,7 +30,10 @@ const smallest: Readonly<Record<ApiName, (client: Client, baseUrl: string) => Pi
     client.use(aptos({ baseUrl })).aptos.walletNfts({ ownerAddresses: ['0x1'], pageSize: 1, maxRows: 1 }),
 };
 
-/** `sluice doctor`: checks the settings, and asks each API that has an address for one row. Answers 1 if something fails. */
+/**
+ * `sluice doctor`: checks the settings, and asks what is in use for one row: the command line's own APIs where they have an address, and
+ * each source of a plugin's that needs no parameters. Answers 1 if something fails that is in use, or if nothing is.
+ */
 export async function doctor(
   options: DoctorOptions,
   environment: Environment,
@@ -39,7 +44,7 @@ export async function doctor(
   for await (const finding of findings(options, environment, invocation)) {
     hasFailed ||= finding.level === 'fail';
     if (options.quiet && finding.level !== 'fail') continue;
-    await stdout.write(scrubbed(findingLine(finding, stdout.colors), secrets));
+    await stdout.write(scrubbedValues(findingLine(finding, stdout.colors), secrets));
   }
   return hasFailed ? exitCodes.failed : exitCodes.done;
 }
@@ -50,27 +55,62 @@ async function* findings(
   invocation: Invocation,
 ): AsyncGenerator<Finding> {
   const { variables, signal, nodeVersion } = environment;
+  const { plugins } = invocation.config;
   yield nodeFinding(nodeVersion);
   yield proxyFinding(variables);
-  yield* configFindings(invocation, environment);
-  const { finding, key } = await keyFinding(options.apiKeyFile, environment);
-  yield finding;
-  const addresses = (['streams', 'aptos'] as const).map((api) => ({
-    api,
-    address: findBaseUrl(api, options, variables),
+  const sources = yield* configFindings(invocation, environment);
+  const own = apiNames.map((api) => ({
+    ...{ api, address: findBaseUrl(api, options, variables) },
+    isWanted: isRequired(api, plugins),
   }));
-  const hasNone = addresses.every(({ address }) => address === undefined);
-  for (const { api, address } of addresses) {
+  const isOwnInUse = own.some(({ address, isWanted }) => address !== undefined || isWanted);
+  const isNothingInUse = !isOwnInUse && sources?.length === 0;
+  const { finding, key } = await keyFinding(options.apiKeyFile, environment, isOwnInUse || isNothingInUse);
+  yield finding;
+  for (const { api, address, isWanted } of own) {
     if (address === undefined) {
-      yield missingAddress(api, hasNone ? 'fail' : 'warn');
+      yield missingAddress(api, isWanted || isNothingInUse ? 'fail' : 'warn');
       continue;
     }
     yield await apiFinding(api, address, async () => {
       // Each API gets a client of its own, since one wrong address closes the client that was to use it. Without a key the address
       // is still checked, but nothing is sent.
-      await using client = createClient({ ...clientOptions(options, key ?? 'none'), retry: { retries: 1 } });
+      await using client = createClient(quick(options, key));
       const source = smallest[api](client, address);
       return key === undefined ? undefined : await probe(client, source, signal);
     });
   }
+  if (!sources || sources.length === 0) return;
+  if (finding.level === 'fail' || own.some(({ address, isWanted }) => isWanted && address === undefined)) {
+    yield { level: 'warn', subject: 'plugins', text: 'their sources were not asked, since something else fails' };
+    return;
+  }
+  yield* sourceFindings(sources, key, options, environment, invocation);
+}
+
+/** How the sources of plugins answer, all with one client, as plugins may rely on each other. */
+async function* sourceFindings(
+  names: readonly string[],
+  key: string | undefined,
+  options: DoctorOptions,
+  environment: Environment,
+  { config: { plugins } }: Pick<Invocation, 'config'>,
+): AsyncGenerator<Finding> {
+  await using client = createClient(quick(options, key));
+  try {
+    addRequired(client, plugins, options, environment);
+    for (const plugin of plugins) client.use(plugin);
+  } catch (error) {
+    if (!SluiceError.is(error)) throw error;
+    yield { level: 'fail', subject: 'plugins', text: faultSentence(error) };
+    return;
+  }
+  for (const [name, source] of sourcesOf(client))
+    if (names.includes(name))
+      yield await sourceFinding(source, key !== undefined, (made) => probe(client, made, environment.signal));
+}
+
+/** Whoever waits for a finding does not want to wait for five retries. */
+function quick(options: DoctorOptions, key: string | undefined): ClientOptions {
+  return { ...clientOptions(options, key ?? false), retry: { retries: 1 } };
 }

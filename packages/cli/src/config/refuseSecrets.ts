@@ -1,3 +1,4 @@
+import { holdsSecret } from '../faults/scrubbed.js';
 import { UsageError } from '../faults/usageError.js';
 import { whereKeysGo } from '../settings/keyAsArgument.js';
 import { whereSecretsGo } from '../settings/secretAsArgument.js';
@@ -32,7 +33,7 @@ export function refuseSecretName(setting: string, place: string): void {
  */
 export function refuseSecrets(value: unknown, place: string, known: ReadonlySet<string>): void {
   if (typeof value === 'string') {
-    if (!secretTexts.test(value) && ![...known].some((secret) => secret !== '' && value.includes(secret))) return;
+    if (!secretTexts.test(value) && !holdsSecret(value, known)) return;
     throw new UsageError(
       `What stands in ${place} looks like a secret, and ${whyNot}. An API key: ${whereKeysGo} A signing secret: ${whereSecretsGo}`,
     );

@@ -6,7 +6,7 @@ import type { Finding } from './finding.js';
 
 const commandsOf = { streams: 'sluice streams …', aptos: 'sluice nfts …' } as const;
 
-/** That an API has no address. Where another one has, it is no fault: perhaps only that one is wanted. */
+/** That an API has no address. Where another one is in use, it is no fault: perhaps only that one is wanted. */
 export function missingAddress(api: ApiName, level: 'warn' | 'fail'): Finding {
   const { variable, option } = apis[api];
   return { level, subject: api, text: `no address. For "${commandsOf[api]}" set ${variable}, or give ${option}.` };

@@ -7,19 +7,23 @@ import type { Finding } from './finding.js';
 
 const subject = 'config';
 
-/** Which configuration was found, what its plugins bring along, and what is wrong with it. */
+/**
+ * Which configuration was found, what its plugins bring along, and what is wrong with it.
+ *
+ * @returns the names of the sources that plugins bring along; `undefined` where that can't be known.
+ */
 export async function* configFindings(
   { config, configFault }: Pick<Invocation, 'config' | 'configFault'>,
   environment: Pick<Environment, 'stderr'>,
-): AsyncGenerator<Finding> {
+): AsyncGenerator<Finding, readonly string[] | undefined, undefined> {
   if (configFault) {
     yield { level: 'fail', subject, text: configFault.message };
-    return;
+    return undefined;
   }
   const { file, plugins, defaults } = config;
   if (!file) {
     yield { level: 'ok', subject, text: 'none in use' };
-    return;
+    return [];
   }
   const names = Object.keys(defaults);
   yield {
@@ -27,14 +31,14 @@ export async function* configFindings(
     subject,
     text: `${file.name}${names.length > 0 ? `, with defaults for ${names.join(', ')}` : ''}`,
   };
-  if (plugins.length === 0) return;
+  if (plugins.length === 0) return [];
   let sources: readonly string[];
   try {
     sources = (await knownSources(config, environment)).map(({ name }) => name);
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
     yield { level: 'fail', subject: 'plugins', text: faultSentence(error) };
-    return;
+    return undefined;
   }
   for (const { name, sinks = {}, stores = {} } of plugins) {
     const brought = [
@@ -44,4 +48,5 @@ export async function* configFindings(
     ].flatMap(([what, all]) => (all.length > 0 ? [`${what} ${all.join(', ')}`] : []));
     yield { level: 'ok', subject: 'plugin', text: `${name}${brought.length > 0 ? `: ${brought.join('; ')}` : ''}` };
   }
+  return sources.filter((source) => plugins.some(({ name }) => source.startsWith(`${name}.`)));
 }

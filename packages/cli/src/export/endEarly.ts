@@ -3,7 +3,7 @@ import { isClosedOutput } from '../faults/closedOutput.js';
 import { exitCodeOf } from '../faults/exitCodeOf.js';
 import { faultSentence } from '../faults/faultSentence.js';
 import { Interruption } from '../faults/interruption.js';
-import { scrubbed } from '../faults/scrubbed.js';
+import { scrubbed, scrubberOf } from '../faults/scrubbed.js';
 import { ToldFault } from '../faults/toldFault.js';
 import { UnfinishedExport, type Aftermath } from '../faults/unfinishedExport.js';
 import type { Reporter } from '../terminal/reporter.js';
@@ -28,7 +28,7 @@ export function endEarly(
   const message = faultSentence(whole) + (command === undefined ? '' : ` ${command}`);
   const isTold = reporter.ended({
     kind,
-    message: scrubbed(message, secrets),
+    message: scrubberOf(fault)(message, secrets),
     exitCode,
     ...(keptRows !== undefined && { keptRows }),
     ...(command !== undefined && { resume: scrubbed(command, secrets) }),

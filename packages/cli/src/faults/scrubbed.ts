@@ -1,8 +1,54 @@
+import { SluiceError } from '@sluice/core';
+import { Interruption } from './interruption.js';
+import { UsageError } from './usageError.js';
+
+const hidden = '[hidden]';
+
+/** A secret that is no longer, and all letters or all digits, may be a word of any sentence: "none", "test", "25". */
+const longestWord = 7;
+const word = /^(?:[a-z]+|\d+)$/i;
+
 /** Text without any of the secrets, as they are and percent-encoded. The library's own messages never hold one; other text might. */
 export function scrubbed(text: string, secrets: Iterable<string>): string {
+  return without(formsOf(secrets), text);
+}
+
+/**
+ * The same for sentences of ours. A secret that is also a word is taken out where a value stands: in an address, an assignment or quotes.
+ * Elsewhere it is left, where nobody can tell it for one; to take it out would spoil our own words, and show which one it is.
+ */
+export function scrubbedValues(text: string, secrets: Iterable<string>): string {
+  return without(
+    formsOf(secrets).map((form) => (isWord(form) ? asValue(form) : form)),
+    text,
+  );
+}
+
+/** How the sentence about a fault is scrubbed: what code of others has thrown may hold anything. */
+export function scrubberOf(fault: unknown): typeof scrubbed {
+  const isOurs = fault instanceof UsageError || fault instanceof Interruption || SluiceError.is(fault);
+  return isOurs && fault.cause === undefined ? scrubbedValues : scrubbed;
+}
+
+/** Whether a text holds one of the secrets. That it holds one that is also a word says nothing. */
+export function holdsSecret(text: string, secrets: Iterable<string>): boolean {
+  return [...secrets].some((secret) => secret !== '' && !isWord(secret) && text.includes(secret));
+}
+
+/** The longest first, since one may be a part of another. */
+function formsOf(secrets: Iterable<string>): string[] {
   const forms = [...secrets].flatMap((secret) => [secret, encodeURIComponent(secret)]);
-  return forms
-    .filter((form) => form !== '')
-    .sort((a, b) => b.length - a.length)
-    .reduce((clean, form) => clean.replaceAll(form, '[hidden]'), text);
+  return forms.filter((form) => form !== '').sort((a, b) => b.length - a.length);
+}
+
+function without(forms: readonly (string | RegExp)[], text: string): string {
+  return forms.reduce<string>((clean, form) => clean.replaceAll(form, hidden), text);
+}
+
+function isWord(secret: string): boolean {
+  return secret.length <= longestWord && word.test(secret);
+}
+
+function asValue(secret: string): RegExp {
+  return new RegExp(`(?<=[=:/@"'&?#])${secret}(?![A-Za-z0-9])`, 'g');
 }

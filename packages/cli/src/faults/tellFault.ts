@@ -3,7 +3,7 @@ import { visibleText } from '../terminal/visibleText.js';
 import { isClosedOutput } from './closedOutput.js';
 import { exitCodeOf } from './exitCodeOf.js';
 import { faultSentence } from './faultSentence.js';
-import { scrubbed } from './scrubbed.js';
+import { scrubbed, scrubberOf } from './scrubbed.js';
 import { ToldFault } from './toldFault.js';
 import { UnfinishedExport } from './unfinishedExport.js';
 
@@ -14,7 +14,7 @@ const mostCauses = 5;
 export function tellFault(error: unknown, { stderr, variables, secrets }: Environment): number {
   if (error instanceof ToldFault) return error.exitCode;
   const { cause, aftermath } = error instanceof UnfinishedExport ? error : { cause: error };
-  if (!isClosedOutput(cause)) stderr.tell(`sluice: ${visibleText(scrubbed(faultSentence(error), secrets))}\n`);
+  if (!isClosedOutput(cause)) stderr.tell(`sluice: ${visibleText(scrubberOf(cause)(faultSentence(error), secrets))}\n`);
   // On a line of its own, so that it can be copied.
   if (aftermath?.command !== undefined) stderr.tell(`  ${scrubbed(aftermath.command, secrets)}\n`);
   if (variables['SLUICE_DEBUG'] === '1')

@@ -11,11 +11,14 @@ export interface FoundKey {
 }
 
 /**
- * Finds the API key: in the file that was named, else in the environment. White space around it is dropped.
+ * Finds the API key, if there is one: in the file that was named, else in the environment. White space around it is dropped.
  *
- * @throws UsageError if there is none. What the option was given is not repeated, since people put the key itself there.
+ * @throws UsageError if the file holds none. What the option was given is not repeated, since people put the key itself there.
  */
-export async function findApiKey(apiKeyFile: string | undefined, environment: Environment): Promise<FoundKey> {
+export async function findApiKey(
+  apiKeyFile: string | undefined,
+  environment: Environment,
+): Promise<FoundKey | undefined> {
   if (apiKeyFile !== undefined) {
     const key = (await readNamedFile(apiKeyFile, { option: keyOption, holds: 'the key' }, environment)).trim();
     if (key === '') throw new UsageError(`The file that ${keyOption} names is empty. Put the key into it.`);
@@ -23,6 +26,10 @@ export async function findApiKey(apiKeyFile: string | undefined, environment: En
     return { key, from: keyOption };
   }
   const key = environment.variables[keyVariable]?.trim() ?? '';
-  if (key === '') throw new UsageError(`There is no API key. ${whereKeysGo} "sluice demo" works without one.`);
-  return { key, from: keyVariable };
+  return key === '' ? undefined : { key, from: keyVariable };
+}
+
+/** That there is none where one is needed. */
+export function missingKey(): UsageError {
+  return new UsageError(`There is no API key. ${whereKeysGo} "sluice demo" works without one.`);
 }

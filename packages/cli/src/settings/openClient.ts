@@ -8,8 +8,8 @@ import { notesOf, type Note } from '../terminal/notesOf.js';
 import { faultSentence } from '../faults/faultSentence.js';
 import type { Rate } from '../options/parseRate.js';
 import { visibleText } from '../terminal/visibleText.js';
-import { baseUrlOf, isApiName, type ApiName, type BaseUrls } from './baseUrl.js';
-import { findApiKey } from './findApiKey.js';
+import { apiNames, baseUrlOf, type ApiName, type BaseUrls } from './baseUrl.js';
+import { findApiKey, missingKey } from './findApiKey.js';
 import { timeoutsFor } from './timeoutsFor.js';
 
 /** Options of every command that talks to an API. */
@@ -21,8 +21,8 @@ export interface ConnectionOptions extends BaseUrls {
   readonly apiKeyFile?: string;
 }
 
-/** What a client is made with, given a key. */
-export function clientOptions({ rate, timeout }: ConnectionOptions, apiKey: string): ClientOptions {
+/** What a client is made with, given a key; `false`: none is sent. */
+export function clientOptions({ rate, timeout }: ConnectionOptions, apiKey: string | false): ClientOptions {
   return {
     apiKey,
     ...(rate !== undefined && { rateLimit: rate }),
@@ -38,9 +38,10 @@ export interface OpenClient<C extends Client> {
 
 /**
  * A client with the key, the rate and the deadlines of a command line, and with the plugins of its configuration; the caller closes it.
+ * The command line's own APIs need a key. Whether a plugin's does, only its author knows: it is asked without one where there is none.
  *
  * @param add adds what the command is about.
- * @throws UsageError if there is no key, or an address is missing; what a plugin raises that can't be added.
+ * @throws UsageError if a key that is needed, or an address, is missing; what a plugin raises that can't be added.
  */
 export async function openClient<Added>(
   options: ConnectionOptions,
@@ -48,14 +49,14 @@ export async function openClient<Added>(
   { plugins }: Pick<Config, 'plugins'>,
   add: (client: Client) => Client & Added,
 ): Promise<OpenClient<Client & Added>> {
-  const { key } = await findApiKey(options.apiKeyFile, environment);
-  const client = createClient(clientOptions(options, key));
+  const found = await findApiKey(options.apiKeyFile, environment);
+  const client = createClient(clientOptions(options, found?.key ?? false));
   // Before plugins are added: they may have something to say.
   const notes = notesOf(client);
   try {
     const added = add(client);
-    for (const name of new Set(plugins.flatMap(({ requires = [] }) => requires)))
-      if (isApiName(name) && !(name in client)) addApi(client, name, baseUrlOf(name, options, environment.variables));
+    addRequired(client, plugins, options, environment);
+    if (!found && apiNames.some((name) => name in client)) throw missingKey();
     for (const plugin of plugins) client.use(plugin);
     return { client: added, notes };
   } catch (error) {
@@ -63,6 +64,22 @@ export async function openClient<Added>(
     await client.close().catch(() => undefined);
     throw error;
   }
+}
+
+/** Adds those of the command line's own APIs that plugins require. @throws UsageError if the address of one is not set. */
+export function addRequired(
+  client: Client,
+  plugins: Config['plugins'],
+  options: BaseUrls,
+  { variables }: Pick<Environment, 'variables'>,
+): void {
+  for (const name of apiNames)
+    if (isRequired(name, plugins) && !(name in client)) addApi(client, name, baseUrlOf(name, options, variables));
+}
+
+/** Whether a plugin requires one of the command line's own APIs. */
+export function isRequired(name: ApiName, plugins: Config['plugins']): boolean {
+  return plugins.some(({ requires = [] }) => requires.includes(name));
 }
 
 /** Adds the API of a source, if it is one of the command line's own. @throws UsageError if its address is not set. */
