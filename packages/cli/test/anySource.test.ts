@@ -11,12 +11,14 @@ import { changesIn } from './watching.js';
 /** An API of another shape: pages by number, and a currency. */
 let server: Server;
 let asked: string[] = [];
+let keys: unknown[] = [];
 let prices = [1, 2, 3, 4, 5];
 
 beforeAll(async () => {
   server = createServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://localhost');
     asked.push(url.search);
+    keys.push(request.headers['x-api-key']);
     const page = Number(url.searchParams.get('page') ?? 1);
     const items = prices.map((price, at) => ({ id: at + 1, price, currency: url.searchParams.get('currency') }));
     response.setHeader('content-type', 'application/json');
@@ -27,6 +29,7 @@ beforeAll(async () => {
 afterAll(() => void server.close());
 beforeEach(() => {
   asked = [];
+  keys = [];
   prices = [1, 2, 3, 4, 5];
 });
 
@@ -50,6 +53,7 @@ function coinsFolder(): string {
         markets: listing({ ${paging}, key: ({ id }) => String(id), description: 'Coins and their prices.', params: currency,
           query: ({ currency, ids }) => ({ currency, ids }) }),
         plain: listing({ ${paging} }),
+        free: listing({ ${paging}, query: ({ currency = 'usd', full }: { currency?: string; full?: string }) => ({ currency, full: full === 'true' }) }),
       } });
       export default { plugins: [coins({ baseUrl: '${baseUrl}' })], defaults: { rate: 'unlimited' } };`,
   });
@@ -84,6 +88,21 @@ describe('sluice export API.SOURCE', () => {
     expect(bounded).toEqual({ code: 0, stdout: '{"price":1}\n{"price":2}\n{"price":3}\n', stderr: '' });
   });
 
+  test('takes what a source without a description of its parameters depends on, also where it says what is so anyway', async () => {
+    const args = ['export', 'coins.free', '--param', 'currency=usd', '--param', 'full=false', '--to', '-', '--quiet'];
+    expect(await run(args)).toMatchObject({ code: 0, stderr: '' });
+    expect(asked[0]).toBe('?currency=usd&full=false');
+  });
+
+  test('asks an API without a key where none is set, and sends one that is', async () => {
+    const folder = coinsFolder();
+    const args = ['export', 'coins.plain', '--to', '-', '--quiet'];
+    expect(await runIn(args, folder)).toMatchObject({ code: 0, stderr: '' });
+    expect(new Set(keys)).toEqual(new Set([undefined]));
+    expect(await run(args, folder)).toMatchObject({ code: 0, stderr: '' });
+    expect(new Set(keys)).toEqual(new Set([undefined, 'canary-11aa']));
+  });
+
   test('reaches the APIs of the command line itself by the same way', async () => {
     await using sandbox = await startSandbox({ streams: 120 });
     const args = ['export', 'streams.list', '--to', '-', '--columns', 'id', '--page-size', '60', '--rate', 'unlimited'];
@@ -96,12 +115,12 @@ describe('sluice export API.SOURCE', () => {
     [
       'an API that is not there',
       ['coin.markets'],
-      'There is no API "coin" with sources. There are: aptos, coins, streams. Plugins in sluice.config.js bring along more.',
+      'There is no API "coin" with sources. There are: aptos, coins, streams. The plugins of sluice.config.ts bring along no other.',
     ],
     [
       'a source that is not there',
       ['coins.market'],
-      'coins has no source "market". There are: coins.markets, coins.plain.',
+      'coins has no source "market". There are: coins.markets, coins.plain, coins.free.',
     ],
     [
       'no source',
@@ -111,7 +130,22 @@ describe('sluice export API.SOURCE', () => {
     [
       'a parameter that is missing',
       ['coins.markets'],
-      "coins.markets can't be asked like that: currency: it is needed.",
+      'coins.markets needs the parameter currency: it is needed. Give --param currency=….',
+    ],
+    [
+      'a parameter that is wrong',
+      ['coins.markets', '--param', 'currency:=7'],
+      'coins.markets refuses --param currency: it is needed. Give --param currency=….',
+    ],
+    [
+      'any parameter where there is none',
+      ['coins.plain', '--param', 'currency=usd'],
+      'coins.plain takes no parameters. Leave out --param currency.',
+    ],
+    [
+      'a parameter that nothing depends on',
+      ['coins.free', '--param', 'curency=usd'],
+      'coins.free asks for the same with --param curency and without it: it has no such parameter. Leave it out, or look for its right name.',
     ],
     [
       'a parameter that is not there',
@@ -215,6 +249,7 @@ describe('sluice sources', () => {
       'aptos.walletNfts',
       'coins.markets',
       'coins.plain',
+      'coins.free',
     ]);
     expect(asked).toEqual([]);
   });

@@ -3,6 +3,7 @@ import { checkLanes } from '../export/checkLanes.js';
 import { runExport, type ExportCommandOptions, type ExportedRows } from '../export/runExport.js';
 import type { Invocation } from '../invocation.js';
 import { apisOf } from '../settings/openClient.js';
+import { askedBy } from '../source/askedBy.js';
 import { asRecords } from '../source/decodeRecords.js';
 import { findSource, sourceName } from '../source/findSource.js';
 import { readParams } from '../source/readParams.js';
@@ -24,13 +25,15 @@ export async function exportSource(
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
+  const { config } = invocation;
   const { source, param = [], pageSize, maxRows, lanes } = options;
   checkLanes(options);
   const rows: ExportedRows<unknown, object> = {
     add: apisOf(sourceName(source), options, environment),
     source: (client) => {
-      const found = findSource(client, source);
-      return asRecords(found({ ...readParams(param, found.describe(), ['pageSize', 'maxRows']), pageSize, maxRows }));
+      const found = findSource(client, source, config);
+      const params = readParams(param, found.describe(), ['pageSize', 'maxRows']);
+      return asRecords(askedBy(found, params, (asked) => found({ ...asked, pageSize, maxRows })));
     },
     ...{ lanes, mostRows: maxRows },
   };

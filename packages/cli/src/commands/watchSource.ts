@@ -2,6 +2,7 @@ import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import type { Invocation } from '../invocation.js';
 import { apisOf } from '../settings/openClient.js';
+import { askedBy } from '../source/askedBy.js';
 import { asRecordChanges } from '../source/decodeRecords.js';
 import { findSource, sourceName } from '../source/findSource.js';
 import { readParams } from '../source/readParams.js';
@@ -27,19 +28,21 @@ export async function watchSource(
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
+  const { config } = invocation;
   const { source, param = [], key, pageSize, lanes } = options;
   /** Known once the source is found. */
   let shown: readonly string[] = [];
   const rows: WatchedRows<unknown, Record<string, unknown>> = {
     add: apisOf(sourceName(source), options, environment),
     source: (client, watching) => {
-      const found = findSource(client, source);
+      const found = findSource(client, source, config);
       const { columns, hasKey, ...description } = found.describe();
       if (!hasKey && key === undefined)
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
       const how = { ...watching, ...(key && { key: rowKeyOf(key, columns) }), ...(lanes !== undefined && { lanes }) };
-      return asRecordChanges(found.watch({ ...readParams(param, description, ['pageSize']), pageSize }, how));
+      const params = readParams(param, description, ['pageSize']);
+      return asRecordChanges(askedBy(found, params, (asked) => found.watch({ ...asked, pageSize }, how)));
     },
     look: recordLook(() => shown, environment.stdout.colors),
   };

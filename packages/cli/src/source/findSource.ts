@@ -1,4 +1,5 @@
 import { sourcesOf, type ApiSource, type Client } from '@sluice/core';
+import type { Config } from '../config/config.js';
 import { UsageError } from '../faults/usageError.js';
 import { apis, isApiName, type ApiName } from '../settings/baseUrl.js';
 
@@ -21,7 +22,7 @@ export function sourceName(name: string): SourceName {
 }
 
 /** The source of that name on a client. @throws UsageError with those that there are. */
-export function findSource(client: Client, name: string): ApiSource {
+export function findSource(client: Client, name: string, { file }: Pick<Config, 'file'>): ApiSource {
   const sources = sourcesOf(client);
   const source = sources.get(name);
   if (source) return source;
@@ -32,6 +33,6 @@ export function findSource(client: Client, name: string): ApiSource {
   throw new UsageError(
     ofApi.length > 0
       ? `${api} has no source ${JSON.stringify(name.slice(api.length + 1))}. There are: ${ofApi.join(', ')}.`
-      : `There is no API ${JSON.stringify(api)} with sources. There are: ${others.join(', ')}. Plugins in sluice.config.js bring along more.`,
+      : `There is no API ${JSON.stringify(api)} with sources. There are: ${others.join(', ')}. ${file ? `The plugins of ${file.name} bring along no other.` : 'Plugins in sluice.config.js bring along more.'}`,
   );
 }
