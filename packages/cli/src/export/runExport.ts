@@ -38,7 +38,7 @@ export async function runExport<Added, T extends object>(
   return withClient(openClient(options, environment, config, add), environment, async (client, notes) => {
     const job = {
       client,
-      notes: afterWarning(notes, target.warning),
+      notes: afterWarning(notes, { warning: target.warning, isQuiet: options.quiet }, environment),
       source: () => source(client),
       sink: await target.open(client),
     };

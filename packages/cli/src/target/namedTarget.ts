@@ -68,6 +68,15 @@ export function refuseEmptyTarget({ name, target }: NamedTarget, kind: Kind): vo
     throw new UsageError(`${option} ${name}: names no target. Say behind the colon what the ${one} is to be made of.`);
 }
 
+/** Refuses the name of a sink, which would become a file of that name. @throws UsageError if it is one. */
+export function refuseBareName(text: string, kind: Kind, { plugins }: Pick<Config, 'plugins'>): void {
+  if (!namesOf(kind, plugins).includes(text)) return;
+  const { option, one, otherwise } = words[kind];
+  throw new UsageError(
+    `${option} ${text} names the ${one} ${JSON.stringify(text)} and no target: write ${text}:TARGET. If it is a ${otherwise}, write ./${text}.`,
+  );
+}
+
 /** Refuses a text that looks as if it named a sink or a store that nobody brought along. @throws UsageError with those that there are. */
 export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: Pick<Config, 'plugins' | 'file'>): void {
   const { name } = takenApart(text) ?? {};

@@ -17,7 +17,7 @@ export interface Target<T> {
   readonly open: (client: Pick<Client, 'sinks'>) => Promise<Sink<T>>;
   /** The folder of its state, unless told otherwise; absent where nothing can be gone on with. */
   readonly state?: string;
-  /** What whoever has named it should know. */
+  /** What whoever has named it should know, also where only faults are wanted: it may not be what was meant. */
   readonly warning?: string;
   /** Of an endpoint only. */
   readonly forwarding?: Forwarding;

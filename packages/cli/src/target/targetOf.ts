@@ -10,6 +10,7 @@ import {
   namedTarget,
   namesOf,
   refuseAddress,
+  refuseBareName,
   refuseEmptyTarget,
   refuseUnknownName,
   takenApart,
@@ -51,6 +52,7 @@ export async function targetOf<T extends object>(
  */
 function checkFile(to: string, format: unknown, config: Config): string | undefined {
   refuseAddress(to, 'sinks');
+  refuseBareName(to, 'sinks', config);
   const { name } = takenApart(to) ?? {};
   const sinks = namesOf('sinks', config.plugins);
   if (name === undefined) return undefined;

@@ -1,5 +1,6 @@
 import type { Client, ClientEvent } from '@sluice/core';
 import { concatMap, from, ReplaySubject, startWith, type Observable } from 'rxjs';
+import type { Environment } from '../environment.js';
 import { thrownText } from '../faults/thrownText.js';
 import { visibleText } from './visibleText.js';
 
@@ -22,9 +23,23 @@ export function notesOf(client: Client): Observable<Note> {
   return notes;
 }
 
-/** The notes behind a warning, if there is one. */
-export function afterWarning(notes: Observable<Note>, warning: string | undefined): Observable<Note> {
-  return warning === undefined ? notes : notes.pipe(startWith<Note>({ level: 'warning', message: warning }));
+/** What the notes come behind. */
+interface WarnedOf {
+  readonly warning: string | undefined;
+  /** Nothing but faults is told. */
+  readonly isQuiet: boolean | undefined;
+}
+
+/** The notes behind a warning, if there is one. Where nothing would be told of them, it is told at once all the same. */
+export function afterWarning(
+  notes: Observable<Note>,
+  { warning, isQuiet = false }: WarnedOf,
+  { stderr }: Pick<Environment, 'stderr'>,
+): Observable<Note> {
+  if (warning === undefined) return notes;
+  if (!isQuiet) return notes.pipe(startWith<Note>({ level: 'warning', message: warning }));
+  stderr.tell(`sluice: ${warning}\n`);
+  return notes;
 }
 
 function noteOf(event: ClientEvent, told: Set<string>): Note[] {

@@ -36,7 +36,7 @@ export async function runWatch<Added, T extends object>(
     watchChanges(
       {
         ...{ client, look, target, state },
-        notes: afterWarning(notes, target.warning),
+        notes: afterWarning(notes, { warning: target.warning, isQuiet: options.quiet }, environment),
         source: (watching) => source(client, watching),
       },
       options,
