@@ -39,7 +39,20 @@ describe('what an early end leaves', () => {
       {},
       'All 12,300 rows are written, and only putting the file in place is left. Finish with:',
     ],
-    ['a signal before anything', interrupted, { kind: 'untouched' }, {}, undefined],
+    [
+      'a signal before anything',
+      interrupted,
+      { kind: 'untouched' },
+      {},
+      'Nothing was fetched yet. Run the same command again.',
+    ],
+    [
+      'a signal before anything, the owners from stdin',
+      interrupted,
+      { kind: 'untouched' },
+      { fromStdin: 'owners' },
+      'Nothing was fetched yet. The owners have to come on stdin again. Run the same command again.',
+    ],
     ['a full disk', diskFull, rows, {}, '12,300 of the rows are kept: the same command goes on.'],
     [
       'a full disk, after a restart',

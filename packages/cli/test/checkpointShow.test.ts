@@ -274,5 +274,9 @@ describe('a report', () => {
   test('of a sealed export says that little is left', () => {
     const lines = new Map(reportLines({ ...report, isSealed: true }, now));
     expect(lines.get('kept')).toBe('12,300 rows in 123 pages: all there are; only putting the file in place is left');
+    const { file, ...ofSink } = report;
+    const inSink = new Map(reportLines({ ...ofSink, target: 'sqlite:a.db', isSealed: true }, now));
+    expect(inSink.get('kept')).toBe('12,300 rows in 123 pages: all there are; only closing the target is left');
+    expect(file).toBeDefined();
   });
 });

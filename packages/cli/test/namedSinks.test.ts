@@ -142,6 +142,10 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     const other = await run(exportArgs(sandbox, 'journal:b.jsonl', ...state), folder, settingsFor(sandbox));
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('belongs to another plan (--to)') });
     expect(existsSync(join(folder, 'b.jsonl'))).toBe(false);
+    const another = await run(['streams', 'export', '--to', 'journal:a.jsonl', ...state], folder, settingsFor(sandbox));
+    expect(another.stderr).toMatch(
+      / nothing was changed\. If it is that of another export or watch into the same target: --state DIR gives this one a state of its own\.\n$/,
+    );
     const again = await run(
       exportArgs(sandbox, 'journal:b.jsonl', ...state, '--restart'),
       folder,
@@ -210,6 +214,15 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     expect(await run(exportArgs(sandbox, 'https://a.example/x.csv'), folder, settingsFor(sandbox))).toMatchObject({
       ...{ code: 2, stderr: 'sluice: --to takes no address. To post to one, give --forward URL.\n' },
     });
+    expect(await run(exportArgs(sandbox, 'journal', '--format', 'jsonl'), folder, settingsFor(sandbox))).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr:
+        'sluice: --to journal names the sink "journal" and no target: write journal:TARGET. If it is a file, write ./journal.\n',
+    });
+    expect((await run(exportArgs(sandbox, './journal', '--format', 'jsonl'), folder, settingsFor(sandbox))).code).toBe(
+      0,
+    );
+    expect(rowsIn(folder, 'journal')).toHaveLength(10);
     const warning = "sluice: other is no sink of a plugin's; taken for a file. Write ./other:x.csv to say so.\n";
     for (const [path, begin] of [
       ['./journal:x.csv', '10 rows'],
@@ -220,6 +233,10 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
       expect({ code, begin: stderr.slice(0, begin.length) }).toEqual({ code: 0, begin });
       expect(existsSync(join(folder, path))).toBe(true);
     }
+    // It may not be what was meant, so those who want nothing but faults are told, too.
+    expect((await run(exportArgs(sandbox, 'other:y.csv', '--quiet'), folder, settingsFor(sandbox))).stderr).toBe(
+      warning.replace('x.csv', 'y.csv'),
+    );
   });
 });
 

@@ -25,7 +25,7 @@ export interface CheckpointReport {
   readonly forwarded?: ForwardedPlace;
   /** What is exported, e.g. `aptos.walletNfts`. */
   readonly source: string;
-  /** Everything is written; only putting the file in place is left. */
+  /** Everything is written; only putting the file in place, or closing what else it is, is left. */
   readonly isSealed: boolean;
   /** Kept. */
   readonly rows: number;

@@ -35,13 +35,15 @@ export function writtenText(writtenAt: string, now: number): string {
   return `${formatDuration(Math.max(0, now - Date.parse(writtenAt)))} ago (${writtenAt})`;
 }
 
-function keptText({ rows, pages, isSealed, forwarded }: CheckpointReport): string {
+function keptText({ rows, pages, isSealed, forwarded, file }: CheckpointReport): string {
   const kept = `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`;
   if (forwarded) {
     const sent = `${kept} are sent${notTakenText(forwarded)}`;
     return isSealed ? `all ${sent}; only clearing up is left` : `at least ${sent}`;
   }
-  return isSealed ? `${kept}: all there are; only putting the file in place is left` : kept;
+  // A plugin's sink need not be a file.
+  const last = file ? 'putting the file in place' : 'closing the target';
+  return isSealed ? `${kept}: all there are; only ${last} is left` : kept;
 }
 
 function* partLines({ parts: { total, finished, open }, isSealed }: CheckpointReport): Generator<ReportLine> {

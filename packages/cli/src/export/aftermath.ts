@@ -34,7 +34,8 @@ function afterInterruption(remains: Remains, commands: ResumeCommands, words: Re
   const { goOn } = commands;
   switch (remains.kind) {
     case 'untouched':
-      return undefined;
+      // What an earlier run has left is still there, and so is what was asked for: maybe to start over.
+      return { consequence: `Nothing was fetched yet. ${again}Run the same command again.` };
     case 'nothing':
       return { consequence: `${words.nothing} ${again}The same command starts over:`, command: goOn, keptRows: 0 };
     case 'rows': {

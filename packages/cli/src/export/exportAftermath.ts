@@ -3,7 +3,7 @@ import { Interruption } from '../faults/interruption.js';
 import type { Aftermath } from '../faults/unfinishedExport.js';
 import type { Forwarding } from '../forward/forwarding.js';
 import { setAside } from '../forward/deadLetterSentences.js';
-import { ownState } from '../forward/ownState.js';
+import { ownState } from '../target/ownState.js';
 import { formatCount } from '../terminal/formatNumber.js';
 import { aftermathOf } from './aftermath.js';
 import { wordsOf } from './remainsWords.js';
@@ -29,7 +29,11 @@ export function exportAftermath({ fault, target, latest, resuming, forwarding }:
     const { state, kind, commands } = resuming;
     const words = wordsOf[forwarding ? 'endpoint' : kind];
     const left = aftermathOf({ fault, hasBegun: latest !== undefined, remains: state.remains, commands, words });
-    return forwarding ? afterForward(fault, left, forwarding) : left;
+    const needed = ownState(fault, forwarding ? 'endpoint' : kind);
+    if (forwarding) return afterForward(fault, left, forwarding, needed);
+    return needed === undefined
+      ? left
+      : { ...left, consequence: [needed, ...(left ? [left.consequence] : [])].join(' ') };
   }
   if (SluiceError.is(fault, 'cursor-refused') && target === standardOutputName)
     return { consequence: 'Both need a file (--to FILE); to stdout, run it again.' };
@@ -48,8 +52,8 @@ function afterForward(
   fault: unknown,
   left: Aftermath | undefined,
   { tally, deadLetters }: Forwarding,
+  needed: string | undefined,
 ): Aftermath | undefined {
-  const needed = ownState(fault);
   const told = [
     ...(SluiceError.is(fault, 'cursor-refused')
       ? ["A service can't give a part back, so --restart is left: what it has got comes again with the same ids."]

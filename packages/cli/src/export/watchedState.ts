@@ -13,7 +13,7 @@ export type Remains =
   /** It ended before it looked what an earlier run left. */
   | { readonly kind: 'untouched' }
   | { readonly kind: 'nothing' }
-  /** `isSealed`: only putting the file in place is missing. */
+  /** `isSealed`: only putting the file in place, or closing what else it is, is missing. */
   | { readonly kind: 'rows'; readonly rows: number; readonly isSealed: boolean };
 
 /** State that remembers what an export read from it and wrote into it, so that it can be told what is kept. */

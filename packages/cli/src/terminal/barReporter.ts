@@ -25,7 +25,7 @@ export function barReporter({ output, clock, begun, read }: ReporterContext): Re
   else tellAbove(opening);
   return {
     resumed: (resumed) => {
-      tellAbove(resumedLine(resumed, opening !== undefined));
+      tellAbove(resumedLine(resumed, begun));
     },
     warn: (message) => {
       tellAbove(`sluice: ${message}`);

@@ -1,4 +1,3 @@
-import { openingLine } from './openingLine.js';
 import type { Reporter, ReporterContext } from './reporter.js';
 import { resumedLine } from './resumedLine.js';
 import { summaryLine } from './summaryLine.js';
@@ -7,7 +6,7 @@ import { summaryLine } from './summaryLine.js';
 export function endReporter({ output, begun }: Pick<ReporterContext, 'output' | 'begun'>): Reporter {
   return {
     resumed: (resumed) => {
-      output.tell(`${resumedLine(resumed, openingLine(begun) !== undefined)}\n`);
+      output.tell(`${resumedLine(resumed, begun)}\n`);
     },
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);

@@ -16,7 +16,7 @@ export function plainReporter({ output, clock, begun, read }: ReporterContext): 
   });
   return {
     resumed: (resumed) => {
-      output.tell(`${resumedLine(resumed, opening !== undefined)}\n`);
+      output.tell(`${resumedLine(resumed, begun)}\n`);
     },
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);

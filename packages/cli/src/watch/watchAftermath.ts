@@ -4,7 +4,8 @@ import { Interruption } from '../faults/interruption.js';
 import type { Aftermath } from '../faults/unfinishedExport.js';
 import { setAside } from '../forward/deadLetterSentences.js';
 import type { Forwarding } from '../forward/forwarding.js';
-import { ownState } from '../forward/ownState.js';
+import { ownState } from '../target/ownState.js';
+import type { TargetKind } from '../target/target.js';
 import { formatCount } from '../terminal/formatNumber.js';
 
 /** How a watch ended before its end. */
@@ -21,15 +22,17 @@ export interface WatchEnd {
   readonly isKnown: boolean;
   /** The command line as it was given would begin anew. */
   readonly isRestart: boolean;
+  /** What the changes go to. */
+  readonly kind: TargetKind;
   /** Of an endpoint. */
   readonly forwarding?: Forwarding | undefined;
 }
 
 /** What an early end means for a watch; `undefined` if the fault says it all. */
 export function watchAftermath(end: WatchEnd): Aftermath | undefined {
-  const { forwarding } = end;
+  const { forwarding, kind } = end;
   const told = consequencesOf(end);
-  const needed = forwarding && ownState(end.fault);
+  const needed = ownState(end.fault, kind);
   if (needed !== undefined) told.push(needed);
   if (forwarding && forwarding.tally.deadLetters > 0)
     told.unshift(setAside(forwarding.tally.deadLetters, forwarding.deadLetters));

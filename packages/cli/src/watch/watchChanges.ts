@@ -132,7 +132,7 @@ export async function watchChanges<T extends object>(
       ...{ fault, ...how, maxFailures, state: state?.name },
       isKnown: (last?.generation ?? 0) > 0,
       isRestart: options.restart ?? false,
-      forwarding,
+      ...{ forwarding, kind: target.kind },
     });
     return endEarly({ fault, aftermath }, reporter, environment);
   };

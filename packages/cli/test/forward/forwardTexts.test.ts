@@ -11,7 +11,7 @@ import { Interruption } from '../../src/faults/interruption.js';
 import { deadLetterSummary, deadLetterWarning } from '../../src/forward/deadLetterSentences.js';
 import type { Forwarding } from '../../src/forward/forwarding.js';
 import { forwardPlaces } from '../../src/forward/forwardPlaces.js';
-import { ownState } from '../../src/forward/ownState.js';
+import { ownState } from '../../src/target/ownState.js';
 import { shownAddress } from '../../src/forward/shownAddress.js';
 import { reportLines } from '../../src/checkpoint/reportLines.js';
 import { forwardedPlace } from '../../src/checkpoint/forwardedPlace.js';
@@ -111,7 +111,9 @@ describe('what an early end leaves of a forward', () => {
     [new CheckpointError('No.', { changed: ['source'] }), true],
     [new CheckpointError('No.'), false],
   ])('%s may be about the state of another one', (fault, isOthers) => {
-    expect(ownState(fault) !== undefined).toBe(isOthers);
+    expect(ownState(fault, 'endpoint') !== undefined).toBe(isOthers);
+    expect(ownState(fault, 'sink') !== undefined).toBe(isOthers);
+    expect(ownState(fault, 'file')).toBeUndefined();
   });
 });
 
@@ -162,13 +164,21 @@ describe('progress of a forward', () => {
     expect(openingLine({ ...begun, state: 'S', deadLetterFile: 'D' })).toBe(
       'Forwarding to https://a.io. Its state is kept in S, dead letters in D.',
     );
+    const forwarding = { state: 'S', deadLetterFile: 'D' };
     const resumed = { rows: 0, pages: 0, isSealed: false, parts: 1, part: 1, page: 1, otherParts: 0 };
-    expect(resumedLine(resumed, true)).toBe('Going on from the first page; what was delivered is not sent again.');
-    expect(resumedLine({ ...resumed, rows: 300, pages: 3, page: 4 }, true)).toBe(
+    expect(resumedLine(resumed, forwarding)).toBe(
+      'Going on from the first page; what was delivered is not sent again.',
+    );
+    expect(resumedLine({ ...resumed, rows: 300, pages: 3, page: 4 }, forwarding)).toBe(
       'Going on after 300 rows in 3 pages, at page 4.',
     );
-    expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, true)).toBe(
+    expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, forwarding)).toBe(
       'All 300 rows are delivered already; only clearing up is left.',
+    );
+    // Of a plugin's sink nothing is known but what was committed.
+    expect(resumedLine(resumed, { state: 'S' })).toBe('Going on from the first page: no row was committed yet.');
+    expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, { state: 'S' })).toBe(
+      'All 300 rows are there already; only closing the target is left.',
     );
   });
 });
