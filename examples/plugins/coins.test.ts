@@ -30,7 +30,7 @@ testSource({
     const address = server.address();
     const port = typeof address === 'object' ? address?.port : undefined;
     const atOnce = { rateLimit: false, retry: { retries: 0 } } as const;
-    const client = createClient({ apiKey: 'none', ...atOnce }).use(coins({ baseUrl: `http://127.0.0.1:${port}` }));
+    const client = createClient({ apiKey: false, ...atOnce }).use(coins({ baseUrl: `http://127.0.0.1:${port}` }));
     return {
       source: () => client.coins.markets({ currency: 'usd', pageSize: 10 }),
       requests: () => seen,
