@@ -115,6 +115,8 @@ test.each([
 describe('the folder of a state', () => {
   test.each([
     ['db:rows.db', 'db.rows.db.sluice'],
+    // As the guide to the command line has it.
+    ['sqlite:data/coins.db', 'sqlite.data-coins.db.2f1a3e53.sluice'],
     ['db:', /^db\.[0-9a-f]{8}\.sluice$/],
     ['db:out/rows.db', /^db\.out-rows\.db\.[0-9a-f]{8}\.sluice$/],
     ['db:../../$(rm) "x"', /^db\.rm-x\.[0-9a-f]{8}\.sluice$/],
