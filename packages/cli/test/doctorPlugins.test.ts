@@ -94,7 +94,13 @@ test('one that refuses or fails is told, and fails; where it may only want param
   expect(linesOf(stdout).filter(([level]) => level !== 'ok')).toEqual([
     ['warn', 'streams', expect.any(String)],
     ['warn', 'aptos', expect.any(String)],
-    ['fail', 'library.catalogue', expect.stringMatching(/^does not answer without a key: .*401/)],
+    [
+      'fail',
+      'library.catalogue',
+      expect.stringMatching(
+        /^does not answer without a key: .*401.* Put it into the environment variable SLUICE_API_KEY/,
+      ),
+    ],
     [
       'warn',
       'library.free',

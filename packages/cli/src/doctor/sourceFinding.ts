@@ -2,6 +2,7 @@ import { SluiceError, type ApiSource, type SourceDescription } from '@sluice/cor
 import { inCommandLineWords } from '../faults/inCommandLineWords.js';
 import { thrownText } from '../faults/thrownText.js';
 import { formatDuration } from '../terminal/formatDuration.js';
+import { whereKeysGo } from '../settings/keyAsArgument.js';
 import { askedBy } from '../source/askedBy.js';
 import type { Finding } from './finding.js';
 
@@ -54,7 +55,10 @@ function judged(
   const message = inCommandLineWords(error.message);
   const { status } = error.details;
   if (status === 401 || status === 403)
-    return { level: 'fail', text: `${hasKey ? 'the key was refused' : 'does not answer without a key'}: ${message}` };
+    return {
+      level: 'fail',
+      text: hasKey ? `the key was refused: ${message}` : `does not answer without a key: ${message} ${whereKeysGo}`,
+    };
   // It answers and is only busy.
   if (error.code === 'rate-limited') return { level: 'warn', text: message };
   return isUnknown && error.code !== 'network'

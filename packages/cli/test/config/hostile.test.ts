@@ -26,6 +26,16 @@ describe('a configuration that does what it likes', () => {
     expect(await started(text).ended).toEqual({ code: 2, stdout: '', stderr: `sluice: ${sentence}\n` });
   });
 
+  test('and is a module in a folder of CommonJS is told what to do', async () => {
+    const files = { 'package.json': '{ "type": "commonjs" }', 'sluice.config.js': 'export default {};' };
+    const { code, stdout, stderr } = await startSluice(['sources'], { cwd: configFolder(files) }).ended;
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    // Node itself warns above it.
+    expect(stderr).toMatch(
+      /^sluice: sluice\.config\.js is written as a module .* Run "npm pkg set type=module" in \S+, or /m,
+    );
+  });
+
   test('and never ends can be ended by a signal', async () => {
     const { process, ended } = started('console.error("looping"); for (;;);');
     await listenTo(process.stderr).until(/looping/);
