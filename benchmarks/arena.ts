@@ -59,7 +59,7 @@ export async function compete<Name extends string>(
     const runs = names.map((name) => {
       const { file, format = 'csv', lanes = 1, isKept = true, heap } = entrants[name];
       const child = fork(here('contestant.ts'), [`./contestants/${file}.js`], {
-        execArgv: [...process.execArgv, '--expose-gc', ...(heap === undefined ? [] : [`--max-old-space-size=${heap}`])],
+        execArgv: [...process.execArgv, ...(heap === undefined ? [] : [`--max-old-space-size=${heap}`])],
       });
       processes.push(child);
       const job: Job = { ...address, format, lanes, isKept, path: join(folder, `${processes.length}.${format}`) };
@@ -83,9 +83,15 @@ export async function compete<Name extends string>(
 
 async function effortOf(child: ChildProcess, job: Job): Promise<Effort> {
   child.send(job);
-  const said = await Promise.race([once(child, 'message'), once(child, 'exit')]);
-  if (typeof said[0] === 'object') return said[0] as Effort;
-  throw new Error('A contestant ended before its job was done.');
+  const told = new AbortController();
+  const { signal } = told;
+  try {
+    const said = await Promise.race([once(child, 'message', { signal }), once(child, 'exit', { signal })]);
+    if (typeof said[0] === 'object') return said[0] as Effort;
+    throw new Error('A contestant ended before its job was done.');
+  } finally {
+    told.abort();
+  }
 }
 
 /** How many records are in a file: the numbers that the server gave each row. */

@@ -9,7 +9,6 @@ process.on('message', (job: Job) => {
 process.once('disconnect', () => process.exit());
 
 async function run(job: Job): Promise<void> {
-  globalThis.gc?.();
   const [began, before] = [performance.now(), process.cpuUsage()];
   const rows = await exportHoldings(job);
   const { user, system } = process.cpuUsage(before);

@@ -1,6 +1,7 @@
 import { createWriteStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
 import papaparse from 'papaparse';
 import { cellsOf, columns, type HoldingsPage, type Job } from './contestant.js';
@@ -11,6 +12,8 @@ export async function written({ path, format }: Job, pages: AsyncIterable<Holdin
   async function* texts(): AsyncGenerator<string> {
     if (format.startsWith('csv')) yield `${columns.join(',')}\r\n`;
     for await (const { result } of pages) {
+      // By then the question for the next page has left.
+      await turnOfTheLoop();
       rows += result.length;
       if (format === 'none') continue;
       yield format === 'jsonl'

@@ -3,7 +3,6 @@ import { reportOf } from '../errorReport.js';
 import { NetworkError } from '../errors.js';
 import { addRetries } from './axiosRetries.js';
 import { AttemptFailure, closedError, Exchange, Failure, type Call, type ExchangeOptions } from './exchange.js';
-import { plainHeaders } from './plainHeaders.js';
 import { SignalWatch } from './signalWatch.js';
 import type { TransportResponse } from './transport.js';
 
@@ -50,12 +49,12 @@ async function answered(
   exchange: Exchange,
 ): Promise<TransportResponse> {
   try {
-    const { status, headers, data } = await instance.request<unknown>({
+    const { status, data } = await instance.request<unknown>({
       ...{ url, method, headers: asked, adapter: exchange.attempt },
       ...(body !== undefined && { data: body }),
     });
     exchange.settle(() => ({ outcome: 'answered', status }));
-    return { status, headers: plainHeaders(headers), body: data, attempts: exchange.attempts };
+    return { status, headers: exchange.headers, body: data, attempts: exchange.attempts };
   } catch (failure) {
     const error = ours(failure, route);
     exchange.settle(() => ({ outcome: 'failed', error: reportOf(error) }));

@@ -35,6 +35,11 @@ const entity: Escape = {
   },
 };
 
+/** Whether a text holds what an escape begins with. Without one it has no reading but itself. */
+export function mayBeEscaped(text: string): boolean {
+  return /[%\\&]/.test(text);
+}
+
 /**
  * All readings of a text: as it is written, and with escapes of URLs, JSON strings and web pages undone, one kind after another in
  * any order. A reading that changes nothing is left out.

@@ -90,6 +90,8 @@ export class Failure extends Error {
  */
 export class Exchange {
   attempts = 0;
+  /** Those of the answer, their names in lower case. Axios would make an object of its own of them. */
+  headers: RawAnswer['headers'] = {};
   readonly #options: ExchangeOptions;
   readonly #call: Call;
   readonly #onEnd: (reason: unknown) => void;
@@ -243,7 +245,9 @@ export class Exchange {
       const { status } = raw;
       this.#emit(() => ({ ...this.#about, type: 'response', attempt, status, took: clock.monotonic() - began }));
       const reading = read(raw, clock.now());
-      return reading.ok ? { ...answer, data: reading.body } : this.#failure(config, reading.fault);
+      if (!reading.ok) return this.#failure(config, reading.fault);
+      this.headers = raw.headers;
+      return { ...answer, headers: {}, data: reading.body };
     } finally {
       turn.release();
     }

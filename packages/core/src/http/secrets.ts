@@ -1,4 +1,4 @@
-import { readingsOf } from './escapes.js';
+import { mayBeEscaped, readingsOf } from './escapes.js';
 
 const hidden = '[hidden]';
 
@@ -52,7 +52,10 @@ export class Secrets {
 
   /** Whether a secret stands somewhere in `text`. */
   has(text: string): boolean {
-    return this.#find(text).length > 0;
+    // Asked of every cursor, and few of them hold an escape.
+    if (mayBeEscaped(text)) return this.#find(text).length > 0;
+    const base64 = inBase64(text);
+    return this.#needles.some((needle) => (needle.isBase64 ? base64 : text).includes(needle.text));
   }
 
   /** Where secrets stand, in order; places may overlap. `endsEarly`: also where one begins of which the text has no end. */
@@ -60,7 +63,7 @@ export class Secrets {
     const places: Place[] = [];
     for (const reading of readingsOf(text, mostEscaped)) {
       const whole = endsEarly ? reading.text.replace(brokenEscape, '') : reading.text;
-      const base64 = reading.text.replaceAll('-', '+').replaceAll('_', '/');
+      const base64 = inBase64(reading.text);
       for (const needle of this.#needles) {
         const written = needle.isBase64 ? base64 : reading.text;
         for (let at = written.indexOf(needle.text); at >= 0; at = written.indexOf(needle.text, at + 1)) {
@@ -72,6 +75,11 @@ export class Secrets {
     }
     return places.sort((a, b) => a.from - b.from);
   }
+}
+
+/** The same with base64url written as base64. */
+function inBase64(text: string): string {
+  return text.replaceAll('-', '+').replaceAll('_', '/');
 }
 
 /** How many of a needle's first characters a text ends with; 0 where they are too few to mean anything. */

@@ -7,11 +7,19 @@ import { platformCode, type FileSystem, type WritableFile } from './fileSystem.j
 /** How far a file was written, and a checksum of all up to there: what a checkpoint keeps of it. Plain JSON. */
 export type FilePlace = Readonly<Record<'bytes' | 'crc32', number>>;
 
+const encoder = new TextEncoder();
 const bytesPerRead = 1024 * 1024;
+/** Bytes that are collected before they are written: fewer calls of the system, and the next ones are made while these are on their way. */
+const roomBytes = 256 * 1024;
 /** So much is written before the disk is set to work on it, so that little is left to wait for at a commit. */
 const bytesPerWriteBack = 512 * 1024;
 
-/** A file that only ever grows, and knows the checksum of all that is in it. It tells changes apart, and does not stop a forger. */
+/**
+ * A file that only ever grows, and knows the checksum of all that is in it. It tells changes apart, and does not stop a forger.
+ *
+ * What is appended goes into one of two rooms: while one fills, the other is written. So a fault of the disk may be told by a later call
+ * than the one that brought the bytes, and by `flush` at the latest.
+ */
 export class AppendFile {
   readonly path: string;
   readonly #file: WritableFile;
@@ -19,6 +27,14 @@ export class AppendFile {
   #crc32: number;
   /** A sync failed: the system may have dropped what it could not write, and says so only once. */
   #isPoisoned = false;
+  /** What is not given to the system yet: the first bytes of a room. */
+  #room: Uint8Array | undefined;
+  #filled = 0;
+  /** The other room, while nobody writes it. */
+  #spare: Uint8Array | undefined;
+  /** A write that nobody waits for yet, and how far the file goes with it. */
+  #writing: Promise<void> = Promise.resolve();
+  #written: number;
   /** A sync that nobody waits for yet, and how far it goes. */
   #writeBack: Promise<void> | undefined;
   #writtenBack: number;
@@ -26,7 +42,7 @@ export class AppendFile {
   private constructor(path: string, file: WritableFile, { bytes, crc32: sum }: FilePlace) {
     this.path = path;
     this.#file = file;
-    this.#bytes = this.#writtenBack = bytes;
+    this.#bytes = this.#written = this.#writtenBack = bytes;
     this.#crc32 = sum;
   }
 
@@ -99,32 +115,67 @@ export class AppendFile {
     return { bytes: this.#bytes, crc32: this.#crc32 };
   }
 
-  /** Writes all of `bytes` behind the last byte; durable with the next `flush`. */
-  async append(bytes: Uint8Array): Promise<void> {
+  /** Puts text or bytes behind the last byte; durable with the next `flush`. */
+  async append(content: string | Uint8Array): Promise<void> {
     this.#checkTrust();
+    let rest = content;
+    while (rest.length > 0) {
+      const room = this.#room ?? new Uint8Array(roomBytes);
+      this.#room = room;
+      const { taken, put } = filledIn(room.subarray(this.#filled), rest);
+      this.#crc32 = crc32(room.subarray(this.#filled, this.#filled + put), this.#crc32);
+      this.#bytes += put;
+      this.#filled += put;
+      rest = typeof rest === 'string' ? rest.slice(taken) : rest.subarray(taken);
+      if (rest.length > 0) await this.#passOn();
+    }
+  }
+
+  /** Begins to write what was collected, once the room before it is written. */
+  async #passOn(): Promise<void> {
+    const [room, filled] = [this.#room, this.#filled];
+    await this.#writing;
+    this.#startWriteBack();
+    if (!room || filled === 0) return;
+    [this.#room, this.#spare, this.#filled] = [this.#spare, undefined, 0];
+    this.#writing = this.#write(room.subarray(0, filled)).then(() => {
+      this.#spare = room;
+    });
+    // Told to whoever waits for it: the next one to bring bytes, or to ask for them.
+    this.#writing.catch(() => undefined);
+  }
+
+  /** Waits until all is written that was appended. */
+  async #settle(): Promise<void> {
+    await this.#passOn();
+    await this.#writing;
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
     let rest = bytes;
     while (rest.length > 0) {
       // A disk that is nearly full takes a part of what it is given, without an error.
-      const written = await explained(this.#file.write(rest, this.#bytes), this.path, 'written');
+      const written = await explained(this.#file.write(rest, this.#written), this.path, 'written');
       if (written === 0) {
         throw new SinkError(
           `${this.path} can't be written: the disk takes no more bytes. Make room, then run it again.`,
         );
       }
-      this.#bytes += written;
-      this.#crc32 = crc32(rest.subarray(0, written), this.#crc32);
+      this.#written += written;
       rest = rest.subarray(written);
     }
-    this.#startWriteBack();
   }
 
   /** All that is in it, a piece at a time. A piece is overwritten by the next one. */
   async *read(): AsyncGenerator<Uint8Array, void, undefined> {
+    await this.#settle();
     yield* pieces(this.#file, this.path, this.#bytes);
   }
 
   /** Makes all that was appended durable; answers the place to go on from. */
   async flush(): Promise<FilePlace> {
+    this.#checkTrust();
+    await this.#settle();
     await this.#sync();
     const size = await explained(this.#file.size(), this.path, 'looked at');
     if (size !== this.#bytes) {
@@ -137,8 +188,8 @@ export class AppendFile {
 
   /** Sets the disk to work, unless it is: what goes wrong is told by the next call. */
   #startWriteBack(): void {
-    if (this.#writeBack || this.#bytes - this.#writtenBack < bytesPerWriteBack) return;
-    this.#writtenBack = this.#bytes;
+    if (this.#writeBack || this.#written - this.#writtenBack < bytesPerWriteBack) return;
+    this.#writtenBack = this.#written;
     this.#writeBack = this.#file
       .sync()
       .catch(() => {
@@ -155,7 +206,7 @@ export class AppendFile {
     this.#isPoisoned = true;
     await explained(this.#file.sync(), this.path, 'written');
     this.#isPoisoned = false;
-    this.#writtenBack = this.#bytes;
+    this.#writtenBack = this.#written;
   }
 
   #checkTrust(): void {
@@ -171,8 +222,9 @@ export class AppendFile {
     return mine === named ? 'this' : named === undefined ? 'nothing' : 'another';
   }
 
-  /** Lets go of it. Makes nothing durable. */
+  /** Lets go of it. Makes nothing durable, and drops what was collected since the last `flush`. */
   async close(): Promise<void> {
+    await this.#writing.catch(() => undefined);
     await this.#writeBack;
     await explained(this.#file.close(), this.path, 'written');
   }
@@ -206,6 +258,17 @@ export async function explained<R>(call: Promise<R>, path: string, what: string)
     if (SluiceError.is(error)) throw error;
     throw diskFault(error, path, what);
   }
+}
+
+/** Puts as much of `content` as there is room for: how much of it was taken, and how many bytes that made. */
+function filledIn(room: Uint8Array, content: string | Uint8Array): { readonly taken: number; readonly put: number } {
+  if (typeof content === 'string') {
+    const { read, written } = encoder.encodeInto(content, room);
+    return { taken: read, put: written };
+  }
+  const put = Math.min(room.length, content.length);
+  room.set(content.subarray(0, put));
+  return { taken: put, put };
 }
 
 async function openIfReadable(fileSystem: FileSystem, path: string): Promise<WritableFile | undefined> {

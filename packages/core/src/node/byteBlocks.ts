@@ -10,7 +10,7 @@ export interface Gzip {
 const gzip = promisify(gzipCallback);
 
 /**
- * Turns text into the bytes of a file: as they are, or collected into gzip members (RFC 1952 lets members follow each other
+ * Turns text into what a file is made of: as it is, or collected into gzip members (RFC 1952 lets members follow each other
  * in one file). Members end after a number of pages and never because of a stop, so that a resumed file has the same bytes.
  */
 export class ByteBlocks {
@@ -31,9 +31,9 @@ export class ByteBlocks {
     return this.#texts;
   }
 
-  /** Takes one page; answers the bytes that are ready to be written, if any. */
-  async add(text: string): Promise<Uint8Array | undefined> {
-    if (!this.#gzip) return Buffer.from(text, 'utf8');
+  /** Takes one page; answers what is ready to be written, if anything is. */
+  async add(text: string): Promise<string | Uint8Array | undefined> {
+    if (!this.#gzip) return text;
     this.#texts.push(text);
     return this.#texts.length >= this.#gzip.pagesPerMember ? this.end() : undefined;
   }

@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { checkCount } from '../count.js';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder, RowFormat } from '../sink/rowFormat.js';
@@ -132,6 +133,8 @@ class FileWriter<T> implements SinkWriter<T> {
   }
 
   async write({ items, part, endsPart }: SinkPage<T>): Promise<void> {
+    // By then the question for the next page has left, and the API is at work on it while these rows become text.
+    await turnOfTheLoop();
     const header = part === 0 && this.#order.isEmpty ? this.#encoder.header : '';
     await this.#order.write(part, header + this.#encoder.encode(items), endsPart);
   }

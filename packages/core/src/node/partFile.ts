@@ -109,8 +109,8 @@ export class PartFile {
     this.#size = place.bytes;
   }
 
-  async append(bytes: Uint8Array): Promise<void> {
-    await this.#opened.append(bytes);
+  async append(content: string | Uint8Array): Promise<void> {
+    await this.#opened.append(content);
   }
 
   async flush(): Promise<FilePlace> {

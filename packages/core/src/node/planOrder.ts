@@ -126,14 +126,14 @@ export class PlanOrder {
     return lane;
   }
 
-  async #append(part: number, lane: Lane, bytes: Uint8Array | undefined): Promise<void> {
-    if (!bytes || bytes.length === 0) return;
+  async #append(part: number, lane: Lane, content: string | Uint8Array | undefined): Promise<void> {
+    if (!content) return;
     if (part === this.#front) {
-      await this.#file.append(bytes);
+      await this.#file.append(content);
       return;
     }
     lane.segment ??= await this.#folder.create(String(part));
-    await lane.segment.append(bytes);
+    await lane.segment.append(content);
   }
 
   async #end(part: number, lane: Lane): Promise<void> {

@@ -39,7 +39,7 @@ export class SegmentFolder {
   async save(name: string, text: string): Promise<FilePlace> {
     const file = await this.create(name);
     try {
-      await file.append(Buffer.from(text));
+      await file.append(text);
       return await file.flush();
     } finally {
       await file.close();

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowFormat } from '../sink/rowFormat.js';
 import type { Sink } from '../sink/sink.js';
@@ -32,8 +33,9 @@ export function streamSink<T>(
       let isNew = resumeAt === undefined;
       // A broken stream tells everybody who listens, and ends the process if nobody does.
       stream.on('error', ignore);
-      const write = async (chunk: Uint8Array | undefined): Promise<void> => {
-        if (!chunk) return;
+      const write = async (content: string | Uint8Array | undefined): Promise<void> => {
+        if (!content) return;
+        const chunk = typeof content === 'string' ? Buffer.from(content) : content;
         await written(stream, chunk, signal);
         bytes += chunk.length;
       };
@@ -46,7 +48,11 @@ export function streamSink<T>(
         get isCommittable() {
           return blocks.isEmpty;
         },
-        write: async ({ items }) => write(await blocks.add(headerOnce() + encoder.encode(items))),
+        write: async ({ items }) => {
+          // By then the question for the next page has left, and the API is at work on it while these rows become text.
+          await turnOfTheLoop();
+          await write(await blocks.add(headerOnce() + encoder.encode(items)));
+        },
         flush: () => Promise.resolve({ bytes }),
         seal: async () => {
           if (isNew) await write(await blocks.add(headerOnce()));

@@ -15,6 +15,7 @@ import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 import { heapNeed } from './heapNeed.js';
 import { sentHeaders } from './sentHeaders.js';
+import { utf8Text } from './utf8Text.js';
 
 /**
  * Undici under axios: keep-alive, a deadline for connecting, and the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`
@@ -204,7 +205,7 @@ async function readText(answer: Dispatcher.ResponseData, maxBytes: number): Prom
   if (!isUtf8(whole)) throw new AdapterFault('not-text');
   const most = getHeapStatistics().heap_size_limit * heapShare;
   if (whole.length * mostHeapPerByte > most && heapNeed(whole) > most) throw new AdapterFault('too-heavy');
-  return whole.toString('utf8');
+  return utf8Text(whole);
 }
 
 /** Fills `chunks` with a body, decompressed. @throws AdapterFault if there are more bytes, or the body breaks off. */
