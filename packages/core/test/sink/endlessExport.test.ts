@@ -125,10 +125,13 @@ describe('an export of what never ends, without state of its own', () => {
       },
     };
     const path = join(tempFolder(), 'rows.txt');
-    const source = endless((page) => page === 0);
-    await expect(exportTo(source, fileSink(textFormat, { path, fileSystem: failing })).run()).rejects.toThrow(
-      SinkError,
-    );
+    const sink = fileSink<string>(textFormat, { path, fileSystem: failing });
+    const running = exportTo(
+      endless((page) => page === 0),
+      sink,
+      { commitEvery: 1 },
+    ).run();
+    await expect(running).rejects.toThrow(SinkError);
     expect(readFileSync(path, 'utf8')).toBe(rows(2));
 
     const unwritable = recordingSink<string>();

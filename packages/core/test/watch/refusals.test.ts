@@ -374,7 +374,18 @@ describe('E8 two watches on one state', () => {
     'in one process, %s, begun at once: one of them is refused, and the other one is not',
     async (_, make) => {
       const listing = new Listing(rowsOf('a', 'b'));
-      const runs = await Promise.allSettled(make().map((state) => watchPolls(listing, 1, { state })));
+      // The one that has the lock keeps it until the other one was told.
+      let refused = (): void => undefined;
+      const refusal = new Promise<void>((resolve) => (refused = resolve));
+      listing.onFetch = () => refusal;
+      const runs = await Promise.allSettled(
+        make().map((state) =>
+          watchPolls(listing, 1, { state }).catch((error: unknown) => {
+            refused();
+            throw error;
+          }),
+        ),
+      );
       expect(runs.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
       for (const run of runs) {
         if (run.status === 'fulfilled') expect(run.value.told).toEqual([['initial a', 'initial b']]);
