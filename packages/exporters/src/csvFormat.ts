@@ -46,10 +46,11 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
       const encoded = (row: T): string => {
         const fields = fieldsOf(row);
         let record = '';
-        reads.forEach((read, nth) => {
-          const field = csvField(cellOf(read(fields), guard));
+        // A plain loop: this is the innermost one, and a function a field makes it a third slower.
+        for (let nth = 0; nth < reads.length; nth += 1) {
+          const field = csvField(cellOf(reads[nth]?.(fields), guard));
           record += nth === 0 ? field : `,${field}`;
-        });
+        }
         if (known) record += `,${csvField(extraOf(fields, known))}`;
         return recordOf(record);
       };

@@ -32,7 +32,11 @@ export async function sendAttempt(
   const cancelDeadline = clock.after(deadline, stop);
   try {
     // Beside the request, and not on it: what links, retries and errors can see never holds the credentials.
-    return await abortable(adapter.send({ ...config, signal: stopped.signal }, secret), stopped.signal);
+    const { url, method, headers } = config;
+    const data: unknown = config.data;
+    const sent = { headers, data, signal: stopped.signal, ...(url !== undefined && { url }), ...(method && { method }) };
+    const answer = await abortable(adapter.send(sent, secret), stopped.signal);
+    return { ...answer, config };
   } catch (error) {
     signal.throwIfAborted();
     if (stopped.signal.aborted) return 'late';

@@ -1,7 +1,7 @@
 import { DecodeError, HttpError, PaginationError } from '../errors.js';
 import type { ChainPosition, Mark } from '../position.js';
 import type { FetchedPage, SourceDefinition } from './definition.js';
-import { Fingerprint, hashOf } from './fingerprint.js';
+import { Fingerprint, hashOf, withoutRows } from './fingerprint.js';
 
 /** One page of a chain, before the walk gives it its place among the others. */
 export interface ChainPage<T> {
@@ -152,9 +152,9 @@ export class Chain<T> {
         `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, or the cursor expired`,
       );
     }
-    // With its rows only the last page is kept: others may be large, and a walk long.
-    this.#first = this.#first === undefined ? fingerprint : String(this.#first);
-    if (this.#landmark !== undefined) this.#landmark = String(this.#landmark);
+    // With its rows only the last page is kept.
+    this.#first = this.#first === undefined ? fingerprint : withoutRows(this.#first);
+    if (this.#landmark !== undefined) this.#landmark = withoutRows(this.#landmark);
     this.#previous = fingerprint;
     if (this.#pages < this.#nextLandmark) return;
     this.#landmark = fingerprint;

@@ -1,31 +1,66 @@
+/** A first row whose JSON is longer is known by its hash, so that a fingerprint stays small. */
+const longestHead = 4_096;
+
 /**
  * Tells pages apart without keeping them: the number of rows, a hash of the first row and a hash of all rows. The last one
  * costs most and is only worked out when the others agree, or when a position is written down.
  */
 export class Fingerprint {
-  readonly #rows: readonly unknown[];
-  readonly #quick: string;
-  #full: string | undefined;
+  #rows: readonly unknown[];
+  readonly #count: number;
+  /** The first row's JSON when the page came, or its hash. Comparing it costs less than hashing it, and few pages begin alike. */
+  readonly #head: string;
+  readonly #isHashed: boolean;
+  #text: string | undefined;
 
   constructor(rows: readonly unknown[]) {
     this.#rows = rows;
-    this.#quick = `${rows.length}.${hashOf(rows[0])}`;
+    this.#count = rows.length;
+    const head = jsonOf(rows[0]);
+    this.#isHashed = head.length > longestHead;
+    this.#head = this.#isHashed ? hashOfText(head) : head;
   }
 
   /** Whether `other`, a fingerprint or its text, is of a page with the same rows. */
   equals(other: Fingerprint | string): boolean {
-    const mayEqual = typeof other === 'string' ? other.startsWith(`${this.#quick}.`) : other.#quick === this.#quick;
+    const mayEqual =
+      typeof other === 'string'
+        ? other.startsWith(`${this.#quick}.`)
+        : other.#count === this.#count && other.#head === this.#head;
     return mayEqual && String(other) === this.toString();
   }
 
-  toString(): string {
-    return (this.#full ??= `${this.#quick}.${hashOf(this.#rows)}`);
+  /** Itself, once it needs the rows no more: pages may be large, and a walk long. */
+  withoutRows(): this {
+    this.toString();
+    this.#rows = [];
+    return this;
   }
+
+  toString(): string {
+    return (this.#text ??= `${this.#quick}.${hashOf(this.#rows)}`);
+  }
+
+  get #quick(): string {
+    return `${this.#count}.${this.#isHashed ? this.#head : hashOfText(this.#head)}`;
+  }
+}
+
+/** The same once its rows are needed no more. */
+export function withoutRows(fingerprint: Fingerprint | string): Fingerprint | string {
+  return typeof fingerprint === 'string' ? fingerprint : fingerprint.withoutRows();
 }
 
 /** A 53-bit hash of a value's JSON, in base 36. Equal values have equal hashes; it is no protection against forgery. */
 export function hashOf(value: unknown): string {
-  const text = value === undefined ? '' : JSON.stringify(value);
+  return hashOfText(jsonOf(value));
+}
+
+function jsonOf(value: unknown): string {
+  return value === undefined ? '' : JSON.stringify(value);
+}
+
+function hashOfText(text: string): string {
   // Two multiplicative lanes with different constants, each mixed at the end, so that a change anywhere reaches every bit.
   let a = 0x811c9dc5;
   let b = 0x9e3779b9;
