@@ -25,6 +25,7 @@ import { utf8Text } from './utf8Text.js';
 export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const { connectTimeout, maxBodyBytes, bodies = 'whole', guard, proxies = true } = adapterOptions;
   const timeout = Number.isFinite(connectTimeout) ? connectTimeout : 0;
+  const mostHeap = getHeapStatistics().heap_size_limit * heapShare;
   const attendance = new Attendance();
   const connect = guard ? guarded(guard, timeout, attendance) : detached(buildConnector({ timeout }));
   const isDirect = (url: URL): boolean => guard !== undefined || !proxies || isLoopback(url.hostname);
@@ -53,7 +54,9 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
         })
         .finally(leave);
       const response: AxiosResponse<string> = {
-        data: await (bodies === 'whole' ? readText : readBeginning)(answer, maxBodyBytes),
+        data: await (bodies === 'whole'
+          ? readText(answer, maxBodyBytes, mostHeap)
+          : readBeginning(answer, maxBodyBytes)),
         status: answer.statusCode,
         statusText: '',
         headers: joinedHeaders(answer.headers),
@@ -197,14 +200,13 @@ const heapShare = 1 / 16;
 /** No document takes more heap for a byte, so that shorter ones need no look. */
 const mostHeapPerByte = 64;
 
-/** Reads a whole body and stops at the first byte beyond `maxBytes`, counted after decompression. */
-async function readText(answer: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+/** Reads a whole body and stops at the first byte beyond `maxBytes`, counted after decompression; it may need `mostHeap` bytes. */
+async function readText(answer: Dispatcher.ResponseData, maxBytes: number, mostHeap: number): Promise<string> {
   const chunks: Buffer[] = [];
   await readChunks(answer, maxBytes, chunks);
   const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
   if (!isUtf8(whole)) throw new AdapterFault('not-text');
-  const most = getHeapStatistics().heap_size_limit * heapShare;
-  if (whole.length * mostHeapPerByte > most && heapNeed(whole) > most) throw new AdapterFault('too-heavy');
+  if (whole.length * mostHeapPerByte > mostHeap && heapNeed(whole) > mostHeap) throw new AdapterFault('too-heavy');
   return utf8Text(whole);
 }
 
