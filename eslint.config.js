@@ -32,6 +32,7 @@ const plainFaults = [
 const rooms = [
   { files: ['packages/core/src/http/adapter/*.ts'], types: ['axios'] },
   { files: ['packages/core/src/http/adapter/undiciAdapter.ts'], types: ['axios'], values: ['undici'] },
+  { files: ['packages/core/src/http/adapter/incoming.ts'], types: ['undici'] },
   { files: ['packages/core/src/http/axiosTransport.ts'], values: ['axios'] },
   { files: ['packages/core/src/http/exchange.ts'], types: ['axios'] },
   { files: ['packages/core/src/http/axiosRetries.ts'], types: ['axios'], values: ['axios-retry'] },
@@ -140,7 +141,12 @@ export default defineConfig(
   {
     // Core also runs in browsers, Bun, Deno and workers: what needs Node lives in two places.
     files: ['packages/core/src/**/*.ts'],
-    ignores: ['packages/core/src/node/**', 'packages/core/src/http/adapter/undiciAdapter.ts'],
+    ignores: [
+      'packages/core/src/node/**',
+      'packages/core/src/http/adapter/undiciAdapter.ts',
+      'packages/core/src/http/adapter/incoming.ts',
+      'packages/core/src/http/adapter/utf8Text.ts',
+    ],
     rules: {
       'no-restricted-globals': ['error', 'process', 'Buffer', 'global', 'setImmediate', 'clearImmediate', '__dirname'],
     },

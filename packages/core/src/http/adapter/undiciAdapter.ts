@@ -1,12 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { isIP, Socket, type LookupFunction } from 'node:net';
-import type { Readable, Transform } from 'node:stream';
 import { setImmediate as turnOfTheLoop, setTimeout as wait } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { AxiosResponse } from 'axios';
-import { Agent, buildConnector, EnvHttpProxyAgent, Pool, request, type Dispatcher } from 'undici';
-import { abortable } from '../../abortable.js';
+import { Agent, buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
 import { ConfigError, SluiceError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
 import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
@@ -14,6 +11,7 @@ import { AdapterFault } from './adapterFault.js';
 import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 import { heapNeed } from './heapNeed.js';
+import { codeOf, Incoming } from './incoming.js';
 import { sentHeaders } from './sentHeaders.js';
 import { utf8Text } from './utf8Text.js';
 
@@ -38,26 +36,24 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
       const url = new URL(config.url ?? '');
       // `deflate` is read, but not asked for: servers disagree on what it is.
       const headers = { 'accept-encoding': 'gzip, br', ...sentHeaders(config, secret) };
-      const signal = config.signal instanceof AbortSignal ? config.signal : new AbortController().signal;
+      const signal = config.signal instanceof AbortSignal ? config.signal : undefined;
+      const answer = new Incoming({ maxBytes: maxBodyBytes, signal });
       const leave = attendance.enter(url.origin);
-      const answering = request(url, {
-        dispatcher: isDirect(url) ? direct : (proxied ??= proxyAgent(connect, timeout)),
-        method: config.method?.toUpperCase() === 'POST' ? 'POST' : 'GET',
-        headers,
-        body: typeof config.data === 'string' ? config.data : null,
-        signal,
-      });
-      // Undici takes an abort to heart only once it is connected.
-      const answer = await abortable(answering, signal)
-        .catch((error: unknown) => {
-          throw faultBeforeAnswer(error);
-        })
-        .finally(leave);
+      try {
+        const dispatcher = isDirect(url) ? direct : (proxied ??= proxyAgent(connect, timeout));
+        const method = config.method?.toUpperCase() === 'POST' ? 'POST' : 'GET';
+        const body = typeof config.data === 'string' ? config.data : null;
+        dispatcher.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body }, answer);
+        await answer.answered;
+      } catch (error) {
+        answer.drop();
+        throw faultBeforeAnswer(error);
+      } finally {
+        leave();
+      }
       const response: AxiosResponse<string> = {
-        data: await (bodies === 'whole'
-          ? readText(answer, maxBodyBytes, mostHeap)
-          : readBeginning(answer, maxBodyBytes)),
-        status: answer.statusCode,
+        data: await (bodies === 'whole' ? readText(answer, mostHeap) : readBeginning(answer, maxBodyBytes)),
+        status: answer.status,
         statusText: '',
         headers: joinedHeaders(answer.headers),
         config,
@@ -160,12 +156,8 @@ function proxyRefusal(error: unknown): string | undefined {
   return status === undefined ? undefined : `the proxy answered ${status}`;
 }
 
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}
-
 /** Undici's own names are in lower case. */
-function joinedHeaders(headers: Dispatcher.ResponseData['headers']): Record<string, string> {
+function joinedHeaders(headers: Incoming['headers']): Record<string, string> {
   const joined: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined) joined[name] = Array.isArray(value) ? value.join(', ') : value;
@@ -178,21 +170,22 @@ const longestDrain = 1_000;
 const longestExcuse = 250;
 
 /** What there is of a body, up to `maxBytes`. That of a success is not waited for: its status has said all. */
-async function readBeginning(answer: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
-  const { body, statusCode } = answer;
-  const isSuccess = statusCode >= 200 && statusCode < 300;
-  const beginning: Buffer[] = [];
-  const drain = setTimeout(() => body.destroy(new Error('It takes too long.')), longestDrain);
+async function readBeginning(answer: Incoming, maxBytes: number): Promise<string> {
+  const isSuccess = answer.status >= 200 && answer.status < 300;
+  const drain = setTimeout(() => {
+    answer.drop();
+  }, longestDrain);
   // Nobody waits for the body of a success, so it keeps no process alive.
   drain.unref();
   // What breaks off is quoted as far as it came.
-  const reading = readChunks(answer, maxBytes, beginning).catch(() => undefined);
-  void reading.then(() => {
-    clearTimeout(drain);
-  });
+  const reading = answer.complete
+    .catch(() => undefined)
+    .finally(() => {
+      clearTimeout(drain);
+    });
   // Mostly the body came along with the status, and the connection is free at once.
   await Promise.race([reading, isSuccess ? turnOfTheLoop() : wait(longestExcuse, undefined, { ref: false })]);
-  return isSuccess ? '' : Buffer.concat(beginning).toString('utf8', 0, maxBytes);
+  return isSuccess ? '' : Buffer.concat(answer.chunks).toString('utf8', 0, maxBytes);
 }
 
 /** What one answer may take of the heap: a walk holds several, and writing them down takes as much again. */
@@ -200,63 +193,11 @@ const heapShare = 1 / 16;
 /** No document takes more heap for a byte, so that shorter ones need no look. */
 const mostHeapPerByte = 64;
 
-/** Reads a whole body and stops at the first byte beyond `maxBytes`, counted after decompression; it may need `mostHeap` bytes. */
-async function readText(answer: Dispatcher.ResponseData, maxBytes: number, mostHeap: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  await readChunks(answer, maxBytes, chunks);
+/** The text of a whole body, which may need `mostHeap` bytes once it is read. */
+async function readText({ complete, chunks }: Incoming, mostHeap: number): Promise<string> {
+  await complete;
   const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
   if (!isUtf8(whole)) throw new AdapterFault('not-text');
   if (whole.length * mostHeapPerByte > mostHeap && heapNeed(whole) > mostHeap) throw new AdapterFault('too-heavy');
   return utf8Text(whole);
-}
-
-/** Fills `chunks` with a body, decompressed. @throws AdapterFault if there are more bytes, or the body breaks off. */
-function readChunks({ body, headers }: Dispatcher.ResponseData, maxBytes: number, chunks: Buffer[]): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const decompress = decompressor(headers['content-encoding']);
-    const plain: Readable = decompress ? body.pipe(decompress) : body;
-    let bytes = 0;
-    const fail = (fault: AdapterFault): void => {
-      reject(fault);
-      body.destroy();
-      decompress?.destroy();
-    };
-    const cut = (error: unknown): void => {
-      fail(new AdapterFault('cut-body', codeOf(error)));
-    };
-    let isEmpty = true;
-    body.once('data', () => {
-      isEmpty = false;
-    });
-    body.on('error', cut);
-    // Some servers call nothing at all packed: a refusal without a body is still a refusal.
-    decompress?.on('error', (error) => {
-      if (isEmpty) resolve();
-      else cut(error);
-    });
-    plain.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      if (bytes > maxBytes) fail(new AdapterFault('too-large'));
-    });
-    plain.on('end', () => {
-      resolve();
-      // Packed data says by itself where it ends. What comes behind that is nothing, and might never end.
-      if (!body.readableEnded) body.destroy();
-    });
-  });
-}
-
-function decompressor(encoding: string | string[] | undefined): Transform | undefined {
-  switch (String(encoding ?? '').toLowerCase()) {
-    case 'gzip':
-    case 'x-gzip':
-      return createGunzip();
-    case 'deflate':
-      return createInflate();
-    case 'br':
-      return createBrotliDecompress();
-    default:
-      return undefined;
-  }
 }

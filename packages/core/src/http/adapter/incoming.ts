@@ -1,0 +1,166 @@
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Dispatcher } from 'undici';
+import { AdapterFault } from './adapterFault.js';
+
+/** What is asked, below an origin. */
+export type Question = Pick<Dispatcher.DispatchOptions, 'origin' | 'path' | 'method' | 'headers' | 'body'>;
+
+export interface IncomingOptions {
+  /** Bytes of the body, after decompression. */
+  readonly maxBytes: number;
+  /** Ends it at once, whatever undici is doing: it takes an abort to heart only once it is connected. */
+  readonly signal: AbortSignal | undefined;
+}
+
+type Headers = Parameters<Required<Dispatcher.DispatchHandler>['onResponseStart']>[2];
+
+const notWanted = 'The answer is not wanted any more.';
+
+/**
+ * An answer on its way in: first its status, then its body, decompressed, which stops at the first byte beyond `maxBytes`.
+ *
+ * A handler of undici's own, and not what its `request` answers: a stream for each body, which nobody reads as one, takes more of the
+ * processor than all else that undici does.
+ */
+export class Incoming implements Dispatcher.DispatchHandler {
+  status = 0;
+  headers: Headers = {};
+  /** The body, as far as it came. */
+  readonly chunks: Buffer[] = [];
+  /** Resolves with the status; rejects with what went wrong before it came, or with the signal's reason. */
+  readonly answered: Promise<void>;
+  /** Resolves with the end of the body. @throws AdapterFault if there are too many bytes, or the body breaks off. */
+  readonly complete: Promise<void>;
+  readonly #maxBytes: number;
+  readonly #signal: AbortSignal | undefined;
+  #answer: () => void = () => undefined;
+  #refuse: (reason: unknown) => void = () => undefined;
+  #finish: () => void = () => undefined;
+  #fail: (reason: unknown) => void = () => undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #decompress: Transform | undefined;
+  #bytes = 0;
+  #isEmpty = true;
+  #isOver = false;
+
+  constructor({ maxBytes, signal }: IncomingOptions) {
+    this.#maxBytes = maxBytes;
+    this.#signal = signal;
+    this.answered = new Promise((resolve, reject) => {
+      [this.#answer, this.#refuse] = [resolve, reject];
+    });
+    this.complete = new Promise((resolve, reject) => {
+      [this.#finish, this.#fail] = [resolve, reject];
+    });
+    // Whoever was refused an answer does not wait for its body.
+    this.complete.catch(() => undefined);
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal?.aborted) this.#onAbort();
+  }
+
+  /** Lets go of what is still to come. */
+  drop(): void {
+    this.#end(new AdapterFault('cut-body'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#isOver) controller.abort(new Error(notWanted));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    if (status < 200 || this.#isOver) return;
+    this.status = status;
+    this.headers = headers;
+    this.#decompress = decompressor(headers['content-encoding']);
+    this.#decompress
+      ?.on('data', (chunk: Buffer) => {
+        this.#take(chunk);
+      })
+      // Packed data says by itself where it ends. What comes behind that is nothing, and might never end.
+      .on('end', () => {
+        this.#done();
+        this.#controller?.abort(new Error(notWanted));
+      })
+      .on('error', (error) => {
+        // Some servers call nothing at all packed: a refusal without a body is still a refusal.
+        if (this.#isEmpty) this.#done();
+        else this.#end(new AdapterFault('cut-body', codeOf(error)));
+      });
+    this.#answer();
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#isEmpty = false;
+    if (!this.#decompress) this.#take(chunk);
+    else if (!this.#decompress.write(chunk)) {
+      controller.pause();
+      this.#decompress.once('drain', () => {
+        controller.resume();
+      });
+    }
+  }
+
+  onResponseEnd(): void {
+    this.#controller = undefined;
+    if (this.#decompress) this.#decompress.end();
+    else this.#done();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#controller = undefined;
+    this.#refuse(error);
+    this.#end(new AdapterFault('cut-body', codeOf(error)));
+  }
+
+  #take(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#bytes += chunk.length;
+    this.chunks.push(chunk);
+    if (this.#bytes > this.#maxBytes) this.#end(new AdapterFault('too-large'));
+  }
+
+  readonly #onAbort = (): void => {
+    this.#refuse(this.#signal?.reason);
+    this.#end(this.#signal?.reason);
+  };
+
+  #done(): void {
+    this.#leave();
+    this.#finish();
+  }
+
+  #end(reason: unknown): void {
+    if (this.#isOver) return;
+    this.#leave();
+    this.#fail(reason);
+    this.#controller?.abort(new Error(notWanted));
+    this.#decompress?.destroy();
+  }
+
+  #leave(): void {
+    this.#isOver = true;
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+function decompressor(encoding: string | string[] | undefined): Transform | undefined {
+  switch (String(encoding ?? '').toLowerCase()) {
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip();
+    case 'deflate':
+      return createInflate();
+    case 'br':
+      return createBrotliDecompress();
+    default:
+      return undefined;
+  }
+}
+
+/** The platform's word for what went wrong, e.g. `ECONNRESET`. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
