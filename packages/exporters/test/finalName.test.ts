@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exportTo, HttpError, SinkError, type ExportReport } from '@sluice/core';
+import { exportTo, HttpError, memoryState, SinkError, type ExportReport } from '@sluice/core';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
 import { startSandbox, type Fault, type Sandbox, type SandboxRequest } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -199,11 +199,15 @@ test('E9 a disk that is full stops the walk: the request under way is aborted, a
       return { ...file, write };
     },
   };
-  const run = exportFrom(sandbox, { path: join(folder, 'holdings.csv'), fileSystem: full });
+  await using client = sandboxClient(sandbox);
+  const holdings = client.aptos.walletNfts({ ownerAddresses: sandbox.owners });
+  const sink = csv({ path: join(folder, 'holdings.csv'), fileSystem: full });
+  // Each page is written before the next one is taken.
+  const run = exportTo(holdings, sink, { state: memoryState(), commitEvery: 1 }).run();
   await expect(run).rejects.toMatchObject({ code: 'sink', details: { platformCode: 'ENOSPC' } });
   await sandbox.until(() => sandbox.counts.open === 0);
   expect(sandbox.counts).toMatchObject({ requests: 4, aborted: 1 });
-  expect(readdirSync(folder)).toEqual([]);
+  expect(readdirSync(folder)).toEqual(['holdings.csv.part']);
 });
 
 test('E9 a path that names no file is refused at once', () => {

@@ -35,6 +35,8 @@ export class AppendFile {
   /** A write that nobody waits for yet, and how far the file goes with it. */
   #writing: Promise<void> = Promise.resolve();
   #written: number;
+  /** That write failed: told to the next one who brings bytes, or asks for them. */
+  #hasFailed = false;
   /** A sync that nobody waits for yet, and how far it goes. */
   #writeBack: Promise<void> | undefined;
   #writtenBack: number;
@@ -118,6 +120,7 @@ export class AppendFile {
   /** Puts text or bytes behind the last byte; durable with the next `flush`. */
   async append(content: string | Uint8Array): Promise<void> {
     this.#checkTrust();
+    if (this.#hasFailed) await this.#writing;
     let rest = content;
     while (rest.length > 0) {
       const room = this.#room ?? new Uint8Array(roomBytes);
@@ -141,8 +144,9 @@ export class AppendFile {
     this.#writing = this.#write(room.subarray(0, filled)).then(() => {
       this.#spare = room;
     });
-    // Told to whoever waits for it: the next one to bring bytes, or to ask for them.
-    this.#writing.catch(() => undefined);
+    this.#writing.catch(() => {
+      this.#hasFailed = true;
+    });
   }
 
   /** Waits until all is written that was appended. */
