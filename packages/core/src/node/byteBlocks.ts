@@ -16,14 +16,16 @@ const gzip = promisify(gzipCallback);
 export class ByteBlocks {
   readonly #gzip: Gzip | undefined;
   #texts: string[] = [];
+  /** The last full member, which is compressed while the next one is collected. */
+  #compressing: Promise<Uint8Array> | undefined;
 
   constructor(compression: Gzip | undefined) {
     this.#gzip = compression;
   }
 
-  /** Whether nothing waits for its member's end. */
+  /** Whether nothing waits: neither for its member's end, nor to be compressed. */
   get isEmpty(): boolean {
-    return this.#texts.length === 0;
+    return this.#texts.length === 0 && !this.#compressing;
   }
 
   /** The pages that wait for their member's end. */
@@ -31,16 +33,34 @@ export class ByteBlocks {
     return this.#texts;
   }
 
-  /** Takes one page; answers what is ready to be written, if anything is. */
+  /** Takes one page; answers what is ready to be written, if anything is: of members, the one before the last full one. */
   async add(text: string): Promise<string | Uint8Array | undefined> {
     if (!this.#gzip) return text;
     this.#texts.push(text);
-    return this.#texts.length >= this.#gzip.pagesPerMember ? this.end() : undefined;
+    return this.#texts.length >= this.#gzip.pagesPerMember ? this.#compress() : undefined;
   }
 
-  /** The bytes of what still waits, if anything does. */
+  /** The bytes of the full member that is not written yet, if there is one. */
+  async settled(): Promise<Uint8Array | undefined> {
+    const bytes = await this.#compressing;
+    this.#compressing = undefined;
+    return bytes;
+  }
+
+  /** The bytes of all that still waits, if anything does. */
   async end(): Promise<Uint8Array | undefined> {
-    if (this.isEmpty) return undefined;
-    return gzip(this.#texts.splice(0).join(''));
+    if (this.#texts.length === 0) return this.settled();
+    const before = await this.#compress();
+    const last = await this.settled();
+    return before && last ? Buffer.concat([before, last]) : last;
+  }
+
+  /** Begins with what was collected; answers the member before. */
+  async #compress(): Promise<Uint8Array | undefined> {
+    const before = await this.settled();
+    this.#compressing = gzip(this.#texts.splice(0).join(''));
+    // Told to whoever asks for it.
+    this.#compressing.catch(() => undefined);
+    return before;
   }
 }

@@ -59,6 +59,7 @@ export class PlanOrder {
     const needed = new Set([...this.#named, ...this.#segmentNames()]);
     if (this.#named.length > 0) await this.#folder.clear([...needed]);
     this.#commits += 1;
+    for (const [part, lane] of this.#lanes) await this.#append(part, lane, await lane.blocks.settled());
     const segments: Record<string, Json> = {};
     for (const [part, lane] of this.#lanes) {
       if (part !== this.#front) segments[part] = { ...(await placeOf(lane)), isEnded: lane.isEnded };

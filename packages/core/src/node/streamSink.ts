@@ -46,14 +46,17 @@ export function streamSink<T>(
       };
       return {
         get isCommittable() {
-          return blocks.isEmpty;
+          return blocks.waiting.length === 0;
         },
         write: async ({ items }) => {
           // By then the question for the next page has left, and the API is at work on it while these rows become text.
           await turnOfTheLoop();
           await write(await blocks.add(headerOnce() + encoder.encode(items)));
         },
-        flush: () => Promise.resolve({ bytes }),
+        flush: async () => {
+          await write(await blocks.settled());
+          return { bytes };
+        },
         seal: async () => {
           if (isNew) await write(await blocks.add(headerOnce()));
           await write(await blocks.end());
