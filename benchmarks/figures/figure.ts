@@ -9,7 +9,7 @@ export interface Figure {
   /** The middle half of the rounds. */
   readonly from: number;
   readonly to: number;
-  readonly unit: 'x' | '%' | 'MiB' | 'ms' | 'bytes';
+  readonly unit: 'x' | '%' | 'MiB' | 'ms' | 'bytes' | '';
   readonly goal?: { readonly atLeast: number } | { readonly atMost: number };
 }
 

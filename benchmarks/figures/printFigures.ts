@@ -17,5 +17,6 @@ export function printFigures(figures: readonly Figure[]): void {
 
 function shown(value: number, unit: Figure['unit']): string {
   const digits = unit === 'x' ? 2 : 1;
-  return unit === 'x' || unit === '%' ? `${value.toFixed(digits)} ${unit}` : `${Number(value.toPrecision(3))} ${unit}`;
+  const text = unit === 'x' || unit === '%' ? value.toFixed(digits) : String(Number(value.toPrecision(3)));
+  return unit === '' ? text : `${text} ${unit}`;
 }

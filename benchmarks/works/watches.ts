@@ -14,9 +14,16 @@ export const watches: Work = async ({ rounds }) => {
     const work = `CPU of a comparison of ${rows.toLocaleString('en')} rows, ${projection}`;
     return { work, against: '', unit: 'ms', median, from: least, to: most, goal: { atMost: 100 } };
   });
+  const parsed = costs.map(({ projection, comparing, parsing }): Figure => {
+    const ratio = (value: number): number => value / parsing.median;
+    return {
+      ...{ work: `CPU of a comparison, ${projection}`, against: 'JSON.parse of the same pages', unit: 'x' as const },
+      ...{ median: ratio(comparing.median), from: ratio(comparing.least), to: ratio(comparing.most) },
+    };
+  });
   const kept: Figure = {
     ...{ work: 'kept of a row by a watch', against: `beyond the row's ${row.toFixed(0)}`, unit: 'bytes' as const },
     ...{ median: beyond, from: beyond, to: beyond, goal: { atMost: 200 } },
   };
-  return [...compared, kept];
+  return [...compared, ...parsed, kept];
 };

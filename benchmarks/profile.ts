@@ -1,0 +1,62 @@
+// Where the time of an export goes, once its code is compiled: CPU of the main thread in microseconds a row, the largest first.
+//
+//   node --import tsx benchmarks/profile.ts               an export to CSV
+//   node --import tsx benchmarks/profile.ts handTuned     the same of another contestant
+//
+// For a watch: node --cpu-prof --import tsx prove/watch/comparisonCost.ts 50000 20
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { Session, type Profiler } from 'node:inspector/promises';
+import { join } from 'node:path';
+import { printTable } from '../prove/printTable.js';
+import type { Contestant } from './contestants/contestant.js';
+import { rowsPerPage, type ServedPages } from './server/servedPages.js';
+
+const served: ServedPages = { pages: 1_000, parts: 1, latency: 0 };
+/** Rounds of warming up, and of measuring. */
+const [warm, measured] = [5, 8];
+const shown = 20;
+
+const [contestant = 'sluice'] = process.argv.slice(2);
+const { exportHoldings }: { readonly exportHoldings: Contestant } = await import(`./contestants/${contestant}.js`);
+const server = fork(new URL('server/pageServer.ts', import.meta.url), [JSON.stringify(served)]);
+const folder = mkdtempSync(join(process.cwd(), 'bench-'));
+try {
+  const [address] = await once(server, 'message');
+  const job = { ...address, path: join(folder, 'rows.csv'), format: 'csv', lanes: 1, isKept: true };
+  for (let round = 0; round < warm; round += 1) await exportHoldings(job);
+  const session = new Session();
+  session.connect();
+  await session.post('Profiler.enable');
+  await session.post('Profiler.start');
+  for (let round = 0; round < measured; round += 1) await exportHoldings(job);
+  const { profile } = await session.post('Profiler.stop');
+  const rows = measured * served.pages * rowsPerPage;
+  printTable(
+    ['µs a row', 'in'],
+    [...selfTimes(profile)]
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, shown)
+      .map(([name, time]) => [(time / rows).toFixed(2), name]),
+  );
+} finally {
+  server.disconnect();
+  rmSync(folder, { recursive: true });
+}
+
+/** Microseconds by function, without those that it calls. What has no name in a profile is native code. */
+function selfTimes({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): ReadonlyMap<string, number> {
+  const names = new Map(
+    nodes.map(({ id, callFrame: { functionName, url } }) => [
+      id,
+      `${functionName} ${url.split('/').slice(-2).join('/')}`,
+    ]),
+  );
+  const times = new Map<string, number>();
+  samples.forEach((id, nth) => {
+    const name = names.get(id) ?? '';
+    times.set(name, (times.get(name) ?? 0) + (timeDeltas[nth] ?? 0));
+  });
+  return times;
+}
