@@ -3,9 +3,6 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import { AdapterFault } from './adapterFault.js';
 
-/** What is asked, below an origin. */
-export type Question = Pick<Dispatcher.DispatchOptions, 'origin' | 'path' | 'method' | 'headers' | 'body'>;
-
 export interface IncomingOptions {
   /** Bytes of the body, after decompression. */
   readonly maxBytes: number;
