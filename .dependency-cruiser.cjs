@@ -133,7 +133,7 @@ module.exports = {
       comment:
         'core also runs in browsers, Bun, Deno and workers. What needs Node is in node/, or behind the `#adapter` condition.',
       severity: 'error',
-      from: { path: core, pathNot: [`${core}node/`, `${core}http/adapter/undiciAdapter\\.ts$`] },
+      from: { path: core, pathNot: [`${core}node/`, `${core}http/adapter/(undiciAdapter|incoming|utf8Text)\\.ts$`] },
       to: { dependencyTypes: ['core'] },
     },
     {

@@ -34,7 +34,13 @@ export async function sendAttempt(
     // Beside the request, and not on it: what links, retries and errors can see never holds the credentials.
     const { url, method, headers } = config;
     const data: unknown = config.data;
-    const sent = { headers, data, signal: stopped.signal, ...(url !== undefined && { url }), ...(method && { method }) };
+    const sent = {
+      headers,
+      data,
+      signal: stopped.signal,
+      ...(url !== undefined && { url }),
+      ...(method && { method }),
+    };
     const answer = await abortable(adapter.send(sent, secret), stopped.signal);
     return { ...answer, config };
   } catch (error) {
