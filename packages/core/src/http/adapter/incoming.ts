@@ -12,6 +12,9 @@ export interface IncomingOptions {
 
 type Headers = Parameters<Required<Dispatcher.DispatchHandler>['onResponseStart']>[2];
 
+/** Bytes by which packed data may be longer than what it holds, where nothing in it could be packed. */
+const packingOverhead = 1024 * 1024;
+
 const notWanted = 'The answer is not wanted any more.';
 
 /**
@@ -38,7 +41,7 @@ export class Incoming implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #decompress: Transform | undefined;
   #bytes = 0;
-  #isEmpty = true;
+  #received = 0;
   #isOver = false;
 
   constructor({ maxBytes, signal }: IncomingOptions) {
@@ -82,22 +85,22 @@ export class Incoming implements Dispatcher.DispatchHandler {
       })
       .on('error', (error) => {
         // Some servers call nothing at all packed: a refusal without a body is still a refusal.
-        if (this.#isEmpty) this.#done();
+        if (this.#received === 0) this.#done();
         else this.#end(new AdapterFault('cut-body', codeOf(error)));
       });
     this.#answer();
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  /**
+   * It is never paused, which undici takes for a fault of its own where the connection ends meanwhile. So what waits to be unpacked is
+   * bounded here: packed data that is longer than what it may become is nothing that packing makes.
+   */
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#isEmpty = false;
+    this.#received += chunk.length;
     if (!this.#decompress) this.#take(chunk);
-    else if (!this.#decompress.write(chunk)) {
-      controller.pause();
-      this.#decompress.once('drain', () => {
-        controller.resume();
-      });
-    }
+    else if (this.#received > this.#maxBytes + packingOverhead) this.#end(new AdapterFault('too-large'));
+    else this.#decompress.write(chunk);
   }
 
   onResponseEnd(): void {
