@@ -22,7 +22,7 @@ export interface ExportOrder {
 export type ChildMessage = { readonly rows: number } | { readonly error: string } | { readonly diesAt: string };
 
 /** What every job of a run has in common. Each owner is a part of the plan. */
-export const size = { holdings: 700, owners: 8, pageSize: 10, pagesPerMember: 3, prefetch: 1 } as const;
+export const size = { holdings: 7_000, owners: 8, pageSize: 100, pagesPerMember: 3, prefetch: 1 } as const;
 
 /** Pages of an export; the parts' last ones are short, so there are a few more. */
 export const leastPages = size.holdings / size.pageSize;

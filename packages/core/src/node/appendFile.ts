@@ -10,7 +10,7 @@ export type FilePlace = Readonly<Record<'bytes' | 'crc32', number>>;
 const encoder = new TextEncoder();
 const bytesPerRead = 1024 * 1024;
 /** Bytes that are collected before they are written: fewer calls of the system, and the next ones are made while these are on their way. */
-const roomBytes = 256 * 1024;
+const roomBytes = 64 * 1024;
 /** So much is written before the disk is set to work on it, so that little is left to wait for at a commit. */
 const bytesPerWriteBack = 512 * 1024;
 
@@ -180,6 +180,8 @@ export class AppendFile {
   async flush(): Promise<FilePlace> {
     this.#checkTrust();
     await this.#settle();
+    // A part that waits for its turn may get nothing more for long.
+    this.#room = this.#spare = undefined;
     await this.#sync();
     const size = await explained(this.#file.size(), this.path, 'looked at');
     if (size !== this.#bytes) {

@@ -163,7 +163,7 @@ describe('E9 a disk that fails', () => {
     const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
     // The disk is set to work on so much before anybody asks for it.
-    await writer.write({ items: ['x'.repeat(1_200_000)], part: 0, endsPart: false });
+    await writer.write({ items: ['x'.repeat(800_000)], part: 0, endsPart: false });
     expect(syncs).toBe(1);
     await expect(writer.flush()).rejects.toThrow(/could not be made durable/);
     await expect(writer.write({ items: ['more'], part: 0, endsPart: false })).rejects.toThrow(SinkError);
@@ -191,8 +191,8 @@ describe('E9 a disk that fails', () => {
     const before = [...fetched];
     await new Promise((resolve) => setImmediate(resolve));
     expect(fetched).toEqual(before);
-    // Two rooms of 256 KiB are filled until the fault of the first one is told.
-    expect(fetched.length).toBeLessThan(9);
+    // Two rooms of 64 KiB are filled until the fault of the first one is told.
+    expect(fetched.length).toBeLessThan(6);
   });
 
   describe.each(['fail', 'overwrite'] as const)('at any call (if exists: %s)', (ifExists) => {
@@ -296,10 +296,17 @@ describe('E2 putting a file in place', () => {
     let second: Promise<ExportReport> | undefined;
     let letGo = (): void => undefined;
     const isHeld = new Promise<void>((resolve) => (letGo = resolve));
-    const slow = pagesOf(tenPages).perPage(concatMap(async (row) => (row.startsWith('page 5') && (await isHeld), row)));
-    const first = run({ path }, {}, (page) => {
+    let begin = (): void => undefined;
+    const isBegun = new Promise<void>((resolve) => (begin = resolve));
+    const until = (beginning: string, event: Promise<void>) =>
+      concatMap(async (row: string) => (row.startsWith(beginning) && (await event), row));
+    const slow = pagesOf(tenPages, () => {
+      begin();
+    }).perPage(until('page 5', isHeld));
+    const source = pagesOf(tenPages, (page) => {
       if (page === 7) second ??= exportTo(slow, fileSink(textFormat, { path }), { restart: true }).run();
-    });
+    }).perPage(until('page 8', isBegun));
+    const first = exportTo(source, fileSink(textFormat, { path })).run();
     await expect(first).rejects.toThrow('was replaced while the export ran');
     expect(existsSync(path)).toBe(false);
     letGo();

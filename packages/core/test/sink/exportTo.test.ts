@@ -80,14 +80,16 @@ describe('exportTo', () => {
   }, 60_000);
 
   test('T4 an abort stops the walk, closes the sink, and rejects with the very reason', async () => {
+    let stuckAt = Infinity;
     const { list, sandbox } = await startHoldings({
       holdings: 5000,
-      script: ({ n }) => (n === 5 ? { kind: 'never' } : undefined),
+      script: ({ n }) => (n === stuckAt ? { kind: 'never' } : undefined),
     });
     for (const reason of [new Error('enough'), 'enough']) {
       const sink = recordingSink<Row>();
       const stop = new AbortController();
       const before = sandbox.counts.requests;
+      stuckAt = before + 5;
       const running = exportTo(list(), sink).run({ signal: stop.signal });
       await expect.poll(() => sandbox.counts.open + sink.rows.length).toBeGreaterThan(100);
       stop.abort(reason);

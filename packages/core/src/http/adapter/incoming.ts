@@ -53,7 +53,8 @@ export class Incoming implements Dispatcher.DispatchHandler {
     this.complete = new Promise((resolve, reject) => {
       [this.#finish, this.#fail] = [resolve, reject];
     });
-    // Whoever was refused an answer does not wait for its body.
+    // Whoever could not ask waits for neither, and whoever was refused an answer not for its body.
+    this.answered.catch(() => undefined);
     this.complete.catch(() => undefined);
     signal?.addEventListener('abort', this.#onAbort, { once: true });
     if (signal?.aborted) this.#onAbort();
