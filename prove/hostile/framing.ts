@@ -56,7 +56,8 @@ export function framed(
   const length = `Content-Length: ${body.length}`;
   const chunked = 'Transfer-Encoding: chunked';
   // Packed data that has ended is whole, whatever becomes of what comes behind it.
-  const cut: Arrival[] = how.harm.kind.startsWith('trail') ? ['cut', body] : ['cut'];
+  const hasMoreBehind = ['trail-zeros', 'trail-text', 'twice', 'again'].includes(how.harm.kind);
+  const cut: Arrival[] = hasMoreBehind ? ['cut', body] : ['cut'];
   switch (how.framing) {
     case 'length':
       return { bytes: whole(head(length), body), then: 'keep', arrives: [body] };
