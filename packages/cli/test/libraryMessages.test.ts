@@ -95,6 +95,8 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     "… exists already, and was not touched. Give another name, or replace it with ifExists: 'overwrite' (--if-exists overwrite).",
     '… exists already, and was not touched. Give another name, or replace it with --if-exists overwrite.',
   ],
+  // core/http
+  ['No API key was sent: set apiKey if it wants one.', 'No API key was sent: set SLUICE_API_KEY if it wants one.'],
   // core/sink
   [
     'The checkpoint was written by a newer version of Sluice. Use that version, or start over with restart: nothing was changed.',
@@ -256,6 +258,13 @@ test.each([
   const rest = 'Run it as before, or start over with restart: nothing was changed.';
   expect(inCommandLineWords(`The checkpoint belongs to another plan (${names}). ${rest}`)).toBe(
     `The checkpoint belongs to another plan (${flags}). ${rest.replace('with restart', 'with --restart')}`,
+  );
+});
+
+test('another plan of a source that has no options of its own', () => {
+  const said = 'The checkpoint belongs to another plan (parts, offset, pageSize, collection_whitelist).';
+  expect(inCommandLineWords(said, undefined, 'library.books')).toBe(
+    'The checkpoint belongs to another plan (a parameter that decides what is listed, the row to begin with, --page-size, collection_whitelist).',
   );
 });
 

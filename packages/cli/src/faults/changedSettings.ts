@@ -1,11 +1,7 @@
-/** The settings of a plan by their names in the library, in the words of the command line. */
+/** The settings of any plan by their names in the library, in the words of the command line. */
 const words: ReadonlyMap<string, string> = new Map([
   ['baseUrl', 'the base address'],
-  ['parts', '--owner or --owners-per-request'],
-  ['collection_whitelist', '--include-collections'],
-  ['collection_blacklist', '--exclude-collections'],
   ['pageSize', '--page-size'],
-  ['offset', '--offset'],
   ['maxRows', '--max-rows'],
   ['columns', '--columns'],
   ['format', '--format'],
@@ -17,14 +13,32 @@ const words: ReadonlyMap<string, string> = new Map([
   ['endpoint', '--forward'],
 ]);
 
+/** A source with options of its own for what others are given as parameters. */
+const holdings = 'aptos.walletNfts';
+
+const wordsOfHoldings: ReadonlyMap<string, string> = new Map([
+  ...words,
+  ['parts', '--owner or --owners-per-request'],
+  ['offset', '--offset'],
+  ['collection_whitelist', '--include-collections'],
+  ['collection_blacklist', '--exclude-collections'],
+]);
+
+const wordsOfOthers: ReadonlyMap<string, string> = new Map([
+  ...words,
+  ['parts', 'a parameter that decides what is listed'],
+  ['offset', 'the row to begin with'],
+]);
+
 const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', 'guardFormulas', 'extra', 'bom']);
 
 /**
  * The settings in which two plans differ, as people gave them.
  *
+ * @param source what is exported: the holdings of wallets, unless it is said.
  * @example changedSettings(['parts', 'pageSize']) // ['--owner or --owners-per-request', '--page-size']
  */
-export function changedSettings(names: readonly string[]): string[] {
+export function changedSettings(names: readonly string[], source = holdings): string[] {
   // Another listing differs in all that is asked, another format in all that formats have each for themselves.
   if (names.includes('source')) return ['what is exported'];
   // What an operator is added to is another source, though nothing else was changed.
@@ -35,5 +49,6 @@ export function changedSettings(names: readonly string[]): string[] {
   if (names.includes('sink') && names.includes('endpoint')) return ['--to or --forward'];
   const isOtherFormat = names.includes('sink');
   const told = isOtherFormat ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
-  return [...new Set(told.map((name) => words.get(name) ?? name))];
+  const meant = source === holdings ? wordsOfHoldings : wordsOfOthers;
+  return [...new Set(told.map((name) => meant.get(name) ?? name))];
 }

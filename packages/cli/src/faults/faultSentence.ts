@@ -18,11 +18,15 @@ export function faultSentence(error: unknown): string {
 }
 
 function sentenceOf(error: SluiceError): string {
-  const { option } = error.details;
-  const message = inCommandLineWords(error.message, typeof option === 'string' ? option : undefined);
+  const message = inCommandLineWords(error.message, textIn(error, 'option'), textIn(error, 'source'));
   if (error.code === 'plugin' && error.cause !== undefined)
     return `${message.replace(/\.? See its cause\.$/, '')}: ${thrownText(error.cause)}`;
   return `${message}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
+}
+
+function textIn({ details }: SluiceError, name: string): string | undefined {
+  const detail = details[name];
+  return typeof detail === 'string' ? detail : undefined;
 }
 
 /** Whether a wrong address, key or proxy of an API may well be the reason. */

@@ -8,6 +8,7 @@ const translations: readonly (readonly [said: RegExp, meant: string])[] = [
   [/\brateLimit(?:\.\w+)?\b/g, '--rate'],
   [/, or raise (?:maxRetryAfter|maxBodyBytes)(?=\.)/g, ''],
   [/, or set allowInsecure: true(?=\.)/g, ''],
+  [/\bset apiKey if it wants one\b/g, 'set SLUICE_API_KEY if it wants one'],
   [/\bmaxRetryAfter \(([^)]*)\) allows/g, '$1, the most that is waited for'],
   // What is exported
   [/\bpageSize\b/g, '--page-size'],
@@ -38,15 +39,16 @@ const translations: readonly (readonly [said: RegExp, meant: string])[] = [
  * A message of the library in the words of the command line.
  *
  * @param option the option that the message begins with, where its error names one.
+ * @param source what is exported, where its error says so.
  * @example inCommandLineWords('pageSize is 0: it must be …', 'pageSize') // '--page-size is 0: it must be …'
  */
-export function inCommandLineWords(message: string, option?: string): string {
+export function inCommandLineWords(message: string, option?: string, source?: string): string {
   const begun =
     option !== undefined && message.startsWith(option) ? flagOf(option) + message.slice(option.length) : message;
   return translations
     .reduce((text, [said, meant]) => text.replace(said, meant), begun)
     .replace(
       /\bbelongs to another plan \(([^)]*)\)/,
-      (_, names: string) => `belongs to another plan (${changedSettings(names.split(', ')).join(', ')})`,
+      (_, names: string) => `belongs to another plan (${changedSettings(names.split(', '), source).join(', ')})`,
     );
 }

@@ -39,6 +39,11 @@ export interface AnswerContext {
   readonly now: number;
 }
 
+/** The context of an answer to a request that carries a key, if there is one. */
+export interface ApiAnswerContext extends AnswerContext {
+  readonly hasKey: boolean;
+}
+
 export type Reading =
   { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly fault: AttemptFault };
 
@@ -48,7 +53,7 @@ const excerptLength = 200;
 const lookedAt = 4096;
 
 /** Reads an answer: a decoded document, or the fault it stands for. */
-export function readAnswer(answer: RawAnswer, context: AnswerContext): Reading {
+export function readAnswer(answer: RawAnswer, context: ApiAnswerContext): Reading {
   const { status, headers } = answer;
   const { route } = context;
   if (status >= 200 && status < 300) return readDocument(answer, context);
@@ -59,7 +64,7 @@ export function readAnswer(answer: RawAnswer, context: AnswerContext): Reading {
   }
   const excerpt = excerptOf(answer.text, context.secrets);
   const asked = retryAfter(headers['retry-after'], headers['date'], context.now);
-  const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status)}`;
+  const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, context.hasKey)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {
@@ -187,8 +192,9 @@ function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
     : 'Check the network and the base address.';
 }
 
-function adviceFor(status: number): string {
-  if (status === 401 || status === 403) return 'Check the API key and what it may read.';
+function adviceFor(status: number, hasKey: boolean): string {
+  if (status === 401 || status === 403)
+    return hasKey ? 'Check the API key and what it may read.' : 'No API key was sent: set apiKey if it wants one.';
   if (status === 404) return 'Check the base address.';
   if (status === 429) return 'Lower rateLimit, or wait.';
   if (status >= 500 || status === 408) return 'The service is in trouble: try again later.';

@@ -21,6 +21,11 @@ export class KeyRing {
     if (typeof source !== 'function') this.#current = Promise.resolve(source === false ? '' : this.#checked(source));
   }
 
+  /** Whether there is one to be sent. */
+  get hasKey(): boolean {
+    return this.#source !== false;
+  }
+
   get(): Promise<string> {
     return this.#current ?? this.#ask('first');
   }

@@ -29,7 +29,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     return call({
       ...{ route, method: 'GET', url, credentials, shownUrl: () => secrets.redact(url) },
       headers: { Accept: 'application/json', ...headers },
-      read: (answer, now) => readAnswer(answer, { route, secrets, now }),
+      read: (answer, now) => readAnswer(answer, { route, secrets, now, hasKey: keys.hasKey }),
       ...(signal && { signal }),
     });
   };

@@ -72,7 +72,7 @@ function checkPlan(
     isEmpty
       ? `The checkpoint belongs to another plan${what}, of which no row is kept yet. Start over with restart, which loses none, or run it as before: nothing was changed.`
       : `The checkpoint belongs to another plan${what}. Run it as before, or start over with restart: nothing was changed.`,
-    { changed },
+    { changed, source: found.source },
   );
 }
 

@@ -28,7 +28,7 @@ export class AnsweringLink {
     this.marks.push(markIn(request.query));
     const reading = readAnswer(
       { status: 200, headers: {}, text },
-      { route: request.route, secrets: this.#secrets, now: 0 },
+      { route: request.route, secrets: this.#secrets, now: 0, hasKey: true },
     );
     if (!reading.ok) throw reading.fault.error;
     return { status: 200, headers: {}, body: reading.body, attempts: 1 };

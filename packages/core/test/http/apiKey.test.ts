@@ -28,7 +28,10 @@ test('without a key none is sent, and a 401 is the answer', async () => {
   const server = await startServer(ok(), refused);
   const transport = openTransport(server.url, { apiKey: false });
   await transport.get();
-  await expect(transport.get()).rejects.toMatchObject({ status: 401 });
+  await expect(transport.get()).rejects.toMatchObject({
+    status: 401,
+    message: expect.stringContaining('No API key was sent: set apiKey'),
+  });
   expect(server.requests.map(({ headers }) => Object.keys(headers).includes('x-api-key'))).toEqual([false, false]);
 });
 
