@@ -15,9 +15,9 @@ export interface ConnectProxy {
  * A proxy as company networks have it: it tunnels whatever it is asked to, and sees nothing but bytes. Every tunnel ends at
  * `port` of this machine, whatever name it was asked for.
  *
- * @param refusal a status to answer instead; 0: no answer at all
+ * @param refusal a status to answer instead; 0: no answer at all; `end`: it closes the connection
  */
-export async function startProxy(port: number, refusal?: number): Promise<ConnectProxy> {
+export async function startProxy(port: number, refusal?: number | 'end'): Promise<ConnectProxy> {
   const asked: { target: string | undefined; authorization: string | undefined }[] = [];
   const chunks: Buffer[] = [];
   const sockets = new Set<Socket>();
@@ -30,6 +30,10 @@ export async function startProxy(port: number, refusal?: number): Promise<Connec
   server.on('connect', ({ url, headers }: IncomingMessage, client: Socket) => {
     asked.push({ target: url, authorization: headers['proxy-authorization'] });
     if (refusal === 0) return;
+    if (refusal === 'end') {
+      client.end();
+      return;
+    }
     if (refusal !== undefined) {
       client.end(`HTTP/1.1 ${String(refusal)} No\r\n\r\n`);
       return;

@@ -115,6 +115,16 @@ describe('in a company network', () => {
     expect(proxy.asked).toHaveLength(1);
   });
 
+  test('T8 a proxy that closes the connection is asked once an attempt, and named', async () => {
+    const proxy = await startProxy(port, 'end');
+    const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted });
+    expect(printed).toMatchObject({
+      code: 'network',
+      message: expect.stringContaining('(the proxy closed the connection)'),
+    });
+    expect(proxy.asked).toHaveLength(1);
+  });
+
   test.each(['not a proxy', 'http://me:pass@host:99999'])(
     'T8 a proxy address that is none (%s) is an error that does not repeat it',
     async (url) => {

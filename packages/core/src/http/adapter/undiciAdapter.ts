@@ -3,7 +3,7 @@ import { isIP, Socket, type LookupFunction } from 'node:net';
 import { setImmediate as turnOfTheLoop, setTimeout as wait } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { AxiosResponse } from 'axios';
-import { Agent, buildConnector, EnvHttpProxyAgent, Pool } from 'undici';
+import { Agent, buildConnector, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
 import { ConfigError, SluiceError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
 import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
@@ -76,13 +76,26 @@ function proxyAgent(connect: buildConnector.connector, timeout: number): EnvHttp
       bodyTimeout: 0,
       requestTls: tls,
       // A proxy that takes the connection and never opens the tunnel is found by the deadline for connecting, too.
-      clientFactory: (proxy) => new Pool(proxy, { connect, headersTimeout: timeout }),
+      clientFactory: (proxy) => tunnelling(new Pool(proxy, { connect, headersTimeout: timeout })),
     });
   } catch {
     throw new ConfigError(
       'HTTPS_PROXY or HTTP_PROXY names no proxy. Give an address like http://proxy.example.com:8080.',
     );
   }
+}
+
+/** A pool that says of a proxy which hangs up that it failed: undici would take that for a socket's whim, and ask it again at once, for ever. */
+function tunnelling(proxy: Pool): Pool {
+  const connect = proxy.connect.bind(proxy);
+  return Object.assign(proxy, {
+    connect: (options: Dispatcher.ConnectOptions) =>
+      connect(options).catch((error: unknown) => {
+        throw codeOf(error) === 'UND_ERR_SOCKET'
+          ? new AdapterFault('network', 'the proxy closed the connection')
+          : error;
+      }),
+  });
 }
 
 /**
