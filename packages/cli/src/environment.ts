@@ -33,7 +33,7 @@ export interface Environment {
 
 /** The environment of a real process. It takes over the process's signals. */
 export function processEnvironment(process: NodeJS.Process): Environment {
-  const signal = abortOnSignals(process);
+  const signal = abortOnSignals(process, () => performance.now());
   // With a listener, a write beyond `ulimit -f` fails with EFBIG. Without one, the signal kills the process half-way.
   process.on('SIGXFSZ', () => undefined);
   // A pipe that breaks is told to whoever writes; as an event alone it would end the process with a stack trace.

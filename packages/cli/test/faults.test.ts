@@ -145,16 +145,25 @@ test('a short key that is a word makes no secret of the word', () => {
   expect(holdsSecret('https://x.example/', [''])).toBe(false);
 });
 
-test('the first signal asks the command to end, the second one ends it', () => {
+test.each([
+  { name: 'another signal ends it', signals: ['SIGTERM 0', 'SIGINT 1'], exits: [130] },
+  { name: 'the same one again ends it', signals: ['SIGINT 0', 'SIGINT 200'], exits: [130] },
+  { name: 'the same one that comes twice is one', signals: ['SIGTERM 0', 'SIGTERM 4'], exits: [] },
+])('the first signal asks the command to end; $name', ({ signals, exits }) => {
   const listeners = new Map<string, () => void>();
-  const exits: number[] = [];
-  const signal = abortOnSignals({
-    on: (name, listener) => listeners.set(name, listener),
-    exit: (code) => exits.push(code),
-  });
-  listeners.get('SIGTERM')?.();
-  expect(signal.reason).toEqual(new Interruption('SIGTERM'));
-  expect(exits).toEqual([]);
-  listeners.get('SIGINT')?.();
-  expect(exits).toEqual([130]);
+  const codes: number[] = [];
+  let now = 0;
+  const source = {
+    on: (name: string, listener: () => void) => listeners.set(name, listener),
+    exit: (code: number) => codes.push(code),
+  };
+  const signal = abortOnSignals(source, () => now);
+  for (const [nth, sent] of signals.entries()) {
+    const [name = '', at] = sent.split(' ');
+    now = Number(at);
+    listeners.get(name)?.();
+    if (nth === 0) expect(codes).toEqual([]);
+  }
+  expect(signal.reason).toMatchObject({ name: 'Interruption', signal: signals[0]?.split(' ')[0] });
+  expect(codes).toEqual(exits);
 });

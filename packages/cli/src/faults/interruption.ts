@@ -32,12 +32,23 @@ export interface SignalSource {
   exit(code: number): void;
 }
 
-/** A signal of ours that the first of the process's signals aborts, with an {@link Interruption}. The second one exits at once. */
-export function abortOnSignals(source: SignalSource): AbortSignal {
+/** Ms in which the same signal counts once: `timeout` sends its own twice, and npm hands on what the terminal has sent to all already. */
+const sameSignal = 200;
+
+/**
+ * A signal of ours that the first of the process's signals aborts, with an {@link Interruption}. The second one exits at once.
+ *
+ * @param monotonic the time in ms, from any point.
+ */
+export function abortOnSignals(source: SignalSource, monotonic: () => number): AbortSignal {
   const interrupted = new AbortController();
+  const last = new Map<InterruptingSignal, number>();
   for (const signal of interruptingSignals) {
     source.on(signal, () => {
-      if (interrupted.signal.aborted) source.exit(exitCodes[signal]);
+      const at = monotonic();
+      const isEcho = at - (last.get(signal) ?? -Infinity) < sameSignal;
+      last.set(signal, at);
+      if (interrupted.signal.aborted && !isEcho) source.exit(exitCodes[signal]);
       interrupted.abort(new Interruption(signal));
     });
   }
