@@ -31,6 +31,7 @@ export function listingSource<Row extends object, In extends object, Params>(
   const params = decodeParams(name, { schema: definition.params, known }, given);
   const plan = listingPlan(definition, { name, baseUrl, params, pageSize, warn: (message) => endpoint.warn(message) });
   const rowsAt = typeof definition.rows === 'string' ? definition.rows : 'function';
+  const isSecret = (text: string): boolean => endpoint.isSecret(text);
   const made: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };
   return createSource<Row>({
     name,
@@ -42,11 +43,9 @@ export function listingSource<Row extends object, In extends object, Params>(
       const first = plan.first(part, atLeast);
       const address = at ? definition.paging.ask(first, at) : first;
       const answer = await endpoint.ask({ route: name, ...address, signal });
-      return read(answer, {
-        ...{ route: name, baseUrl, path: address.path, from: at, isAgain: atLeast === 2 },
-        rows: plan.pageSize && Math.max(plan.pageSize, atLeast),
-        isSecret: (text) => endpoint.isSecret(text),
-      });
+      const { path } = address;
+      const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
+      return read(answer, { route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows, isSecret });
     },
   });
 }

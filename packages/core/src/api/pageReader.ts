@@ -53,14 +53,17 @@ export function pageReader<Row>(reading: Reading<Row>): (answer: ApiAnswer, aske
   return (answered, { route, baseUrl, path, from, isAgain, rows: asked, isSecret }) => {
     const read = documentReader(route, isSecret ? { isSecret } : {});
     const at = (text: string): unknown => documentPath(text).find(answered.body, read);
-    const answer: Answer = { ...answered, read, at };
+    const { status, headers, body } = answered;
+    const answer: Answer = { status, headers, body, read, at };
     try {
       const found = rowsFound(list, answer);
       const rows = decode(found.rows, found.at, read);
-      const page = { rows: found.rows, total: total && countAt(total, answer) };
-      const newRows = page.rows.length - (isAgain && page.rows.length > 0 ? 1 : 0);
-      const next = reading.paging.next({ ...answer, ...page, from, newRows, asked, baseUrl, path });
-      return { rows, next, total: page.total, ...(rows !== page.rows && { received: page.rows }) };
+      const { rows: received } = found;
+      const count = total && countAt(total, answer);
+      const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
+      const place = { from, newRows, asked, baseUrl, path };
+      const next = reading.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
+      return { rows, next, total: count, ...(rows !== received && { received }) };
     } catch (error) {
       throw thrownFault(error, '', answered.body, read);
     }

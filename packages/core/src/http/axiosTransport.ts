@@ -14,16 +14,12 @@ export type Caller = (call: Call) => Promise<TransportResponse>;
  */
 export function axiosTransport(options: ExchangeOptions): Caller {
   const keep = <T>(value: T): T => value;
-  const instance = axios.create({
-    responseType: 'text',
-    transformRequest: keep,
-    transformResponse: keep,
-    maxRedirects: 0,
-    proxy: false,
-    validateStatus: () => true,
-  });
-  // What a program sets on the axios that it shares with us, e.g. its own token, is not for our APIs.
-  for (const name of Object.keys(instance.defaults.headers)) Reflect.deleteProperty(instance.defaults.headers, name);
+  const ours = { transformRequest: keep, transformResponse: keep, validateStatus: () => true };
+  const instance = axios.create(ours);
+  // What a program sets on the axios that it shares with us, e.g. its own token, is not for our APIs. Nor is what only the adapters of axios
+  // read; it would be copied for each request.
+  for (const name of Object.keys(instance.defaults))
+    if (!(name in ours)) Reflect.deleteProperty(instance.defaults, name);
   addRetries(instance, options.retry.retries, {
     shouldRetry: (error) => error instanceof AttemptFailure && error.exchange.shouldRetry(error),
     beforeRetry: async (error) => {
@@ -32,6 +28,8 @@ export function axiosTransport(options: ExchangeOptions): Caller {
   });
 
   const signals = new SignalWatch();
+  // Each request watches it, and it ends with the client: one listener for all of them, which is not put up and taken down for each.
+  signals.watch(options.closed, () => undefined);
   let requests = 0;
   return (call) =>
     new Promise((resolve, reject) => {
@@ -45,18 +43,16 @@ export function axiosTransport(options: ExchangeOptions): Caller {
 
 async function answered(
   instance: AxiosInstance,
-  { url, method, headers: asked, body, route }: Call,
+  { url, method, headers, body, route }: Call,
   exchange: Exchange,
 ): Promise<TransportResponse> {
   try {
-    const { status, data } = await instance.request<unknown>({
-      ...{ url, method, headers: asked, adapter: exchange.attempt },
-      ...(body !== undefined && { data: body }),
-    });
+    const { attempt } = exchange;
+    const { status, data } = await instance.request<unknown>({ url, method, headers, data: body, adapter: attempt });
     exchange.settle(() => ({ outcome: 'answered', status }));
     return { status, headers: exchange.headers, body: data, attempts: exchange.attempts };
   } catch (failure) {
-    const error = ours(failure, route);
+    const error = shown(failure, route);
     exchange.settle(() => ({ outcome: 'failed', error: reportOf(error) }));
     throw error;
   } finally {
@@ -65,7 +61,7 @@ async function answered(
 }
 
 /** What the caller may see of a failure. */
-function ours(error: unknown, route: string): unknown {
+function shown(error: unknown, route: string): unknown {
   if (error instanceof AttemptFailure) return error.exchange.finalError(error);
   if (error instanceof Failure) return error.reason;
   if (axios.isAxiosError(error))

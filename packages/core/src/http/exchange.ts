@@ -7,7 +7,6 @@ import { faultOf, timeoutError, type AttemptFault, type RawAnswer, type Reading 
 import type { Credentials, Stamp } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { Limiter } from './limiter.js';
-import { plainHeaders } from './plainHeaders.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 import type { SignalWatch } from './signalWatch.js';
 import { sendAttempt } from './sendAttempt.js';
@@ -55,7 +54,7 @@ export interface Call {
   /** What an answer means. `now` is wall time in ms. */
   readonly read: (answer: RawAnswer, now: number) => Reading;
   /** Ends it at once: the promise rejects with `signal.reason`. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Carries a failed attempt through axios and axios-retry, which only pass on what has a `config`. */
@@ -97,7 +96,9 @@ export class Exchange {
   readonly #onEnd: (reason: unknown) => void;
   readonly #stopwatch: Stopwatch;
   readonly #unwatch: readonly (() => void)[];
-  readonly #ended = new AbortController();
+  /** Ends what is under way: a wait for a turn, an attempt, a back-off. An attempt that was too late has used its own up. */
+  #stop = new AbortController();
+  #isOver = false;
   readonly #number: number;
   readonly #began: number;
   #wasRenewed = false;
@@ -142,7 +143,7 @@ export class Exchange {
 
   /** Frees the deadline and the signals of others. */
   close(): void {
-    this.#stopwatch.pause();
+    this.#stopwatch.stop();
     for (const unwatch of this.#unwatch) unwatch();
   }
 
@@ -168,7 +169,7 @@ export class Exchange {
 
   /** Whether another attempt may do better. What the API asked for is obeyed, as long as that is no hopeless wait. */
   shouldRetry({ fault }: AttemptFailure): boolean {
-    return fault.retry && (fault.retryAfter ?? 0) <= this.#longestWait(fault) && !this.#ended.signal.aborted;
+    return fault.retry && (fault.retryAfter ?? 0) <= this.#longestWait(fault) && !this.#isOver;
   }
 
   /** The back-off after a failed attempt. It holds no turn, and counts towards the total deadline. */
@@ -176,7 +177,7 @@ export class Exchange {
     const reason = fault.error.code;
     this.#emit(() => ({ ...this.#about, type: 'retry', attempt: this.attempts, delay, reason }));
     // All requests are paused: the next attempt waits with the others, at the limiter.
-    if (!fault.pauses) await sleep(this.#options.clock, delay, this.#ended.signal);
+    if (!fault.pauses) await sleep(this.#options.clock, delay, this.#stop.signal);
   }
 
   /** The error for the caller, once no attempt follows. */
@@ -202,7 +203,7 @@ export class Exchange {
 
   async #attempt(config: AttemptConfig): Promise<AttemptAnswer> {
     const { credentials } = this.#call;
-    this.#ended.signal.throwIfAborted();
+    this.#stop.signal.throwIfAborted();
     this.#stopwatch.run();
     const stamp = await credentials.prepare();
     const outcome = await this.#attemptWith(stamp, config);
@@ -217,7 +218,7 @@ export class Exchange {
   async #attemptWith(stamp: Stamp, config: AttemptConfig): Promise<AttemptAnswer | AttemptFailure> {
     const { adapter, limiter, clock, timeouts } = this.#options;
     const { route, read } = this.#call;
-    const { signal } = this.#ended;
+    const { signal } = this.#stop;
     const asked = clock.monotonic();
     this.#stopwatch.pause();
     const turn = await limiter.turn({ route, signal });
@@ -234,19 +235,16 @@ export class Exchange {
         clock,
         deadline: timeouts.response,
         secret: stamp(),
-        signal,
+        stop: this.#stop,
       });
+      if (answer === 'late') this.#stop = new AbortController();
       if (answer instanceof AdapterFault || answer === 'late') return this.#failure(config, this.#faultOf(answer));
-      const raw: RawAnswer = {
-        status: answer.status,
-        headers: plainHeaders(answer.headers),
-        text: String(answer.data),
-      };
-      const { status } = raw;
+      const { status, headers, data } = answer;
+      const raw: RawAnswer = { status, headers, text: String(data) };
       this.#emit(() => ({ ...this.#about, type: 'response', attempt, status, took: clock.monotonic() - began }));
       const reading = read(raw, clock.now());
       if (!reading.ok) return this.#failure(config, reading.fault);
-      this.headers = raw.headers;
+      this.headers = headers;
       return { ...answer, headers: {}, data: reading.body };
     } finally {
       turn.release();
@@ -297,8 +295,9 @@ export class Exchange {
   #end(reason: unknown): void {
     this.close();
     this.#onEnd(reason);
+    this.#isOver = true;
     // Without the reason, which is the caller's: axios writes on the errors that pass through it.
-    this.#ended.abort();
+    this.#stop.abort();
   }
 }
 

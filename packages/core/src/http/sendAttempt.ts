@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.js';
 import { SluiceError } from '../errors.js';
-import { abortable } from '../abortable.js';
 import type { Adapter, AttemptAnswer, AttemptConfig } from './adapter/adapter.js';
 import { AdapterFault } from './adapter/adapterFault.js';
 
@@ -11,45 +10,47 @@ export interface SendOptions {
   readonly deadline: number;
   /** Headers that nobody else gets to see. */
   readonly secret: Readonly<Record<string, string>>;
-  /** Ends it at once: the promise rejects with `signal.reason`. */
-  readonly signal: AbortSignal;
+  /** Ends it at once: the promise rejects with its signal's reason. The deadline ends it, too. */
+  readonly stop: AbortController;
 }
 
 /**
  * Sends one attempt with its credentials, and waits for its answer.
  *
- * @returns the answer, or why there is none: `late` if the deadline passed.
+ * @returns the answer, or why there is none: `late` if the deadline passed, whether or not the adapter stops at once.
  */
-export async function sendAttempt(
+export function sendAttempt(
   config: AttemptConfig,
-  { adapter, clock, deadline, secret, signal }: SendOptions,
+  { adapter, clock, deadline, secret, stop }: SendOptions,
 ): Promise<AttemptAnswer | AdapterFault | 'late'> {
-  const stopped = new AbortController();
-  const stop = (): void => {
-    stopped.abort();
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  const cancelDeadline = clock.after(deadline, stop);
-  try {
+  return new Promise((resolve, reject) => {
+    const cancelDeadline = clock.after(deadline, () => {
+      resolve('late');
+      stop.abort();
+    });
     // Beside the request, and not on it: what links, retries and errors can see never holds the credentials.
-    const { url, method, headers } = config;
-    const data: unknown = config.data;
-    const sent = {
-      headers,
-      data,
-      signal: stopped.signal,
-      ...(url !== undefined && { url }),
-      ...(method && { method }),
-    };
-    const answer = await abortable(adapter.send(sent, secret), stopped.signal);
-    return { ...answer, config };
-  } catch (error) {
-    signal.throwIfAborted();
-    if (stopped.signal.aborted) return 'late';
-    if (error instanceof SluiceError) throw error;
-    return error instanceof AdapterFault ? error : new AdapterFault('network');
-  } finally {
-    cancelDeadline();
-    signal.removeEventListener('abort', stop);
-  }
+    adapter.send(sentConfig(config, stop.signal), secret).then(
+      (answer) => {
+        cancelDeadline();
+        resolve({ ...answer, config });
+      },
+      (error: unknown) => {
+        cancelDeadline();
+        if (stop.signal.aborted) reject(stop.signal.reason);
+        else if (error instanceof AdapterFault) resolve(error);
+        else if (error instanceof SluiceError) reject(error);
+        else resolve(new AdapterFault('network'));
+      },
+    );
+  });
+}
+
+/** What an adapter needs to know of it. */
+function sentConfig(config: AttemptConfig, signal: AbortSignal): AttemptConfig {
+  const { url, method, headers } = config;
+  const data: unknown = config.data;
+  const sent: AttemptConfig = { headers, data, signal };
+  if (url !== undefined) sent.url = url;
+  if (method) sent.method = method;
+  return sent;
 }

@@ -8,7 +8,8 @@ export class Stopwatch {
   readonly #clock: Clock;
   readonly #onSpent: () => void;
   #budget: number;
-  #since = 0;
+  /** Since when it runs. */
+  #since: number | undefined;
   #cancel: (() => void) | undefined;
 
   constructor(clock: Clock, budget: number, onSpent: () => void) {
@@ -19,18 +20,34 @@ export class Stopwatch {
 
   /** Ms of the budget that are not spent yet. */
   get left(): number {
-    return this.#cancel ? Math.max(0, this.#budget - (this.#clock.monotonic() - this.#since)) : this.#budget;
+    const spent = this.#since === undefined ? 0 : this.#clock.monotonic() - this.#since;
+    return Math.max(0, this.#budget - spent);
   }
 
   run(): void {
-    if (this.#cancel || this.#budget === Infinity) return;
+    if (this.#since !== undefined || this.#budget === Infinity) return;
     this.#since = this.#clock.monotonic();
-    this.#cancel = this.#clock.after(this.#budget, this.#onSpent);
+    // A timer from before a pause goes off too early and is set anew then: most pauses are too short to be worth another one.
+    this.#cancel ??= this.#clock.after(this.#budget, this.#onTime);
   }
 
   pause(): void {
     this.#budget = this.left;
+    this.#since = undefined;
+  }
+
+  /** Lets go of its timer. */
+  stop(): void {
+    this.pause();
     this.#cancel?.();
     this.#cancel = undefined;
   }
+
+  readonly #onTime = (): void => {
+    this.#cancel = undefined;
+    if (this.#since === undefined) return;
+    const { left } = this;
+    if (left > 0) this.#cancel = this.#clock.after(left, this.#onTime);
+    else this.#onSpent();
+  };
 }

@@ -46,7 +46,10 @@ export interface ResolvedAddress {
 export type AttemptConfig = InternalAxiosRequestConfig;
 
 /** What came back: any status, and at first a body of text. */
-export type AttemptAnswer = AxiosResponse<unknown>;
+export interface AttemptAnswer extends AxiosResponse<unknown> {
+  /** Names in lower case. */
+  readonly headers: Record<string, string>;
+}
 
 /**
  * Carries one attempt, with headers that nobody else gets to see: any status is an answer, its body comes as text, redirects are not

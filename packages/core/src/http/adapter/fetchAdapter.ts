@@ -1,6 +1,6 @@
-import type { AxiosResponse } from 'axios';
+import { abortable } from '../../abortable.js';
 import { ConfigError } from '../../errors.js';
-import type { Adapter, AdapterOptions } from './adapter.js';
+import type { Adapter, AdapterOptions, AttemptAnswer, AttemptConfig } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
 import { sentHeaders } from './sentHeaders.js';
 
@@ -18,32 +18,41 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     );
   }
   return {
-    async send(config, secret) {
-      const headers = sentHeaders(config, secret);
-      const answer = await fetch(config.url ?? '', {
-        method: config.method?.toUpperCase() ?? 'GET',
-        headers,
-        redirect: 'manual',
-        credentials: 'omit',
-        // A page of a walk, or of a poll, has to come from the API.
-        cache: 'no-store',
-        body: typeof config.data === 'string' ? config.data : null,
-        signal: config.signal instanceof AbortSignal ? config.signal : null,
-      }).catch((error: unknown) => {
-        throw new AdapterFault('network', codeOf(error));
-      });
-      const response: AxiosResponse<string> = {
-        // Of a body that does not count as much as its status nothing is read here.
-        data: bodies === 'whole' ? await readText(answer, maxBodyBytes) : '',
-        status: answer.type === 'opaqueredirect' ? 302 : answer.status,
-        statusText: '',
-        headers: Object.fromEntries(answer.headers),
-        config,
-      };
-      return response;
+    send(config, secret) {
+      const signal = config.signal instanceof AbortSignal ? config.signal : undefined;
+      const answer = answered(config, sentHeaders(config, secret), signal);
+      // Platforms take their time to stop.
+      return signal ? abortable(answer, signal) : answer;
     },
     close: () => Promise.resolve(),
   };
+
+  async function answered(
+    config: AttemptConfig,
+    headers: Record<string, string>,
+    signal: AbortSignal | undefined,
+  ): Promise<AttemptAnswer> {
+    const answer = await fetch(config.url ?? '', {
+      method: config.method?.toUpperCase() ?? 'GET',
+      headers,
+      redirect: 'manual',
+      credentials: 'omit',
+      // A page of a walk, or of a poll, has to come from the API.
+      cache: 'no-store',
+      body: typeof config.data === 'string' ? config.data : null,
+      signal: signal ?? null,
+    }).catch((error: unknown) => {
+      throw new AdapterFault('network', codeOf(error));
+    });
+    return {
+      // Of a body that does not count as much as its status nothing is read here.
+      data: bodies === 'whole' ? await readText(answer, maxBodyBytes) : '',
+      status: answer.type === 'opaqueredirect' ? 302 : answer.status,
+      statusText: '',
+      headers: Object.fromEntries(answer.headers),
+      config,
+    };
+  }
 }
 
 async function readText(answer: Response, maxBytes: number): Promise<string> {

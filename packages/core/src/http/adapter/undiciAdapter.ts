@@ -2,11 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { isIP, Socket, type LookupFunction } from 'node:net';
 import { setImmediate as turnOfTheLoop, setTimeout as wait } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
-import type { AxiosResponse } from 'axios';
 import { Agent, buildConnector, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
 import { ConfigError, SluiceError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
-import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
+import type { Adapter, AdapterOptions, AddressGuard, AttemptAnswer } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
 import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
@@ -51,7 +50,7 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
       } finally {
         leave();
       }
-      const response: AxiosResponse<string> = {
+      const response: AttemptAnswer = {
         data: await (bodies === 'whole' ? readText(answer, mostHeap) : readBeginning(answer, maxBodyBytes)),
         status: answer.status,
         statusText: '',

@@ -7,6 +7,7 @@ import { FakeClock } from '../fakeClock.js';
 const day = 86_400_000;
 
 describe("the machine's clock", () => {
+  // It turns months of all timers of its process, which has to have none but these.
   beforeEach(() => {
     vi.useFakeTimers();
   });
