@@ -33,30 +33,28 @@ export class ByteBlocks {
     return this.#texts;
   }
 
-  /** Takes one page; answers what is ready to be written, if anything is: of members, the one before the last full one. */
-  async add(text: string): Promise<string | Uint8Array | undefined> {
-    if (!this.#gzip) return text;
-    this.#texts.push(text);
-    return this.#texts.length >= this.#gzip.pagesPerMember ? this.#compress() : undefined;
+  /** Takes the texts of one page; answers what is ready to be written: of members, the one before the last full one. */
+  async add(texts: Iterable<string>): Promise<Iterable<string | Uint8Array>> {
+    if (!this.#gzip) return texts;
+    this.#texts.push(Array.from(texts).join(''));
+    return this.#texts.length >= this.#gzip.pagesPerMember ? this.#compress() : [];
   }
 
   /** The bytes of the full member that is not written yet, if there is one. */
-  async settled(): Promise<Uint8Array | undefined> {
+  async settled(): Promise<readonly Uint8Array[]> {
     const bytes = await this.#compressing;
     this.#compressing = undefined;
-    return bytes;
+    return bytes ? [bytes] : [];
   }
 
-  /** The bytes of all that still waits, if anything does. */
-  async end(): Promise<Uint8Array | undefined> {
-    if (this.#texts.length === 0) return this.settled();
-    const before = await this.#compress();
-    const last = await this.settled();
-    return before && last ? Buffer.concat([before, last]) : last;
+  /** The bytes of all that still waits. */
+  async end(): Promise<readonly Uint8Array[]> {
+    const before = this.#texts.length === 0 ? [] : await this.#compress();
+    return [...before, ...(await this.settled())];
   }
 
   /** Begins with what was collected; answers the member before. */
-  async #compress(): Promise<Uint8Array | undefined> {
+  async #compress(): Promise<readonly Uint8Array[]> {
     const before = await this.settled();
     this.#compressing = gzip(this.#texts.splice(0).join(''));
     // Told to whoever asks for it.

@@ -121,6 +121,8 @@ function gzipOf({ path, gzip = path.endsWith('.gz') }: FileTarget): Gzip | undef
   return { pagesPerMember };
 }
 
+const rowsPerText = 10;
+
 class FileWriter<T> implements SinkWriter<T> {
   readonly #file: PartFile;
   readonly #order: PlanOrder;
@@ -136,7 +138,14 @@ class FileWriter<T> implements SinkWriter<T> {
     // By then the question for the next page has left, and the API is at work on it while these rows become text.
     await turnOfTheLoop();
     const header = part === 0 && this.#order.isEmpty ? this.#encoder.header : '';
-    await this.#order.write(part, header + this.#encoder.encode(items), endsPart);
+    await this.#order.write(part, this.#texts(header, items), endsPart);
+  }
+
+  /** The text of a page, a few rows at a time. A text of the whole is large, and to make room for large ones costs more than to fill it. */
+  *#texts(header: string, items: readonly T[]): Generator<string, void, undefined> {
+    if (header !== '') yield header;
+    for (let at = 0; at < items.length; at += rowsPerText)
+      yield this.#encoder.encode(items.slice(at, at + rowsPerText));
   }
 
   flush(): Promise<Json> {
@@ -144,7 +153,7 @@ class FileWriter<T> implements SinkWriter<T> {
   }
 
   async seal(): Promise<Json> {
-    if (this.#order.isEmpty) await this.#order.write(0, this.#encoder.header, true);
+    if (this.#order.isEmpty) await this.#order.write(0, [this.#encoder.header], true);
     await this.#order.end();
     return this.flush();
   }

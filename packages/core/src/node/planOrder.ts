@@ -47,9 +47,10 @@ export class PlanOrder {
     return this.#front === 0 && this.#file.size === 0 && (this.#lanes.get(0)?.blocks.isEmpty ?? true);
   }
 
-  async write(part: number, text: string, endsPart: boolean): Promise<void> {
+  /** Puts the texts of one page behind what the part has so far. */
+  async write(part: number, texts: Iterable<string>, endsPart: boolean): Promise<void> {
     const lane = this.#lane(part);
-    await this.#append(part, lane, await lane.blocks.add(text));
+    await this.#append(part, lane, await lane.blocks.add(texts));
     if (endsPart) await this.#end(part, lane);
   }
 
@@ -127,14 +128,12 @@ export class PlanOrder {
     return lane;
   }
 
-  async #append(part: number, lane: Lane, content: string | Uint8Array | undefined): Promise<void> {
-    if (!content) return;
-    if (part === this.#front) {
-      await this.#file.append(content);
-      return;
+  async #append(part: number, lane: Lane, contents: Iterable<string | Uint8Array>): Promise<void> {
+    for (const content of contents) {
+      if (content.length === 0) continue;
+      if (part === this.#front) await this.#file.append(content);
+      else await (lane.segment ??= await this.#folder.create(String(part))).append(content);
     }
-    lane.segment ??= await this.#folder.create(String(part));
-    await lane.segment.append(content);
   }
 
   async #end(part: number, lane: Lane): Promise<void> {
@@ -183,7 +182,7 @@ export class PlanOrder {
       const pages = texts[part];
       if (!Array.isArray(pages)) throw unreadable();
       const { blocks } = this.#lane(part);
-      for (const page of pages) await blocks.add(String(page));
+      for (const page of pages) await blocks.add([String(page)]);
     }
   }
 }

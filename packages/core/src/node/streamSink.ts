@@ -33,11 +33,13 @@ export function streamSink<T>(
       let isNew = resumeAt === undefined;
       // A broken stream tells everybody who listens, and ends the process if nobody does.
       stream.on('error', ignore);
-      const write = async (content: string | Uint8Array | undefined): Promise<void> => {
-        if (!content) return;
-        const chunk = typeof content === 'string' ? Buffer.from(content) : content;
-        await written(stream, chunk, signal);
-        bytes += chunk.length;
+      const write = async (contents: Iterable<string | Uint8Array>): Promise<void> => {
+        for (const content of contents) {
+          const chunk = typeof content === 'string' ? Buffer.from(content) : content;
+          if (chunk.length === 0) continue;
+          await written(stream, chunk, signal);
+          bytes += chunk.length;
+        }
       };
       const headerOnce = (): string => {
         const header = isNew ? encoder.header : '';
@@ -51,14 +53,14 @@ export function streamSink<T>(
         write: async ({ items }) => {
           // By then the question for the next page has left, and the API is at work on it while these rows become text.
           await turnOfTheLoop();
-          await write(await blocks.add(headerOnce() + encoder.encode(items)));
+          await write(await blocks.add([headerOnce() + encoder.encode(items)]));
         },
         flush: async () => {
           await write(await blocks.settled());
           return { bytes };
         },
         seal: async () => {
-          if (isNew) await write(await blocks.add(headerOnce()));
+          if (isNew) await write(await blocks.add([headerOnce()]));
           await write(await blocks.end());
           return { bytes };
         },

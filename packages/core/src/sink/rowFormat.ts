@@ -1,10 +1,12 @@
 import type { Json, RowSchema } from '../source/definition.js';
 
-/** Writes rows as text, a page at a time. */
+/** Writes rows as text, some of them at a time. */
 export interface RowEncoder<T> {
   /** What stands before the first row. */
   readonly header: string;
-  /** The text of these rows; the texts of all pages, one behind the other, are the whole. */
+  /**
+   * The text of these rows: a page of them, or a few of one. All texts, one behind the other, are the whole, wherever the rows are cut.
+   */
   encode(items: readonly T[]): string;
 }
 
