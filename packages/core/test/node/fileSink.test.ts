@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { concatMap } from 'rxjs';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   CheckpointError,
   ConfigError,
@@ -19,6 +19,7 @@ import {
   SinkError,
   type ExportOptions,
   type ExportReport,
+  type RowFormat,
 } from '../../src/index.js';
 import { fileSink, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
 import { faultyFileSystem, systemError, type DiskCall, type DiskFault } from './faultyFileSystem.js';
@@ -112,6 +113,37 @@ describe('a file', () => {
   });
 });
 
+test.each([false, true])(
+  'a row that has no text, in the midst of a page, leaves what was committed (gzip: %s)',
+  async (gzip) => {
+    const cwd = tempFolder();
+    const path = join(cwd, 'rows.txt');
+    let isBroken = true;
+    const format: RowFormat<string> = {
+      ...textFormat,
+      encoder: (schema) => {
+        const encoder = textFormat.encoder(schema);
+        const encode = (items: readonly string[]): string => {
+          if (isBroken && items.includes('row 2.57')) throw new SinkError('row 2.57 has no text');
+          return encoder.encode(items);
+        };
+        return { ...encoder, encode };
+      },
+    };
+    const pages = [0, 1, 2, 3].map((page) => Array.from({ length: 100 }, (_, row) => `row ${page}.${row}`));
+    const run = (): Promise<unknown> =>
+      exportTo(pagesOf(pages), fileSink(format, { path, gzip }), { state: memory, commitEvery: 1 }).run();
+    const memory = memoryState();
+    await expect(run()).rejects.toThrow('row 2.57 has no text');
+    expect(readdirSync(cwd)).toContain('rows.txt.part');
+    isBroken = false;
+    await run();
+    const bytes = readFileSync(path);
+    const rows = (gzip ? gunzipSync(bytes) : bytes).toString().split('\n');
+    expect(rows).toEqual(['rows', ...pages.flat(), '']);
+  },
+);
+
 describe('E9 a disk that fails', () => {
   test.each([
     ['ENOSPC', /disk is full.*run it again/],
@@ -152,6 +184,46 @@ describe('E9 a disk that fails', () => {
     const again = await fileSink(textFormat, { path }).open({ ...context, resumeAt: { place, isSealed: false } });
     expect(readFileSync(`${path}.part`, 'utf8')).toBe('rows\nkept\n');
     await again.abort(undefined, { isResumable: false });
+  });
+
+  test('in the sync of one part is told once those of the others have ended, which go on beside it', async () => {
+    const path = join(tempFolder(), 'rows.txt');
+    const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
+    let letGo = (): void => undefined;
+    const released = new Promise<void>((resolve) => (letGo = resolve));
+    const begun: string[] = [];
+    const fileSystem: FileSystem = {
+      ...nodeFileSystem,
+      open: async (name, mode) => {
+        const file = await nodeFileSystem.open(name, mode);
+        const part = /rows-(\d)$/.exec(name)?.[1];
+        if (part === undefined) return file;
+        const sync = async (): Promise<void> => {
+          begun.push(part);
+          if (part === '1') throw systemError('EIO');
+          await released;
+          return file.sync();
+        };
+        return { ...file, sync };
+      },
+    };
+    const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
+    for (const part of [1, 2, 3]) await writer.write({ items: [`part ${part}`], part, endsPart: false });
+    const ends: string[] = [];
+    const flushed = writer.flush().then(
+      () => ends.push('flushed'),
+      (error: unknown) => ends.push(String(error)),
+    );
+    await vi.waitFor(() => {
+      expect(begun).toEqual(['1', '2', '3']);
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ends).toEqual([]);
+    letGo();
+    await flushed;
+    expect(ends).toEqual([expect.stringContaining('EIO')]);
+    await writer.abort(new Error('EIO'), { isResumable: false });
+    expect(readdirSync(join(path, '..'))).toEqual([]);
   });
 
   test('in a sync that nobody waited for is told by the next call', async () => {
