@@ -222,6 +222,16 @@ describe('sluice watch API.SOURCE', () => {
   });
 });
 
+test('what a source warns of is told once, however often its parameters are tried', async () => {
+  await using sandbox = await startSandbox({ holdings: 5, owners: 1 });
+  const [owner = ''] = sandbox.owners;
+  const owners = JSON.stringify([owner, owner]);
+  const args = ['export', 'aptos.walletNfts', '--param', `ownerAddresses:=${owners}`, '--to', '-'];
+  const { code, stdout, stderr } = await runIn(args, configFolder({}), settingsFor(sandbox));
+  expect({ code, rows: stdout.trimEnd().split('\r\n').length }).toEqual({ code: 0, rows: 6 });
+  expect(stderr.match(/1 of 2 owner addresses are repeated/g)).toHaveLength(1);
+});
+
 describe('sluice sources', () => {
   test('lists what there is, without a key or a request', async () => {
     const { code, stdout, stderr } = await runIn(['sources'], coinsFolder());

@@ -1,5 +1,5 @@
 import type { Client, ClientEvent } from '@sluice/core';
-import { concatMap, from, ReplaySubject, startWith, type Observable } from 'rxjs';
+import { concatMap, distinctUntilChanged, from, ReplaySubject, startWith, type Observable } from 'rxjs';
 import type { Environment } from '../environment.js';
 import { thrownText } from '../faults/thrownText.js';
 import { visibleText } from './visibleText.js';
@@ -13,13 +13,18 @@ export interface Note {
 const mostKept = 100;
 
 /**
- * What a client and its plugins have to say from now on; what a hook of a plugin fails with, once. Whoever subscribes later gets the
- * earlier ones too.
+ * What a client and its plugins have to say from now on; a warning that comes again and again, and what a hook of a plugin fails with,
+ * once. Whoever subscribes later gets the earlier ones too.
  */
 export function notesOf(client: Client): Observable<Note> {
   const notes = new ReplaySubject<Note>(mostKept);
   const told = new Set<string>();
-  client.events.pipe(concatMap((event) => from(noteOf(event, told)))).subscribe(notes);
+  client.events
+    .pipe(
+      concatMap((event) => from(noteOf(event, told))),
+      distinctUntilChanged((before, note) => note.level === 'warning' && note.message === before.message),
+    )
+    .subscribe(notes);
   return notes;
 }
 
