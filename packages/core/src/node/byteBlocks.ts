@@ -15,7 +15,8 @@ const gzip = promisify(gzipCallback);
  */
 export class ByteBlocks {
   readonly #gzip: Gzip | undefined;
-  #texts: string[] = [];
+  /** The texts of each page that waits. */
+  #pages: (readonly string[])[] = [];
   /** The last full member, which is compressed while the next one is collected. */
   #compressing: Promise<Uint8Array> | undefined;
 
@@ -25,19 +26,19 @@ export class ByteBlocks {
 
   /** Whether nothing waits: neither for its member's end, nor to be compressed. */
   get isEmpty(): boolean {
-    return this.#texts.length === 0 && !this.#compressing;
+    return this.#pages.length === 0 && !this.#compressing;
   }
 
   /** The pages that wait for their member's end. */
   get waiting(): readonly string[] {
-    return this.#texts;
+    return this.#pages.map((texts) => texts.join(''));
   }
 
   /** Takes the texts of one page; answers what is ready to be written: of members, the one before the last full one. */
   async add(texts: Iterable<string>): Promise<Iterable<string | Uint8Array>> {
     if (!this.#gzip) return texts;
-    this.#texts.push(Array.from(texts).join(''));
-    return this.#texts.length >= this.#gzip.pagesPerMember ? this.#compress() : [];
+    this.#pages.push(Array.from(texts));
+    return this.#pages.length >= this.#gzip.pagesPerMember ? this.#compress() : [];
   }
 
   /** The bytes of the full member that is not written yet, if there is one. */
@@ -49,14 +50,16 @@ export class ByteBlocks {
 
   /** The bytes of all that still waits. */
   async end(): Promise<readonly Uint8Array[]> {
-    const before = this.#texts.length === 0 ? [] : await this.#compress();
+    const before = this.#pages.length === 0 ? [] : await this.#compress();
     return [...before, ...(await this.settled())];
   }
 
   /** Begins with what was collected; answers the member before. */
   async #compress(): Promise<readonly Uint8Array[]> {
     const before = await this.settled();
-    this.#compressing = gzip(this.#texts.splice(0).join(''));
+    const texts = this.#pages.splice(0).flat();
+    // Bytes of each text: one text of them all is too large to be made fast.
+    this.#compressing = gzip(Buffer.concat(texts.map((text) => Buffer.from(text))));
     // Told to whoever asks for it.
     this.#compressing.catch(() => undefined);
     return before;
