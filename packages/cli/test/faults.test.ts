@@ -148,6 +148,7 @@ test('a short key that is a word makes no secret of the word', () => {
 test.each([
   { name: 'another signal ends it', signals: ['SIGTERM 0', 'SIGINT 1'], exits: [130] },
   { name: 'the same one again ends it', signals: ['SIGINT 0', 'SIGINT 200'], exits: [130] },
+  { name: 'the same one that does not stop ends it', signals: ['SIGINT 0', 'SIGINT 150', 'SIGINT 300'], exits: [130] },
   { name: 'the same one that comes twice is one', signals: ['SIGTERM 0', 'SIGTERM 4'], exits: [] },
 ])('the first signal asks the command to end; $name', ({ signals, exits }) => {
   const listeners = new Map<string, () => void>();

@@ -13,8 +13,9 @@ const words: ReadonlyMap<string, string> = new Map([
   ['endpoint', '--forward'],
 ]);
 
-/** A source with options of its own for what others are given as parameters. */
+/** A source with options of its own for what others are given as parameters; and a watch of it. */
 const holdings = 'aptos.walletNfts';
+const holdingsWatch = `${holdings}.changes`;
 
 const wordsOfHoldings: ReadonlyMap<string, string> = new Map([
   ...words,
@@ -22,6 +23,9 @@ const wordsOfHoldings: ReadonlyMap<string, string> = new Map([
   ['offset', '--offset'],
   ['collection_whitelist', '--include-collections'],
   ['collection_blacklist', '--exclude-collections'],
+  ['owners', '--owner'],
+  ['include', '--include-collections'],
+  ['exclude', '--exclude-collections'],
 ]);
 
 const wordsOfOthers: ReadonlyMap<string, string> = new Map([
@@ -49,6 +53,6 @@ export function changedSettings(names: readonly string[], source = holdings): st
   if (names.includes('sink') && names.includes('endpoint')) return ['--to or --forward'];
   const isOtherFormat = names.includes('sink');
   const told = isOtherFormat ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
-  const meant = source === holdings ? wordsOfHoldings : wordsOfOthers;
+  const meant = source === holdings || source === holdingsWatch ? wordsOfHoldings : wordsOfOthers;
   return [...new Set(told.map((name) => meant.get(name) ?? name))];
 }

@@ -46,9 +46,9 @@ export function abortOnSignals(source: SignalSource, monotonic: () => number): A
   for (const signal of interruptingSignals) {
     source.on(signal, () => {
       const at = monotonic();
-      const isEcho = at - (last.get(signal) ?? -Infinity) < sameSignal;
+      if (at - (last.get(signal) ?? -Infinity) < sameSignal) return;
       last.set(signal, at);
-      if (interrupted.signal.aborted && !isEcho) source.exit(exitCodes[signal]);
+      if (interrupted.signal.aborted) source.exit(exitCodes[signal]);
       interrupted.abort(new Interruption(signal));
     });
   }

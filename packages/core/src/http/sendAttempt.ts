@@ -32,7 +32,9 @@ export function sendAttempt(
     adapter.send(sentConfig(config, stop.signal), secret).then(
       (answer) => {
         cancelDeadline();
-        resolve({ ...answer, config });
+        // Of a body that does not count an adapter may answer what there was.
+        if (stop.signal.aborted) reject(stop.signal.reason);
+        else resolve({ ...answer, config });
       },
       (error: unknown) => {
         cancelDeadline();

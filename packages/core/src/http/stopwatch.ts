@@ -47,7 +47,8 @@ export class Stopwatch {
     this.#cancel = undefined;
     if (this.#since === undefined) return;
     const { left } = this;
-    if (left > 0) this.#cancel = this.#clock.after(left, this.#onTime);
-    else this.#onSpent();
+    // Less than that is what adding up has rounded, and on some clocks no time at all.
+    if (left < 1) this.#onSpent();
+    else this.#cancel = this.#clock.after(left, this.#onTime);
   };
 }

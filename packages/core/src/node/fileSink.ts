@@ -138,7 +138,8 @@ class FileWriter<T> implements SinkWriter<T> {
     // By then the question for the next page has left, and the API is at work on it while these rows become text.
     await turnOfTheLoop();
     const header = part === 0 && this.#order.isEmpty ? this.#encoder.header : '';
-    await this.#order.write(part, this.#texts(header, items), endsPart);
+    // All of them before the first one is written: of a page with a row that has no text there is nothing in the file.
+    await this.#order.write(part, [...this.#texts(header, items)], endsPart);
   }
 
   /** The text of a page, a few rows at a time. A text of the whole is large, and to make room for large ones costs more than to fill it. */

@@ -157,7 +157,10 @@ describe('an endpoint', () => {
 
   describe('of a program that uses axios, too', () => {
     const { common } = axios.defaults.headers;
+    const { adapter, transformRequest } = axios.defaults;
     afterEach(() => {
+      Object.assign(axios.defaults, { adapter, transformRequest, timeout: 0 });
+      delete axios.defaults.proxy;
       common.Authorization = null;
       delete axios.defaults.baseURL;
       delete axios.defaults.params;
@@ -168,6 +171,11 @@ describe('an endpoint', () => {
       common.Authorization = 'Bearer of-another-service';
       axios.defaults.baseURL = 'https://another.example';
       axios.defaults.params = { token: 'of-another-service' };
+      axios.defaults.adapter = axios.defaults.transformRequest = () => {
+        throw new Error('of another service');
+      };
+      axios.defaults.proxy = { host: '127.0.0.1', port: 1 };
+      axios.defaults.timeout = 0.001;
       const client = createClient(options).use(testApi(server.url));
       await client.api.request({ ...question, query: { a: 1 } });
       await client.close();

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { RequestTimeoutError } from '../../src/index.js';
 import { expectNoKey } from './canary.js';
 import { openTransport } from './openTransport.js';
@@ -82,6 +82,38 @@ test('T3 the total deadline counts neither the wait for a turn nor a pause', asy
     { type: 'attempt', route: 'test.route', request: 1, attempt: 2, waited: 50_000 },
     { type: 'attempt', route: 'test.route', request: 1, attempt: 3, waited: 0 },
   ]);
+});
+
+test('T3 the total deadline goes on behind a wait for a turn with what was left of it', async () => {
+  const server = await startServer(answer(503), never);
+  const transport = openTransport(server.url, { timeouts: { total: 10_000, response: Infinity }, isHandTurned: true });
+  const outcome = transport.get().catch((reason: unknown) => reason);
+  await transport.clock.asked(125);
+  // The wait for the second turn is longer than the timer of the deadline, which goes off meanwhile.
+  transport.limiter.pause(60_000);
+  await transport.clock.advance(125);
+  await vi.waitFor(() => {
+    expect(transport.limiter.state.queued).toBe(1);
+  });
+  await transport.clock.advance(59_875);
+  await server.until(() => server.requests.length === 2);
+  await transport.clock.advance(9_874);
+  expect(server.requests[1]).toMatchObject({ isAborted: false });
+  await transport.clock.advance(1);
+  expect(await outcome).toMatchObject({ code: 'timeout', details: { deadline: 'total', ms: 10_000 } });
+  expect(transport.clock.pending).toEqual([]);
+});
+
+test('T3 a response that is late just when all time is spent is not asked for again', async () => {
+  const server = await startServer(never);
+  const transport = openTransport(server.url, { timeouts: { total: 20_000, response: 20_000 } });
+  const outcome = transport.get().catch((reason: unknown) => reason);
+  await server.until(() => server.requests.length === 1);
+  await transport.clock.advance(20_000);
+  expect(await outcome).toMatchObject({ code: 'timeout', details: { deadline: 'total' } });
+  await transport.clock.advance(3_600_000);
+  expect(server.requests).toHaveLength(1);
+  expect(transport.clock.pending).toEqual([]);
 });
 
 test('T3 the total deadline counts a key provider that does not answer', async () => {

@@ -176,6 +176,43 @@ describe('the key', () => {
     expect(server.connections).toBe(0);
   });
 
+  test.each<[string, Partial<TransportRequest>]>([
+    ['another origin', { baseUrl: 'https://evil.example' }],
+    ['an absolute path', { path: 'https://evil.example/' }],
+  ])('T1 goes nowhere if a link turns its second request to %s', async (_where, change) => {
+    const server = await startServer(ok('first'));
+    let isTurned = false;
+    const link: Link = (next) => (request) => next({ ...request, ...(isTurned && change) });
+    const client = createClient({ apiKey: canary, rateLimit: false, links: [link] }).use(testApi(server.url));
+    const ask = (): Promise<unknown> => client.api.request({ route: 'test.route', path: '/things', query: {} });
+    expect(await ask()).toBe('first');
+    isTurned = true;
+    await expect(ask()).rejects.toBeInstanceOf(ConfigError);
+    isTurned = false;
+    expect(await ask()).toBe('first');
+    await client.close();
+    expect(server.requests).toHaveLength(2);
+  });
+
+  test('T1 may follow a link to and fro between base addresses of the same client', async () => {
+    const [first, second] = [await startServer(ok('first')), await startServer(ok('second'))];
+    let isTurned = false;
+    const client = createClient({
+      apiKey: canary,
+      rateLimit: false,
+      links: [(next) => (request) => next({ ...request, ...(isTurned && { baseUrl: second.url }) })],
+    })
+      .use(testApi(first.url))
+      .use({ name: 'other', setup: ({ endpoint }) => endpoint(second.url) });
+    const answers: unknown[] = [];
+    for (const turned of [false, true, true, false]) {
+      isTurned = turned;
+      answers.push(await client.api.request({ route: 'test.route', path: '/things', query: {} }));
+    }
+    await client.close();
+    expect(answers).toEqual(['first', 'second', 'second', 'first']);
+  });
+
   test('T1 may follow a link to another base address of the same client', async () => {
     const [first, second] = [await startServer(ok('first')), await startServer(ok('second'))];
     const client = createClient({

@@ -124,18 +124,22 @@ test.each([false, true])(
       encoder: (schema) => {
         const encoder = textFormat.encoder(schema);
         const encode = (items: readonly string[]): string => {
-          if (isBroken && items.includes('row 2.57')) throw new SinkError('row 2.57 has no text');
+          if (isBroken && items.some((row) => row.startsWith('row 2.57'))) throw new SinkError('row 2.57 has no text');
           return encoder.encode(items);
         };
         return { ...encoder, encode };
       },
     };
-    const pages = [0, 1, 2, 3].map((page) => Array.from({ length: 100 }, (_, row) => `row ${page}.${row}`));
+    const pages = [0, 1, 2, 3].map((page) =>
+      Array.from({ length: 100 }, (_, row) => `row ${page}.${row} ${'x'.repeat(3_000)}`),
+    );
     const run = (): Promise<unknown> =>
       exportTo(pagesOf(pages), fileSink(format, { path, gzip }), { state: memory, commitEvery: 1 }).run();
     const memory = memoryState();
     await expect(run()).rejects.toThrow('row 2.57 has no text');
-    expect(readdirSync(cwd)).toContain('rows.txt.part');
+    // Not a byte of the page: where rows never end, nobody takes off what lies behind the last commit.
+    const kept = gzip ? '' : ['rows', ...pages.slice(0, 2).flat(), ''].join('\n');
+    expect(readFileSync(`${path}.part`, 'utf8')).toBe(kept);
     isBroken = false;
     await run();
     const bytes = readFileSync(path);

@@ -18,7 +18,7 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     );
   }
   return {
-    send(config, secret) {
+    async send(config, secret) {
       const signal = config.signal instanceof AbortSignal ? config.signal : undefined;
       const answer = answered(config, sentHeaders(config, secret), signal);
       // Platforms take their time to stop.
