@@ -261,6 +261,13 @@ test.each([
   );
 });
 
+test('another plan of a watch of holdings', () => {
+  const said = 'The checkpoint belongs to another plan (owners, include, exclude).';
+  expect(inCommandLineWords(said, undefined, 'aptos.walletNfts.changes')).toBe(
+    'The checkpoint belongs to another plan (--owner, --include-collections, --exclude-collections).',
+  );
+});
+
 test('another plan of a source that has no options of its own', () => {
   const said = 'The checkpoint belongs to another plan (parts, offset, pageSize, collection_whitelist).';
   expect(inCommandLineWords(said, undefined, 'library.books')).toBe(

@@ -35,9 +35,9 @@ export class ByteBlocks {
   }
 
   /** Takes the texts of one page; answers what is ready to be written: of members, the one before the last full one. */
-  async add(texts: Iterable<string>): Promise<Iterable<string | Uint8Array>> {
+  async add(texts: readonly string[]): Promise<readonly (string | Uint8Array)[]> {
     if (!this.#gzip) return texts;
-    this.#pages.push(Array.from(texts));
+    this.#pages.push(texts);
     return this.#pages.length >= this.#gzip.pagesPerMember ? this.#compress() : [];
   }
 

@@ -139,14 +139,15 @@ class FileWriter<T> implements SinkWriter<T> {
     await turnOfTheLoop();
     const header = part === 0 && this.#order.isEmpty ? this.#encoder.header : '';
     // All of them before the first one is written: of a page with a row that has no text there is nothing in the file.
-    await this.#order.write(part, [...this.#texts(header, items)], endsPart);
+    await this.#order.write(part, [header, ...this.#texts(items)], endsPart);
   }
 
   /** The text of a page, a few rows at a time. A text of the whole is large, and to make room for large ones costs more than to fill it. */
-  *#texts(header: string, items: readonly T[]): Generator<string, void, undefined> {
-    if (header !== '') yield header;
+  #texts(items: readonly T[]): string[] {
+    const texts: string[] = [];
     for (let at = 0; at < items.length; at += rowsPerText)
-      yield this.#encoder.encode(items.slice(at, at + rowsPerText));
+      texts.push(this.#encoder.encode(items.slice(at, at + rowsPerText)));
+    return texts;
   }
 
   flush(): Promise<Json> {

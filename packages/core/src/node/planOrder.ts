@@ -48,7 +48,7 @@ export class PlanOrder {
   }
 
   /** Puts the texts of one page behind what the part has so far. */
-  async write(part: number, texts: Iterable<string>, endsPart: boolean): Promise<void> {
+  async write(part: number, texts: readonly string[], endsPart: boolean): Promise<void> {
     const lane = this.#lane(part);
     await this.#append(part, lane, await lane.blocks.add(texts));
     if (endsPart) await this.#end(part, lane);
@@ -137,7 +137,7 @@ export class PlanOrder {
     return lane;
   }
 
-  async #append(part: number, lane: Lane, contents: Iterable<string | Uint8Array>): Promise<void> {
+  async #append(part: number, lane: Lane, contents: readonly (string | Uint8Array)[]): Promise<void> {
     for (const content of contents) {
       if (content.length === 0) continue;
       if (part === this.#front) await this.#file.append(content);

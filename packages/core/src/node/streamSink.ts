@@ -33,7 +33,7 @@ export function streamSink<T>(
       let isNew = resumeAt === undefined;
       // A broken stream tells everybody who listens, and ends the process if nobody does.
       stream.on('error', ignore);
-      const write = async (contents: Iterable<string | Uint8Array>): Promise<void> => {
+      const write = async (contents: readonly (string | Uint8Array)[]): Promise<void> => {
         for (const content of contents) {
           const chunk = typeof content === 'string' ? Buffer.from(content) : content;
           if (chunk.length === 0) continue;
