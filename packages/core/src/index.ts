@@ -81,6 +81,7 @@ export { Flow } from './source/flow.js';
 export { createSource, Source, type PagesOptions, type PerPageOptions, type SourceInfo } from './source/source.js';
 export type {
   FetchedPage,
+  UndecodedPage,
   Json,
   PageRequest,
   RowEvent,

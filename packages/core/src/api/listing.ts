@@ -50,11 +50,12 @@ export function listing<
   const read = pageReader(definition);
   const known = knownParams(definition);
   return Object.freeze<Listing<Row, In>>({
-    read: ({ status = 200, headers = {}, body }, route = 'listing') =>
-      read(
-        { status, headers, body },
-        { route, baseUrl: 'https://api.example.com', path: '/', from: undefined, isAgain: false, rows: undefined },
-      ),
+    read({ status = 200, headers = {}, body }, route = 'listing') {
+      const answer = { status, headers, body };
+      const asked = { route, baseUrl: 'https://api.example.com', path: '/' };
+      const { decode, ...page } = read(answer, { ...asked, from: undefined, isAgain: false, rows: undefined });
+      return { ...page, rows: decode() };
+    },
     open: (opening) =>
       apiSource({
         opening,

@@ -1,5 +1,5 @@
 import type { ApiAnswer } from '../plugins/plugin.js';
-import type { FetchedPage, Json, RowSchema } from '../source/definition.js';
+import type { Json, RowSchema, UndecodedPage } from '../source/definition.js';
 import { createSource, type Source } from '../source/source.js';
 import type { SourceOpening } from './apiSource.js';
 import type { WalkBounds } from './decodeOptions.js';
@@ -11,7 +11,7 @@ import type { Asked } from './pageReader.js';
 /** A listing on an API, and what reads its answers. */
 export interface OpenListing<Row extends object, In extends object, Params> {
   readonly definition: ListingDefinition<Row, In, Params>;
-  readonly read: (answer: ApiAnswer, asked: Asked) => FetchedPage<Row>;
+  readonly read: (answer: ApiAnswer, asked: Asked) => UndecodedPage<Row>;
   readonly opening: SourceOpening;
   readonly known: readonly ParamDescription[] | undefined;
 }

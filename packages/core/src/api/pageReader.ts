@@ -2,7 +2,7 @@ import { kindOf } from '../kindOf.js';
 import type { ApiAnswer } from '../plugins/plugin.js';
 import type { Mark } from '../position.js';
 import { isCount } from '../record.js';
-import type { FetchedPage } from '../source/definition.js';
+import type { UndecodedPage } from '../source/definition.js';
 import { documentReader } from '../source/documentReader.js';
 import type { Answer, Where } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
@@ -46,7 +46,7 @@ export interface Asked {
 }
 
 /** Reads answers as pages: what can be worked out before the first one is. @throws ConfigError if a path is none. */
-export function pageReader<Row>(reading: Reading<Row>): (answer: ApiAnswer, asked: Asked) => FetchedPage<Row> {
+export function pageReader<Row>(reading: Reading<Row>): (answer: ApiAnswer, asked: Asked) => UndecodedPage<Row> {
   const list = finder(reading.rows);
   const total = reading.total === undefined ? undefined : finder(reading.total);
   const decode = rowDecoder(reading);
@@ -57,13 +57,12 @@ export function pageReader<Row>(reading: Reading<Row>): (answer: ApiAnswer, aske
     const answer: Answer = { status, headers, body, read, at };
     try {
       const found = rowsFound(list, answer);
-      const rows = decode(found.rows, found.at, read);
       const { rows: received } = found;
       const count = total && countAt(total, answer);
       const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
       const place = { from, newRows, asked, baseUrl, path };
       const next = reading.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
-      return { rows, next, total: count, ...(rows !== received && { received }) };
+      return { received, next, total: count, decode: () => decode(received, found.at, read) };
     } catch (error) {
       throw thrownFault(error, '', answered.body, read);
     }

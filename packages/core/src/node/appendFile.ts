@@ -121,6 +121,10 @@ export class AppendFile {
   async append(content: string | Uint8Array): Promise<void> {
     this.#checkTrust();
     if (this.#hasFailed) await this.#writing;
+    if (typeof content !== 'string' && content.length >= roomBytes) {
+      await this.#appendWhole(content);
+      return;
+    }
     let rest = content;
     while (rest.length > 0) {
       const room = this.#room ?? new Uint8Array(roomBytes);
@@ -134,6 +138,16 @@ export class AppendFile {
     }
   }
 
+  /** What fills a room by itself is written as it is. It is waited for, since its bytes are the caller's. */
+  async #appendWhole(bytes: Uint8Array): Promise<void> {
+    await this.#passOn();
+    await this.#writing;
+    this.#crc32 = crc32(bytes, this.#crc32);
+    this.#bytes += bytes.length;
+    this.#beginWriting(bytes);
+    await this.#writing;
+  }
+
   /** Begins to write what was collected, once the room before it is written. */
   async #passOn(): Promise<void> {
     const [room, filled] = [this.#room, this.#filled];
@@ -141,9 +155,13 @@ export class AppendFile {
     this.#startWriteBack();
     if (!room || filled === 0) return;
     [this.#room, this.#spare, this.#filled] = [this.#spare, undefined, 0];
-    this.#writing = this.#write(room.subarray(0, filled)).then(() => {
+    this.#beginWriting(room.subarray(0, filled), () => {
       this.#spare = room;
     });
+  }
+
+  #beginWriting(bytes: Uint8Array, onWritten?: () => void): void {
+    this.#writing = this.#write(bytes).then(onWritten);
     this.#writing.catch(() => {
       this.#hasFailed = true;
     });

@@ -1,5 +1,4 @@
 import { dirname, resolve } from 'node:path';
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { checkCount } from '../count.js';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder, RowFormat } from '../sink/rowFormat.js';
@@ -135,8 +134,6 @@ class FileWriter<T> implements SinkWriter<T> {
   }
 
   async write({ items, part, endsPart }: SinkPage<T>): Promise<void> {
-    // By then the question for the next page has left, and the API is at work on it while these rows become text.
-    await turnOfTheLoop();
     const header = part === 0 && this.#order.isEmpty ? this.#encoder.header : '';
     // All of them before the first one is written: of a page with a row that has no text there is nothing in the file.
     await this.#order.write(part, [header, ...this.#texts(items)], endsPart);

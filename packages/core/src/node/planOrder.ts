@@ -35,6 +35,8 @@ export class PlanOrder {
   #commits = 0;
   /** Files that the last place named. */
   #named: readonly string[] = [];
+  /** Those that the place before named, and the last one does not. */
+  #outdated: readonly string[] = [];
 
   constructor(file: PartFile, folder: SegmentFolder, newBlocks: () => ByteBlocks) {
     this.#file = file;
@@ -54,18 +56,23 @@ export class PlanOrder {
     if (endsPart) await this.#end(part, lane);
   }
 
-  /** Makes all that was written durable; answers the place to go on from. */
+  /**
+   * Makes all that was written durable; answers the place to go on from. The files are made so side by side, since a disk takes hardly
+   * longer for all of them than for one.
+   */
   async flush(): Promise<Json> {
     // The checkpoint that followed the last flush is durable by now, so only what it names is still needed.
-    const needed = new Set([...this.#named, ...this.#segmentNames()]);
-    if (this.#named.length > 0) await this.#folder.clear([...needed]);
+    await together(this.#outdated.map((name) => this.#folder.remove(name)));
     this.#commits += 1;
     for (const [part, lane] of this.#lanes) await this.#append(part, lane, await lane.blocks.settled());
-    const segments = await this.#flushSegments();
-    const waiting = await this.#saveWaiting();
-    await this.#folder.sync();
-    const place = await this.#file.flush();
-    this.#named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
+    const [place, segments, waiting] = await together([
+      this.#file.flush(),
+      this.#flushSegments(),
+      this.#flushWaiting(),
+    ]);
+    const named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
+    this.#outdated = this.#named.filter((name) => !named.includes(name));
+    this.#named = named;
     return {
       ...place,
       front: this.#front,
@@ -76,16 +83,13 @@ export class PlanOrder {
     };
   }
 
-  /** Side by side, since a disk takes hardly longer for all of them than for one. */
   async #flushSegments(): Promise<Record<string, Json>> {
     const waiting = [...this.#lanes].filter(([part]) => part !== this.#front);
     const places = waiting.map(async ([part, lane]): Promise<[string, Json]> => {
       const place = await placeOf(lane);
       return [String(part), { ...place, isEnded: lane.isEnded }];
     });
-    // Where one fails the others are waited for: whoever hears of it may close them.
-    await Promise.allSettled(places);
-    return Object.fromEntries(await Promise.all(places));
+    return Object.fromEntries(await together(places));
   }
 
   /** Goes on from a place that `flush` answered. Nothing is touched before `cut`. @throws CheckpointError if the segments do not fit. */
@@ -172,10 +176,14 @@ export class PlanOrder {
     return [...this.#lanes].flatMap(([part, { segment }]) => (segment ? [String(part)] : []));
   }
 
+  async #flushWaiting(): Promise<SavedWaiting | undefined> {
+    const waiting = await this.#saveWaiting();
+    await this.#folder.sync();
+    return waiting;
+  }
+
   /** Pages that wait for their block's end are kept as text: a stop adds no boundary to what is compressed. */
-  async #saveWaiting(): Promise<
-    (FilePlace & { readonly name: string; readonly parts: readonly number[] }) | undefined
-  > {
+  async #saveWaiting(): Promise<SavedWaiting | undefined> {
     const waiting = [...this.#lanes].filter(([, { blocks }]) => !blocks.isEmpty);
     if (waiting.length === 0) return undefined;
     const texts = Object.fromEntries(waiting.map(([part, { blocks }]) => [part, blocks.waiting]));
@@ -222,6 +230,16 @@ export function placeWithoutPart(place: Json, part: number): Json {
 async function placeOf({ segment }: Lane): Promise<FilePlace> {
   return segment ? segment.flush() : { bytes: 0, crc32: 0 };
 }
+
+/** As `Promise.all`, but where one fails the others are waited for: whoever hears of it may close what they are busy with. */
+async function together<T extends readonly Promise<unknown>[]>(
+  tasks: readonly [...T],
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(tasks);
+  return Promise.all(tasks);
+}
+
+type SavedWaiting = FilePlace & { readonly name: string; readonly parts: readonly number[] };
 
 interface WaitingPlace {
   readonly name: string;

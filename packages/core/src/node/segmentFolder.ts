@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError } from '../errors.js';
 import { AppendFile, explained, type FilePlace } from './appendFile.js';
-import type { FileSystem } from './fileSystem.js';
+import { unlinkIfThere, type FileSystem } from './fileSystem.js';
 
 const prefix = 'rows-';
 
@@ -73,7 +73,7 @@ export class SegmentFolder {
   }
 
   async remove(name: string): Promise<void> {
-    await explained(this.#fs.unlink(join(this.path, prefix + name)), this.path, 'cleared');
+    await explained(unlinkIfThere(this.#fs, join(this.path, prefix + name)), this.path, 'cleared');
   }
 
   /** Clears away all rows but those in `kept` files, and the folder with them if nothing else is in it. */

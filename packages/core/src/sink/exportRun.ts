@@ -25,7 +25,7 @@ export interface ExportOptions {
   readonly commitEvery?: number;
   /** Parts of the plan walked at once. Default 1. */
   readonly lanes?: number;
-  /** Pages fetched ahead of the sink. Default 1. */
+  /** Pages fetched ahead of the sink, beyond one a lane. Default: as many as there are lanes. */
   readonly prefetch?: number;
   /** Starts over, whatever an earlier run left behind. Default `false`. */
   readonly restart?: boolean;

@@ -1,11 +1,14 @@
 import { DecodeError, HttpError, PaginationError } from '../errors.js';
 import type { ChainPosition, Mark } from '../position.js';
-import type { FetchedPage, SourceDefinition } from './definition.js';
+import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import { Fingerprint, hashOf, withoutRows } from './fingerprint.js';
+import { LateRows } from './lateRows.js';
 
 /** One page of a chain, before the walk gives it its place among the others. */
 export interface ChainPage<T> {
-  readonly items: readonly T[];
+  /** The number of its rows, which are made when they are asked for. */
+  readonly rows: number;
+  readonly items: () => readonly T[];
   readonly part: number;
   /** Counts the part's pages from 1. */
   readonly page: number;
@@ -67,26 +70,28 @@ export class Chain<T> {
     // Going on by offset reads the last row again: if it is another one now, rows have moved and some would be lost.
     const again = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isCrowded;
     const fetched = await this.#fetch(again ? { offset: at.offset - 1 } : at, again, signal);
-    const { rows, received = rows } = fetched;
+    const rows = new LateRows(fetched);
+    const { received } = rows;
     if (again) this.#checkKnownRow(received);
     else if (this.#isCrowded) this.#checkStep(received);
-    const [items, news] = again ? [rows.slice(1), received.slice(1)] : [rows, received];
-    this.#checkProgress(news);
+    const news = again ? received.slice(1) : received;
+    this.#checkProgress(news, rows);
     this.#pages += 1;
-    this.#rows += items.length;
-    if (this.#offset !== undefined) this.#offset += items.length;
+    this.#rows += news.length;
+    if (this.#offset !== undefined) this.#offset += news.length;
     // Where it will be compared it is hashed now: whoever gets the rows may change them, though he should not.
     if (news.length > 0) this.#lastRow = fetched.next === 'by-offset' ? hashOf(news.at(-1)) : { row: news.at(-1) };
     this.#isCrowded = again && news.length === 0 && fetched.next === 'by-offset';
-    this.#next = this.#isCrowded ? at : this.#markAfter(fetched.next, items.length);
+    this.#next = this.#isCrowded ? at : this.#markAfter(fetched.next, news.length);
     this.isDone = this.#next === undefined;
     return {
-      ...{ items, part: this.part, page: this.#pages, endsPart: this.isDone },
+      ...{ rows: news.length, items: () => (again ? rows.made.slice(1) : rows.made) },
+      ...{ part: this.part, page: this.#pages, endsPart: this.isDone },
       ...{ total: fetched.total, position: this.#snapshot() },
     };
   }
 
-  async #fetch(at: Mark | undefined, again: boolean, signal: AbortSignal): Promise<FetchedPage<T>> {
+  async #fetch(at: Mark | undefined, again: boolean, signal: AbortSignal): Promise<FetchedPage<T> | UndecodedPage<T>> {
     try {
       return await this.#definition.fetch({ part: this.part, at, atLeast: again ? 2 : 1, signal });
     } catch (error) {
@@ -121,7 +126,7 @@ export class Chain<T> {
   }
 
   /** Whatever the cursor says: rows that were just received, or that the chain began with, are no progress. */
-  #checkProgress(received: readonly unknown[]): void {
+  #checkProgress(received: readonly unknown[], rows: LateRows<T>): void {
     const { maxPages } = this.#definition;
     if (maxPages !== undefined && this.#pages >= maxPages) {
       throw this.#fault(
@@ -139,7 +144,7 @@ export class Chain<T> {
       return;
     }
     this.#empty = 0;
-    const fingerprint = new Fingerprint(received);
+    const fingerprint = new Fingerprint(received, () => rows.made);
     const known = {
       'the page before': this.#previous,
       'the first page': this.#first,

@@ -58,6 +58,16 @@ export interface SourceEndpoint {
   observe?(event: SourceEvent): void;
 }
 
+/**
+ * An answer whose rows are made of what came once they are wanted. A walk asks for the next page first, so an API need not wait for that.
+ */
+export interface UndecodedPage<T> extends Omit<FetchedPage<T>, 'rows' | 'received'> {
+  /** The rows as they came. */
+  readonly received: readonly unknown[];
+  /** One row for each of `received`, the same ones each time. What it throws ends the walk at this page. */
+  readonly decode: () => readonly T[];
+}
+
 /** All that a walk has to know about an API. */
 export interface SourceDefinition<T> {
   /** A name for errors, events and costs, e.g. `aptos.walletNfts`. */
@@ -75,8 +85,8 @@ export interface SourceDefinition<T> {
   readonly maxPages?: number | undefined;
   /** The walk ends after this many rows. Default: no bound. Needs `lanes: 1`, or which rows come would be chance. */
   readonly maxRows?: number | undefined;
-  /** Fetches and decodes one page. */
-  readonly fetch: (request: PageRequest) => Promise<FetchedPage<T>>;
+  /** Fetches one page. */
+  readonly fetch: (request: PageRequest) => Promise<FetchedPage<T> | UndecodedPage<T>>;
   /** Who is asked by `fetch`. Without it a cursor that holds the key is kept, keys are not told apart, and nobody sees what happens. */
   readonly endpoint?: SourceEndpoint;
 }

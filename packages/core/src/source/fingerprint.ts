@@ -7,14 +7,17 @@ const longestHead = 4_096;
  */
 export class Fingerprint {
   #rows: readonly unknown[];
+  #settle: () => void;
   readonly #count: number;
   /** The first row's JSON when the page came, or its hash. Comparing it costs less than hashing it, and few pages begin alike. */
   readonly #head: string;
   readonly #isHashed: boolean;
   #text: string | undefined;
 
-  constructor(rows: readonly unknown[]) {
+  /** @param settle is called before all rows are hashed: whoever makes others of them may change them, and has done so by then. */
+  constructor(rows: readonly unknown[], settle: () => void) {
     this.#rows = rows;
+    this.#settle = settle;
     this.#count = rows.length;
     const head = jsonOf(rows[0]);
     this.#isHashed = head.length > longestHead;
@@ -34,11 +37,16 @@ export class Fingerprint {
   withoutRows(): this {
     this.toString();
     this.#rows = [];
+    this.#settle = () => undefined;
     return this;
   }
 
   toString(): string {
-    return (this.#text ??= `${this.#quick}.${hashOf(this.#rows)}`);
+    if (this.#text === undefined) {
+      this.#settle();
+      this.#text = `${this.#quick}.${hashOf(this.#rows)}`;
+    }
+    return this.#text;
   }
 
   get #quick(): string {

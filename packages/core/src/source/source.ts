@@ -15,7 +15,10 @@ export interface PagesOptions {
   readonly startAt?: Position | string;
   /** Parts of the plan walked at once. Default 1. More lanes don't start requests faster than the limiter lets them. */
   readonly lanes?: number;
-  /** Pages fetched ahead of the consumer, beyond one a lane. Default 1 for pullers and 0 for subscribers, who show no demand. */
+  /**
+   * Pages fetched ahead of the consumer, beyond one a lane. Default for pullers: as many as there are lanes, so that none of them waits while
+   * the consumer makes what it has durable. Default for subscribers, who show no demand: 0.
+   */
   readonly prefetch?: number;
   /**
    * The name of a history that begins with this walk. A source that remembers, as a watch with state does, forgets what it knows, unless
@@ -95,7 +98,7 @@ export class Source<T> extends Flow<T> {
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
         this.#walk({
-          ...{ startAt: position, lanes, prefetch: prefetch ?? (demand === 'push' ? 0 : 1) },
+          ...{ startAt: position, lanes, prefetch: prefetch ?? (demand === 'push' ? 0 : lanes) },
           ...(restart !== undefined && { restart }),
         }),
         (page) => [page],

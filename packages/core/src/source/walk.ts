@@ -6,6 +6,7 @@ import type { SourceDefinition } from './definition.js';
 import { pageOf, type Page } from './page.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, stoppable, type Puller } from './stoppable.js';
+import { untilSent } from './untilSent.js';
 
 /** How a walk is made. */
 export interface WalkOptions {
@@ -67,6 +68,8 @@ class Walk<T> {
   /** Rows fetched or given out, of this walk and those it goes on from. */
   #rowsFetched: number;
   #isHeld = false;
+  /** A question was begun that may not have left yet. */
+  #isAsking = false;
   /** The consumer wants no more. */
   #isStopped = false;
   #failure: { readonly error: unknown } | undefined;
@@ -97,10 +100,16 @@ class Walk<T> {
     this.#isHeld = false;
     for (;;) {
       this.#startFetching();
+      if (this.#ready.length > 0 && this.#isAsking) {
+        // The API is at work on the next page while the rows of this one are made and dealt with.
+        this.#isAsking = false;
+        await untilSent();
+      }
       const page = this.#ready.shift();
       if (page) return { done: false, value: this.#giveOut(page) };
       if (this.#failure) throw this.#told(this.#located(this.#failure.error));
       if (this.#busy.size === 0) return done;
+      this.#isAsking = false;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
@@ -108,7 +117,8 @@ class Walk<T> {
   #giveOut(page: ChainPage<T>): Page<T> {
     this.#isHeld = true;
     const { maxRows = Infinity } = this.#definition;
-    const items = page.items.length > maxRows - this.#rows ? page.items.slice(0, maxRows - this.#rows) : page.items;
+    const made = this.#made(page);
+    const items = made.length > maxRows - this.#rows ? made.slice(0, maxRows - this.#rows) : made;
     this.#rows += items.length;
     this.#pages += 1;
     this.#begun.set(page.part, { isDone: page.endsPart, position: page.position });
@@ -118,6 +128,14 @@ class Walk<T> {
     this.#startFetching();
     const { part, endsPart, total } = page;
     return pageOf({ items, index, part, endsPart, ...(total !== undefined && { total }) }, position);
+  }
+
+  #made(page: ChainPage<T>): readonly T[] {
+    try {
+      return page.items();
+    } catch (error) {
+      throw this.#told(this.#located(error));
+    }
   }
 
   /** Finished parts at the front are only counted, so that a position stays small. */
@@ -142,6 +160,7 @@ class Walk<T> {
     while (this.#hasRoom()) {
       const chain = this.#idleChain() ?? this.#openPart();
       if (!chain) return;
+      this.#isAsking = true;
       void this.#fetch(chain);
     }
   }
@@ -174,7 +193,7 @@ class Walk<T> {
     this.#busy.add(chain);
     try {
       const page = await chain.next(this.#stopped.signal);
-      this.#rowsFetched += page.items.length;
+      this.#rowsFetched += page.rows;
       tell(this.#observe, pageEvent(this.#definition.name, page));
       this.#ready.push(page);
       if (chain.isDone) this.#chains.delete(chain.part);
@@ -201,8 +220,8 @@ class Walk<T> {
   }
 }
 
-function pageEvent(source: string, { part, page, items, total }: ChainPage<unknown>): PageEvent {
-  return { type: 'page', source, part, page, rows: items.length, ...(total !== undefined && { total }) };
+function pageEvent(source: string, { part, page, rows, total }: ChainPage<unknown>): PageEvent {
+  return { type: 'page', source, part, page, rows, ...(total !== undefined && { total }) };
 }
 
 /** Checks a position that came from outside, e.g. from an error that was kept, against a plan. @throws ConfigError if it is of none. */

@@ -57,7 +57,10 @@ function goOn(
   const at = marks.at(-1) ?? {};
   const fail = (...codes: string[]): ExpectedWalk => ({ rows, marks, fault: { codes } });
   return (opinions ?? [expectedPage(api, endOfListing[api])]).flatMap((page): ExpectedWalk[] => {
-    if (!('rows' in page)) return [{ rows, marks, fault: faultAt(page, at) }];
+    if (!('rows' in page)) {
+      const ended = { rows, marks, fault: faultAt(page, at) };
+      return [ended, ...(page.apartFromRows ? apartFromRows(ended, page.apartFromRows, secret) : [])];
+    }
     let received = page.rows.map(exactJson);
     if (at.offset !== undefined) {
       // The last row was asked for again.
@@ -73,13 +76,41 @@ function goOn(
       return goOn(api, secret, later, { ...all, marks: [...marks, { offset: all.rows.length - 1 }] });
     }
     const { cursor } = page.next;
-    if (cursor.length > longestCursor || /\p{Surrogate}/u.test(cursor))
-      return [{ rows, marks, fault: { codes: ['decode'], paths: ['cursor'] } }];
+    if (isUnsendable(cursor)) return [{ rows, marks, fault: { codes: ['decode'], paths: ['cursor'] } }];
     const isRefused = holdsKey(secret, cursor);
     const refused = isRefused || keyTraces(secret, cursor).length > 0 ? [fail('secret-in-cursor')] : [];
     // A piece of the key is no secret, and may be taken for one.
     return isRefused ? refused : [...refused, ...goOn(api, secret, later, { ...all, marks: [...marks, { cursor }] })];
   });
+}
+
+/** The same, where the next question was asked before anybody looked at the rows, or could not be asked. */
+function apartFromRows(
+  ended: ExpectedWalk,
+  { received, next }: NonNullable<ExpectedFault['apartFromRows']>,
+  secret: string,
+): ExpectedWalk[] {
+  const { rows, marks } = ended;
+  const isAgain = marks.at(-1)?.offset !== undefined;
+  const fail = (...codes: string[]): ExpectedWalk => ({ rows, marks, fault: { codes } });
+  const first = isAgain ? [fail('rows-moved')] : [];
+  if (next === 'end') return first;
+  if (next === 'by-offset') {
+    const offset = rows.length + received - (isAgain ? 1 : 0) - 1;
+    return [...first, { ...ended, marks: [...marks, { offset }] }];
+  }
+  const { cursor } = next;
+  if (isUnsendable(cursor)) return [...first, { rows, marks, fault: { codes: ['decode'], paths: ['cursor'] } }];
+  const hasPiece = holdsKey(secret, cursor) || keyTraces(secret, cursor).length > 0;
+  return [
+    ...first,
+    ...(hasPiece ? [fail('secret-in-cursor')] : []),
+    ...(holdsKey(secret, cursor) ? [] : [{ ...ended, marks: [...marks, { cursor }] }]),
+  ];
+}
+
+function isUnsendable(cursor: string): boolean {
+  return cursor.length > longestCursor || /\p{Surrogate}/u.test(cursor);
 }
 
 /** A cursor that is refused has its own word. */

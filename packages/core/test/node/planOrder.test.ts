@@ -147,7 +147,9 @@ describe('a file written from parts side by side', () => {
   });
 
   test('keeps no more than a few segments at a time, with and without state', async () => {
-    const plan = { parts: Array.from({ length: 60 }, () => [1, 1, 1]), pagesPerMember: undefined };
+    // Where the first one of four is slow, the others are through before it, and wait over some commits.
+    const parts = Array.from({ length: 60 }, (_, part) => (part % 4 === 0 ? [3, 3, 3] : [1, 1, 1]));
+    const plan = { parts, pagesPerMember: undefined };
     for (const state of [memoryState(), undefined]) {
       const folder = tempFolder();
       const path = join(folder, 'rows');
@@ -161,7 +163,7 @@ describe('a file written from parts side by side', () => {
         ...(state && { state }),
       }).run();
       expect(most).toBeGreaterThan(0);
-      expect(most).toBeLessThanOrEqual(16);
+      expect(most).toBeLessThanOrEqual(10);
     }
   });
 

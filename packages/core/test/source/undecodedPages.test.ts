@@ -1,0 +1,173 @@
+import dc from 'node:diagnostics_channel';
+import { startSandbox } from '@sluice/sandbox';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  createClient,
+  createSource,
+  DecodeError,
+  defineApi,
+  listing,
+  type Page,
+  type SourceEvent,
+  type Source,
+  type UndecodedPage,
+} from '../../src/index.js';
+
+interface Row {
+  readonly id: string;
+}
+
+/** A source of these pages, whose rows are numbers that become text; what happens is written down. */
+function sourceOf(pages: readonly (readonly unknown[])[], happened: string[] = [], decode = decodeRow): Source<Row> {
+  let asked = 0;
+  return createSource<Row>({
+    name: 'test.late',
+    identity: null,
+    schema: { columns: ['id'] },
+    endpoint: {
+      observe(event: SourceEvent) {
+        if (event.type !== 'commit')
+          happened.push(event.type === 'page' ? `page ${event.page}` : `error ${event.name}`);
+      },
+    },
+    fetch({ at }): Promise<UndecodedPage<Row>> {
+      const nth = at && 'cursor' in at ? Number(at.cursor.split(' ')[0]) : 0;
+      asked += 1;
+      happened.push(`asked for ${nth}`);
+      const received = structuredClone(pages[nth] ?? []);
+      return Promise.resolve({
+        received,
+        // A new cursor each time, so that only the rows can tell a circle.
+        next: nth + 1 < pages.length ? { cursor: `${nth + 1} ${asked}` } : 'end',
+        decode() {
+          happened.push(`made ${nth}`);
+          return received.map(decode);
+        },
+      });
+    },
+  });
+}
+
+function decodeRow(value: unknown): Row {
+  if (typeof value !== 'object' || value === null || !('id' in value))
+    throw new DecodeError('It is no row.', { path: 'result[0]' });
+  return { id: String(value.id) };
+}
+
+async function listed<T>(items: AsyncIterable<T>): Promise<{ readonly items: T[]; readonly error?: unknown }> {
+  const taken: T[] = [];
+  try {
+    for await (const item of items) taken.push(item);
+    return { items: taken };
+  } catch (error) {
+    return { items: taken, error };
+  }
+}
+
+describe('rows that are made of what came', () => {
+  test('are made once the next page was asked for, and as they are wanted', async () => {
+    const happened: string[] = [];
+    for await (const page of sourceOf([[{ id: 1 }], [{ id: 2 }], [{ id: 3 }]], happened).pages()) {
+      happened.push(`got ${page.items.map(({ id }) => id).join()}`);
+    }
+    expect(happened.filter((what) => !what.startsWith('page'))).toEqual([
+      ...['asked for 0', 'asked for 1', 'made 0', 'got 1'],
+      ...['asked for 2', 'made 1', 'got 2'],
+      ...['made 2', 'got 3'],
+    ]);
+  });
+
+  test('wait until the question for the next page is on its way', async () => {
+    await using sandbox = await startSandbox({ holdings: 500 });
+    const happened: string[] = [];
+    const onSent = (): void => void happened.push('sent');
+    dc.subscribe('undici:client:sendHeaders', onSent);
+    onTestFinished(() => void dc.unsubscribe('undici:client:sendHeaders', onSent));
+    const holdings = listing({
+      path: '/wallets/nfts',
+      query: () => ({ limit: 100, owner_addresses: sandbox.owners }),
+      rows: 'result',
+      columns: ['name'],
+      version: '1',
+      decode(value, path, read) {
+        if (path === 'result[0]') happened.push('made');
+        return read.record(value, path);
+      },
+      paging: {
+        identity: 'cursor',
+        params: ['cursor'],
+        ask: ({ path, query }, at) => ({ path, query: { ...query, ...at } }),
+        next: ({ at }) => (at('hasNextPage') === true ? { cursor: String(at('cursor')) } : 'end'),
+      },
+    });
+    const api = defineApi({ name: 'test', sources: { holdings } });
+    await using client = createClient({ apiKey: sandbox.apiKey, rateLimit: false }).use(
+      api({ baseUrl: sandbox.aptosUrl }),
+    );
+    expect((await listed(client.test.holdings().pages())).items).toHaveLength(5);
+    // The last page has no question behind it.
+    expect(happened).toEqual(['sent', ...Array.from({ length: 4 }, () => ['sent', 'made']).flat(), 'made']);
+  });
+
+  test('are made one by one where nothing may be fetched ahead', async () => {
+    const happened: string[] = [];
+    for await (const page of sourceOf([[{ id: 1 }], [{ id: 2 }]], happened).pages({ prefetch: 0 }))
+      happened.push(`got ${page.items.length}`);
+    expect(happened.filter((what) => !what.startsWith('page'))).toEqual([
+      ...['asked for 0', 'made 0', 'got 1', 'asked for 1', 'made 1', 'got 1'],
+    ]);
+  });
+
+  test('P6 are an error at their page where they are none: the rows before come, and the walk ends', async () => {
+    const happened: string[] = [];
+    const pages = [[{ id: 1 }], ['no row'], [{ id: 3 }], [{ id: 4 }]];
+    const walk = sourceOf(pages, happened).pages();
+    const { items, error } = await listed(walk);
+    expect(items.map((page: Page<Row>) => page.items)).toEqual([[{ id: '1' }]]);
+    expect(error).toMatchObject({ code: 'decode', position: { rows: 1, pages: 1 } });
+    expect(happened.filter((what) => /asked|error/.test(what))).toEqual([
+      ...['asked for 0', 'asked for 1', 'asked for 2', 'error test.late'],
+    ]);
+    const position = (error as DecodeError).position;
+    expect(position).toEqual(items.at(-1)?.position);
+  });
+
+  test('P4 are told apart although making them changes what came, wherever a circle begins', async () => {
+    const changing = (value: unknown): Row => {
+      const row = value as { id: unknown; seen?: true };
+      // The second time something else would come out.
+      row.id = row.seen ? 'twice' : `#${String(row.id)}`;
+      row.seen = true;
+      return row as Row;
+    };
+    const pages = [
+      [{ id: 1 }, { id: 2 }],
+      [{ id: 3 }, { id: 4 }],
+      [{ id: 5 }, { id: 6 }],
+    ];
+    for (const again of [0, 1, 2]) {
+      const circling = [...pages, pages[again] ?? []];
+      for (const prefetch of [0, 1, 3]) {
+        const { error, items } = await listed(sourceOf(circling, [], changing).pages({ prefetch }));
+        expect(error, `page ${again}, ${prefetch} ahead`).toMatchObject({ code: 'no-progress' });
+        expect(items.flatMap((page) => page.items.map(({ id }) => id))).toEqual(['#1', '#2', '#3', '#4', '#5', '#6']);
+      }
+    }
+  });
+
+  test('P4 are told apart also by a walk that goes on from a position', async () => {
+    const pages = [[{ id: 1 }], [{ id: 2 }], [{ id: 2 }]];
+    const [, second] = (await listed(sourceOf(pages).pages())).items;
+    const startAt = structuredClone(second?.position);
+    const { error } = await listed(sourceOf(pages).pages({ ...(startAt && { startAt }) }));
+    expect(error).toMatchObject({ code: 'no-progress', message: expect.stringContaining('the page before') });
+  });
+
+  test('are not made of what nobody takes any more', async () => {
+    const happened: string[] = [];
+    for await (const page of sourceOf([[{ id: 1 }], ['no row'], ['none either'], ['none']], happened).pages())
+      if (page.items.length > 0) break;
+    expect(happened).toContain('asked for 1');
+    expect(happened.filter((what) => what.startsWith('made'))).toEqual(['made 0']);
+  });
+});
