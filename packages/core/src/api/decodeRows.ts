@@ -8,8 +8,8 @@ import { thrownFault } from './thrownFault.js';
 /**
  * Makes a row of what an API sent, or refuses it with `read.fault`. The same value has to give the same row.
  *
- * @param value is compared with what other pages brought when this is done, so that circles are noticed: whoever changes it has to do it
- * in the same way each time.
+ * @param value is compared with what other pages brought, also when this is done, so that circles are noticed: whoever changes it has to do
+ * it in the same way each time.
  * @param path where the row stands in the document, e.g. `data.items[3]`.
  */
 export type DecodeRow<Row> = (value: unknown, path: string, read: DocumentReader) => Row;

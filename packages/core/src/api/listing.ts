@@ -53,8 +53,10 @@ export function listing<
     read({ status = 200, headers = {}, body }, route = 'listing') {
       const answer = { status, headers, body };
       const asked = { route, baseUrl: 'https://api.example.com', path: '/' };
-      const { decode, ...page } = read(answer, { ...asked, from: undefined, isAgain: false, rows: undefined });
-      return { ...page, rows: decode() };
+      const late = read(answer, { ...asked, from: undefined, isAgain: false, rows: undefined });
+      const { decode, received, ...page } = late;
+      const rows = decode();
+      return { ...page, rows, ...(rows !== received && { received }) };
     },
     open: (opening) =>
       apiSource({

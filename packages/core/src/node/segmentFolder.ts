@@ -72,6 +72,7 @@ export class SegmentFolder {
     return this.#isMade;
   }
 
+  /** What somebody else has removed by then is none the worse for it: nothing needs it any more. */
   async remove(name: string): Promise<void> {
     await explained(unlinkIfThere(this.#fs, join(this.path, prefix + name)), this.path, 'cleared');
   }

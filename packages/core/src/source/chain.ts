@@ -70,12 +70,12 @@ export class Chain<T> {
     // Going on by offset reads the last row again: if it is another one now, rows have moved and some would be lost.
     const again = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isCrowded;
     const fetched = await this.#fetch(again ? { offset: at.offset - 1 } : at, again, signal);
-    const rows = new LateRows(fetched);
-    const { received } = rows;
+    const late = new LateRows(fetched, this.#definition.name);
+    const { received } = late;
     if (again) this.#checkKnownRow(received);
     else if (this.#isCrowded) this.#checkStep(received);
     const news = again ? received.slice(1) : received;
-    this.#checkProgress(news, rows);
+    this.#checkProgress(news, late);
     this.#pages += 1;
     this.#rows += news.length;
     if (this.#offset !== undefined) this.#offset += news.length;
@@ -85,7 +85,7 @@ export class Chain<T> {
     this.#next = this.#isCrowded ? at : this.#markAfter(fetched.next, news.length);
     this.isDone = this.#next === undefined;
     return {
-      ...{ rows: news.length, items: () => (again ? rows.made.slice(1) : rows.made) },
+      ...{ rows: news.length, items: () => (again ? late.made.slice(1) : late.made) },
       ...{ part: this.part, page: this.#pages, endsPart: this.isDone },
       ...{ total: fetched.total, position: this.#snapshot() },
     };
@@ -126,7 +126,7 @@ export class Chain<T> {
   }
 
   /** Whatever the cursor says: rows that were just received, or that the chain began with, are no progress. */
-  #checkProgress(received: readonly unknown[], rows: LateRows<T>): void {
+  #checkProgress(received: readonly unknown[], late: LateRows<T>): void {
     const { maxPages } = this.#definition;
     if (maxPages !== undefined && this.#pages >= maxPages) {
       throw this.#fault(
@@ -144,7 +144,7 @@ export class Chain<T> {
       return;
     }
     this.#empty = 0;
-    const fingerprint = new Fingerprint(received, () => rows.made);
+    const fingerprint = new Fingerprint(received, () => late.made);
     const known = {
       'the page before': this.#previous,
       'the first page': this.#first,

@@ -37,13 +37,13 @@ export class Fingerprint {
   withoutRows(): this {
     this.toString();
     this.#rows = [];
-    this.#settle = () => undefined;
     return this;
   }
 
   toString(): string {
     if (this.#text === undefined) {
       this.#settle();
+      this.#settle = () => undefined;
       this.#text = `${this.#quick}.${hashOf(this.#rows)}`;
     }
     return this.#text;

@@ -1,20 +1,43 @@
+import { ConfigError } from '../errors.js';
 import type { FetchedPage, UndecodedPage } from './definition.js';
 
-/** The rows of an answer, made of what came when somebody asks for them. */
+/** The rows of an answer, made of what came when somebody first asks for them. */
 export class LateRows<T> {
   /** The rows as they came, one for each. */
   readonly received: readonly unknown[];
-  /** Kept as it is: a function that holds it in this place outlives it in V8's eyes, and every page would grow old in memory. */
-  readonly #page: FetchedPage<T> | UndecodedPage<T>;
-  #made: readonly T[] | undefined;
+  readonly #source: string;
+  /**
+   * Until they are made. Kept as it is: a function that holds it in this place outlives it in V8's eyes, and every page would grow old in
+   * memory.
+   */
+  #page: FetchedPage<T> | UndecodedPage<T> | undefined;
+  /** What came of it. It is not tried again: whoever makes rows may have changed what they are made of before it failed. */
+  #outcome: { readonly rows: readonly T[] } | { readonly error: unknown } | undefined;
 
-  constructor(page: FetchedPage<T> | UndecodedPage<T>) {
+  /** @param source its name, for the error. */
+  constructor(page: FetchedPage<T> | UndecodedPage<T>, source: string) {
     this.received = 'decode' in page ? page.received : (page.received ?? page.rows);
     this.#page = page;
+    this.#source = source;
   }
 
-  /** @throws what the API's decoder raises at something that is no row. */
+  /** @throws what the API's decoder raises at something that is no row, each time; ConfigError if it makes more rows than came, or fewer. */
   get made(): readonly T[] {
-    return (this.#made ??= 'decode' in this.#page ? this.#page.decode() : this.#page.rows);
+    const outcome = (this.#outcome ??= this.#make());
+    if ('error' in outcome) throw outcome.error;
+    return outcome.rows;
+  }
+
+  #make(): { readonly rows: readonly T[] } | { readonly error: unknown } {
+    const page = this.#page;
+    this.#page = undefined;
+    try {
+      const rows = page && 'decode' in page ? page.decode() : (page?.rows ?? []);
+      if (rows.length === this.received.length) return { rows };
+      const message = `${this.#source} made ${rows.length} rows of the ${this.received.length} that came. Make one of each: positions and maxRows count them.`;
+      return { error: new ConfigError(message) };
+    } catch (error) {
+      return { error };
+    }
   }
 }

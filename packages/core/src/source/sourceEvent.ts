@@ -1,6 +1,9 @@
 import type { ErrorReport } from '../errorReport.js';
 
-/** A page came from the API and was checked: it goes on from the one before. */
+/**
+ * A page came from the API and was checked: it goes on from the one before. What its rows are is looked at when they are wanted, and if one
+ * is none an `error` follows.
+ */
 export interface PageEvent {
   readonly type: 'page';
   /** The source's name, e.g. `aptos.walletNfts`. */

@@ -104,6 +104,7 @@ class Walk<T> {
         // The API is at work on the next page while the rows of this one are made and dealt with.
         this.#isAsking = false;
         await untilSent();
+        if (this.#isStopped) return done;
       }
       const page = this.#ready.shift();
       if (page) return { done: false, value: this.#giveOut(page) };

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CheckpointError, createSource, exportTo, memoryState, type Source } from '../../src/index.js';
-import { fileSink } from '../../src/node/index.js';
+import { fileSink, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
+import { systemError } from './faultyFileSystem.js';
 import { tempFolder } from './tempFolder.js';
 import { textFormat } from './textRows.js';
 
@@ -165,6 +166,26 @@ describe('a file written from parts side by side', () => {
       expect(most).toBeGreaterThan(0);
       expect(most).toBeLessThanOrEqual(10);
     }
+  });
+
+  test('goes on where somebody else was faster to clear away what it needs no more', async () => {
+    const parts = Array.from({ length: 8 }, (_, part) => (part % 4 === 0 ? [3, 3, 3] : [1, 1, 1]));
+    const plan = { parts, pagesPerMember: undefined };
+    const path = join(tempFolder(), 'rows');
+    let cleared = 0;
+    const fileSystem: FileSystem = {
+      ...nodeFileSystem,
+      async unlink(name) {
+        await nodeFileSystem.unlink(name);
+        if (!/rows-\d+$/.test(name)) return;
+        cleared += 1;
+        throw systemError('ENOENT');
+      },
+    };
+    const options = { lanes: 4, commitEvery: 4, state: memoryState() };
+    await exportTo(sourceOf(plan), fileSink(textFormat, { path, fileSystem }), options).run();
+    expect(cleared).toBeGreaterThan(0);
+    expect(readFileSync(path).equals(await undisturbed(plan))).toBe(true);
   });
 
   test('clears away what a killed export left beside it', async () => {

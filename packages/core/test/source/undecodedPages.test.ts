@@ -1,6 +1,6 @@
 import dc from 'node:diagnostics_channel';
 import { startSandbox } from '@sluice/sandbox';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   createClient,
   createSource,
@@ -109,6 +109,12 @@ describe('rows that are made of what came', () => {
     expect(happened).toEqual(['sent', ...Array.from({ length: 4 }, () => ['sent', 'made']).flat(), 'made']);
   });
 
+  test('are made also where a test has put timers of its own in place of those that the machine has', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    expect((await listed(sourceOf([[{ id: 1 }], [{ id: 2 }]]).pages())).items).toHaveLength(2);
+  });
+
   test('are made one by one where nothing may be fetched ahead', async () => {
     const happened: string[] = [];
     for await (const page of sourceOf([[{ id: 1 }], [{ id: 2 }]], happened).pages({ prefetch: 0 }))
@@ -130,6 +136,50 @@ describe('rows that are made of what came', () => {
     ]);
     const position = (error as DecodeError).position;
     expect(position).toEqual(items.at(-1)?.position);
+  });
+
+  test('are made once, whoever asks: what is wrong with one stays where it was', async () => {
+    const changing = (value: unknown): Row => {
+      const row = value as { id: unknown };
+      if (typeof row.id !== 'number') throw new DecodeError('It is no number.', { path: String(row.id) });
+      row.id = `#${row.id}`;
+      return row as Row;
+    };
+    // The first page, and the one that is compared with later ones, are looked at again before they are given out.
+    for (const bad of [0, 1, 2, 3, 4]) {
+      const happened: string[] = [];
+      const pages = Array.from({ length: 7 }, (_, page) => [{ id: page }, { id: page === bad ? 'bad' : page + 100 }]);
+      const { items, error } = await listed(sourceOf(pages, happened, changing).pages({ prefetch: 6 }));
+      expect(items).toHaveLength(bad);
+      expect(error).toMatchObject({ details: { path: 'bad' }, position: { pages: bad } });
+      expect(happened.filter((what) => what === `made ${bad}`)).toHaveLength(1);
+    }
+  });
+
+  test('have to be as many as came: positions count those', async () => {
+    const fewer = createSource<Row>({
+      name: 'test.fewer',
+      identity: null,
+      schema: { columns: ['id'] },
+      fetch: () => Promise.resolve({ received: [{ id: 1 }, { id: 2 }], next: 'end', decode: () => [{ id: '1' }] }),
+    });
+    await expect(fewer.toArray()).rejects.toMatchObject({
+      code: 'config',
+      message: 'test.fewer made 1 rows of the 2 that came. Make one of each: positions and maxRows count them.',
+    });
+  });
+
+  test('P4 are told apart by what came, also where they were made at once', async () => {
+    let made = 0;
+    const source = createSource<Row>({
+      name: 'test.made',
+      identity: null,
+      schema: { columns: ['id'] },
+      fetch: () =>
+        Promise.resolve({ received: [{ id: 1 }], rows: [{ id: `row ${(made += 1)}` }], next: { cursor: `${made}` } }),
+    });
+    await expect(source.toArray()).rejects.toMatchObject({ code: 'no-progress' });
+    expect(made).toBe(2);
   });
 
   test('P4 are told apart although making them changes what came, wherever a circle begins', async () => {
@@ -161,6 +211,32 @@ describe('rows that are made of what came', () => {
     const startAt = structuredClone(second?.position);
     const { error } = await listed(sourceOf(pages).pages({ ...(startAt && { startAt }) }));
     expect(error).toMatchObject({ code: 'no-progress', message: expect.stringContaining('the page before') });
+  });
+
+  test('P3 are not made when the walk is stopped before it is their turn', async () => {
+    const happened: string[] = [];
+    const source = createSource<Row>({
+      name: 'test.stopped',
+      identity: null,
+      schema: { columns: ['id'] },
+      fetch({ at }) {
+        happened.push(at === undefined ? 'asked' : 'asked again');
+        if (at !== undefined) return new Promise(() => undefined);
+        const decode = (): Row[] => {
+          happened.push('made');
+          return [{ id: '1' }];
+        };
+        return Promise.resolve({ received: [{ id: 1 }], next: { cursor: '2' }, decode });
+      },
+    });
+    const pages = source.pages()[Symbol.asyncIterator]();
+    const first = pages.next();
+    // The second page is asked for within this turn of the event loop, and the first one waits for that question to leave.
+    while (!happened.includes('asked again')) await Promise.resolve();
+    await pages.return();
+    expect(await first).toEqual({ done: true, value: undefined });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(happened).toEqual(['asked', 'asked again']);
   });
 
   test('are not made of what nobody takes any more', async () => {

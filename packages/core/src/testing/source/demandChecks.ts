@@ -27,8 +27,10 @@ export const demandChecks: SourceChecks = {
   'holds no more pages than one a lane, and those it may fetch ahead': async (trial) => {
     const { parts } = (await WalkedSource.thatEnds(trial)).source.info;
     const demands = [{ lanes: 1, prefetch: 0 }, { lanes: 1, prefetch: 1 }, { lanes: 1, prefetch: 2 }, { lanes: 1 }];
-    for (const demand of parts > 1 ? [...demands, { lanes: 2, prefetch: 0 }, { lanes: 2, prefetch: 1 }] : demands) {
-      const { lanes, prefetch = 1 } = demand;
+    for (const demand of parts > 1
+      ? [...demands, { lanes: 2, prefetch: 0 }, { lanes: 2, prefetch: 1 }, { lanes: 2 }]
+      : demands) {
+      const { lanes, prefetch = lanes } = demand;
       const walked = await WalkedSource.on(trial);
       const { made } = walked.requests;
       const walk = pulled(walked.source.pages(demand));
