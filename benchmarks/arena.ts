@@ -20,6 +20,8 @@ export interface Effort {
 /** One that takes part: a file of `contestants`, and what its job is beyond the others'. */
 export interface Entrant extends Partial<Pick<Job, 'format' | 'lanes' | 'isKept'>> {
   readonly file: string;
+  /** How many of the server's wallets are its work. Default: all of them. */
+  readonly wallets?: number;
   /** Most MiB of its heap. Default: as much as Node allows. */
   readonly heap?: number;
 }
@@ -57,18 +59,20 @@ export async function compete<Name extends string>(
     const names = Object.keys(entrants) as Name[];
     const efforts = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Effort[]>;
     const runs = names.map((name) => {
-      const { file, format = 'csv', lanes = 1, isKept = true, heap } = entrants[name];
+      const { file, format = 'csv', lanes = 1, isKept = true, heap, wallets } = entrants[name];
       const child = fork(here('contestant.ts'), [`./contestants/${file}.js`], {
         execArgv: [...process.execArgv, ...(heap === undefined ? [] : [`--max-old-space-size=${heap}`])],
       });
       processes.push(child);
-      const job: Job = { ...address, format, lanes, isKept, path: join(folder, `${processes.length}.${format}`) };
+      const owners = address.owners.slice(0, wallets);
+      const path = join(folder, `${processes.length}.${format}`);
+      const job: Job = { ...address, owners, format, lanes, isKept, path };
       return { name, child, job };
     });
     for (let round = isWarm ? 0 : 1; round <= rounds; round += 1) {
       for (const { name, child, job } of runs) {
         const effort = await effortOf(child, job);
-        const expected = served.pages * served.parts * rowsPerPage;
+        const expected = served.pages * job.owners.length * rowsPerPage;
         const written = round === 0 && job.format !== 'none' && expected <= mostLookedAt ? rowsIn(job) : expected;
         if (effort.rows !== expected || written !== expected)
           throw new Error(`${name} has ${effort.rows} rows and wrote ${written}, not ${expected}.`);

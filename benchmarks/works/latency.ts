@@ -17,7 +17,7 @@ export const latencies: Work = async ({ rounds, folder }) => {
     { rounds: Math.min(rounds, 5), folder },
   );
   const many = await compete(
-    { one: { file: 'sluice' }, many: { file: 'sluice', lanes } },
+    { one: { file: 'sluice', wallets: 1 }, many: { file: 'sluice', lanes } },
     { pages: pagesPerLane, parts: lanes, latency },
     { rounds: Math.min(rounds, 5), folder },
   );
@@ -38,7 +38,7 @@ export const latencies: Work = async ({ rounds, folder }) => {
         unit: '%',
         goal: { atLeast: 95 },
       },
-      ratios(many.one, many.many, took).map((ratio) => (100 * ratio) / lanes),
+      ratios(many.one, many.many, ({ ms, rows }) => ms / rows).map((ratio) => (100 * ratio) / lanes),
     ),
   ];
 };
