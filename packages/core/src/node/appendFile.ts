@@ -17,8 +17,8 @@ const bytesPerWriteBack = 512 * 1024;
 /**
  * A file that only ever grows, and knows the checksum of all that is in it. It tells changes apart, and does not stop a forger.
  *
- * What is appended goes into one of two rooms: while one fills, the other is written; what is larger goes by itself. So a fault of the disk may be told by a later call
- * than the one that brought the bytes, and by `flush` at the latest.
+ * What is appended goes into one of two rooms: while one fills, the other is written; bytes that fill one by themselves are written as they
+ * are. So a fault of the disk may be told by a later call than the one that brought the bytes, and by `flush` at the latest.
  */
 export class AppendFile {
   readonly path: string;

@@ -64,7 +64,7 @@ export interface SourceEndpoint {
 export interface UndecodedPage<T> extends Omit<FetchedPage<T>, 'rows' | 'received'> {
   /** The rows as they came. */
   readonly received: readonly unknown[];
-  /** One row for each of `received`, the same ones each time. What it throws ends the walk at this page. */
+  /** One row for each of `received`. It is called once at most, and what it throws ends the walk at this page. */
   readonly decode: () => readonly T[];
 }
 
