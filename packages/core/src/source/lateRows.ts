@@ -34,7 +34,7 @@ export class LateRows<T> {
     try {
       const rows = page && 'decode' in page ? page.decode() : (page?.rows ?? []);
       if (rows.length === this.received.length) return { rows };
-      const message = `${this.#source} was sent ${this.received.length} row(s), and made ${rows.length} of them. Make one of each: positions and maxRows count them.`;
+      const message = `${this.#source} was sent ${this.received.length} row(s), and made ${rows.length} of them. Make one of each: positions count what came.`;
       return { error: new ConfigError(message) };
     } catch (error) {
       return { error };

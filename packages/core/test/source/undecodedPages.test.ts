@@ -165,7 +165,7 @@ describe('rows that are made of what came', () => {
     });
     await expect(fewer.toArray()).rejects.toMatchObject({
       code: 'config',
-      message: 'test.fewer was sent 2 row(s), and made 1 of them. Make one of each: positions and maxRows count them.',
+      message: 'test.fewer was sent 2 row(s), and made 1 of them. Make one of each: positions count what came.',
     });
   });
 
