@@ -121,11 +121,10 @@ describe('a file written from parts side by side', () => {
           expect(readdirSync(folder)).toEqual(['rows']);
         },
       ),
-      // What does not end is told with its plan, and by one run that lasts too long.
+      // An export that does not end is told with its plan.
       { numRuns: 150, timeout: 20_000 },
     );
-    // Thousands of syncs, each of which a disk that others are busy with may take 20 ms for.
-  }, 120_000);
+  });
 
   test('E6 is left as it was, all of it, where one of its files was edited', async () => {
     const path = join(tempFolder(), 'rows');
