@@ -133,7 +133,10 @@ module.exports = {
       comment:
         'core also runs in browsers, Bun, Deno and workers. What needs Node is in node/, or behind the `#adapter` condition.',
       severity: 'error',
-      from: { path: core, pathNot: [`${core}node/`, `${core}http/adapter/(undiciAdapter|incoming|utf8Text)\\.ts$`] },
+      from: {
+        path: core,
+        pathNot: [`${core}node/`, `${core}http/adapter/(undiciAdapter|incoming|jsonText|utf8Body|utf8Text)\\.ts$`],
+      },
       to: { dependencyTypes: ['core'] },
     },
     {

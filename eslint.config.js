@@ -145,6 +145,8 @@ export default defineConfig(
       'packages/core/src/node/**',
       'packages/core/src/http/adapter/undiciAdapter.ts',
       'packages/core/src/http/adapter/incoming.ts',
+      'packages/core/src/http/adapter/jsonText.ts',
+      'packages/core/src/http/adapter/utf8Body.ts',
       'packages/core/src/http/adapter/utf8Text.ts',
     ],
     rules: {

@@ -1,4 +1,4 @@
-// The same loop over axios, with the adapter that we use.
+// The same loop over axios, with the adapter that we use. It reads the text itself, as people do.
 import axios from 'axios';
 import { createAdapter } from '../../packages/core/src/http/adapter/undiciAdapter.js';
 import { apiKey, type HoldingsPage, type Job } from './contestant.js';
@@ -8,7 +8,10 @@ import { written } from './written.js';
 export async function exportHoldings(job: Job): Promise<number> {
   const adapter = createAdapter({ connectTimeout: 10_000, maxBodyBytes: 32 * 1024 * 1024 });
   const api = axios.create({
-    adapter: (config) => adapter.send(config, { 'X-API-Key': apiKey }),
+    adapter: async (config) => {
+      const answer = await adapter.send(config, { 'X-API-Key': apiKey });
+      return { ...answer, data: answer.data.text };
+    },
   });
   const rows = await written(
     job,

@@ -9,6 +9,7 @@ import {
   type SluiceError,
 } from '../errors.js';
 import type { AdapterFault } from './adapter/adapterFault.js';
+import type { AnswerBody } from './adapter/answerBody.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { dateAfter, isRetriedStatus, retryAfter } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
@@ -18,7 +19,7 @@ export interface RawAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
+  readonly body: AnswerBody;
 }
 
 /** Why an attempt failed, and whether another one may do better. */
@@ -62,7 +63,7 @@ export function readAnswer(answer: RawAnswer, context: ApiAnswerContext): Readin
     const message = `${route} was answered with a redirect (${String(status)}) to ${to}. It was not followed, since the API key would go along: check the base address.`;
     return failed({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
-  const excerpt = excerptOf(answer.text, context.secrets);
+  const excerpt = excerptOf(answer.body.text, context.secrets);
   const asked = retryAfter(headers['retry-after'], headers['date'], context.now);
   const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, context.hasKey)}`;
   const error =
@@ -77,11 +78,13 @@ export function readAnswer(answer: RawAnswer, context: ApiAnswerContext): Readin
   return failed({ error, retry: isRetriedStatus(status), retryAfter: asked, pauses: status === 429, status });
 }
 
-function readDocument({ status, headers, text }: RawAnswer, { route, secrets }: AnswerContext): Reading {
-  let body: unknown;
+function readDocument({ status, headers, body }: RawAnswer, { route, secrets }: AnswerContext): Reading {
+  const { json } = body;
+  let document: unknown;
   try {
-    body = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+    document = JSON.parse(json);
   } catch {
+    const { text } = body;
     // The parser's own message quotes the document, which may hold anything.
     const excerpt = excerptOf(text, secrets);
     const isHtml = /html/i.test(headers['content-type'] ?? '') || /^\s*</.test(text);
@@ -90,7 +93,7 @@ function readDocument({ status, headers, text }: RawAnswer, { route, secrets }: 
     const message = `${route} was answered with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
     return failed({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
   }
-  if (!isDeeperThan(deepestDocument, body, text)) return { ok: true, body };
+  if (!isDeeperThan(deepestDocument, document, json)) return { ok: true, body: document };
   const message = `${route} was answered with a document whose lists and objects are nested more than ${deepestDocument} levels deep: no program that goes through it is safe. Is the base address right?`;
   return failed({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }

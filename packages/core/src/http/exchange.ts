@@ -1,7 +1,8 @@
+import type { AxiosResponse } from 'axios';
 import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { NetworkError, RateLimitError, type SluiceError } from '../errors.js';
-import type { Adapter, AttemptAnswer, AttemptConfig } from './adapter/adapter.js';
+import type { Adapter, AttemptConfig } from './adapter/adapter.js';
 import { AdapterFault } from './adapter/adapterFault.js';
 import { faultOf, timeoutError, type AttemptFault, type RawAnswer, type Reading } from './answer.js';
 import type { Credentials, Stamp } from './credentials.js';
@@ -159,7 +160,7 @@ export class Exchange {
   }
 
   /** One attempt, in the shape of an axios adapter; refused credentials are renewed and tried once more here. */
-  readonly attempt = async (config: AttemptConfig): Promise<AttemptAnswer> => {
+  readonly attempt = async (config: AttemptConfig): Promise<AxiosResponse<unknown>> => {
     try {
       return await this.#attempt(config);
     } catch (error) {
@@ -201,7 +202,7 @@ export class Exchange {
     return error;
   }
 
-  async #attempt(config: AttemptConfig): Promise<AttemptAnswer> {
+  async #attempt(config: AttemptConfig): Promise<AxiosResponse<unknown>> {
     const { credentials } = this.#call;
     this.#stop.signal.throwIfAborted();
     this.#stopwatch.run();
@@ -215,7 +216,7 @@ export class Exchange {
     throw outcome;
   }
 
-  async #attemptWith(stamp: Stamp, config: AttemptConfig): Promise<AttemptAnswer | AttemptFailure> {
+  async #attemptWith(stamp: Stamp, config: AttemptConfig): Promise<AxiosResponse<unknown> | AttemptFailure> {
     const { adapter, limiter, clock, timeouts } = this.#options;
     const { route, read } = this.#call;
     const { signal } = this.#stop;
@@ -239,10 +240,9 @@ export class Exchange {
       });
       if (answer === 'late') this.#stop = new AbortController();
       if (answer instanceof AdapterFault || answer === 'late') return this.#failure(config, this.#faultOf(answer));
-      const { status, headers, data } = answer;
-      const raw: RawAnswer = { status, headers, text: String(data) };
+      const { status, headers, data: body } = answer;
       this.#emit(() => ({ ...this.#about, type: 'response', attempt, status, took: clock.monotonic() - began }));
-      const reading = read(raw, clock.now());
+      const reading = read({ status, headers, body }, clock.now());
       if (!reading.ok) return this.#failure(config, reading.fault);
       this.headers = headers;
       return { ...answer, headers: {}, data: reading.body };

@@ -12,16 +12,16 @@ const tooEarly = 425;
  */
 export function readReceipt(answer: RawAnswer, context: AnswerContext): Reading {
   const { status } = answer;
-  if (status >= 200 && status < 300) return { ok: true, body: answer.text };
+  if (status >= 200 && status < 300) return { ok: true, body: answer.body.text };
   return { ok: false, fault: faultOfStatus(answer, context) };
 }
 
-function faultOfStatus({ status, headers, text }: RawAnswer, { route, secrets, now }: AnswerContext): AttemptFault {
+function faultOfStatus({ status, headers, body }: RawAnswer, { route, secrets, now }: AnswerContext): AttemptFault {
   if (status >= 300 && status < 400) {
     const message = `${route} answered with a redirect (${status}). It was not followed, since it may lead anywhere: give the address where the endpoint really is.`;
     return { error: new UnexpectedRedirectError(message, { route, status }), retry: false, status };
   }
-  const excerpt = excerptOf(text, secrets);
+  const excerpt = excerptOf(body.text, secrets);
   const asked = retryAfter(headers['retry-after'], headers['date'], now);
   const isLater = isRetriedStatus(status) || status === tooEarly || status >= 500;
   const message = `${route} answered with ${status}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, isLater)}`;

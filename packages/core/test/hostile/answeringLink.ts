@@ -1,4 +1,5 @@
 import type { Link } from '../../src/index.js';
+import { Utf8Body } from '../../src/http/adapter/utf8Body.js';
 import { readAnswer } from '../../src/http/answer.js';
 import { Secrets } from '../../src/http/secrets.js';
 import type { ApiName } from './apiName.js';
@@ -27,7 +28,7 @@ export class AnsweringLink {
     const text = this.#texts[this.marks.length] ?? this.#last;
     this.marks.push(markIn(request.query));
     const reading = readAnswer(
-      { status: 200, headers: {}, text },
+      { status: 200, headers: {}, body: new Utf8Body(Buffer.from(text)) },
       { route: request.route, secrets: this.#secrets, now: 0, hasKey: true },
     );
     if (!reading.ok) throw reading.fault.error;

@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { heapNeed } from '../../src/http/adapter/heapNeed.js';
+import { Utf8Body } from '../../src/http/adapter/utf8Body.js';
 import { readAnswer } from '../../src/http/answer.js';
 import { Secrets } from '../../src/http/secrets.js';
 import { createSource, DecodeError, RateLimitError, UnexpectedRedirectError, type Source } from '../../src/index.js';
@@ -82,12 +83,12 @@ describe('an answer', () => {
   test('that could not be read is not kept by its error', () => {
     const secrets = new Secrets();
     secrets.add(canary);
-    const page = (): string => `<p>${Buffer.alloc(1_000_000, 'x').toString()}`;
+    const page = (): Utf8Body => new Utf8Body(Buffer.from(`<p>${'x'.repeat(1_000_000)}`));
     const errors: unknown[] = [];
     const before = heapInUse();
     for (const status of [200, 404, 500])
       for (let times = 0; times < 10; times += 1)
-        errors.push(readAnswer({ status, headers: {}, text: page() }, { route: 'r', secrets, now: 0, hasKey: true }));
+        errors.push(readAnswer({ status, headers: {}, body: page() }, { route: 'r', secrets, now: 0, hasKey: true }));
     expect(heapInUse() - before).toBeLessThan(3_000_000);
     expect(errors).toHaveLength(30);
   });

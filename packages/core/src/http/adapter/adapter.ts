@@ -1,4 +1,5 @@
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
+import type { AnswerBody } from './answerBody.js';
 
 /** What an adapter has to keep to. */
 export interface AdapterOptions {
@@ -45,15 +46,15 @@ export interface ResolvedAddress {
 /** What an attempt asks for, in axios' terms. */
 export type AttemptConfig = InternalAxiosRequestConfig;
 
-/** What came back: any status, and at first a body of text. */
-export interface AttemptAnswer extends AxiosResponse<unknown> {
+/** What came back: any status, and a body that nobody has read. */
+export interface AttemptAnswer extends AxiosResponse<AnswerBody> {
   /** Names in lower case. */
   readonly headers: Record<string, string>;
 }
 
 /**
- * Carries one attempt, with headers that nobody else gets to see: any status is an answer, its body comes as text, redirects are not
- * followed, and an abort of `config.signal` takes effect at once. Without an answer it rejects with an `AdapterFault`.
+ * Carries one attempt, with headers that nobody else gets to see: any status is an answer, redirects are not followed, and
+ * an abort of `config.signal` takes effect at once. Without an answer it rejects with an `AdapterFault`.
  */
 export interface Adapter {
   readonly send: (config: AttemptConfig, secret?: Readonly<Record<string, string>>) => Promise<AttemptAnswer>;

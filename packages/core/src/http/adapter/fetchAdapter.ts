@@ -2,6 +2,7 @@ import { abortable } from '../../abortable.js';
 import { ConfigError } from '../../errors.js';
 import type { Adapter, AdapterOptions, AttemptAnswer, AttemptConfig } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
+import { textBody } from './answerBody.js';
 import { sentHeaders } from './sentHeaders.js';
 
 /**
@@ -46,7 +47,7 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     });
     return {
       // Of a body that does not count as much as its status nothing is read here.
-      data: bodies === 'whole' ? await readText(answer, maxBodyBytes) : '',
+      data: textBody(bodies === 'whole' ? await readText(answer, maxBodyBytes) : ''),
       status: answer.type === 'opaqueredirect' ? 302 : answer.status,
       statusText: '',
       headers: Object.fromEntries(answer.headers),

@@ -7,12 +7,13 @@ import { ConfigError, SluiceError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
 import type { Adapter, AdapterOptions, AddressGuard, AttemptAnswer } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
+import { textBody, type AnswerBody } from './answerBody.js';
 import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 import { heapNeed } from './heapNeed.js';
 import { codeOf, Incoming } from './incoming.js';
 import { sentHeaders } from './sentHeaders.js';
-import { utf8Text } from './utf8Text.js';
+import { Utf8Body } from './utf8Body.js';
 
 /**
  * Undici under axios: keep-alive, a deadline for connecting, and the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`
@@ -51,7 +52,7 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
         leave();
       }
       const response: AttemptAnswer = {
-        data: await (bodies === 'whole' ? readText(answer, mostHeap) : readBeginning(answer, maxBodyBytes)),
+        data: await (bodies === 'whole' ? readWhole(answer, mostHeap) : readBeginning(answer, maxBodyBytes)),
         status: answer.status,
         statusText: '',
         headers: joinedHeaders(answer.headers),
@@ -182,7 +183,7 @@ const longestDrain = 1_000;
 const longestExcuse = 250;
 
 /** What there is of a body, up to `maxBytes`. That of a success is not waited for: its status has said all. */
-async function readBeginning(answer: Incoming, maxBytes: number): Promise<string> {
+async function readBeginning(answer: Incoming, maxBytes: number): Promise<AnswerBody> {
   const isSuccess = answer.status >= 200 && answer.status < 300;
   const drain = setTimeout(() => {
     answer.drop();
@@ -197,7 +198,7 @@ async function readBeginning(answer: Incoming, maxBytes: number): Promise<string
     });
   // Mostly the body came along with the status, and the connection is free at once.
   await Promise.race([reading, isSuccess ? turnOfTheLoop() : wait(longestExcuse, undefined, { ref: false })]);
-  return isSuccess ? '' : Buffer.concat(answer.chunks).toString('utf8', 0, maxBytes);
+  return textBody(isSuccess ? '' : Buffer.concat(answer.chunks).toString('utf8', 0, maxBytes));
 }
 
 /** What one answer may take of the heap: a walk holds several, and writing them down takes as much again. */
@@ -205,11 +206,11 @@ const heapShare = 1 / 16;
 /** No document takes more heap for a byte, so that shorter ones need no look. */
 const mostHeapPerByte = 64;
 
-/** The text of a whole body, which may need `mostHeap` bytes once it is read. */
-async function readText({ complete, chunks }: Incoming, mostHeap: number): Promise<string> {
+/** A whole body, which may need `mostHeap` bytes once it is read. */
+async function readWhole({ complete, chunks }: Incoming, mostHeap: number): Promise<AnswerBody> {
   await complete;
   const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
   if (!isUtf8(whole)) throw new AdapterFault('not-text');
   if (whole.length * mostHeapPerByte > mostHeap && heapNeed(whole) > mostHeap) throw new AdapterFault('too-heavy');
-  return utf8Text(whole);
+  return new Utf8Body(whole);
 }
