@@ -1,3 +1,4 @@
+import { received } from '../../packages/core/test/hostile/answeringLink.js';
 import type { Expected } from '../../packages/core/test/hostile/expectedPage.js';
 import { expectedPage } from '../../packages/core/test/hostile/expectedPage.js';
 import { endOfListing, expectedWalks, type ExpectedWalk } from '../../packages/core/test/hostile/expectedWalk.js';
@@ -24,7 +25,9 @@ export interface Verdict {
 export async function verdictOn(each: HostileCase, child: HostileChild, server: HostileServer): Promise<Verdict> {
   const { api, use, texts, wires, first } = each;
   const hostile = texts.map((text, at) => (wires ? onTheWire(api, text, wires[at]!) : undefined));
-  const expected = texts.map((text, at): readonly Expected[] => hostile[at]?.expected ?? [expectedPage(api, text)]);
+  const expected = texts.map(
+    (text, at): readonly Expected[] => hostile[at]?.expected ?? [expectedPage(api, received(text))],
+  );
   if (wires) {
     const before: SentAnswer[] = first === undefined ? [] : [onTheWire(api, first, plainWire).answer];
     const last = onTheWire(api, endOfListing[api], plainWire).answer;

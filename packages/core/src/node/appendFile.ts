@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount } from '../record.js';
+import { together } from '../together.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
 
@@ -123,6 +124,7 @@ export class AppendFile {
     if (this.#hasFailed) await this.#writing;
     if (typeof content !== 'string' && content.length >= roomBytes) {
       await this.#appendWhole(content);
+      this.#startWriteBack();
       return;
     }
     let rest = content;
@@ -134,7 +136,10 @@ export class AppendFile {
       this.#bytes += put;
       this.#filled += put;
       rest = typeof rest === 'string' ? rest.slice(taken) : rest.subarray(taken);
-      if (rest.length > 0) await this.#passOn();
+      if (rest.length > 0) {
+        await this.#passOn();
+        this.#startWriteBack();
+      }
     }
   }
 
@@ -152,7 +157,6 @@ export class AppendFile {
   async #passOn(): Promise<void> {
     const [room, filled] = [this.#room, this.#filled];
     await this.#writing;
-    this.#startWriteBack();
     if (!room || filled === 0) return;
     [this.#room, this.#spare, this.#filled] = [this.#spare, undefined, 0];
     this.#beginWriting(room.subarray(0, filled), () => {
@@ -200,8 +204,7 @@ export class AppendFile {
     await this.#settle();
     // A part that waits for its turn may get nothing more for long.
     this.#room = this.#spare = undefined;
-    await this.#sync();
-    const size = await explained(this.#file.size(), this.path, 'looked at');
+    const [size] = await together([explained(this.#file.size(), this.path, 'looked at'), this.#sync()]);
     if (size !== this.#bytes) {
       throw new SinkError(
         `${this.path} has ${size} bytes, but ${this.#bytes} were written: somebody else changes it. Find out who, then start over with restart.`,
@@ -210,7 +213,7 @@ export class AppendFile {
     return this.place;
   }
 
-  /** Sets the disk to work, unless it is: what goes wrong is told by the next call. */
+  /** Sets the disk to work, unless it is: what goes wrong is told by the next call. Not where the file is made durable anyway: it would wait for both. */
   #startWriteBack(): void {
     if (this.#writeBack || this.#written - this.#writtenBack < bytesPerWriteBack) return;
     this.#writtenBack = this.#written;

@@ -75,7 +75,9 @@ const openFlags = {
 export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
     const handle = await open(path, openFlags[mode], mode === 'private' ? 0o600 : 0o666);
-    if (!(await handle.stat()).isFile()) {
+    // What was just made is one, and a commit makes a file.
+    const isMade = mode === 'new' || mode === 'private';
+    if (!isMade && !(await handle.stat()).isFile()) {
       await handle.close();
       throw Object.assign(new Error(`EFTYPE: ${path} is no regular file`), { code: 'EFTYPE' });
     }

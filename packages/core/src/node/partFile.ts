@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import { SinkError } from '../errors.js';
+import { together } from '../together.js';
 import { AppendFile, explained, type FilePlace } from './appendFile.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem } from './fileSystem.js';
@@ -114,9 +115,8 @@ export class PartFile {
   }
 
   async flush(): Promise<FilePlace> {
-    const place = await this.#opened.flush();
     // Rows in a file that nobody can find any more are lost: no checkpoint may speak of them.
-    await this.#checkName();
+    const [place] = await together([this.#opened.flush(), this.#checkName()]);
     this.#isCommitted = true;
     return place;
   }

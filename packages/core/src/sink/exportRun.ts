@@ -7,6 +7,7 @@ import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import { tell } from '../source/sourceEvent.js';
 import { done } from '../source/stoppable.js';
+import { together } from '../together.js';
 import { checkpointWithoutPart, type Checkpoint } from './checkpoint.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
 import { checkpointName, findCheckpoint } from './findCheckpoint.js';
@@ -160,7 +161,8 @@ export class ExportRun<T> {
         await this.#commitIfPossible();
         return this.#done(await writer.suspend());
       }
-      await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
+      const [place, position] = await together([writer.seal(), this.#lastPosition()]);
+      await this.#commit(place, { isSealed: true, ...(position && { position }) });
       if (this.#checkpoint) this.#tellCommit(true);
       return this.#finish(writer);
     }
@@ -284,10 +286,11 @@ export class ExportRun<T> {
     if (!this.#checkpoint && !this.#isKeptWithoutState) return;
     if (this.#opened.isCommittable === false) return;
     this.#isSinkBusy = true;
-    const place = await this.#opened.flush();
+    // A position takes as long to work out as rows to become durable: the disk is at work by then.
+    const [place, position] = await together([this.#opened.flush(), this.#lastPosition()]);
     this.#isSinkBusy = false;
     // Without a page of this run it is what an earlier one left that has settled meanwhile.
-    await this.#commit(place, this.#last ? { position: this.#last.position } : {});
+    await this.#commit(place, { ...(position && { position }) });
     this.#tellCommit(false);
   }
 
@@ -299,6 +302,10 @@ export class ExportRun<T> {
     this.#checkpoint = { ...this.#checkpoint, ...change, place, ...this.#tally.kept };
     await this.#options.state?.save(checkpointName, this.#checkpoint);
     this.#tally.commit();
+  }
+
+  async #lastPosition(): Promise<Position | undefined> {
+    return this.#last?.position;
   }
 
   async #finish(writer: SinkWriter<T>): Promise<Step> {

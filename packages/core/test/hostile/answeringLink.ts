@@ -36,6 +36,11 @@ export class AnsweringLink {
   };
 }
 
+/** A text as it is once it has come over a wire: in UTF-8 nothing is half of a character. */
+export function received(text: string): string {
+  return Buffer.from(text).toString();
+}
+
 /** What a query says of the place where it goes on. */
 export function markIn({ cursor, offset }: Readonly<Record<string, unknown>>): Mark {
   return {

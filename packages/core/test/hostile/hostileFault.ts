@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Source } from '../../src/index.js';
-import type { AnsweringLink } from './answeringLink.js';
+import { received, type AnsweringLink } from './answeringLink.js';
 import type { ApiName } from './apiName.js';
 import { expectedPage } from './expectedPage.js';
 import { expectedWalks } from './expectedWalk.js';
@@ -23,7 +23,7 @@ export async function faultOf({ api, source, link }: Hostage, texts: readonly st
   const outcome = await outcomeOf(source, hostileKey);
   const walks = expectedWalks(
     api,
-    texts.map((text) => [expectedPage(api, text)]),
+    texts.map((text) => [expectedPage(api, received(text))]),
     hostileKey,
   );
   return judged(outcome, link.marks, walks, { secret: hostileKey, sent: texts }) ?? pollution();
