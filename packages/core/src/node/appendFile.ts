@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount } from '../record.js';
-import { together } from '../together.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
 
@@ -204,7 +203,8 @@ export class AppendFile {
     await this.#settle();
     // A part that waits for its turn may get nothing more for long.
     this.#room = this.#spare = undefined;
-    const [size] = await together([explained(this.#file.size(), this.path, 'looked at'), this.#sync()]);
+    await this.#sync();
+    const size = await explained(this.#file.size(), this.path, 'looked at');
     if (size !== this.#bytes) {
       throw new SinkError(
         `${this.path} has ${size} bytes, but ${this.#bytes} were written: somebody else changes it. Find out who, then start over with restart.`,
@@ -213,7 +213,7 @@ export class AppendFile {
     return this.place;
   }
 
-  /** Sets the disk to work, unless it is: what goes wrong is told by the next call. Not where the file is made durable anyway: it would wait for both. */
+  /** Sets the disk to work, unless it is: what goes wrong is told by the next call. Not on the way to a sync, which would wait for both. */
   #startWriteBack(): void {
     if (this.#writeBack || this.#written - this.#writtenBack < bytesPerWriteBack) return;
     this.#writtenBack = this.#written;

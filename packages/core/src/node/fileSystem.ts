@@ -75,7 +75,7 @@ const openFlags = {
 export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
     const handle = await open(path, openFlags[mode], mode === 'private' ? 0o600 : 0o666);
-    // What was just made is one, and a commit makes a file.
+    // What this call has made is a regular file, and each commit makes one.
     const isMade = mode === 'new' || mode === 'private';
     if (!isMade && !(await handle.stat()).isFile()) {
       await handle.close();

@@ -1,6 +1,5 @@
 import { dirname } from 'node:path';
 import { SinkError } from '../errors.js';
-import { together } from '../together.js';
 import { AppendFile, explained, type FilePlace } from './appendFile.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem } from './fileSystem.js';
@@ -115,8 +114,9 @@ export class PartFile {
   }
 
   async flush(): Promise<FilePlace> {
+    const place = await this.#opened.flush();
     // Rows in a file that nobody can find any more are lost: no checkpoint may speak of them.
-    const [place] = await together([this.#opened.flush(), this.#checkName()]);
+    await this.#checkName();
     this.#isCommitted = true;
     return place;
   }

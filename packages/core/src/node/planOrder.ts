@@ -1,7 +1,6 @@
 import { CheckpointError } from '../errors.js';
 import { isCount, isRecord } from '../record.js';
 import type { Json } from '../source/definition.js';
-import { together } from '../together.js';
 import { decodeFilePlace, type AppendFile, type FilePlace } from './appendFile.js';
 import type { ByteBlocks } from './byteBlocks.js';
 import type { PartFile } from './partFile.js';
@@ -230,6 +229,14 @@ export function placeWithoutPart(place: Json, part: number): Json {
 
 async function placeOf({ segment }: Lane): Promise<FilePlace> {
   return segment ? segment.flush() : { bytes: 0, crc32: 0 };
+}
+
+/** As `Promise.all`, but where one fails the others are waited for: whoever hears of it may close what they are busy with. */
+async function together<T extends readonly Promise<unknown>[]>(
+  tasks: readonly [...T],
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(tasks);
+  return Promise.all(tasks);
 }
 
 type SavedWaiting = FilePlace & { readonly name: string; readonly parts: readonly number[] };

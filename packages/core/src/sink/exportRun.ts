@@ -7,7 +7,6 @@ import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import { tell } from '../source/sourceEvent.js';
 import { done } from '../source/stoppable.js';
-import { together } from '../together.js';
 import { checkpointWithoutPart, type Checkpoint } from './checkpoint.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
 import { checkpointName, findCheckpoint } from './findCheckpoint.js';
@@ -161,8 +160,7 @@ export class ExportRun<T> {
         await this.#commitIfPossible();
         return this.#done(await writer.suspend());
       }
-      const [place, position] = await together([writer.seal(), this.#lastPosition()]);
-      await this.#commit(place, { isSealed: true, ...(position && { position }) });
+      await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
       if (this.#checkpoint) this.#tellCommit(true);
       return this.#finish(writer);
     }
@@ -286,11 +284,10 @@ export class ExportRun<T> {
     if (!this.#checkpoint && !this.#isKeptWithoutState) return;
     if (this.#opened.isCommittable === false) return;
     this.#isSinkBusy = true;
-    // A position takes as long to work out as rows to become durable: the disk is at work by then.
-    const [place, position] = await together([this.#opened.flush(), this.#lastPosition()]);
+    const place = await this.#opened.flush();
     this.#isSinkBusy = false;
     // Without a page of this run it is what an earlier one left that has settled meanwhile.
-    await this.#commit(place, { ...(position && { position }) });
+    await this.#commit(place, this.#last ? { position: this.#last.position } : {});
     this.#tellCommit(false);
   }
 
@@ -302,10 +299,6 @@ export class ExportRun<T> {
     this.#checkpoint = { ...this.#checkpoint, ...change, place, ...this.#tally.kept };
     await this.#options.state?.save(checkpointName, this.#checkpoint);
     this.#tally.commit();
-  }
-
-  async #lastPosition(): Promise<Position | undefined> {
-    return this.#last?.position;
   }
 
   async #finish(writer: SinkWriter<T>): Promise<Step> {

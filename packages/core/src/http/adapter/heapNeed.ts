@@ -1,7 +1,7 @@
 const [quote, comma, colon, openList, backslash, openRecord] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b];
 const [firstDigit, lastDigit] = [0x30, 0x39];
-/** The first byte of a character that does not fit in one byte of a text in memory. */
-const firstWide = 0xc4;
+/** The first byte that is not ASCII: a text in memory takes two bytes a character then, or one that is kept twice while it is read. */
+const firstWide = 0x80;
 
 /**
  * What V8 needs at most, in bytes, on 64 bits: for a list or a record; for a field, which is cheap where records have the same ones over
