@@ -37,7 +37,7 @@ function escapedText(bytes: Buffer): string | undefined {
     const [from, end] = [place.index, notAscii.lastIndex];
     if (placesLeft === 0 || end - from > longestPlace) return undefined;
     placesLeft -= 1;
-    // It may be the half of an escape that JSON does not know, and would become one that it knows.
+    // Before an escape of ours, half of one that JSON does not know would become one that it knows.
     if (text.charCodeAt(from - 1) === backslash) return undefined;
     pieces.push(text.slice(written, from), escapes(bytes.toString('utf8', from, end)));
     written = end;
