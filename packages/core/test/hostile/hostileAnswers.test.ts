@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { heapNeed } from '../../src/http/adapter/heapNeed.js';
+import { jsonText } from '../../src/http/adapter/jsonText.js';
 import { Utf8Body } from '../../src/http/adapter/utf8Body.js';
 import { readAnswer } from '../../src/http/answer.js';
 import { Secrets } from '../../src/http/secrets.js';
@@ -144,13 +145,24 @@ const shapes: Readonly<Record<string, (nth: number) => string>> = {
 };
 
 test.each(Object.entries(shapes))('%s take no more memory than is thought of them', (_name, shape) => {
-  const text = `[${Array.from({ length: many }, (_, nth) => shape(nth)).join(',')}]`;
-  const bytes = Buffer.from(text);
+  expectHeapOf(documentOf(many, shape));
+});
+
+// Of a text of a megabyte and more Node keeps the characters elsewhere.
+test.each([4, 10])('a long text with every %ith value accented takes no more memory than is thought of it', (every) => {
+  expectHeapOf(documentOf(1_600, (nth) => `"${'x'.repeat(300)}${nth % every === 0 ? 'é' : 'x'}"`));
+});
+
+function documentOf(length: number, shape: (nth: number) => string): Buffer {
+  return Buffer.from(`[${Array.from({ length }, (_, nth) => shape(nth)).join(',')}]`);
+}
+
+function expectHeapOf(bytes: Buffer): void {
   const before = heapInUse();
-  const kept = [bytes.toString()].map((each): [string, unknown] => [each, JSON.parse(each)]);
+  const kept = [jsonText(bytes)].map((each): [string, unknown] => [each, JSON.parse(each)]);
   expect(heapInUse() - before).toBeLessThan(heapNeed(bytes));
   expect(kept).toHaveLength(1);
-});
+}
 
 function heapInUse(): number {
   // What the first one sets free may hold more.

@@ -1,7 +1,7 @@
 const [quote, comma, colon, openList, backslash, openRecord] = [0x22, 0x2c, 0x3a, 0x5b, 0x5c, 0x7b];
 const [firstDigit, lastDigit] = [0x30, 0x39];
-/** The first byte that is not ASCII: a text in memory takes two bytes a character then, or one that is kept twice while it is read. */
-const firstWide = 0x80;
+/** The first byte that is not ASCII. With one of them a text in memory takes two bytes a character, or is there twice while it is escaped. */
+const firstBeyondAscii = 0x80;
 
 /**
  * What V8 needs at most, in bytes, on 64 bits: for a list or a record; for a field, which is cheap where records have the same ones over
@@ -24,7 +24,7 @@ export function heapNeed(json: Uint8Array): number {
   let hash = 0;
   for (let at = 0; at < json.length; at += 1) {
     const byte = json[at] ?? 0;
-    if (byte >= firstWide) width = 2;
+    if (byte >= firstBeyondAscii) width = 2;
     if (byte === quote) {
       isText = !isText;
       if (isText) [textBegan, hash] = [at + 1, 0];
