@@ -261,6 +261,7 @@ describe('progress', () => {
     });
     const cwd = temporaryFolder();
     const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', '--progress', 'json'];
+    args.push('--commit-every', '50');
     const { code, stderr } = await sluice(args, { env: settingsFor(sandbox), cwd });
     expect(code).toBe(1);
     expect(eventsOf(stderr).at(-1)).toMatchObject({

@@ -54,7 +54,7 @@ describe('a target that can not be written', () => {
   test('E9 the largest allowed file is reached before the first commit: a sentence, and nothing is left', async () => {
     await using sandbox = await startSandbox({ holdings: 3000 });
     const cwd = temporaryFolder();
-    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', ...fast];
+    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', ...fast, '--commit-every', '50'];
     const { code, stdout, stderr } = await bash('ulimit -f 64; exec "$@"', args, { env: settingsFor(sandbox), cwd });
     expect({ code, stdout, stderr }).toEqual({
       code: 1,

@@ -38,7 +38,7 @@ async function outcome({ apiKey, aptosUrl, owners, path, lanes }: ExportOrder): 
     globalThis.gc();
     used.push(process.memoryUsage().heapUsed);
   };
-  const options = { state: fileState(`${path}.sluice`), lanes };
+  const options = { state: fileState(`${path}.sluice`), lanes, commitEvery: 50 };
   try {
     const { rows, pages, bytes = 0 } = await exportTo(holdings, csv({ path }), options).run({ onProgress });
     const seconds = (performance.now() - began) / 1_000;

@@ -1,4 +1,5 @@
 import { abortable } from '../abortable.js';
+import { systemClock, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { SluiceError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
@@ -8,6 +9,7 @@ import type { PageSource } from '../source/pageSource.js';
 import { tell } from '../source/sourceEvent.js';
 import { done } from '../source/stoppable.js';
 import { checkpointWithoutPart, type Checkpoint } from './checkpoint.js';
+import { CommitPace } from './commitPace.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
 import { checkpointName, findCheckpoint } from './findCheckpoint.js';
 import type { Release } from './lockQueue.js';
@@ -21,7 +23,10 @@ export interface ExportOptions {
    * stays where it was written, and nothing goes on behind it.
    */
   readonly state?: StateStore;
-  /** Pages between two commits. Default 50. Fewer pages are fetched again after a crash, but each commit waits for the disk. */
+  /**
+   * Pages between two commits. Default: a second's worth of them, 200 at most. With fewer, less is fetched again after a crash, but each
+   * commit waits some ms for the disk.
+   */
   readonly commitEvery?: number;
   /** Parts of the plan walked at once. Default 1. */
   readonly lanes?: number;
@@ -39,6 +44,8 @@ export interface ExportOptions {
   readonly onExpired?: 'fail' | 'restart-part';
   /** Told what is worth a look and is no error. */
   readonly onWarning?: (message: string) => void;
+  /** Says when a second has passed since the last commit. Default: the machine's clock. */
+  readonly clock?: Clock;
 }
 
 /** How far an export has come. */
@@ -51,9 +58,6 @@ export interface ExportReport extends ExportCounts, SinkReport {
   readonly isDone: true;
 }
 
-/** Options as a run needs them. */
-export type RunSettings = ExportOptions & { readonly commitEvery: number };
-
 type Step = IteratorResult<ExportProgress | ExportReport, undefined>;
 
 /** A part whose cursor is refused more often is walked too slowly for the API: walking it anew would never end. */
@@ -65,7 +69,8 @@ export class ExportRun<T> {
   report: ExportReport | undefined;
   readonly #source: PageSource<T>;
   readonly #sink: Sink<T>;
-  readonly #options: RunSettings;
+  readonly #options: ExportOptions;
+  readonly #pace: CommitPace;
   readonly #ending = new AbortController();
   readonly #tally = new ExportTally();
   readonly #restarts = new Map<number, number>();
@@ -74,21 +79,20 @@ export class ExportRun<T> {
   #pages: AsyncIterator<Page<T>> | undefined;
   #checkpoint: Checkpoint | undefined;
   #last: Page<T> | undefined;
-  #uncommitted = 0;
   /** Something of this plan was given to the sink, now or by an earlier run. */
   #isBegun = false;
   /** The sink is at work, or failed: then it is only to be given up. */
   #isSinkBusy = false;
-  /** A page asked for a commit, which may have to wait until the sink allows one. */
-  #isAsked = false;
   #failure: unknown;
   /** The step under way: whoever ends the run waits for it, since a write can't be taken back half-way. */
   #current: Promise<unknown> = Promise.resolve();
 
-  constructor(source: PageSource<T>, sink: Sink<T>, options: RunSettings) {
+  constructor(source: PageSource<T>, sink: Sink<T>, options: ExportOptions) {
+    const { commitEvery, clock = systemClock } = options;
     this.#source = source;
     this.#sink = sink;
     this.#options = options;
+    this.#pace = new CommitPace({ commitEvery, clock });
   }
 
   step(): Promise<Step> {
@@ -128,7 +132,7 @@ export class ExportRun<T> {
     const isKept = this.#isKeptWithoutState;
     const isResumable = isKept || (this.#isBegun && this.#isWorthKeeping);
     // That these may fail too must not hide why.
-    if (isKept && this.#uncommitted > 0 && !this.#isSinkBusy) await this.#commitIfPossible().catch(() => undefined);
+    if (isKept && this.#pace.isBehind && !this.#isSinkBusy) await this.#commitIfPossible().catch(() => undefined);
     // Then the checkpoint stays, and says that what is left is ours.
     const isGivenUp = await this.#writer.abort(this.#failure, { isResumable }).then(
       () => true,
@@ -171,9 +175,8 @@ export class ExportRun<T> {
     this.#isSinkBusy = false;
     this.#tally.add(page);
     this.#last = page;
-    this.#uncommitted += 1;
-    this.#isAsked ||= page.commit === true;
-    if (this.#isAsked || this.#uncommitted >= this.#options.commitEvery) await this.#commitIfPossible();
+    this.#pace.add(page);
+    if (this.#pace.isDue) await this.#commitIfPossible();
     return this.#progress();
   }
 
@@ -259,7 +262,7 @@ export class ExportRun<T> {
     const restarts = (this.#restarts.get(part) ?? 0) + 1;
     this.#restarts.set(part, restarts);
     if (restarts > mostRestartsOfPart) return false;
-    if (this.#uncommitted > 0) await this.#commitIfPossible();
+    if (this.#pace.isBehind) await this.#commitIfPossible();
     const before = this.#checkpoint;
     if (before?.place === undefined) return false;
     void this.#stopPages();
@@ -272,7 +275,7 @@ export class ExportRun<T> {
     await writer.abort(error, { isResumable: true });
     this.#tally.goBack(checkpoint);
     this.#last = undefined;
-    this.#uncommitted = 0;
+    this.#pace.settle();
     const rows = before.begun[part]?.rows ?? 0;
     const [what] = error.message.split(' It may have expired');
     this.#options.onWarning?.(`${what ?? ''} Its ${rows} rows are taken back, and it is walked anew.`);
@@ -293,8 +296,7 @@ export class ExportRun<T> {
 
   /** The rows are durable by now: only then may the checkpoint say so. */
   async #commit(place: Json, change: { position?: Position; isSealed?: true }): Promise<void> {
-    this.#uncommitted = 0;
-    this.#isAsked = false;
+    this.#pace.settle();
     if (!this.#checkpoint) return;
     this.#checkpoint = { ...this.#checkpoint, ...change, place, ...this.#tally.kept };
     await this.#options.state?.save(checkpointName, this.#checkpoint);

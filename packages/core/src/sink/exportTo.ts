@@ -6,8 +6,6 @@ import { done, stoppable, type Puller } from '../source/stoppable.js';
 import { ExportRun, type ExportOptions, type ExportProgress, type ExportReport } from './exportRun.js';
 import type { Sink } from './sink.js';
 
-const defaultCommitEvery = 50;
-
 /**
  * Moves a source into a sink, page by page: the next page is fetched while this one is written, and no further.
  *
@@ -21,14 +19,14 @@ const defaultCommitEvery = 50;
  * and whatever the source raises.
  */
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
-  const { commitEvery = defaultCommitEvery, onExpired, state } = options;
-  checkCount('commitEvery', commitEvery);
+  const { commitEvery, onExpired, state } = options;
+  if (commitEvery !== undefined) checkCount('commitEvery', commitEvery);
   if (onExpired === 'restart-part' && (!state || !sink.withoutPart))
     throw new ConfigError(
       `onExpired: 'restart-part' needs ${state ? 'a sink that can take rows back, as one on a file' : 'state, to know which rows to take back'}.`,
     );
   return new ExportFlow(() => {
-    const run = new ExportRun(source, sink, { ...options, commitEvery });
+    const run = new ExportRun(source, sink, options);
     const steps = stoppable(
       () => run.step(),
       () => run.end(),

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { exportTo } from '../../src/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
+import { FakeClock } from '../fakeClock.js';
 import { faultyFileSystem, type DiskCall } from './faultyFileSystem.js';
 import { partsOf } from './partRows.js';
 import { tempFolder } from './tempFolder.js';
@@ -15,7 +16,7 @@ async function syncsOf(pages: number, commitEvery?: number): Promise<{ bytes: nu
   const source = partsOf([Array.from({ length: pages }, () => 1)]);
   const state = fileState(`${path}.sluice`, { fileSystem });
   await exportTo(source, fileSink(textFormat, { path, fileSystem }), {
-    state,
+    ...{ state, clock: new FakeClock() },
     ...(commitEvery !== undefined && { commitEvery }),
   }).run();
   return {
@@ -24,7 +25,7 @@ async function syncsOf(pages: number, commitEvery?: number): Promise<{ bytes: nu
   };
 }
 
-test('E4 a commit costs two syncs of bytes and one of names, every 50 pages', async () => {
+test('E4 a commit costs two syncs of bytes and one of names, each 200 pages where no second passes', async () => {
   const none = await syncsOf(10);
   // The lock's file, the first checkpoint; at the end the rows and the sealed checkpoint.
   expect(none.bytes).toBe(4);
@@ -32,9 +33,9 @@ test('E4 a commit costs two syncs of bytes and one of names, every 50 pages', as
   // the checkpoint's end.
   expect(none.names).toBe(8);
   for (const [pages, commits] of [
-    [50, 1],
-    [99, 1],
-    [500, 10],
+    [200, 1],
+    [399, 1],
+    [1000, 5],
   ] as const) {
     expect(await syncsOf(pages)).toEqual({ bytes: none.bytes + 2 * commits, names: none.names + commits });
   }

@@ -76,7 +76,7 @@ describe('an export of what never ends, without state of its own', () => {
         if (page === 4) throw new Error('gone');
       },
     );
-    await expect(exportTo(source, sink).run()).rejects.toThrow('gone');
+    await expect(exportTo(source, sink, { commitEvery: 50 }).run()).rejects.toThrow('gone');
     expect(sink.calls).toEqual([
       'open',
       ...['page 0', 'write', 'page 1', 'write', 'flush', 'page 2', 'write', 'page 3', 'write', 'flush', 'page 4'],
@@ -142,6 +142,7 @@ describe('an export of what never ends, without state of its own', () => {
       exportTo(
         endless(() => false),
         unwritable,
+        { commitEvery: 50 },
       ).run(),
     ).rejects.toThrow('broken');
     expect(unwritable.calls).toEqual(['open', 'write', 'write', 'write', 'abort']);

@@ -367,7 +367,7 @@ describe('exportTo with state', () => {
     sink.beforeWrite = () => {
       if (sink.rows.length === 200) throw new Error('interrupted');
     };
-    await expect(exportTo(list(), started, { state }).run()).rejects.toThrow('interrupted');
+    await expect(exportTo(list(), started, { state, commitEvery: 5 }).run()).rejects.toThrow('interrupted');
     expect(sink.aborted).toMatchObject({ isResumable: false });
     expect(await state.load('checkpoint')).toBeUndefined();
     sink.beforeWrite = () => undefined;

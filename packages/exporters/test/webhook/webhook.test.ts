@@ -377,18 +377,18 @@ describe('W1 a source without end', () => {
 
   test('that ends before its first page has first sent what an earlier run left', async () => {
     const folder = tempFolder();
-    const state = fileState(join(folder, 'state'));
+    const options = { state: fileState(join(folder, 'state')), commitEvery: 50 };
     let isDown = true;
     const receiver = await openReceiver({ script: () => (isDown ? { status: 503 } : 'ok'), latency: 5 });
     const sink = webhookTo(receiver, { concurrency: 1, retry: { retries: 0 } });
-    expect(await faultOf(exportTo(endless(2), sink, { state }).run())).toMatchObject({ code: 'http' });
+    expect(await faultOf(exportTo(endless(2), sink, options).run())).toMatchObject({ code: 'http' });
     isDown = false;
-    await exportTo(endless(0), sink, { state }).run();
+    await exportTo(endless(0), sink, options).run();
     expect(receiver.counts).toMatchObject({ accepted: 6 });
     // It asks for them again, since no page of theirs was committed.
-    await exportTo(endless(1), sink, { state }).run();
+    await exportTo(endless(1), sink, options).run();
     expect(receiver.counts).toMatchObject({ accepted: 6, doubled: 0, differing: 0 });
-    await exportTo(endless(2), sink, { state }).run();
+    await exportTo(endless(2), sink, options).run();
     expect(receiver.counts).toMatchObject({ accepted: 9, doubled: 0, differing: 0 });
     const sequences = [...receiver.accepted.values()].map(({ body }) => envelopeIn(body).sequence);
     expect(sequences).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
