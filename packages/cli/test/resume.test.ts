@@ -37,6 +37,21 @@ describe('the same command after an interruption', () => {
     },
   );
 
+  test('E4 kill -9 where an API takes its time: little more than a second of pages is fetched again, without any option', async () => {
+    await using sandbox = await startSandbox({ holdings: 1200, latency: 400 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv'];
+    await interrupt(sandbox, args, { ...options, after: 9, signal: 'SIGKILL' });
+    const before = sandbox.counts.requests;
+    const { code, stderr } = await sluice(args, options);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^Going on after [\d,]+ rows [^\n]*\n1,200 rows/),
+    });
+    // Three pages take longer than a second here, however fast the machine is.
+    expect(sandbox.counts.requests - before).toBeLessThanOrEqual(12 - 9 + 3 + 2);
+  });
+
   test('E1 streams go on as well', async () => {
     await using sandbox = await startSandbox({ streams: 3000, latency: 5 });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
