@@ -9,10 +9,13 @@ export type FilePlace = Readonly<Record<'bytes' | 'crc32', number>>;
 
 const encoder = new TextEncoder();
 const bytesPerRead = 1024 * 1024;
-/** Bytes that are collected before they are written: fewer calls of the system, and the next ones are made while these are on their way. */
-const roomBytes = 64 * 1024;
+/**
+ * Bytes that are collected before they are written: fewer calls of the system, and the next ones are made while these are on their way. The
+ * larger room is for a file that has filled the smaller one a few times since it was flushed.
+ */
+const [leastRoom, mostRoom] = [64 * 1024, 256 * 1024];
 /** So much is written before the disk is set to work on it, so that little is left to wait for at a commit. */
-const bytesPerWriteBack = 512 * 1024;
+const bytesPerWriteBack = 2 * 1024 * 1024;
 
 /**
  * A file that only ever grows, and knows the checksum of all that is in it. It tells changes apart, and does not stop a forger.
@@ -30,6 +33,8 @@ export class AppendFile {
   /** What is not given to the system yet: the first bytes of a room. */
   #room: Uint8Array | undefined;
   #filled = 0;
+  /** How far it went at the last flush. */
+  #flushed: number;
   /** The other room, while nobody writes it. */
   #spare: Uint8Array | undefined;
   /** A write that nobody waits for yet, and how far the file goes with it. */
@@ -44,7 +49,7 @@ export class AppendFile {
   private constructor(path: string, file: WritableFile, { bytes, crc32: sum }: FilePlace) {
     this.path = path;
     this.#file = file;
-    this.#bytes = this.#written = this.#writtenBack = bytes;
+    this.#bytes = this.#flushed = this.#written = this.#writtenBack = bytes;
     this.#crc32 = sum;
   }
 
@@ -121,15 +126,14 @@ export class AppendFile {
   async append(content: string | Uint8Array): Promise<void> {
     this.#checkTrust();
     if (this.#hasFailed) await this.#writing;
-    if (typeof content !== 'string' && content.length >= roomBytes) {
+    if (typeof content !== 'string' && content.length >= leastRoom) {
       await this.#appendWhole(content);
       this.#startWriteBack();
       return;
     }
     let rest = content;
     while (rest.length > 0) {
-      const room = this.#room ?? new Uint8Array(roomBytes);
-      this.#room = room;
+      const room = (this.#room ??= this.#newRoom());
       const { taken, put } = filledIn(room.subarray(this.#filled), rest);
       this.#crc32 = crc32(room.subarray(this.#filled, this.#filled + put), this.#crc32);
       this.#bytes += put;
@@ -140,6 +144,13 @@ export class AppendFile {
         this.#startWriteBack();
       }
     }
+  }
+
+  #newRoom(): Uint8Array {
+    const size = this.#bytes - this.#flushed < mostRoom ? leastRoom : mostRoom;
+    const room = this.#spare?.length === size ? this.#spare : new Uint8Array(size);
+    this.#spare = undefined;
+    return room;
   }
 
   /** What fills a room by itself is written as it is. It is waited for, since its bytes are the caller's. */
@@ -157,7 +168,7 @@ export class AppendFile {
     const [room, filled] = [this.#room, this.#filled];
     await this.#writing;
     if (!room || filled === 0) return;
-    [this.#room, this.#spare, this.#filled] = [this.#spare, undefined, 0];
+    [this.#room, this.#filled] = [undefined, 0];
     this.#beginWriting(room.subarray(0, filled), () => {
       this.#spare = room;
     });
@@ -203,6 +214,7 @@ export class AppendFile {
     await this.#settle();
     // A part that waits for its turn may get nothing more for long.
     this.#room = this.#spare = undefined;
+    this.#flushed = this.#bytes;
     await this.#sync();
     const size = await explained(this.#file.size(), this.path, 'looked at');
     if (size !== this.#bytes) {

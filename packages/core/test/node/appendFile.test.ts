@@ -13,8 +13,8 @@ const room = 64 * 1024;
 describe('a file that grows', () => {
   test('holds what was appended, in its order, texts and bytes of any size', async () => {
     const folder = tempFolder();
-    const size = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: room - 2, max: 3 * room }));
-    const piece = fc.record({ size, isText: fc.boolean(), isFlushed: fc.boolean() });
+    const size = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: room - 2, max: 5 * room }));
+    const piece = fc.record({ size, isText: fc.boolean(), isFlushed: fc.nat(5).map((nth) => nth === 0) });
     let files = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
@@ -58,6 +58,26 @@ describe('a file that grows', () => {
   });
 });
 
+test('a file that gets much between two flushes is written in larger pieces', async () => {
+  const sizes: number[] = [];
+  const fileSystem: FileSystem = {
+    ...nodeFileSystem,
+    async open(path, mode) {
+      const file = await nodeFileSystem.open(path, mode);
+      return { ...file, write: (bytes, at) => (sizes.push(bytes.length), file.write(bytes, at)) };
+    },
+  };
+  const file = await AppendFile.create(fileSystem, join(tempFolder(), 'file'));
+  for (let nth = 0; nth < 15; nth += 1) await file.append('x'.repeat(room));
+  await file.flush();
+  expect(sizes.map((size) => size / room)).toEqual([1, 1, 1, 1, 4, 4, 3]);
+  sizes.length = 0;
+  for (let nth = 0; nth < 3; nth += 1) await file.append('x'.repeat(room));
+  await file.flush();
+  expect(sizes.map((size) => size / room)).toEqual([1, 1, 1]);
+  await file.close();
+});
+
 test('what is made durable now is not set about twice', async () => {
   let syncs = 0;
   const fileSystem = faultyFileSystem((call) => {
@@ -65,12 +85,12 @@ test('what is made durable now is not set about twice', async () => {
     return undefined;
   });
   const file = await AppendFile.create(fileSystem, join(tempFolder(), 'file'));
-  // The disk is set to work on each half a megabyte, and here the last of that is written by the flush.
-  await file.append('x'.repeat(9 * room));
+  // The disk is set to work on each two megabytes, and here the last of that is written by the flush.
+  await file.append('x'.repeat(33 * room));
   expect(syncs).toBe(0);
   await file.flush();
   expect(syncs).toBe(1);
-  await file.append('x'.repeat(11 * room));
+  await file.append('x'.repeat(42 * room));
   expect(syncs).toBe(2);
   await file.flush();
   expect(syncs).toBe(3);
@@ -91,7 +111,7 @@ test('a write-back that fails while the file is to be made durable is told, and 
     },
     join(tempFolder(), 'file'),
   );
-  await file.append('x'.repeat(11 * room));
+  await file.append('x'.repeat(42 * room));
   expect(syncs).toBe(1);
   const flush = file.flush();
   // Time enough for a sync of its own, if it did not wait.
