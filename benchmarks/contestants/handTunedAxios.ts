@@ -9,8 +9,9 @@ export async function exportHoldings(job: Job): Promise<number> {
   const adapter = createAdapter({ connectTimeout: 10_000, maxBodyBytes: 32 * 1024 * 1024 });
   const api = axios.create({
     adapter: async (config) => {
-      const answer = await adapter.send(config, { 'X-API-Key': apiKey });
-      return { ...answer, data: answer.data.text };
+      const headers = { ...config.headers.toJSON(true), 'x-api-key': apiKey };
+      const { status, body } = await adapter.send({ url: config.url ?? '', method: 'GET', headers });
+      return { status, statusText: '', headers: {}, data: body.text, config };
     },
   });
   const rows = await written(

@@ -8,19 +8,11 @@ import {
   UnexpectedRedirectError,
   type SluiceError,
 } from '../errors.js';
+import type { AttemptAnswer } from './adapter/adapter.js';
 import type { AdapterFault } from './adapter/adapterFault.js';
-import type { AnswerBody } from './adapter/answerBody.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { dateAfter, isRetriedStatus, retryAfter } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
-
-/** An answer as it came over the wire. */
-export interface RawAnswer {
-  readonly status: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: AnswerBody;
-}
 
 /** Why an attempt failed, and whether another one may do better. */
 export interface AttemptFault {
@@ -54,7 +46,7 @@ const excerptLength = 200;
 const lookedAt = 4096;
 
 /** Reads an answer: a decoded document, or the fault it stands for. */
-export function readAnswer(answer: RawAnswer, context: ApiAnswerContext): Reading {
+export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Reading {
   const { status, headers } = answer;
   const { route } = context;
   if (status >= 200 && status < 300) return readDocument(answer, context);
@@ -78,7 +70,7 @@ export function readAnswer(answer: RawAnswer, context: ApiAnswerContext): Readin
   return failed({ error, retry: isRetriedStatus(status), retryAfter: asked, pauses: status === 429, status });
 }
 
-function readDocument({ status, headers, body }: RawAnswer, { route, secrets }: AnswerContext): Reading {
+function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets }: AnswerContext): Reading {
   const { json } = body;
   let document: unknown;
   try {

@@ -41,14 +41,15 @@ export function axiosTransport(options: ExchangeOptions): Caller {
     });
 }
 
+/** Headers and body are the exchange's: axios would copy them several times for each request, and put them into its errors. */
 async function answered(
   instance: AxiosInstance,
-  { url, method, headers, body, route }: Call,
+  { url, method, route }: Call,
   exchange: Exchange,
 ): Promise<TransportResponse> {
   try {
     const { attempt } = exchange;
-    const { status, data } = await instance.request<unknown>({ url, method, headers, data: body, adapter: attempt });
+    const { status, data } = await instance.request<unknown>({ url, method, adapter: attempt });
     exchange.settle(() => ({ outcome: 'answered', status }));
     return { status, headers: exchange.headers, body: data, attempts: exchange.attempts };
   } catch (failure) {

@@ -1,16 +1,17 @@
-import type { AxiosResponse } from 'axios';
+import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { NetworkError, RateLimitError, type SluiceError } from '../errors.js';
-import type { Adapter, AttemptConfig } from './adapter/adapter.js';
+import type { Adapter, AttemptAnswer } from './adapter/adapter.js';
 import { AdapterFault } from './adapter/adapterFault.js';
-import { faultOf, timeoutError, type AttemptFault, type RawAnswer, type Reading } from './answer.js';
+import { faultOf, timeoutError, type AttemptFault, type Reading } from './answer.js';
 import type { Credentials, Stamp } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { Limiter } from './limiter.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 import type { SignalWatch } from './signalWatch.js';
 import { sendAttempt } from './sendAttempt.js';
+import { sentHeaders } from './sentHeaders.js';
 import { Stopwatch } from './stopwatch.js';
 
 /** Deadlines in ms; `Infinity` sets none. */
@@ -53,20 +54,20 @@ export interface Call {
   /** What each attempt carries besides, below links and retries. */
   readonly credentials: Credentials;
   /** What an answer means. `now` is wall time in ms. */
-  readonly read: (answer: RawAnswer, now: number) => Reading;
+  readonly read: (answer: AttemptAnswer, now: number) => Reading;
   /** Ends it at once: the promise rejects with `signal.reason`. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /** Carries a failed attempt through axios and axios-retry, which only pass on what has a `config`. */
 export class AttemptFailure extends Error {
-  readonly config: AttemptConfig;
+  readonly config: InternalAxiosRequestConfig;
   readonly exchange: Exchange;
   readonly fault: AttemptFault;
   /** Ms until the next attempt, should there be one. */
   readonly delay: number;
 
-  constructor(config: AttemptConfig, exchange: Exchange, fault: AttemptFault, delay: number) {
+  constructor(config: InternalAxiosRequestConfig, exchange: Exchange, fault: AttemptFault, delay: number) {
     super(fault.error.message);
     this.config = config;
     this.exchange = exchange;
@@ -91,7 +92,7 @@ export class Failure extends Error {
 export class Exchange {
   attempts = 0;
   /** Those of the answer, their names in lower case. Axios would make an object of its own of them. */
-  headers: RawAnswer['headers'] = {};
+  headers: AttemptAnswer['headers'] = {};
   readonly #options: ExchangeOptions;
   readonly #call: Call;
   readonly #onEnd: (reason: unknown) => void;
@@ -160,7 +161,7 @@ export class Exchange {
   }
 
   /** One attempt, in the shape of an axios adapter; refused credentials are renewed and tried once more here. */
-  readonly attempt = async (config: AttemptConfig): Promise<AxiosResponse<unknown>> => {
+  readonly attempt = async (config: InternalAxiosRequestConfig): Promise<AxiosResponse<unknown>> => {
     try {
       return await this.#attempt(config);
     } catch (error) {
@@ -202,7 +203,7 @@ export class Exchange {
     return error;
   }
 
-  async #attempt(config: AttemptConfig): Promise<AxiosResponse<unknown>> {
+  async #attempt(config: InternalAxiosRequestConfig): Promise<AxiosResponse<unknown>> {
     const { credentials } = this.#call;
     this.#stop.signal.throwIfAborted();
     this.#stopwatch.run();
@@ -216,9 +217,12 @@ export class Exchange {
     throw outcome;
   }
 
-  async #attemptWith(stamp: Stamp, config: AttemptConfig): Promise<AxiosResponse<unknown> | AttemptFailure> {
+  async #attemptWith(
+    stamp: Stamp,
+    config: InternalAxiosRequestConfig,
+  ): Promise<AxiosResponse<unknown> | AttemptFailure> {
     const { adapter, limiter, clock, timeouts } = this.#options;
-    const { route, read } = this.#call;
+    const { route, url, method, headers, body, read } = this.#call;
     const { signal } = this.#stop;
     const asked = clock.monotonic();
     this.#stopwatch.pause();
@@ -231,21 +235,17 @@ export class Exchange {
       const attempt = this.attempts;
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - asked }));
-      const answer = await sendAttempt(config, {
-        adapter,
-        clock,
-        deadline: timeouts.response,
-        secret: stamp(),
-        stop: this.#stop,
-      });
+      // Beside what axios carries: neither links nor retries nor errors can see the credentials.
+      const request = { url, method, headers: sentHeaders(headers, stamp()), body };
+      const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();
       if (answer instanceof AdapterFault || answer === 'late') return this.#failure(config, this.#faultOf(answer));
-      const { status, headers, data: body } = answer;
+      const { status } = answer;
       this.#emit(() => ({ ...this.#about, type: 'response', attempt, status, took: clock.monotonic() - began }));
-      const reading = read({ status, headers, body }, clock.now());
+      const reading = read(answer, clock.now());
       if (!reading.ok) return this.#failure(config, reading.fault);
-      this.headers = headers;
-      return { ...answer, headers: {}, data: reading.body };
+      this.headers = answer.headers;
+      return { status, statusText: '', headers: {}, data: reading.body, config };
     } finally {
       turn.release();
     }
@@ -258,7 +258,7 @@ export class Exchange {
     return faultOf(answer, route, { connect: timeouts.connect, maxBodyBytes });
   }
 
-  #failure(config: AttemptConfig, fault: AttemptFault): AttemptFailure {
+  #failure(config: InternalAxiosRequestConfig, fault: AttemptFault): AttemptFailure {
     const { retry, random, limiter } = this.#options;
     const asked = fault.retryAfter ?? 0;
     // "0 seconds" leaves it to us: it must not become a loop without a pause.

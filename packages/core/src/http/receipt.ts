@@ -1,5 +1,6 @@
 import { HttpError, RateLimitError, UnexpectedRedirectError } from '../errors.js';
-import { excerptOf, type AnswerContext, type AttemptFault, type RawAnswer, type Reading } from './answer.js';
+import type { AttemptAnswer } from './adapter/adapter.js';
+import { excerptOf, type AnswerContext, type AttemptFault, type Reading } from './answer.js';
 import { dateAfter, isRetriedStatus, retryAfter } from './retryPolicy.js';
 
 /** 425: the endpoint did not want to risk that it had seen the request before (RFC 8470). */
@@ -10,13 +11,13 @@ const tooEarly = 425;
  *
  * 2xx took it. 408, 425, 429 and 5xx may take it later; a `Retry-After` then holds back everything for that endpoint.
  */
-export function readReceipt(answer: RawAnswer, context: AnswerContext): Reading {
+export function readReceipt(answer: AttemptAnswer, context: AnswerContext): Reading {
   const { status } = answer;
   if (status >= 200 && status < 300) return { ok: true, body: answer.body.text };
   return { ok: false, fault: faultOfStatus(answer, context) };
 }
 
-function faultOfStatus({ status, headers, body }: RawAnswer, { route, secrets, now }: AnswerContext): AttemptFault {
+function faultOfStatus({ status, headers, body }: AttemptAnswer, { route, secrets, now }: AnswerContext): AttemptFault {
   if (status >= 300 && status < 400) {
     const message = `${route} answered with a redirect (${status}). It was not followed, since it may lead anywhere: give the address where the endpoint really is.`;
     return { error: new UnexpectedRedirectError(message, { route, status }), retry: false, status };

@@ -4,7 +4,6 @@ import { createServer as createHttpsServer } from 'node:https';
 import { createServer, setDefaultAutoSelectFamily, Socket, type Server } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { AxiosHeaders } from 'axios';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi, type MockInstance } from 'vitest';
 import type { AddressGuard, ResolvedAddress } from '../../src/http/adapter/adapter.js';
 import { AdapterFault } from '../../src/http/adapter/adapterFault.js';
@@ -57,8 +56,8 @@ function openWith(guard: AddressGuard, connectTimeout = 10_000): Omit<OpenGuarde
   onTestFinished(() => adapter.close());
   return {
     get: async (url, signal) => {
-      const config = { url, headers: new AxiosHeaders(), ...(signal && { signal }) };
-      return (await adapter.send(config)).status;
+      const { status } = await adapter.send({ url, method: 'GET', headers: {}, ...(signal && { signal }) });
+      return status;
     },
   };
 }
@@ -400,7 +399,7 @@ describe('a lookup that takes long', () => {
   test('is dropped when the adapter closes', async () => {
     const { guard, reply } = late();
     const adapter = createAdapter({ connectTimeout: 3_600_000, maxBodyBytes: 1_000, guard });
-    const outcome = failureOf(adapter.send({ url: 'https://hooks.sluice.test/', headers: new AxiosHeaders() }));
+    const outcome = failureOf(adapter.send({ url: 'https://hooks.sluice.test/', method: 'GET', headers: {} }));
     await eventLoop();
     await adapter.close();
     expect(await outcome).toBeInstanceOf(AdapterFault);

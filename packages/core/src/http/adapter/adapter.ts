@@ -1,4 +1,3 @@
-import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import type { AnswerBody } from './answerBody.js';
 
 /** What an adapter has to keep to. */
@@ -43,21 +42,28 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-/** What an attempt asks for, in axios' terms. */
-export type AttemptConfig = InternalAxiosRequestConfig;
-
-/** What came back: any status, and a body that nobody has read. */
-export interface AttemptAnswer extends AxiosResponse<AnswerBody> {
-  /** Names in lower case. */
-  readonly headers: Record<string, string>;
+/** What an attempt asks for. */
+export interface AttemptRequest {
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  /** All of them, the key's too: nobody but the adapter gets to see this. Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+  /** An abort takes effect at once. */
+  readonly signal?: AbortSignal;
 }
 
-/**
- * Carries one attempt, with headers that nobody else gets to see: any status is an answer, redirects are not followed, and
- * an abort of `config.signal` takes effect at once. Without an answer it rejects with an `AdapterFault`.
- */
+/** What came back: any status, and a body that nobody has read. */
+export interface AttemptAnswer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AnswerBody;
+}
+
+/** Carries one attempt: any status is an answer, and redirects are not followed. Without an answer it rejects with an `AdapterFault`. */
 export interface Adapter {
-  readonly send: (config: AttemptConfig, secret?: Readonly<Record<string, string>>) => Promise<AttemptAnswer>;
+  readonly send: (request: AttemptRequest) => Promise<AttemptAnswer>;
   /** Closes what it keeps open. */
   close(): Promise<void>;
 }

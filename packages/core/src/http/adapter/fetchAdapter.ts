@@ -1,9 +1,8 @@
 import { abortable } from '../../abortable.js';
 import { ConfigError } from '../../errors.js';
-import type { Adapter, AdapterOptions, AttemptAnswer, AttemptConfig } from './adapter.js';
+import type { Adapter, AdapterOptions, AttemptAnswer, AttemptRequest } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
 import { textBody } from './answerBody.js';
-import { sentHeaders } from './sentHeaders.js';
 
 /**
  * The platform's `fetch` under axios, for browsers, workers, Bun and Deno. Redirects are not followed: they come as answers
@@ -19,39 +18,29 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     );
   }
   return {
-    async send(config, secret) {
-      const signal = config.signal instanceof AbortSignal ? config.signal : undefined;
-      const answer = answered(config, sentHeaders(config, secret), signal);
+    async send(request) {
+      const answer = answered(request);
       // Platforms take their time to stop.
-      return signal ? abortable(answer, signal) : answer;
+      return request.signal ? abortable(answer, request.signal) : answer;
     },
     close: () => Promise.resolve(),
   };
 
-  async function answered(
-    config: AttemptConfig,
-    headers: Record<string, string>,
-    signal: AbortSignal | undefined,
-  ): Promise<AttemptAnswer> {
-    const answer = await fetch(config.url ?? '', {
-      method: config.method?.toUpperCase() ?? 'GET',
-      headers,
+  async function answered({ url, method, headers, body, signal }: AttemptRequest): Promise<AttemptAnswer> {
+    const answer = await fetch(url, {
+      ...{ method, headers, body: body ?? null, signal: signal ?? null },
       redirect: 'manual',
       credentials: 'omit',
       // A page of a walk, or of a poll, has to come from the API.
       cache: 'no-store',
-      body: typeof config.data === 'string' ? config.data : null,
-      signal: signal ?? null,
     }).catch((error: unknown) => {
       throw new AdapterFault('network', codeOf(error));
     });
     return {
-      // Of a body that does not count as much as its status nothing is read here.
-      data: textBody(bodies === 'whole' ? await readText(answer, maxBodyBytes) : ''),
       status: answer.type === 'opaqueredirect' ? 302 : answer.status,
-      statusText: '',
       headers: Object.fromEntries(answer.headers),
-      config,
+      // Of a body that does not count as much as its status nothing is read here.
+      body: textBody(bodies === 'whole' ? await readText(answer, maxBodyBytes) : ''),
     };
   }
 }

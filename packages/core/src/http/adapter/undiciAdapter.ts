@@ -5,15 +5,17 @@ import { getHeapStatistics } from 'node:v8';
 import { Agent, buildConnector, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
 import { ConfigError, SluiceError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
-import type { Adapter, AdapterOptions, AddressGuard, AttemptAnswer } from './adapter.js';
+import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
 import { AdapterFault } from './adapterFault.js';
 import { textBody, type AnswerBody } from './answerBody.js';
 import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 import { heapNeed } from './heapNeed.js';
 import { codeOf, Incoming } from './incoming.js';
-import { sentHeaders } from './sentHeaders.js';
 import { Utf8Body } from './utf8Body.js';
+
+/** `deflate` is read, but not asked for: servers disagree on what it is. */
+const encodings = { 'accept-encoding': 'gzip, br' };
 
 /**
  * Undici under axios: keep-alive, a deadline for connecting, and the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`
@@ -32,18 +34,17 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const direct = new Agent(options);
   let proxied: EnvHttpProxyAgent | undefined;
   return {
-    async send(config, secret) {
-      const url = new URL(config.url ?? '');
-      // `deflate` is read, but not asked for: servers disagree on what it is.
-      const headers = { 'accept-encoding': 'gzip, br', ...sentHeaders(config, secret) };
-      const signal = config.signal instanceof AbortSignal ? config.signal : undefined;
+    async send({ url: address, method, headers, body = null, signal }) {
+      const url = new URL(address);
       const answer = new Incoming({ maxBytes: maxBodyBytes, signal });
       const leave = attendance.enter(url.origin);
       try {
         const dispatcher = isDirect(url) ? direct : (proxied ??= proxyAgent(connect, timeout));
-        const method = config.method?.toUpperCase() === 'POST' ? 'POST' : 'GET';
-        const body = typeof config.data === 'string' ? config.data : null;
-        dispatcher.dispatch({ origin: url.origin, path: url.pathname + url.search, method, headers, body }, answer);
+        const { origin, pathname, search } = url;
+        dispatcher.dispatch(
+          { origin, path: pathname + search, method, headers: { ...encodings, ...headers }, body },
+          answer,
+        );
         await answer.answered;
       } catch (error) {
         answer.drop();
@@ -51,14 +52,11 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
       } finally {
         leave();
       }
-      const response: AttemptAnswer = {
-        data: await (bodies === 'whole' ? readWhole(answer, mostHeap) : readBeginning(answer, maxBodyBytes)),
+      return {
         status: answer.status,
-        statusText: '',
         headers: joinedHeaders(answer.headers),
-        config,
+        body: await (bodies === 'whole' ? readWhole(answer, mostHeap) : readBeginning(answer, maxBodyBytes)),
       };
-      return response;
     },
     async close() {
       await Promise.all([direct.destroy(), proxied?.destroy()]);

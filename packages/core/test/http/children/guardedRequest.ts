@@ -1,5 +1,4 @@
 // Sends one request through the adapter, and prints what came of it as one line of JSON. Every name leads to 127.0.0.1.
-import { AxiosHeaders } from 'axios';
 import { AdapterFault } from '../../../src/http/adapter/adapterFault.js';
 import { createAdapter } from '../../../src/http/adapter/undiciAdapter.js';
 import { addressGuard } from '../../../src/node/index.js';
@@ -23,7 +22,7 @@ const controller = new AbortController();
 // As the transport's deadline does, this keeps the process alive until there is an answer.
 const awake = setTimeout(() => controller.abort(), mode === 'hanging' ? 50 : 20_000);
 try {
-  const { status } = await adapter.send({ url, headers: new AxiosHeaders(), signal: controller.signal });
+  const { status } = await adapter.send({ url, method: 'GET', headers: {}, signal: controller.signal });
   console.log(JSON.stringify({ status, looked }));
 } catch (error) {
   console.log(
