@@ -33,6 +33,11 @@ export interface ArenaOptions {
   readonly folder: string;
   /** Whether a round before is not counted: it warms up, and what was written is looked at. Default `true`. */
   readonly isWarm?: boolean;
+  /**
+   * Whether all of them run in the process of the first one, for jobs of the same file: what a compiler has made of the code is then the same
+   * for all, and a difference of a few percent shows. Default `false`.
+   */
+  readonly inOneProcess?: boolean;
 }
 
 /** What each one took, by round. */
@@ -50,7 +55,7 @@ const mostLookedAt = 200_000;
 export async function compete<Name extends string>(
   entrants: Readonly<Record<Name, Entrant>>,
   served: ServedPages,
-  { rounds, folder, isWarm = true }: ArenaOptions,
+  { rounds, folder, isWarm = true, inOneProcess = false }: ArenaOptions,
 ): Promise<Efforts<Name>> {
   const server = fork(here('server/pageServer.ts'), [JSON.stringify(served)]);
   const processes: ChildProcess[] = [];
@@ -58,14 +63,18 @@ export async function compete<Name extends string>(
     const [address]: [ServerAddress] = (await once(server, 'message')) as [ServerAddress];
     const names = Object.keys(entrants) as Name[];
     const efforts = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<Name, Effort[]>;
-    const runs = names.map((name) => {
-      const { file, format = 'csv', lanes = 1, isKept = true, heap, wallets } = entrants[name];
+    const begin = ({ file, heap }: Entrant): ChildProcess => {
       const child = fork(here('contestant.ts'), [`./contestants/${file}.js`], {
         execArgv: [...process.execArgv, ...(heap === undefined ? [] : [`--max-old-space-size=${heap}`])],
       });
       processes.push(child);
+      return child;
+    };
+    const runs = names.map((name, nth) => {
+      const { format = 'csv', lanes = 1, isKept = true, wallets } = entrants[name];
+      const child = (inOneProcess ? processes[0] : undefined) ?? begin(entrants[name]);
       const owners = address.owners.slice(0, wallets);
-      const path = join(folder, `${processes.length}.${format}`);
+      const path = join(folder, `${nth}.${format}`);
       const job: Job = { ...address, owners, format, lanes, isKept, path };
       return { name, child, job };
     });

@@ -11,7 +11,7 @@ export const commits: Work = async ({ rounds, pages, folder }) => {
   const { kept, forgotten } = await compete(
     { kept: { file: 'sluice' }, forgotten: { file: 'sluice', isKept: false } },
     { pages, parts: 1, latency: 0 },
-    { rounds: roundsInOne * rounds, folder },
+    { rounds: roundsInOne * rounds, folder, inOneProcess: true },
   );
   const what = { work: 'time that checkpoints take', against: 'an export without state', unit: '%' as const };
   return [
