@@ -3,8 +3,8 @@ import { figureOf, ratios } from '../figures/figure.js';
 import { took } from './exports.js';
 import type { Work } from './work.js';
 
-/** A few percent hide in the noise of a round: a middle of more of them shows it. */
-const roundsInOne = 3;
+/** A few percent hide in the noise of a round, which is a fifth: a middle of many more of them shows it. */
+const roundsInOne = 10;
 
 /** What checkpoints cost at their default. */
 export const commits: Work = async ({ rounds, pages, folder }) => {

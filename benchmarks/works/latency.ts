@@ -15,12 +15,12 @@ export const latencies: Work = async ({ rounds, folder }) => {
   const one = await compete(
     { sluice: { file: 'sluice' }, bound: { file: 'handTuned', format: 'none' } },
     { pages, parts: 1, latency },
-    { rounds: Math.min(rounds, 5), folder },
+    { rounds: Math.min(rounds, 9), folder },
   );
   const many = await compete(
     { one: { file: 'sluice', wallets: 1 }, many: { file: 'sluice', lanes } },
     { pages: pagesPerLane, parts: lanes, latency },
-    { rounds: Math.min(rounds, 5), folder },
+    { rounds: Math.min(rounds, 9), folder },
   );
   return [
     figureOf(
