@@ -20,5 +20,9 @@ export function addResumeOptions(command: Command): Command {
     )
     .option('--break-lock', 'take the lock from a process that can not be seen from here')
     .option('--trust-filesystem', 'keep the state on a network file system too, at your own risk')
-    .option('--commit-every <n>', 'pages between two commits (default: a second of them, 200 at most)', parsedBy(parseNumber));
+    .option(
+      '--commit-every <n>',
+      'pages between two commits (default: a second of them, 200 at most)',
+      parsedBy(parseNumber),
+    );
 }
