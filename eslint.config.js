@@ -30,8 +30,7 @@ const plainFaults = [
  * `types` allows `import type` only. A later row wins over an earlier one.
  */
 const rooms = [
-  { files: ['packages/core/src/http/adapter/*.ts'], types: ['axios'] },
-  { files: ['packages/core/src/http/adapter/undiciAdapter.ts'], types: ['axios'], values: ['undici'] },
+  { files: ['packages/core/src/http/adapter/undiciAdapter.ts'], values: ['undici'] },
   { files: ['packages/core/src/http/adapter/incoming.ts'], types: ['undici'] },
   { files: ['packages/core/src/http/axiosTransport.ts'], values: ['axios'] },
   { files: ['packages/core/src/http/exchange.ts'], types: ['axios'] },

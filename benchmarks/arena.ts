@@ -34,8 +34,8 @@ export interface ArenaOptions {
   /** Whether a round before is not counted: it warms up, and what was written is looked at. Default `true`. */
   readonly isWarm?: boolean;
   /**
-   * Whether all of them run in the process of the first one, for jobs of the same file: what a compiler has made of the code is then the same
-   * for all, and a difference of a few percent shows. Default `false`.
+   * Whether all of them run in one process, for jobs of the same file: what a compiler has made of the code is then the same for all, and a
+   * difference of a few percent shows. Default `false`.
    */
   readonly inOneProcess?: boolean;
 }
@@ -47,16 +47,19 @@ export type Efforts<Name extends string> = Readonly<Record<Name, readonly Effort
 const mostLookedAt = 200_000;
 
 /**
- * Lets contestants do the same work in turn, A B A B, each in a process of its own and all with one server, so that what the machine does
+ * Lets contestants do the same work in turn, A B A B, each in a process of its own (or all in one) and all with one server, so that what the machine does
  * besides hits all of them.
  *
- * @throws Error if one has not written all rows.
+ * @throws Error if one has not written all rows, or if what can't share a process should.
  */
 export async function compete<Name extends string>(
   entrants: Readonly<Record<Name, Entrant>>,
   served: ServedPages,
   { rounds, folder, isWarm = true, inOneProcess = false }: ArenaOptions,
 ): Promise<Efforts<Name>> {
+  const all: readonly Entrant[] = Object.values(entrants);
+  if (inOneProcess && all.some(({ file, heap }) => file !== all[0]?.file || heap !== all[0].heap))
+    throw new Error('Only jobs of the same file and heap can share a process.');
   const server = fork(here('server/pageServer.ts'), [JSON.stringify(served)]);
   const processes: ChildProcess[] = [];
   try {

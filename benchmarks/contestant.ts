@@ -1,4 +1,4 @@
-// One contestant in a process of its own, so that nobody pays for what another one leaves behind: does a job each time it is told to.
+// A contestant's process, so that nobody pays for what another one leaves behind: does a job each time it is told to.
 import type { Contestant, Job } from './contestants/contestant.js';
 import type { Effort } from './arena.js';
 

@@ -10,7 +10,7 @@ import type { TransportResponse } from './transport.js';
 export type Caller = (call: Call) => Promise<TransportResponse>;
 
 /**
- * Calls by axios. No error of axios leaves this file: those hold the request's headers, and so the key.
+ * Calls by axios. No error of axios leaves this file: those hold the whole request, and more than a caller needs to see.
  */
 export function axiosTransport(options: ExchangeOptions): Caller {
   const keep = <T>(value: T): T => value;

@@ -235,7 +235,7 @@ export class Exchange {
       const attempt = this.attempts;
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - asked }));
-      // Beside what axios carries: neither links nor retries nor errors can see the credentials.
+      // Below links and beside what axios carries, so that neither they nor retries nor errors can see the credentials.
       const request = { url, method, headers: sentHeaders(headers, stamp()), body };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();

@@ -10,27 +10,31 @@ export interface CommitPaceOptions {
 /** Most pages between two commits, where nobody says how many. */
 const mostPages = 200;
 
-/** Ms after a commit from which the next page is committed with, where nobody says how many pages. */
-const longestWait = 1_000;
+/** Ms from one commit to the next, where nobody says how many pages lie between them. */
+const usualWait = 1_000;
+
+/** A commit that takes long is followed by so many times its length without one: on whatever disk, it takes less than a twentieth of the time. */
+const longestShare = 20;
 
 /**
  * Says when a commit is due: after a number of pages, or as soon as a page asks for one.
  *
- * Where nobody gives a number, it is a second's worth of pages, 200 at most. A commit takes a few ms of the disk, so it costs less than a
- * hundredth of the time where an API sets the pace, and a few hundredths where nothing but the machine does; and a crash takes a
- * second's work back, whether an API gives a page a minute or forty a second.
+ * Where nobody gives a number, it is a second after the last commit, and after 200 pages at the latest. A commit takes a few ms of a disk, so it
+ * costs less than a hundredth of the time where an API sets the pace, and a few hundredths where nothing but the machine does; and a crash takes
+ * a second's work back, whether an API gives a page a minute or forty a second.
  */
 export class CommitPace {
   readonly #every: number;
-  readonly #within: number;
+  readonly #isTimed: boolean;
   readonly #clock: Clock;
   #pages = 0;
-  #since: number;
   #isAsked = false;
+  #since: number;
+  #wait = usualWait;
 
   constructor({ commitEvery, clock }: CommitPaceOptions) {
     this.#every = commitEvery ?? mostPages;
-    this.#within = commitEvery === undefined ? longestWait : Infinity;
+    this.#isTimed = commitEvery === undefined;
     this.#clock = clock;
     this.#since = clock.monotonic();
   }
@@ -45,7 +49,12 @@ export class CommitPace {
   settle(): void {
     this.#pages = 0;
     this.#isAsked = false;
+  }
+
+  /** The time until the next commit begins now. `took`: ms that the last one took. */
+  restart(took = 0): void {
     this.#since = this.#clock.monotonic();
+    this.#wait = Math.max(usualWait, longestShare * took);
   }
 
   /** Whether pages were written that no commit speaks of yet. */
@@ -55,7 +64,12 @@ export class CommitPace {
 
   /** Whether what was written is to be committed now. */
   get isDue(): boolean {
-    if (this.#isAsked || this.#pages >= this.#every) return true;
-    return this.isBehind && this.#clock.monotonic() - this.#since >= this.#within;
+    return this.#isAsked || this.#pages >= this.#every || this.left <= 0;
+  }
+
+  /** Ms until what was written is to be committed, should no other page come: `Infinity` where only a page can bring that about. */
+  get left(): number {
+    if (!this.#isTimed || !this.isBehind) return Infinity;
+    return this.#since + this.#wait - this.#clock.monotonic();
   }
 }

@@ -24,8 +24,8 @@ export interface ExportOptions {
    */
   readonly state?: StateStore;
   /**
-   * Pages between two commits. Default: a second's worth of them, 200 at most. With fewer, less is fetched again after a crash, but each
-   * commit waits some ms for the disk.
+   * Pages between two commits. Default: none is counted but each 200th, and a commit falls a second after the last one, or later where
+   * commits take long. With fewer pages less is fetched again after a crash, but each commit waits some ms for the disk.
    */
   readonly commitEvery?: number;
   /** Parts of the plan walked at once. Default 1. */
@@ -44,7 +44,7 @@ export interface ExportOptions {
   readonly onExpired?: 'fail' | 'restart-part';
   /** Told what is worth a look and is no error. */
   readonly onWarning?: (message: string) => void;
-  /** Says when a second has passed since the last commit. Default: the machine's clock. */
+  /** Says when a second has passed since the last commit. Default: the machine's clock, whatever the client's is. */
   readonly clock?: Clock;
 }
 
@@ -70,6 +70,7 @@ export class ExportRun<T> {
   readonly #source: PageSource<T>;
   readonly #sink: Sink<T>;
   readonly #options: ExportOptions;
+  readonly #clock: Clock;
   readonly #pace: CommitPace;
   readonly #ending = new AbortController();
   readonly #tally = new ExportTally();
@@ -92,6 +93,7 @@ export class ExportRun<T> {
     this.#source = source;
     this.#sink = sink;
     this.#options = options;
+    this.#clock = clock;
     this.#pace = new CommitPace({ commitEvery, clock });
   }
 
@@ -231,6 +233,7 @@ export class ExportRun<T> {
     });
     this.#writer = await this.#sink.open(this.#context(how));
     this.#pages = pages[Symbol.asyncIterator]();
+    this.#pace.restart();
   }
 
   #context(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): SinkContext<T> {
@@ -247,7 +250,11 @@ export class ExportRun<T> {
 
   async #nextPage(): Promise<IteratorResult<Page<T>, unknown> | 'restarted'> {
     try {
-      return await abortable(this.#walk.next(), this.#ending.signal);
+      const next = abortable(this.#walk.next(), this.#ending.signal);
+      // Pages may come in bursts: what was written is not left open to a kill until the next one.
+      const left = this.#canCommit ? this.#pace.left : Infinity;
+      if (!(await comesWithin(next, left, this.#clock))) await this.#commitIfPossible();
+      return await next;
     } catch (error) {
       if (this.#isEnding() || !(await this.#restartPart(error))) throw error;
       return 'restarted';
@@ -284,13 +291,14 @@ export class ExportRun<T> {
   }
 
   async #commitIfPossible(): Promise<void> {
-    if (!this.#checkpoint && !this.#isKeptWithoutState) return;
-    if (this.#opened.isCommittable === false) return;
+    if (!this.#canCommit || this.#opened.isCommittable === false) return;
+    const began = this.#clock.monotonic();
     this.#isSinkBusy = true;
     const place = await this.#opened.flush();
     this.#isSinkBusy = false;
     // Without a page of this run it is what an earlier one left that has settled meanwhile.
     await this.#commit(place, this.#last ? { position: this.#last.position } : {});
+    this.#pace.restart(this.#clock.monotonic() - began);
     this.#tellCommit(false);
   }
 
@@ -341,6 +349,10 @@ export class ExportRun<T> {
     return this.#options.restart ? crypto.randomUUID() : undefined;
   }
 
+  get #canCommit(): boolean {
+    return this.#checkpoint !== undefined || this.#isKeptWithoutState;
+  }
+
   /** No checkpoint says how to go on with it, but a source without an end has no better end than where it is stopped. */
   get #isKeptWithoutState(): boolean {
     return !this.#options.state && this.#source.info.isEndless === true;
@@ -365,4 +377,19 @@ export class ExportRun<T> {
     if (!this.#pages) throw new Error('An export has no walk.');
     return this.#pages;
   }
+}
+
+/** Whether a page, or the error in its place, comes within so many ms. */
+async function comesWithin(page: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
+  if (ms === Infinity) return true;
+  let cancel: () => void = () => undefined;
+  const late = new Promise<boolean>((resolve) => {
+    cancel = clock.after(ms, () => {
+      resolve(false);
+    });
+  });
+  const inTime = (): boolean => true;
+  const isInTime = await Promise.race([page.then(inTime, inTime), late]);
+  cancel();
+  return isInTime;
 }

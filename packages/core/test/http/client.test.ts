@@ -155,6 +155,17 @@ describe('an endpoint', () => {
     await client.close();
   });
 
+  test('sends the encodings that a link asks for in place of its own', async () => {
+    const server = await startServer(ok());
+    const client = createClient({
+      ...options,
+      links: [(next) => (request) => next({ ...request, headers: { 'Accept-Encoding': 'identity' } })],
+    }).use(testApi(server.url));
+    await client.api.request(question);
+    expect(server.requests[0]?.headers['accept-encoding']).toBe('identity');
+    await client.close();
+  });
+
   describe('of a program that uses axios, too', () => {
     const { common } = axios.defaults.headers;
     const { adapter, transformRequest } = axios.defaults;

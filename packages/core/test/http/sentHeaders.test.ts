@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ConfigError } from '../../src/index.js';
 import { sentHeaders } from '../../src/http/sentHeaders.js';
 
 test('T1 what a link sets under the name of the key is not sent, however it is written', () => {
@@ -13,8 +14,29 @@ test('a header that is written in two ways is sent once, as it was set last', ()
   expect(sentHeaders({ Accept: 'application/json', accept: 'text/csv' }, {})).toEqual({ accept: 'text/csv' });
 });
 
-test('what a link has set to nothing is not sent', () => {
-  expect(sentHeaders({ 'X-Trace': undefined, 'X-Span': null, 'X-Count': 0, 'X-Empty': '' }, {})).toEqual({
+test('what a link has set to nothing is not sent, however it was written before', () => {
+  expect(
+    sentHeaders({ 'X-Trace': undefined, 'X-Span': null, 'X-Off': false, 'X-Count': 0, 'X-Empty': '' }, {}),
+  ).toEqual({
     ...{ 'x-count': '0', 'x-empty': '' },
   });
+  expect(sentHeaders({ Accept: 'application/json', accept: undefined }, {})).toEqual({});
+});
+
+test('a value may end as the line of a file does', () => {
+  expect(sentHeaders({ 'X-Token': 'abc\n' }, {})).toEqual({ 'x-token': 'abc' });
+});
+
+test.each<[string, string]>([
+  ['X-Trace', 'a\r\nX-Evil: 1'],
+  ['X-Trace', 'a\0b'],
+  ['X-Trace', '\u20AC'],
+  ['X-Trace ', '7'],
+  ['X\nTrace', '7'],
+  ['', '7'],
+])('what is no header is refused before it is sent, and its value not shown: %j: %j', (name, value) => {
+  const refused = (): unknown => sentHeaders({ [name]: value }, { 'X-API-Key': 'ours' });
+  expect(refused).toThrow(ConfigError);
+  expect(refused).toThrow(JSON.stringify(name));
+  expect(refused).not.toThrow('Evil');
 });

@@ -75,7 +75,15 @@ test('a file that gets much between two flushes is written in larger pieces', as
   for (let nth = 0; nth < 3; nth += 1) await file.append('x'.repeat(room));
   await file.flush();
   expect(sizes.map((size) => size / room)).toEqual([1, 1, 1]);
+  const place = await file.flush();
   await file.close();
+  // What an earlier run wrote says nothing of this one.
+  sizes.length = 0;
+  const reopened = await AppendFile.reopen(fileSystem, file.path, place);
+  for (let nth = 0; nth < 3; nth += 1) await reopened.append('x'.repeat(room));
+  await reopened.flush();
+  expect(sizes.map((size) => size / room)).toEqual([1, 1, 1]);
+  await reopened.close();
 });
 
 test('what is made durable now is not set about twice', async () => {

@@ -7,15 +7,16 @@ interface Row {
   readonly id: number;
 }
 
-/** Pages of one row each, which ask for no commit. */
-function pagesOf(count: number): Source<Row> {
+/** Pages of one row each, which ask for no commit. `onFetch` may let them wait. */
+function pagesOf(count: number, onFetch: (page: number) => Promise<void> = () => Promise.resolve()): Source<Row> {
   return createSource({
     name: 'paced',
     identity: count,
     schema: { columns: ['id'] },
-    fetch({ at }) {
+    async fetch({ at }) {
       const id = at && 'cursor' in at ? Number(at.cursor) : 0;
-      return Promise.resolve({ rows: [{ id }], next: id + 1 < count ? { cursor: String(id + 1) } : 'end' });
+      await onFetch(id);
+      return { rows: [{ id }], next: id + 1 < count ? { cursor: String(id + 1) } : 'end' };
     },
   });
 }
@@ -23,28 +24,40 @@ function pagesOf(count: number): Source<Row> {
 interface Pace extends ExportOptions {
   /** Ms that each write takes by the export's clock. */
   readonly writeTakes: number;
-  /** After how many pages the sink allows a commit. */
+  /** Ms that it takes to save a checkpoint. Default 0. */
+  readonly saveTakes?: number;
+  /** After how many pages the sink allows a commit. Default: each one. */
   readonly allowedEvery?: number;
 }
 
-/** How many pages had been written at each commit. */
-async function commitsOf(pages: number, { writeTakes, allowedEvery = 1, ...options }: Pace): Promise<number[]> {
+/** An export by a clock that only its writes and saves move. */
+function paced(source: Source<Row>, { writeTakes, saveTakes = 0, allowedEvery = 1, ...options }: Pace) {
   const clock = new FakeClock();
   const sink = recordingSink<Row>();
-  const commits: number[] = [];
+  /** How many pages had been written at each save. */
+  const saves: number[] = [];
   sink.beforeWrite = () => clock.advance(writeTakes);
   sink.isCommittable = () => sink.rows.length % allowedEvery === 0;
   const store = memoryState();
   const state: typeof store = {
     ...store,
-    save: (name, value) => {
-      commits.push(sink.rows.length);
-      return store.save(name, value);
+    save: async (name, value) => {
+      saves.push(sink.rows.length);
+      await clock.advance(saveTakes);
+      await store.save(name, value);
     },
   };
-  await exportTo(pagesOf(pages), sink, { state, clock, ...options }).run();
+  const ended = exportTo(source, sink, { state, clock, ...options }).run();
+  return { ended, clock, sink, saves };
+}
+
+/** How many pages had been written at each commit. */
+async function commitsOf(pages: number, pace: Pace): Promise<number[]> {
+  const { ended, clock, saves } = paced(pagesOf(pages), pace);
+  await ended;
+  expect(clock.pending).toEqual([]);
   // The first is the checkpoint before all rows, the last one the seal.
-  return commits.slice(1, -1);
+  return saves.slice(1, -1);
 }
 
 describe('E4 where nobody says how often, an export commits', () => {
@@ -67,6 +80,46 @@ describe('E4 where nobody says how often, an export commits', () => {
   test('as soon as its sink allows it', async () => {
     expect(await commitsOf(9, { writeTakes: 500, allowedEvery: 4 })).toEqual([4, 8]);
     expect(await commitsOf(500, { writeTakes: 0, allowedEvery: 7 })).toEqual([203, 406]);
+  });
+
+  test('less often where commits take long, so that they take less than a twentieth of the time', async () => {
+    expect(await commitsOf(400, { writeTakes: 100, saveTakes: 50 })).toEqual(
+      Array.from({ length: 40 }, (_, nth) => 10 * (nth + 1)),
+    );
+    expect(await commitsOf(400, { writeTakes: 100, saveTakes: 300 })).toEqual([10, 70, 130, 190, 250, 310, 370]);
+    expect(await commitsOf(400, { writeTakes: 10, saveTakes: 3_000 })).toEqual([100, 300]);
+  });
+
+  test('while the next page is waited for', async () => {
+    let answer: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (answer = resolve));
+    const source = pagesOf(6, async (page) => {
+      if (page === 5) await asked;
+    });
+    const { ended, clock, sink, saves } = paced(source, { writeTakes: 10 });
+    await clock.asked(950);
+    expect(sink.rows).toHaveLength(5);
+    await clock.advance(949);
+    expect(saves).toEqual([0]);
+    await clock.advance(1);
+    expect(saves).toEqual([0, 5]);
+    // There is nothing more to commit.
+    expect(clock.pending).toEqual([]);
+    answer();
+    await ended;
+    expect(saves).toEqual([0, 5, 6]);
+  });
+
+  test('and an export that is stopped while it waits leaves no timer behind', async () => {
+    const stop = new AbortController();
+    const source = pagesOf(6, (page) => (page === 5 ? new Promise(() => undefined) : Promise.resolve()));
+    const clock = new FakeClock();
+    const running = exportTo(source, recordingSink<Row>(), { state: memoryState(), clock });
+    const ended = running.run({ signal: stop.signal });
+    await clock.asked(1_000);
+    stop.abort('enough');
+    await expect(ended).rejects.toBe('enough');
+    expect(clock.pending).toEqual([]);
   });
 });
 
