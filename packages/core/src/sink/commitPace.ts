@@ -14,7 +14,7 @@ const mostPages = 200;
 const usualWait = 1_000;
 
 /** A commit that takes long is followed by so many times its length without one: on whatever disk, it takes less than a twentieth of the time. */
-const longestShare = 20;
+const restsPerCommit = 20;
 
 /**
  * Says when a commit is due: after a number of pages, or as soon as a page asks for one.
@@ -54,7 +54,7 @@ export class CommitPace {
   /** The time until the next commit begins now. `took`: ms that the last one took. */
   restart(took = 0): void {
     this.#since = this.#clock.monotonic();
-    this.#wait = Math.max(usualWait, longestShare * took);
+    this.#wait = Math.max(usualWait, restsPerCommit * took);
   }
 
   /** Whether pages were written that no commit speaks of yet. */
