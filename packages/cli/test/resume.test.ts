@@ -1,10 +1,12 @@
+import { once } from 'node:events';
+import { watch } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { main } from '../src/main.js';
 import { commitEvery, exportArgs, filesIn, interrupt } from './interruptedExport.js';
-import { settingsFor, sluice } from './runSluice.js';
+import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -50,6 +52,28 @@ describe('the same command after an interruption', () => {
     });
     // Three pages take longer than a second here, however fast the machine is.
     expect(sandbox.counts.requests - before).toBeLessThanOrEqual(12 - 9 + 3 + 2);
+  });
+
+  test('E4 kill -9 while an API is silent: nothing that came before is fetched again', async () => {
+    let isSilent = true;
+    await using sandbox = await startSandbox({
+      holdings: 1000,
+      script: ({ nth }) => (isSilent && nth > 6 ? { kind: 'never' } : undefined),
+    });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', '--rate', 'unlimited'];
+    const { process, ended } = startSluice(args, options);
+    await sandbox.until(() => sandbox.counts.requests === 7);
+    await pagesKept(join(options.cwd, 'out.csv.sluice'), 6);
+    process.kill('SIGKILL');
+    await ended;
+    isSilent = false;
+    const { code, stderr } = await sluice(args, options);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(/^Going on after 600 rows in 6 pages, at page 7\.\n1,000 rows/),
+    });
+    expect(sandbox.counts.requests).toBe(7 + 4);
   });
 
   test('E1 streams go on as well', async () => {
@@ -118,3 +142,18 @@ describe('the same command after an interruption', () => {
     expect(await readdir(options.cwd)).toEqual(['out.csv']);
   });
 });
+
+/** Resolves when the checkpoint in a folder says that so many pages are kept. */
+async function pagesKept(folder: string, pages: number): Promise<void> {
+  const watcher = watch(folder);
+  try {
+    for (;;) {
+      const changed = once(watcher, 'change');
+      const record = await readFile(join(folder, 'checkpoint'), 'utf8').catch(() => '');
+      if (record.includes(`"pages":${String(pages)}`)) return;
+      await changed;
+    }
+  } finally {
+    watcher.close();
+  }
+}

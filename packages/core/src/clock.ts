@@ -50,3 +50,19 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener('abort', onAbort, { once: true });
   });
 }
+
+/** Whether a promise is fulfilled or rejected within `ms`; leaves no timer behind. */
+export async function settlesWithin(clock: Clock, ms: number, promise: Promise<unknown>): Promise<boolean> {
+  // Then nobody has to find out.
+  if (ms === Infinity) return true;
+  let cancel: () => void = () => undefined;
+  const late = new Promise<boolean>((resolve) => {
+    cancel = clock.after(ms, () => {
+      resolve(false);
+    });
+  });
+  const inTime = (): boolean => true;
+  const isInTime = await Promise.race([promise.then(inTime, inTime), late]);
+  cancel();
+  return isInTime;
+}

@@ -1,5 +1,5 @@
 import { abortable } from '../abortable.js';
-import { systemClock, type Clock } from '../clock.js';
+import { settlesWithin, systemClock, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { SluiceError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
@@ -24,8 +24,8 @@ export interface ExportOptions {
    */
   readonly state?: StateStore;
   /**
-   * Pages between two commits. Default: none is counted but each 200th, and a commit falls a second after the last one, or later where
-   * commits take long. With fewer pages less is fetched again after a crash, but each commit waits some ms for the disk.
+   * Pages between two commits. Default: a commit falls a second after the last one (later where commits take long), and each 200 pages at
+   * the latest. With fewer pages less is fetched again after a crash, but each commit waits some ms for the disk.
    */
   readonly commitEvery?: number;
   /** Parts of the plan walked at once. Default 1. */
@@ -253,7 +253,7 @@ export class ExportRun<T> {
       const next = abortable(this.#walk.next(), this.#ending.signal);
       // Pages may come in bursts: what was written is not left open to a kill until the next one.
       const left = this.#canCommit ? this.#pace.left : Infinity;
-      if (!(await comesWithin(next, left, this.#clock))) await this.#commitIfPossible();
+      if (!(await settlesWithin(this.#clock, left, next))) await this.#commitIfPossible();
       return await next;
     } catch (error) {
       if (this.#isEnding() || !(await this.#restartPart(error))) throw error;
@@ -377,19 +377,4 @@ export class ExportRun<T> {
     if (!this.#pages) throw new Error('An export has no walk.');
     return this.#pages;
   }
-}
-
-/** Whether a page, or the error in its place, comes within so many ms. */
-async function comesWithin(page: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
-  if (ms === Infinity) return true;
-  let cancel: () => void = () => undefined;
-  const late = new Promise<boolean>((resolve) => {
-    cancel = clock.after(ms, () => {
-      resolve(false);
-    });
-  });
-  const inTime = (): boolean => true;
-  const isInTime = await Promise.race([page.then(inTime, inTime), late]);
-  cancel();
-  return isInTime;
 }
