@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { isIP, Socket, type LookupFunction } from 'node:net';
 import { setImmediate as turnOfTheLoop, setTimeout as wait } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
-import { Agent, buildConnector, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+import buildConnector from 'undici/lib/core/connect.js';
+import Agent from 'undici/lib/dispatcher/agent.js';
 import { ConfigError, SluiceError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
 import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
@@ -32,14 +34,20 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   // Deadlines of an attempt are the transport's; undici's own would only add a second, coarser clock.
   const options = { connect, headersTimeout: 0, bodyTimeout: 0 };
   const direct = new Agent(options);
-  let proxied: EnvHttpProxyAgent | undefined;
+  let proxied: Dispatcher | undefined;
+  const throughProxies = async (): Promise<Dispatcher> => {
+    const { proxyAgent } = await import('./proxyAgent.js');
+    return (proxied ??= proxyAgent(connect, timeout));
+  };
   return {
     async send({ url: address, method, headers, body = null, signal }) {
       const url = new URL(address);
       const answer = new Incoming({ maxBytes: maxBodyBytes, signal });
       const leave = attendance.enter(url.origin);
       try {
-        const dispatcher = isDirect(url) ? direct : (proxied ??= proxyAgent(connect, timeout));
+        // Where no proxy is named, nothing is waited for before the request leaves.
+        const isProxied = !isDirect(url) && (proxied !== undefined || namesProxy(process.env));
+        const dispatcher = isProxied ? (proxied ?? (await throughProxies())) : direct;
         const { origin, pathname, search } = url;
         dispatcher.dispatch(
           { origin, path: pathname + search, method, headers: { ...encodings, ...headers }, body },
@@ -64,36 +72,9 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   };
 }
 
-/** @throws ConfigError if an environment variable names no proxy. Its value is not shown: it may hold a password. */
-function proxyAgent(connect: buildConnector.connector, timeout: number): EnvHttpProxyAgent {
-  const tls = { timeout };
-  try {
-    return new EnvHttpProxyAgent({
-      connect,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      requestTls: tls,
-      // A proxy that takes the connection and never opens the tunnel is found by the deadline for connecting, too.
-      clientFactory: (proxy) => tunnelling(new Pool(proxy, { connect, headersTimeout: timeout })),
-    });
-  } catch {
-    throw new ConfigError(
-      'HTTPS_PROXY or HTTP_PROXY names no proxy. Give an address like http://proxy.example.com:8080.',
-    );
-  }
-}
-
-/** A pool that says of a proxy which hangs up that it failed: undici would take that for a socket's whim, and ask it again at once, for ever. */
-function tunnelling(proxy: Pool): Pool {
-  const connect = proxy.connect.bind(proxy);
-  return Object.assign(proxy, {
-    connect: (options: Dispatcher.ConnectOptions) =>
-      connect(options).catch((error: unknown) => {
-        throw codeOf(error) === 'UND_ERR_SOCKET'
-          ? new AdapterFault('network', 'the proxy closed the connection')
-          : error;
-      }),
-  });
+/** Whether the environment names a proxy, by any of the names that undici looks for. */
+function namesProxy({ http_proxy, HTTP_PROXY, https_proxy, HTTPS_PROXY }: NodeJS.ProcessEnv): boolean {
+  return [http_proxy, HTTP_PROXY, https_proxy, HTTPS_PROXY].some(Boolean);
 }
 
 /**

@@ -1,0 +1,19 @@
+// Undici by its parts, whose types it only gives as a whole. Its main entry would load some sixty files more: fetch, caches, mocks,
+// WebSockets. Its version is pinned exactly, so that a part that moves is found by us and by nobody else.
+declare module 'undici/lib/dispatcher/agent.js' {
+  export { Agent as default } from 'undici';
+}
+declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
+  export { EnvHttpProxyAgent as default } from 'undici';
+}
+declare module 'undici/lib/dispatcher/pool.js' {
+  export { Pool as default } from 'undici';
+}
+declare module 'undici/lib/core/connect.js' {
+  export { buildConnector as default } from 'undici';
+}
+/** `dispatcher.connect`, which only the main entry puts into its dispatchers. */
+declare module 'undici/lib/api/api-connect.js' {
+  import type { Dispatcher } from 'undici';
+  export default function connect(this: Dispatcher, options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
+}
