@@ -1,23 +1,30 @@
 import { BlockList, isIP } from 'node:net';
 
-/** A set of addresses, given as CIDRs and single addresses. */
+/** A set of addresses, given as CIDRs and single addresses. They are taken in when somebody first asks, since most processes never do. */
 export class AddressRanges {
-  // Apart, since a BlockList of both finds 10.0.0.1 in `::/0`.
-  readonly #ipv4 = new BlockList();
-  readonly #ipv6 = new BlockList();
+  readonly #ranges: readonly string[];
+  #lists: { readonly ipv4: BlockList; readonly ipv6: BlockList } | undefined;
 
   /** @param ranges each an address, or one with the number of bits that count: `10.0.0.0/8`. */
   constructor(ranges: readonly string[]) {
-    for (const range of ranges) {
-      const [address = '', bits] = range.split('/');
-      const [list, type] = isIP(address) === 4 ? ([this.#ipv4, 'ipv4'] as const) : ([this.#ipv6, 'ipv6'] as const);
-      if (bits === undefined) list.addAddress(address, type);
-      else list.addSubnet(address, Number(bits), type);
-    }
+    this.#ranges = ranges;
   }
 
   /** @param address one in its {@link plainAddress plain} form. */
   has(address: string): boolean {
-    return isIP(address) === 4 ? this.#ipv4.check(address, 'ipv4') : this.#ipv6.check(address, 'ipv6');
+    this.#lists ??= listsOf(this.#ranges);
+    return isIP(address) === 4 ? this.#lists.ipv4.check(address, 'ipv4') : this.#lists.ipv6.check(address, 'ipv6');
   }
+}
+
+/** Apart, since a BlockList of both finds 10.0.0.1 in `::/0`. */
+function listsOf(ranges: readonly string[]): { readonly ipv4: BlockList; readonly ipv6: BlockList } {
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/');
+    const type = isIP(address) === 4 ? 'ipv4' : 'ipv6';
+    if (bits === undefined) lists[type].addAddress(address, type);
+    else lists[type].addSubnet(address, Number(bits), type);
+  }
+  return lists;
 }
