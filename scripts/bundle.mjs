@@ -1,0 +1,173 @@
+// The second half of a package's build, run in its folder: each entry becomes one file of JavaScript, and what several of them share a chunk
+// beside them. Packages that its package.json asks for stay imports. All others that its sources use are inlined, with their licenses.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+
+import { build } from 'esbuild';
+
+const folder = process.cwd();
+const dist = join(folder, 'dist');
+const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+const isCommand = manifest.bin !== undefined;
+// A peer of the command is there for those who import its types: the command itself runs without.
+const installed = Object.keys({ ...manifest.dependencies, ...(!isCommand && manifest.peerDependencies) });
+
+for (const file of readdirSync(dist, { recursive: true })) if (/\.js(\.map)?$/.test(file)) rmSync(join(dist, file));
+
+const { metafile } = await build({
+  absWorkingDir: folder,
+  entryPoints: Object.fromEntries(entriesOf(manifest)),
+  outdir: dist,
+  // Beside the entries, so that `../package.json` is the package's from each of them, as it is from `src`.
+  chunkNames: '[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  // `#adapter` is for whoever imports the package to resolve, by their own conditions. In the command it is Node's.
+  external: [...installed, ...(isCommand ? [] : ['#adapter'])],
+  conditions: ['@sluice/source'],
+  mainFields: ['module', 'main'],
+  sourcemap: true,
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+  plugins: [rxjsParts(), ...(isCommand ? [axiosParts()] : []), unmapped()],
+  // What is CommonJS in the command requires modules of Node.
+  ...(isCommand && {
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module';const require = requireFrom(import.meta.url);",
+    },
+  }),
+});
+
+const outputs = Object.keys(metafile.outputs).map((path) => relative(dist, resolve(folder, path)).replaceAll(sep, '/'));
+for (const map of outputs.filter((path) => path.endsWith('.map'))) leadToSources(join(dist, map));
+for (const script of outputs.filter((path) => path.endsWith('.js'))) nameClasses(join(dist, script));
+const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
+  Object.entries(inputs).flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [resolve(folder, path)] : [])),
+);
+const inlined = [...new Set(used.flatMap((path) => packageOf(path) ?? []))];
+writeLicenses(inlined.sort());
+// For removeLeftovers: what a cache restores is added to what is there.
+writeFileSync(join(dist, '.bundled'), `${outputs.sort().join('\n')}\n`);
+
+/** The source of each entry, by its path in `dist` without `.js`. */
+function entriesOf({ exports, imports = {}, bin = {} }) {
+  const source = '@sluice/source';
+  const pairs = [
+    ...Object.values(exports).map((target) => [target[source], target.default]),
+    ...Object.values(imports).flatMap((target) =>
+      Object.entries(target[source]).map(([condition, path]) => [path, target[condition]]),
+    ),
+    ...Object.values(bin).map((path) => [path.replace('/dist/', '/src/').replace(/\.js$/, '.ts'), path]),
+  ];
+  return pairs.filter(([path]) => path).map(([path, built]) => [relative('dist', built).replace(/\.js$/, ''), path]);
+}
+
+/**
+ * RxJS in the parts that are used: an import of `rxjs` would load all two hundred files of it. A part is the same module however it is
+ * reached, so the classes are those that everybody else has. Where it is inlined, its ES modules are, which can be shaken.
+ */
+function rxjsParts() {
+  return {
+    name: 'rxjs-parts',
+    setup({ onResolve, onLoad }) {
+      const isInstalled = installed.includes('rxjs');
+      const modules = () =>
+        join(dirname(createRequire(join(folder, 'package.json')).resolve('rxjs/package.json')), 'dist/esm');
+      onResolve({ filter: /^rxjs$/ }, () =>
+        isInstalled ? { path: 'rxjs', namespace: 'rxjs' } : { path: join(modules(), 'index.js'), sideEffects: false },
+      );
+      onResolve({ filter: /^rxjs\/internal\// }, ({ path }) => ({ path, external: true, sideEffects: false }));
+      onLoad({ filter: /^rxjs$/, namespace: 'rxjs' }, () => ({
+        contents: readFileSync(join(modules(), 'index.js'), 'utf8')
+          .replaceAll("'./internal/", "'rxjs/internal/")
+          .replace(/^export \* from .*$/gm, ''),
+      }));
+    },
+  };
+}
+
+/**
+ * Axios without what our requests never use, and with it all that this loads: its adapters, which axios itself leaves out for browsers, and
+ * forms, since asking for `FormData` makes Node load its own `fetch`.
+ */
+function axiosParts() {
+  const absent =
+    /axios[\\/]lib[\\/](?:adapters[\\/](?:http|xhr|fetch)|platform[\\/]node[\\/]classes[\\/]FormData)\.js$/;
+  const asksForForms = "typeof G.FormData !== 'undefined' ? G.FormData : undefined";
+  return {
+    name: 'axios-parts',
+    setup({ onLoad }) {
+      onLoad({ filter: absent }, () => ({ contents: 'export default null; export const getFetch = () => null;' }));
+      onLoad({ filter: /axios[\\/]lib[\\/]utils\.js$/ }, ({ path }) => {
+        const text = readFileSync(path, 'utf8');
+        if (!text.includes(asksForForms))
+          throw new Error(`${path} asks for FormData in other words. Look at axiosParts.`);
+        return { contents: withoutMap(text.replace(asksForForms, 'undefined')) };
+      });
+    },
+  };
+}
+
+function unmapped() {
+  return {
+    name: 'unmapped',
+    setup({ onLoad }) {
+      onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, ({ path }) => ({
+        contents: withoutMap(readFileSync(path, 'utf8')),
+      }));
+    },
+  };
+}
+
+/** Maps lead to our sources. Code of others is in the bundle as it is in their packages, so it needs none. */
+function withoutMap(text) {
+  const empty = Buffer.from('{"version":3,"sources":[],"names":[],"mappings":""}').toString('base64');
+  return `${text}\n//# sourceMappingURL=data:application/json;base64,${empty}`;
+}
+
+/** Sources of this package lie beside its `dist`. Those of another package need not, so the map brings them along. */
+function leadToSources(path) {
+  const map = JSON.parse(readFileSync(path, 'utf8'));
+  const isOwn = (source) => !relative(join(folder, 'src'), resolve(dirname(path), source)).startsWith('..');
+  const texts = map.sources.map((source, at) => (isOwn(source) ? null : map.sourcesContent[at]));
+  if (texts.some((text) => text !== null)) map.sourcesContent = texts;
+  else delete map.sourcesContent;
+  writeFileSync(path, JSON.stringify(map));
+}
+
+/**
+ * Makes `var Source = class _Source` what it was called: who prints an instance sees the name. Each name stays as long as it is, so that
+ * the maps stay right.
+ */
+function nameClasses(path) {
+  const text = readFileSync(path, 'utf8');
+  const names = [...text.matchAll(/^var (\w+) = class _\1\b/gm)].map(([, name]) => name);
+  if (names.length === 0) return;
+  writeFileSync(path, text.replace(new RegExp(`\\b_(${names.join('|')})\\b`, 'g'), '$1 '));
+}
+
+/** The folder of the package that a file of others belongs to. */
+function packageOf(path) {
+  const [, home] = /^(.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+)[\\/]/.exec(path) ?? [];
+  return home;
+}
+
+/** The terms under which others let us pass their code on. */
+function writeLicenses(homes) {
+  const path = join(dist, 'THIRD-PARTY-LICENSES.txt');
+  rmSync(path, { force: true });
+  if (homes.length === 0) return;
+  const texts = homes.map((home) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8'));
+    const files = readdirSync(home).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+    const terms = files.map((file) => readFileSync(join(home, file), 'utf8').trim());
+    return [`${name} ${version} (${license})`, ...terms].join('\n\n');
+  });
+  const line = `\n\n${'-'.repeat(80)}\n\n`;
+  writeFileSync(path, `Code of these packages is part of the files in this folder.${line}${texts.join(line)}\n`);
+}
