@@ -30,7 +30,13 @@ const plainFaults = [
  * `types` allows `import type` only. A later row wins over an earlier one.
  */
 const rooms = [
-  { files: ['packages/core/src/http/adapter/undiciAdapter.ts'], values: ['undici'] },
+  {
+    files: [
+      'packages/core/src/http/adapter/{undiciAdapter,proxyAgent}.ts',
+      'packages/core/src/http/adapter/undiciParts.d.ts',
+    ],
+    values: ['undici'],
+  },
   { files: ['packages/core/src/http/adapter/incoming.ts'], types: ['undici'] },
   { files: ['packages/core/src/http/axiosTransport.ts'], values: ['axios'] },
   { files: ['packages/core/src/http/exchange.ts'], types: ['axios'] },
@@ -130,6 +136,8 @@ export default defineConfig(
     rules: { 'import-x/no-default-export': 'error', 'no-console': 'error' },
   },
   { files: ['packages/cli/src/**/*.ts'], rules: { 'no-console': 'off' } },
+  // Declares what others export.
+  { files: ['packages/*/src/**/*.d.ts'], rules: { 'import-x/no-default-export': 'off' } },
   { files: [...sources, 'examples/**/*.ts'], rules: keepOut() },
   {
     // What a database answers has no type that its library could know.

@@ -1,6 +1,6 @@
 // The second half of a package's build, run in its folder: each entry becomes one file of JavaScript, and what several of them share a chunk
 // beside them. Packages that its package.json asks for stay imports. All others that its sources use are inlined, with their licenses.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
@@ -15,9 +15,8 @@ const installed = Object.keys({ ...manifest.dependencies, ...(!isCommand && mani
 
 for (const file of readdirSync(dist, { recursive: true })) if (/\.js(\.map)?$/.test(file)) rmSync(join(dist, file));
 
-const { metafile } = await build({
+const options = {
   absWorkingDir: folder,
-  entryPoints: Object.fromEntries(entriesOf(manifest)),
   outdir: dist,
   // Beside the entries, so that `../package.json` is the package's from each of them, as it is from `src`.
   chunkNames: '[name]-[hash]',
@@ -41,7 +40,10 @@ const { metafile } = await build({
       js: "import { createRequire as requireFrom } from 'node:module';const require = requireFrom(import.meta.url);",
     },
   }),
-});
+};
+const entries = entriesOf(manifest);
+const apart = isCommand ? [] : await loneSources(entries);
+const { metafile } = await build({ ...options, entryPoints: Object.fromEntries([...entries, ...apart]) });
 
 const outputs = Object.keys(metafile.outputs).map((path) => relative(dist, resolve(folder, path)).replaceAll(sep, '/'));
 for (const map of outputs.filter((path) => path.endsWith('.map'))) leadToSources(join(dist, map));
@@ -65,6 +67,26 @@ function entriesOf({ exports, imports = {}, bin = {} }) {
     ...Object.values(bin).map((path) => [path.replace('/dist/', '/src/').replace(/\.js$/, '.ts'), path]),
   ];
   return pairs.filter(([path]) => path).map(([path, built]) => [relative('dist', built).replace(/\.js$/, ''), path]);
+}
+
+/**
+ * Sources that get a file of their own, since they import a package that may do something when it is loaded. A user's bundler leaves out a
+ * file of which nothing is used, but from a file of which anything is used it keeps such an import.
+ */
+async function loneSources(entries) {
+  const { metafile } = await build({ ...options, entryPoints: Object.fromEntries(entries), write: false });
+  const { resolve: find } = createRequire(join(folder, 'package.json'));
+  const isLoaded = (name) => {
+    const home = find.paths(name).find((parent) => existsSync(join(parent, name)));
+    return JSON.parse(readFileSync(join(home, name, 'package.json'), 'utf8')).sideEffects !== false;
+  };
+  const loaded = new Set(installed.filter(isLoaded));
+  const known = new Set(entries.map(([, source]) => resolve(folder, source)));
+  return Object.entries(metafile.inputs)
+    .filter(
+      ([source, { imports }]) => !known.has(resolve(folder, source)) && imports.some(({ path }) => loaded.has(path)),
+    )
+    .map(([source]) => [relative('src', source).replace(/\.ts$/, ''), source]);
 }
 
 /**

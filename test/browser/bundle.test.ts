@@ -13,6 +13,16 @@ describe('core, streams and aptos in a bundle for browsers', () => {
     expect(text).not.toMatch(new RegExp(`(?:require|import)\\(["'](?:node:|(?:${builtinModules.join('|')})["'])`));
   });
 
+  test('bring nothing along that a page does not import', async () => {
+    const { parts } = await bundle(
+      { text: "export { byCursor, poll } from '@sluice/core';" },
+      { external: ['rxjs', 'axios'] },
+    );
+    const used = [...parts].filter(([, bytes]) => bytes > 0).map(([path]) => path);
+    expect(used.filter((path) => /bottleneck|retry/i.test(path))).toEqual([]);
+    expect([...parts.values()].reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(20_000);
+  });
+
   test('are no larger than their budget', async () => {
     const budgets = readBudgets();
     const sizes = Object.entries(await measure());

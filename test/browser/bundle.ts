@@ -12,10 +12,10 @@ export interface Bundle {
   readonly imports: readonly string[];
 }
 
-/** Bundles a module of this folder: the packages as they are published, from their `dist` folders. */
+/** Bundles a module of this folder: the packages as they are published, from their `dist` folders, unless a condition leads elsewhere. */
 export async function bundle(
   module: { readonly path: string } | { readonly text: string },
-  { external = [] }: { readonly external?: string[] } = {},
+  { external = [], conditions = ['module'] }: { readonly external?: string[]; readonly conditions?: string[] } = {},
 ): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
     ...('path' in module
@@ -23,6 +23,7 @@ export async function bundle(
       : { stdin: { contents: module.text, resolveDir: import.meta.dirname } }),
     absWorkingDir: import.meta.dirname,
     bundle: true,
+    conditions,
     external,
     format: 'esm',
     legalComments: 'none',

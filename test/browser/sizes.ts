@@ -28,7 +28,10 @@ export async function measure(): Promise<Readonly<Record<string, Size>>> {
   const sizes: Record<string, Size> = {};
   for (const [name, imported] of Object.entries(modules)) {
     const text = imported.map((specifier, n) => `export * as entry${n} from '${specifier}';`).join('\n');
-    const { gzip, parts } = await bundle({ text }, { external: ['rxjs', 'axios'] });
+    const external = ['rxjs', 'axios'];
+    const { gzip } = await bundle({ text }, { external });
+    // What is published is one file an entry: of which rooms that is made, the sources say.
+    const { parts } = await bundle({ text }, { external, conditions: ['@sluice/source', 'module'] });
     sizes[name] = { gzip, parts: byRoom(parts) };
   }
   return sizes;
@@ -39,7 +42,7 @@ function byRoom(files: ReadonlyMap<string, number>): Record<string, number> {
   const rooms: Record<string, number> = {};
   for (const [path, bytes] of files) {
     const [, dependency] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path) ?? [];
-    const [, name, room] = /packages\/([^/]+)\/dist\/(?:([^/]+)\/)?/.exec(path) ?? [];
+    const [, name, room] = /packages\/([^/]+)\/src\/(?:([^/]+)\/)?/.exec(path) ?? [];
     const part = dependency ?? [name, room].filter(Boolean).join('/');
     if (bytes > 0) rooms[part] = (rooms[part] ?? 0) + bytes;
   }

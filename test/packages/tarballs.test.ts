@@ -15,14 +15,16 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
 
   test('holds its code, its types, their sources, a README and the license, and nothing else', () => {
     const sources = filesIn(join(folder, 'src'));
-    const compiled = sources.flatMap((source) =>
-      ['.js', '.js.map', '.d.ts', '.d.ts.map'].map((kind) => `dist/${source.replace(/\.ts$/, kind)}`),
-    );
+    const declared = sources
+      .filter((source) => !source.endsWith('.d.ts'))
+      .flatMap((source) => ['.d.ts', '.d.ts.map'].map((kind) => `dist/${source.replace(/\.ts$/, kind)}`));
+    const bundled = bundledIn(installed).flatMap((script) => [script, `${script}.map`]);
+    const licenses = inlines(folder) ? ['dist/THIRD-PARTY-LICENSES.txt'] : [];
     const pages = filesIn(join(folder, 'docs')).map((page) => `docs/${page}`);
     expect(filesIn(installed)).toEqual(
       [
         ...['LICENSE', 'README.md', 'package.json'],
-        ...[...sources.map((source) => `src/${source}`), ...compiled, ...pages],
+        ...[...sources.map((source) => `src/${source}`), ...declared, ...bundled, ...licenses, ...pages],
       ].sort(),
     );
   });
@@ -30,9 +32,13 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
   test('leads from what is compiled to the sources beside it', () => {
     const maps = filesIn(installed).filter((file) => file.endsWith('.map'));
     for (const map of maps) {
-      const { sources, sourceRoot = '' } = JSON.parse(readFileSync(join(installed, map), 'utf8'));
-      for (const source of sources)
-        expect(existsSync(join(installed, dirname(map), sourceRoot, source)), map).toBe(true);
+      const { sources, sourcesContent = [] }: SourceMap = JSON.parse(readFileSync(join(installed, map), 'utf8'));
+      sources.forEach((source, at) => {
+        // Those of another package, which the command holds, are in the map itself.
+        const isOther = /^(\.\.\/)+(core|streams|aptos|exporters|sandbox)\/src\//.test(source);
+        if (isOther) expect(sourcesContent[at], `${map}: ${source}`).toEqual(expect.any(String));
+        else expect(existsSync(join(installed, dirname(map), source)), `${map}: ${source}`).toBe(true);
+      });
       const mapped = readFileSync(join(installed, map.slice(0, -'.map'.length)), 'utf8');
       expect(mapped).toContain(`//# sourceMappingURL=${map.slice(map.lastIndexOf('/') + 1)}`);
     }
@@ -64,6 +70,41 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
     expect(await run(args, installed, {})).toMatchObject({ code: 0 });
   });
 });
+
+interface SourceMap {
+  readonly sources: readonly string[];
+  readonly sourcesContent?: readonly (string | null)[];
+}
+
+/** The command holds what it needs of others. */
+function inlines(folder: string): boolean {
+  const { bin }: { readonly bin?: object } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return bin !== undefined;
+}
+
+/** Every script that an installed package can come to, from what its package.json names. */
+function bundledIn(installed: string): string[] {
+  const {
+    bin = {},
+    exports,
+    imports = {},
+  }: Manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  const named = JSON.stringify([bin, exports, imports]).match(/dist\/[\w./-]+?\.js(?=")/g) ?? [];
+  const reached = new Set(named);
+  // A set also gives out what is added on the way.
+  for (const script of reached) {
+    const text = readFileSync(join(installed, script), 'utf8');
+    for (const [, path = ''] of text.matchAll(/(?:from|import) ?\(?"(\.{1,2}\/[^"]+\.js)"/g))
+      reached.add(join(dirname(script), path).replaceAll('\\', '/'));
+  }
+  return [...reached];
+}
+
+interface Manifest {
+  readonly bin?: object;
+  readonly exports: object;
+  readonly imports?: object;
+}
 
 /** Every file below a folder, by its path from there, in order; none where there is no folder. */
 function filesIn(folder: string): string[] {
