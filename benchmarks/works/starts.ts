@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { startSandbox } from '@sluice/sandbox';
 import { compare } from '../figures/compare.js';
 import { figureOf } from '../figures/figure.js';
 import type { Work } from './work.js';
@@ -8,20 +11,38 @@ import type { Work } from './work.js';
 const run = promisify(execFile);
 const here = fileURLToPath(new URL('..', import.meta.url));
 const sluice = fileURLToPath(new URL('../../packages/cli/dist/bin.js', import.meta.url));
+const plainScript = join(here, 'plainScript.js');
 
-/** How long people wait before anything happens, in processes of their own. */
-export const starts: Work = async ({ rounds }) => {
+/** Rows of the smallest export that is worth a command. */
+const rows = 10;
+
+/** How long people wait before anything happens: whole processes, as they start them, from a server that is warm. */
+export const starts: Work = async ({ rounds, folder }) => {
+  await using sandbox = await startSandbox({ holdings: rows, owners: 1 });
+  const { apiKey, aptosUrl } = sandbox;
+  const [owner = ''] = sandbox.owners;
+  const env = { ...process.env, SLUICE_API_KEY: apiKey, SLUICE_APTOS_URL: aptosUrl };
   const node =
     (...args: string[]) =>
     () =>
-      run(process.execPath, args, { cwd: here });
+      run(process.execPath, args, { cwd: here, env });
   const imported = (name: string) => node('--input-type=module', '--eval', `import '${name}';`);
+  const written = (name: string, start: (file: string) => () => Promise<unknown>) => async (): Promise<void> => {
+    const file = join(folder, name);
+    rmSync(file, { force: true });
+    await start(file)();
+    const lines = readFileSync(file, 'utf8').split('\r\n').length - 2;
+    if (lines !== rows) throw new Error(`${name} has ${lines} rows, not ${rows}.`);
+  };
+
   const times = await compare(
     {
       nothing: node('--eval', '0'),
       version: node(sluice, '--version'),
       axios: imported('axios'),
       core: imported('@sluice/core'),
+      script: written('script.csv', (file) => node(plainScript, aptosUrl, owner, apiKey, file)),
+      export: written('export.csv', (file) => node(sluice, 'nfts', 'export', '--owner', owner, '--to', file)),
     },
     2 * rounds,
   );
@@ -33,8 +54,17 @@ export const starts: Work = async ({ rounds }) => {
       ratio('version', 'nothing'),
     ),
     figureOf(
-      { work: "import '@sluice/core'", against: "import 'axios'", unit: 'x', goal: { atMost: 2 } },
+      { work: "import '@sluice/core'", against: "import 'axios'", unit: 'x', goal: { atMost: 1.6 } },
       ratio('core', 'axios'),
+    ),
+    figureOf(
+      {
+        work: `sluice nfts export of ${rows} rows`,
+        against: 'a plain script of axios',
+        unit: 'x',
+        goal: { atMost: 1.5 },
+      },
+      ratio('export', 'script'),
     ),
   ];
 };
