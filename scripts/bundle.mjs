@@ -33,7 +33,7 @@ const options = {
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
-  plugins: [rxjsParts(), ...(isCommand ? [axiosParts()] : []), unmapped()],
+  plugins: [rxjsParts(), ...(isCommand ? [axiosParts()] : [])],
   // What is CommonJS in the command requires modules of Node.
   ...(isCommand && {
     banner: {
@@ -129,36 +129,26 @@ function axiosParts() {
         const text = readFileSync(path, 'utf8');
         if (!text.includes(asksForForms))
           throw new Error(`${path} asks for FormData in other words. Look at axiosParts.`);
-        return { contents: withoutMap(text.replace(asksForForms, 'undefined')) };
+        return { contents: text.replace(asksForForms, 'undefined') };
       });
     },
   };
 }
 
-function unmapped() {
-  return {
-    name: 'unmapped',
-    setup({ onLoad }) {
-      onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, ({ path }) => ({
-        contents: withoutMap(readFileSync(path, 'utf8')),
-      }));
-    },
-  };
-}
-
-/** Maps lead to our sources. Code of others is in the bundle as it is in their packages, so it needs none. */
-function withoutMap(text) {
-  const empty = Buffer.from('{"version":3,"sources":[],"names":[],"mappings":""}').toString('base64');
-  return `${text}\n//# sourceMappingURL=data:application/json;base64,${empty}`;
-}
-
-/** Sources of this package lie beside its `dist`. Those of another package need not, so the map brings them along. */
+/**
+ * Sources of this package lie beside its `dist`. Those of our other packages need not, so the map brings them along. Code of others is named
+ * as it would be installed, and left out by debuggers.
+ */
 function leadToSources(path) {
   const map = JSON.parse(readFileSync(path, 'utf8'));
-  const isOwn = (source) => !relative(join(folder, 'src'), resolve(dirname(path), source)).startsWith('..');
-  const texts = map.sources.map((source, at) => (isOwn(source) ? null : map.sourcesContent[at]));
+  const ofOthers = /^.*[\\/]node_modules[\\/]/;
+  const isWithout = (source) =>
+    ofOthers.test(source) || !relative(join(folder, 'src'), resolve(dirname(path), source)).startsWith('..');
+  const texts = map.sources.map((source, at) => (isWithout(source) ? null : map.sourcesContent[at]));
   if (texts.some((text) => text !== null)) map.sourcesContent = texts;
   else delete map.sourcesContent;
+  map.ignoreList = map.sources.flatMap((source, at) => (ofOthers.test(source) ? [at] : []));
+  map.sources = map.sources.map((source) => source.replace(ofOthers, '../node_modules/'));
   writeFileSync(path, JSON.stringify(map));
 }
 

@@ -33,6 +33,10 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
+interface Coverage {
+  readonly result: readonly { readonly url: string }[];
+}
+
 test('as it is installed, each file of the command finds all that it imports', async () => {
   const dist = join(installed(), 'dist');
   const files = readdirSync(dist).filter((name) => name.endsWith('.js') && name !== 'bin.js');
@@ -55,6 +59,23 @@ test('as it is installed, it exports without any other package', async () => {
       .split('\n')
       .map((line) => JSON.parse(line)),
   ).toMatchObject([...sandbox.holdingsOf([owner])]);
+});
+
+test('an export loads few files, and none of what it does not use', async () => {
+  const sandbox = await startSandbox({ holdings: 10, owners: 1 });
+  onTestFinished(() => sandbox.close());
+  const [owner = ''] = sandbox.owners;
+  const [target, coverage] = [join(temporaryFolder(), 'rows.csv'), temporaryFolder()];
+  const args = [join(home, 'dist/bin.js'), 'nfts', 'export', '--owner', owner, '--to', target];
+  // V8 lists each script that was loaded.
+  await run(process.execPath, args, { env: { ...settingsFor(sandbox), NODE_V8_COVERAGE: coverage } });
+  const [report = ''] = readdirSync(coverage);
+  const { result }: Coverage = JSON.parse(readFileSync(join(coverage, report), 'utf8'));
+  const files = result.map(({ url }) => url).filter((url) => url.startsWith('file:'));
+  expect(files.length).toBeLessThan(80);
+  const texts = files.map((url) => readFileSync(fileURLToPath(url), 'utf8')).join('\n');
+  for (const unused of ['function startSandbox', 'cli-table3/', 'jsonc-parser/', 'follow-redirects/'])
+    expect(texts.includes(unused), unused).toBe(false);
 });
 
 test('goes through the proxy that the environment names, as it is installed', async () => {
