@@ -2,7 +2,7 @@ import type { Position } from '../position.js';
 
 /** What one response carried: the unit of flow, of backpressure and of commit. */
 export interface Page<T> {
-  /** The rows, in the API's order; may be none. They are kept for a while to notice repeated pages: don't change them. */
+  /** The rows, in the API's order; may be none. */
   readonly items: readonly T[];
   /** Where the walk stands once this page's rows, and all given out before, are dealt with. Plain JSON. */
   readonly position: Position;
