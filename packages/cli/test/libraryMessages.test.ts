@@ -123,6 +123,10 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     "… can't go on: the API refused the cursor of page … with …. It may have expired: walk this part again (an export does with onExpired: 'restart-part'), or start over with restart.",
     "… can't go on: the API refused the cursor of page … with …. It may have expired: walk this part again with --on-expired restart-part, or start over with --restart.",
   ],
+  ...[
+    "page … has the same rows as …: the API ignores its cursor, goes round in a circle, or the cursor expired. If it still does so later, tell the API's operator and start over with restart",
+    "page … gave a cursor for the next page that an earlier page had given, so the API goes round in a circle and rows would come twice. Tell the API's operator, and start over with restart once it is mended",
+  ].map((message): [string, string] => [message, message.replace('with restart', 'with --restart')]),
   [
     'maxRows needs lanes: 1. With several lanes it would be chance which rows are the first ones.',
     '--max-rows needs --lanes 1. With several lanes it would be chance which rows are the first ones.',

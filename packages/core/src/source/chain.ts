@@ -168,7 +168,7 @@ export class Chain<T> {
       if (which === 'an earlier page') this.#known.landmark = fingerprint;
       throw this.#fault(
         'no-progress',
-        `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, goes round in a circle, or the cursor expired`,
+        `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, goes round in a circle, or the cursor expired. If it still does so later, tell the API's operator and start over with restart`,
       );
     }
     this.#seenPages.add(fingerprint);
@@ -214,7 +214,7 @@ export class Chain<T> {
   #circle(): PaginationError {
     return this.#fault(
       'no-progress',
-      `page ${this.#pages} gave a cursor for the next page that an earlier page had given, so the API goes round in a circle. Rows would come twice: begin again once the API's operator has mended it`,
+      `page ${this.#pages} gave a cursor for the next page that an earlier page had given, so the API goes round in a circle and rows would come twice. Tell the API's operator, and start over with restart once it is mended`,
     );
   }
 

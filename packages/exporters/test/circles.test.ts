@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { exportTo, type ExportReport } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
+import { startSandbox, type Fault, type Sandbox } from '@sluice/sandbox';
+import { expect, test } from 'vitest';
+import { jsonl } from '../src/jsonl.js';
+import { sandboxClient } from './sandboxClient.js';
+import { tempFolder } from './tempFolder.js';
+
+const pageSize = 10;
+const [lead, length, holdings] = [7, 5, 400];
+
+/** A sandbox whose 12th page leads back to the 8th, until it is mended. */
+async function startCircling(minted: boolean) {
+  let isMended = false;
+  const fault: Fault = { kind: 'lead-back', rows: (length - 1) * pageSize, minted };
+  const last = (lead + length - 1) * pageSize;
+  const sandbox = await startSandbox({
+    holdings,
+    script: ({ query }) => (!isMended && placeOf(query) === last ? fault : undefined),
+  });
+  return { sandbox, mend: () => (isMended = true) };
+}
+
+/** Where the sandbox's cursor in a query leads to. */
+function placeOf(query: string): number {
+  const cursor = new URLSearchParams(query).get('cursor') ?? '';
+  return Number(Buffer.from(cursor, 'base64url').toString('latin1').split('.')[0]);
+}
+
+async function run(
+  sandbox: Sandbox,
+  path: string,
+  options: { readonly restart?: boolean } = {},
+): Promise<ExportReport> {
+  await using client = sandboxClient(sandbox);
+  const source = client.aptos.walletNfts({ ownerAddresses: sandbox.owners, pageSize });
+  return await exportTo(source, jsonl({ path }), { state: fileState(`${path}.sluice`), ...options }).run();
+}
+
+test.each([
+  ['with cursors that are new ones', true, 1],
+  ['with the cursors that it had', false, 0],
+])(
+  'P4 an export from a server that goes round %s keeps each row once, however often it is run again, and says to start over',
+  async (_how, minted, requests) => {
+    const path = join(tempFolder(), 'holdings.jsonl');
+    const { sandbox, mend } = await startCircling(minted);
+    await using _ = sandbox;
+    const all = [...sandbox.holdingsOf(sandbox.owners)];
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const before = sandbox.counts.requests;
+      await expect(run(sandbox, path)).rejects.toMatchObject({
+        code: 'no-progress',
+        message: expect.stringMatching(/start over with restart/),
+      });
+      expect(linesOf(`${path}.part`)).toEqual(all.slice(0, (lead + length) * pageSize));
+      if (attempt > 0) expect(sandbox.counts.requests - before).toBe(requests);
+    }
+    mend();
+    expect(await run(sandbox, path, { restart: true })).toMatchObject({ rows: holdings });
+    expect(linesOf(path)).toEqual(all);
+  },
+);
+
+function linesOf(path: string): unknown[] {
+  return readFileSync(path, 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+}
