@@ -26,8 +26,8 @@ const said: readonly (readonly [message: string, meant: string])[] = [
   ['timeouts.total leaves', '--timeout leaves'],
   ['maxRetryAfter (… s) allows', '… s, the most that is waited for'],
   [
-    '… is not encrypted, so anyone on the way could read the API key. Use https, or set allowInsecure: true.',
-    '… is not encrypted, so anyone on the way could read the API key. Use https.',
+    'is not encrypted (…), so anyone on the way could read the API key. Use https, or set allowInsecure: true.',
+    'is not encrypted (…), so anyone on the way could read the API key. Use https.',
   ],
   // core/node
   [
@@ -210,6 +210,7 @@ test.each(plainWords)('the library, in plain words: %s', (message, meant) => {
 const unreachable: readonly string[] = [
   'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
   'The API key is empty. Set apiKey to the key of your project.',
+  'createClient needs an apiKey: the key of your project, or false for APIs that take none. If it comes from an environment variable, is that set?',
   "A checkpoint can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
   "The state can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
   "onExpired: 'restart-part' needs ….",

@@ -18,15 +18,18 @@ async function startCircling(minted: boolean) {
   const last = (lead + length - 1) * pageSize;
   const sandbox = await startSandbox({
     holdings,
-    script: ({ query }) => (!isMended && placeOf(query) === last ? fault : undefined),
+    script: ({ query }) => (!isMended && placeOf(query.get('cursor')) === last ? fault : undefined),
   });
   return { sandbox, mend: () => (isMended = true) };
 }
 
-/** Where the sandbox's cursor in a query leads to. */
-function placeOf(query: string): number {
-  const cursor = new URLSearchParams(query).get('cursor') ?? '';
-  return Number(Buffer.from(cursor, 'base64url').toString('latin1').split('.')[0]);
+/** Where a cursor of the sandbox's leads to. */
+function placeOf(cursor: string | null): number {
+  return Number(
+    Buffer.from(cursor ?? '', 'base64url')
+      .toString('latin1')
+      .split('.')[0],
+  );
 }
 
 async function run(
