@@ -99,7 +99,7 @@ export type { Puller } from './source/stoppable.js';
 
 // Polling
 export { poll, type PollOptions, type Snapshot } from './operators/poll.js';
-export { isTransient } from './operators/isTransient.js';
+export { isTransient } from './isTransient.js';
 export type { TickOptions } from './operators/ticks.js';
 
 // Watching

@@ -2,26 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportTo, type ExportReport } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
-import { startSandbox, type Fault, type Sandbox } from '@sluice/sandbox';
+import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { jsonl } from '../src/jsonl.js';
 import { sandboxClient } from './sandboxClient.js';
 import { tempFolder } from './tempFolder.js';
 
 const pageSize = 10;
-const [lead, length, holdings] = [7, 5, 400];
-
-/** A sandbox whose 12th page leads back to the 8th, until it is mended. */
-async function startCircling(minted: boolean) {
-  let isMended = false;
-  const fault: Fault = { kind: 'lead-back', rows: (length - 1) * pageSize, minted };
-  const last = (lead + length - 1) * pageSize;
-  const sandbox = await startSandbox({
-    holdings,
-    script: ({ query }) => (!isMended && placeOf(query.get('cursor')) === last ? fault : undefined),
-  });
-  return { sandbox, mend: () => (isMended = true) };
-}
+const holdings = 400;
+/** The 12th page leads back to the 8th. */
+const [lead, length] = [7, 5];
 
 /** Where a cursor of the sandbox's leads to. */
 function placeOf(cursor: string | null): number {
@@ -49,8 +39,15 @@ test.each([
   'P4 an export from a server that goes round %s keeps each row once, however often it is run again, and says to start over',
   async (_how, minted, requests) => {
     const path = join(tempFolder(), 'holdings.jsonl');
-    const { sandbox, mend } = await startCircling(minted);
-    await using _ = sandbox;
+    let isMended = false;
+    const isLast = (cursor: string | null): boolean => placeOf(cursor) === (lead + length - 1) * pageSize;
+    await using sandbox = await startSandbox({
+      holdings,
+      script: ({ query }) =>
+        !isMended && isLast(query.get('cursor'))
+          ? { kind: 'lead-back', rows: (length - 1) * pageSize, minted }
+          : undefined,
+    });
     const all = [...sandbox.holdingsOf(sandbox.owners)];
     for (let attempt = 0; attempt < 3; attempt += 1) {
       const before = sandbox.counts.requests;
@@ -61,7 +58,7 @@ test.each([
       expect(linesOf(`${path}.part`)).toEqual(all.slice(0, (lead + length) * pageSize));
       if (attempt > 0) expect(sandbox.counts.requests - before).toBe(requests);
     }
-    mend();
+    isMended = true;
     expect(await run(sandbox, path, { restart: true })).toMatchObject({ rows: holdings });
     expect(linesOf(path)).toEqual(all);
   },

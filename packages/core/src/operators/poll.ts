@@ -3,7 +3,7 @@ import type { SluiceError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
 import { stoppable } from '../source/stoppable.js';
-import { isTransient } from './isTransient.js';
+import { isTransient } from '../isTransient.js';
 import { Ticks, type TickOptions } from './ticks.js';
 import { walkOnce } from './walkOnce.js';
 

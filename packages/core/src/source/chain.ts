@@ -74,7 +74,7 @@ export class Chain<T> {
     this.#rows = from.rows;
     this.#empty = from.empty ?? 0;
     this.#known = knownPages(from);
-    for (const page of Object.values(this.#known)) this.#seenPages.add(page);
+    for (const page of [from.first, from.previous, from.landmark]) if (page !== undefined) this.#seenPages.add(page);
     if ('cursor' in from.next) this.#seenCursors.add(from.next.cursor);
     this.#isCircle = from.isCircle === true;
     this.#lastRow = from.lastRow;

@@ -429,7 +429,7 @@ describe('a walk', () => {
       fetch: ({ at, signal }) =>
         at === undefined
           ? Promise.resolve({ rows: [{ id: 1 }], next: { cursor: '2' } })
-          : new Promise((_, reject) => {
+          : new Promise<never>((_, reject) => {
               signal.addEventListener('abort', () => {
                 stopped += 1;
                 reject(new NetworkError('The connection was closed.'));

@@ -1,5 +1,5 @@
-import { SluiceError } from '../errors.js';
-import { isCertificateFault, isRetriedStatus } from '../http/retryPolicy.js';
+import { SluiceError } from './errors.js';
+import { isCertificateFault, isRetriedStatus } from './http/retryPolicy.js';
 
 /**
  * Whether the same walk may do better another time, although nobody changes anything: the network failed, the API was busy or down, an

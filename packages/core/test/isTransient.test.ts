@@ -12,15 +12,15 @@ import {
   RequestTimeoutError,
   SinkError,
   UnexpectedRedirectError,
-} from '../../src/index.js';
-import { testApi } from '../http/children/testApi.js';
-import { answer, startServer } from '../http/scriptedServer.js';
+} from '../src/index.js';
+import { testApi } from './http/children/testApi.js';
+import { answer, startServer } from './http/scriptedServer.js';
 
 const http = (status: number): HttpError => new HttpError('', { status, excerpt: '' });
 const network = (platformCode: string): NetworkError => new NetworkError('', { details: { platformCode } });
 
 describe('an error may pass', () => {
-  test.each([
+  test.each<readonly [string, unknown]>([
     ['a connection that was refused', network('ECONNREFUSED')],
     ['a name that was not found', network('ENOTFOUND')],
     ['a connection that broke, whatever the platform calls it', new NetworkError('')],
@@ -33,7 +33,7 @@ describe('an error may pass', () => {
     expect(isTransient(error)).toBe(true);
   });
 
-  test.each([
+  test.each<readonly [string, unknown]>([
     ['a certificate that is not trusted', network('SELF_SIGNED_CERT_IN_CHAIN')],
     ['a certificate that expired', network('CERT_HAS_EXPIRED')],
     ...[400, 401, 403, 404, 410, 501].map((status) => [`status ${status}`, http(status)] as const),
@@ -60,7 +60,9 @@ describe('an error may pass', () => {
   ])('as a server means it: %s', async (_, said, isPassing) => {
     const server = await startServer(said);
     await using client = createClient({ apiKey: 'key-1', retry: { retries: 0 } }).use(testApi(server.url));
-    const error: unknown = await client.api.request({ route: 'test', path: '/', query: {} }).catch((fault: unknown) => fault);
+    const error: unknown = await client.api
+      .request({ route: 'test', path: '/', query: {} })
+      .catch((fault: unknown) => fault);
     expect(error).toBeInstanceOf(Error);
     expect(isTransient(error)).toBe(isPassing);
     expect(error instanceof DecodeError).toBe(!['401', '503'].includes(_));
