@@ -1,9 +1,9 @@
 // The composer, polling: what fails now, and what changed since the last look. See docs/guides/composePipeline.md.
 // After `npm start`: cd examples && npx tsx pollStreams.ts
-import { changes, createClient, poll } from '@sluice/core';
+import { changes, createClient, poll, type SluiceError } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
-import { distinctUntilChanged, filter, map, retry, take } from 'rxjs';
+import { distinctUntilChanged, filter, map, take } from 'rxjs';
 
 // Stands in for the API, so that this runs without a key.
 await using sandbox = await startSandbox({ statusEvery: 50 });
@@ -12,15 +12,16 @@ const every = 300; // ms: 30 seconds are plenty for a real project
 
 await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));
 
-const failing = poll(client.streams.list(), { every }).pipe(
-  retry({ delay: every }), // a walk that failed says nothing: the next one may
+// The API may be down for a while. What stays wrong, such as the key, ends the pipeline with its error.
+const onFailure = (error: SluiceError) => console.warn(`will try again: ${error.message}`);
+
+const failing = poll(client.streams.list(), { every, onFailure }).pipe(
   map(({ rows }) => rows.filter(({ status }) => status === 'error').map(({ id, tag }) => tag ?? id)),
   distinctUntilChanged((before, after) => before.join() === after.join()),
 );
 
-const news = poll(client.streams.list(), { every }).pipe(
-  retry({ delay: every }),
-  changes({ key: ({ id }) => String(id), project: ['status'] }),
+const news = poll(client.streams.list(), { every, onFailure }).pipe(
+  changes({ key: ({ id }) => id, project: ['status'] }),
   filter(({ type }) => type !== 'initial'),
 );
 

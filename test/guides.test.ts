@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { startReceiver, startSandbox } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { byOffsetAndTotal, startListing } from '../examples/servers/listingServer.js';
+import { run as runScript } from './run.js';
 import { codeIn, runShown } from './shownCode.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
@@ -80,5 +81,46 @@ describe('the guide streamFails.md', () => {
     expect(mails).toEqual([expect.stringContaining(`active -> error  ${failing.statusMessage}`)]);
     expect(output).toBe('');
     expect((await runShown(mailing, { sandbox, cwd })).mails).toEqual([]);
+  });
+});
+
+describe('the guide composePipeline.md', () => {
+  const [own = '', patient = ''] = ['const failing', 'const patient'].map((begin) =>
+    codeIn(readFileSync(join(folder, 'composePipeline.md'), 'utf8'), 'ts').find((code) => code.includes(begin)),
+  );
+
+  test.each([
+    ['with onFailure', own, 'failing'],
+    ['with isTransient', patient.replaceAll('30_000', 'every'), 'patient'],
+  ])('T4 %s polls through an outage, and ends on a wrong key and when the client is closed', async (_, code, name) => {
+    const cwd = temporaryFolder();
+    symlinkSync(join(root, 'examples/node_modules'), join(cwd, 'node_modules'));
+    const program = `
+      import { changes, createClient, isTransient, poll, type SluiceError } from '@sluice/core';
+      import { streams } from '@sluice/streams';
+      import { distinctUntilChanged, filter, map, retry, throwError, timer } from 'rxjs';
+      const [every, [, , baseUrl = '', apiKey = '']] = [20, process.argv];
+      const client = createClient({ apiKey, rateLimit: false, retry: { retries: 0 } }).use(streams({ baseUrl }));
+      ${code}
+      ${name}.subscribe({
+        next: () => process.argv.includes('close') && void client.close(),
+        error: (error: SluiceError) => console.log('ended: ' + error.message),
+      });`;
+    writeFileSync(join(cwd, 'program.mts'), program);
+    const run = (...args: string[]) =>
+      runScript([join(root, 'examples/node_modules/tsx/dist/cli.mjs'), 'program.mts', ...args], cwd, {});
+    await using sandbox = await startSandbox({
+      script: ({ n }) => (n <= 3 ? { kind: 'status', status: 503 } : undefined),
+    });
+    const { streamsUrl, apiKey } = sandbox;
+    expect(await run(streamsUrl, apiKey, 'close')).toEqual({
+      code: 0,
+      output: expect.stringMatching(/ended: .*its client was closed/),
+    });
+    expect(sandbox.counts.requests).toBeGreaterThanOrEqual(4);
+    expect(await run(streamsUrl, 'a-wrong-key')).toEqual({
+      code: 0,
+      output: expect.stringMatching(/^ended: .* answered with 401/),
+    });
   });
 });

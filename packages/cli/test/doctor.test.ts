@@ -67,8 +67,12 @@ describe('sluice doctor', () => {
       env,
     });
     expect(wrongAddress.code).toBe(1);
-    expect(wrongAddress.stdout).toMatch(/^fail {2}streams +The base address is not a URL/m);
-    expect(wrongAddress.stdout).toMatch(/^fail {2}aptos +http:\/\/example\.com is not encrypted/m);
+    expect(wrongAddress.stdout).toMatch(
+      /^fail {2}streams +The base address of the streams interface \(--streams-url\) is not a URL/m,
+    );
+    expect(wrongAddress.stdout).toMatch(
+      /^fail {2}aptos +The base address of the Aptos NFT interface \(--aptos-url\) is not encrypted \(http:\/\/example\.com\)/m,
+    );
     expect(wrongKey.stdout + wrongAddress.stdout).not.toContain(canary);
   });
 
@@ -79,7 +83,7 @@ describe('sluice doctor', () => {
     const { code, stdout } = await sluice(['doctor', '--aptos-url', 'nowhere'], { env });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^warn {2}streams +\S+ was not asked, since there is no key$/m);
-    expect(stdout).toMatch(/^fail {2}aptos +The base address is not a URL/m);
+    expect(stdout).toMatch(/^fail {2}aptos +The base address of the Aptos NFT interface \(--aptos-url\) is not a URL/m);
     expect(sandbox.counts.requests).toBe(0);
   });
 

@@ -26,8 +26,8 @@ const said: readonly (readonly [message: string, meant: string])[] = [
   ['timeouts.total leaves', '--timeout leaves'],
   ['maxRetryAfter (… s) allows', '… s, the most that is waited for'],
   [
-    '… is not encrypted, so anyone on the way could read the API key. Use https, or set allowInsecure: true.',
-    '… is not encrypted, so anyone on the way could read the API key. Use https.',
+    'is not encrypted (…), so anyone on the way could read the API key. Use https, or set allowInsecure: true.',
+    'is not encrypted (…), so anyone on the way could read the API key. Use https.',
   ],
   // core/node
   [
@@ -123,6 +123,10 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     "… can't go on: the API refused the cursor of page … with …. It may have expired: walk this part again (an export does with onExpired: 'restart-part'), or start over with restart.",
     "… can't go on: the API refused the cursor of page … with …. It may have expired: walk this part again with --on-expired restart-part, or start over with --restart.",
   ],
+  ...[
+    "page … has the same rows as …: the API ignores its cursor, goes round in a circle, or the cursor expired. If it still does so later, tell the API's operator and start over with restart",
+    "page … gave a cursor for the next page that an earlier page had given, so the API goes round in a circle and rows would come twice. Tell the API's operator, and start over with restart once it is mended",
+  ].map((message): [string, string] => [message, message.replace('with restart', 'with --restart')]),
   [
     'maxRows needs lanes: 1. With several lanes it would be chance which rows are the first ones.',
     '--max-rows needs --lanes 1. With several lanes it would be chance which rows are the first ones.',
@@ -206,6 +210,7 @@ test.each(plainWords)('the library, in plain words: %s', (message, meant) => {
 const unreachable: readonly string[] = [
   'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
   'The API key is empty. Set apiKey to the key of your project.',
+  'createClient needs an apiKey: the key of your project, or false for APIs that take none. If it comes from an environment variable, is that set?',
   "A checkpoint can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
   "The state can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
   "onExpired: 'restart-part' needs ….",

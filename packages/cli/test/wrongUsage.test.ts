@@ -112,7 +112,11 @@ test.each([
   ['a rate without a unit', [...exportNfts, '--rate', '25'], 'like 25/s, 100/m or 3600/h, or unlimited.'],
   ['a deadline without a unit', [...exportNfts, '--timeout', '30'], 'Give a number with its unit'],
   ['a deadline of zero', [...exportNfts, '--timeout', '0s'], 'longer than zero'],
-  ['an address that is none', [...exportNfts, '--aptos-url', 'example'], 'The base address is not a URL'],
+  [
+    'an address that is none',
+    [...exportNfts, '--aptos-url', 'example'],
+    'The base address of the Aptos NFT interface (--aptos-url) is not a URL. Give one like',
+  ],
   [
     'an address with a password',
     [...exportNfts, '--aptos-url', 'https://me:canary@example.com'],
@@ -138,6 +142,33 @@ test.each([
   expect(environment.written.stdout()).toBe('');
   expect(environment.written.stderr()).toMatch(/^sluice: [^\n]+\n$/);
   expect(environment.written.stderr()).toContain(sentence);
+});
+
+test.each([
+  [
+    exportStreams,
+    { SLUICE_STREAMS_URL: 'example.com' },
+    'The base address of the streams interface (SLUICE_STREAMS_URL) is not a URL. Give one like https://api.example.com.',
+  ],
+  [
+    [...exportStreams, '--streams-url', 'example.com'],
+    {},
+    'The base address of the streams interface (--streams-url) is not a URL. Give one like https://api.example.com.',
+  ],
+  [
+    exportNfts,
+    { SLUICE_APTOS_URL: 'http://example.com' },
+    'The base address of the Aptos NFT interface (SLUICE_APTOS_URL) is not encrypted (http://example.com), so anyone on the way could read the API key. Use https.',
+  ],
+  [
+    ['export', 'aptos.walletNfts', '--param', 'ownerAddresses=0x1', '--to', 'out.csv'],
+    { SLUICE_APTOS_URL: 'ftp://example.com' },
+    'The base address of the Aptos NFT interface (SLUICE_APTOS_URL) must begin with https://. Give one like https://api.example.com.',
+  ],
+])('%j is refused because of an address, with the place that it came from: %j', async (args, env, sentence) => {
+  const environment = testEnvironment({ variables: { ...settings, ...env }, folder: temporaryFolder() });
+  expect(await main(args, environment)).toBe(2);
+  expect(environment.written.stderr()).toBe(`sluice: ${sentence}\n`);
 });
 
 test('a missing key, address or owners file is refused, and the sentence says where to put it', async () => {

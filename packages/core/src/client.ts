@@ -2,7 +2,7 @@
 import { createAdapter } from '#adapter';
 import type { Observable } from 'rxjs';
 import { systemClock, type Clock } from './clock.js';
-import { PluginError, SluiceError } from './errors.js';
+import { ConfigError, PluginError, SluiceError } from './errors.js';
 import { KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
@@ -22,6 +22,7 @@ import type { Plugin } from './plugins/plugin.js';
 import { pluginContext, type ContextParts } from './plugins/pluginContext.js';
 import { PluginSet } from './plugins/pluginSet.js';
 import type { Registered } from './plugins/registry.js';
+import { isRecord } from './record.js';
 import { memoryState } from './sink/memoryState.js';
 import type { Sink } from './sink/sink.js';
 import type { StateStore } from './sink/stateStore.js';
@@ -117,9 +118,10 @@ const longestText = 10_000;
  *   .use(streams({ baseUrl: streamsUrl }))
  *   .use(aptos({ baseUrl: aptosUrl }));
  *
- * @throws ConfigError if an option makes no sense.
+ * @throws ConfigError if there is no key, or an option makes no sense.
  */
 export function createClient(options: ClientOptions): Client {
+  checkGiven(options);
   const { clock = systemClock, random = Math.random, allowInsecure = false } = options;
   const secrets = new Secrets();
   const origins = new Set<string>();
@@ -192,6 +194,15 @@ export function createClient(options: ClientOptions): Client {
     [Symbol.asyncDispose]: () => client.close(),
   };
   return client;
+}
+
+/** Whoever writes no TypeScript may forget them. */
+function checkGiven(options: unknown): void {
+  if (isRecord(options) && options['apiKey'] !== undefined) return;
+  throw new ConfigError(
+    'createClient needs an apiKey: the key of your project, or false for APIs that take none. If it comes from an environment variable, is that set?',
+    { option: 'apiKey' },
+  );
 }
 
 function addNamespace<Name extends string, Api extends object>(

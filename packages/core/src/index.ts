@@ -85,6 +85,7 @@ export type {
   Json,
   PageRequest,
   RowEvent,
+  RowKey,
   RowSchema,
   SourceDefinition,
   SourceEndpoint,
@@ -98,6 +99,7 @@ export type { Puller } from './source/stoppable.js';
 
 // Polling
 export { poll, type PollOptions, type Snapshot } from './operators/poll.js';
+export { isTransient } from './isTransient.js';
 export type { TickOptions } from './operators/ticks.js';
 
 // Watching

@@ -18,6 +18,8 @@ export interface ChainPosition {
   readonly lastRow?: string;
   /** Empty pages in a row, up to here. */
   readonly empty?: number;
+  /** The cursor in `next` had led to an earlier page already, so nothing goes on from here. */
+  readonly isCircle?: boolean;
 }
 
 /**
@@ -62,6 +64,7 @@ function isChainPosition(value: unknown): boolean {
   return (
     (typeof cursor === 'string' || isCount(offset)) &&
     [value['offset'], value['empty']].every((count) => count === undefined || isCount(count)) &&
-    optional.every((text) => text === undefined || typeof text === 'string')
+    optional.every((text) => text === undefined || typeof text === 'string') &&
+    ['undefined', 'boolean'].includes(typeof value['isCircle'])
   );
 }

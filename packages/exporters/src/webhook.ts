@@ -6,7 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
-import { checkCount, ConfigError, type Sink, type SinkContext } from '@sluice/core';
+import { checkCount, ConfigError, type RowKey, type Sink, type SinkContext } from '@sluice/core';
 import type { FileStateOptions } from '@sluice/core/node';
 import type { BatchLimits } from './webhook/batches.js';
 import type { DeadLetter } from './webhook/deadLetter.js';
@@ -26,7 +26,7 @@ export interface WebhookOptions<T> extends EndpointOptions, Pick<FileStateOption
   /** Requests under way at once. Default 8. */
   readonly concurrency?: number;
   /** Records of the same key are sent one after another. Default: what names the row, or the changed row. `null`: no order. */
-  readonly key?: ((row: T) => string) | null;
+  readonly key?: ((row: T) => RowKey) | null;
   /**
    * Names a row, the same on every run, in 1 to 256 characters. Default: a change's own id; of a row, a hash of its source, key and
    * content. A source whose rows have no key needs it. Rows with the same id are the same record: within 20,000, only the first is sent.

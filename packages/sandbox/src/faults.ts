@@ -33,6 +33,8 @@ export type Fault =
   | { readonly kind: 'delay'; readonly ms: number }
   /** The right rows, with the cursor that led to them as the next one. */
   | { readonly kind: 'repeat-cursor' }
+  /** The right rows, with a cursor that leads `rows` rows back: the one that page had, or (`minted`) one that was never seen before. */
+  | { readonly kind: 'lead-back'; readonly rows: number; readonly minted?: boolean }
   /** Page 1 whatever the cursor says, with a new cursor that was never seen before. */
   | { readonly kind: 'ignore-cursor' }
   /** No rows, with a cursor that goes on with the rows which are due. */

@@ -30,6 +30,13 @@ export function pageOf<Row>({ cursors, query, sent, start, read }: PageRequest<R
     switch (fault?.kind) {
       case 'repeat-cursor':
         return { rows: read(at.place).rows, cursor: sent ?? cursors.mint(query, at) };
+      case 'lead-back': {
+        const place = Math.max(start(), at.place - fault.rows);
+        return {
+          rows: read(at.place).rows,
+          cursor: fault.minted ? mintAnother(place) : cursors.mint(query, { place, turn: 0 }),
+        };
+      }
       case 'empty-page':
         return { rows: [], cursor: mintAnother(at.place) };
       case 'ignore-cursor': {

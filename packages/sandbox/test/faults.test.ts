@@ -151,6 +151,18 @@ describe('paging faults', () => {
     expect(healthy.cursor).not.toBe(cursor);
   });
 
+  test('lead-back gives the right rows with a cursor of an earlier page, as it was or never seen', async () => {
+    for (const minted of [false, true]) {
+      await using sandbox = await faulty({ 3: { kind: 'lead-back', rows: 100, minted } }, { holdings: 500 });
+      const first = await askPage(sandbox, 'aptos');
+      const second = await askPage(sandbox, 'aptos', { cursor: first.cursor ?? '' });
+      const third = await askPage(sandbox, 'aptos', { cursor: second.cursor ?? '' });
+      const again = await askPage(sandbox, 'aptos', { cursor: third.cursor ?? '' });
+      expect(again.rows).toEqual(second.rows);
+      expect(third.cursor === first.cursor).toBe(!minted);
+    }
+  });
+
   test('ignore-cursor gives page 1 again and again, each time with a cursor never seen', async () => {
     await using sandbox = await startSandbox({
       streams: 250,

@@ -72,7 +72,7 @@ async function* findings(
       yield missingAddress(api, isWanted || isNothingInUse ? 'fail' : 'warn');
       continue;
     }
-    yield await apiFinding(api, address, async () => {
+    yield await apiFinding(api, address, options, async () => {
       // Each API gets a client of its own, since one wrong address closes the client that was to use it. Without a key the address
       // is still checked, but nothing is sent.
       await using client = createClient(quick(options, key));

@@ -4,6 +4,7 @@ import { runExport, type ExportCommandOptions, type ExportedRows } from '../expo
 import { checkLanes } from '../export/checkLanes.js';
 import type { Invocation } from '../invocation.js';
 import { baseUrlOf } from '../settings/baseUrl.js';
+import { idleLanes } from '../source/idleLanes.js';
 import { findOwners, type OwnerOptions } from '../settings/findOwners.js';
 
 /** Options of `sluice nfts export`. */
@@ -31,7 +32,7 @@ export async function nftsExport(
   const rows: ExportedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),
     source: (client) => client.aptos.walletNfts(asked),
-    ...{ lanes, mostRows: maxRows },
+    ...{ lanes, mostRows: maxRows, hint: idleLanes({ ownerAddresses, ownersPerRequest, lanes }) },
   };
   return runExport(rows, options, environment, invocation);
 }

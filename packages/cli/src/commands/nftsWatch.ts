@@ -2,6 +2,7 @@ import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
 import type { Environment } from '../environment.js';
 import type { Invocation } from '../invocation.js';
 import { baseUrlOf } from '../settings/baseUrl.js';
+import { idleLanes } from '../source/idleLanes.js';
 import { findOwners, type OwnerOptions } from '../settings/findOwners.js';
 import { holdingLook } from '../watch/holdingLook.js';
 import { runWatch, type WatchCommandOptions, type WatchedRows } from '../watch/runWatch.js';
@@ -30,6 +31,7 @@ export async function nftsWatch(
     source: (client, watching) =>
       client.aptos.walletNfts.watch(asked, { ...watching, ...(lanes !== undefined && { lanes }) }),
     look: holdingLook(environment.stdout.colors),
+    hint: idleLanes({ ownerAddresses, ownersPerRequest, lanes }),
   };
   return runWatch(rows, options, environment, invocation);
 }

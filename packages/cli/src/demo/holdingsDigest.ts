@@ -16,7 +16,7 @@ export class HoldingsDigest {
     if (this.#first.length < this.#firstRows) this.#first.push(nft);
     const collection = nft.collection_name ?? '';
     this.#byCollection.set(collection, (this.#byCollection.get(collection) ?? 0) + 1);
-    this.#keys.add(nftHoldingSchema.key?.(nft) ?? '');
+    this.#keys.add(String(nftHoldingSchema.key?.(nft)));
   }
 
   get firstRows(): readonly NftHolding[] {

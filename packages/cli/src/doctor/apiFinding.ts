@@ -1,6 +1,7 @@
 import { SluiceError } from '@sluice/core';
+import { UsageError } from '../faults/usageError.js';
 import { inCommandLineWords } from '../faults/inCommandLineWords.js';
-import { apis, type ApiName } from '../settings/baseUrl.js';
+import { addressFault, apis, type ApiName, type BaseUrls } from '../settings/baseUrl.js';
 import { formatDuration } from '../terminal/formatDuration.js';
 import type { Finding } from './finding.js';
 
@@ -15,12 +16,14 @@ export function missingAddress(api: ApiName, level: 'warn' | 'fail'): Finding {
 /**
  * How an API answered.
  *
+ * @param options says whether the address was given as one.
  * @param ask sends one request and resolves to the ms it took, or checks the address and resolves to `undefined`.
  * @throws what is no fault of the API or its settings, e.g. an interruption.
  */
 export async function apiFinding(
   api: ApiName,
   address: string,
+  options: BaseUrls,
   ask: () => Promise<number | undefined>,
 ): Promise<Finding> {
   try {
@@ -29,6 +32,8 @@ export async function apiFinding(
       ? { level: 'warn', subject: api, text: `${address} was not asked, since there is no key` }
       : { level: 'ok', subject: api, text: `${address} answered in ${formatDuration(took)} and accepted the key` };
   } catch (error) {
+    const fault = addressFault(error, options);
+    if (fault instanceof UsageError) return { level: 'fail', subject: api, text: fault.message };
     if (!SluiceError.is(error)) throw error;
     const message = inCommandLineWords(error.message);
     const { status } = error.details;

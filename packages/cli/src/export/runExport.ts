@@ -19,6 +19,8 @@ export interface ExportedRows<Added, T> {
   readonly lanes?: number | undefined;
   /** Rows can't be more than this, where somebody knows. */
   readonly mostRows?: number | undefined;
+  /** What people are told before anything is asked for. */
+  readonly hint?: string | undefined;
 }
 
 /**
@@ -27,7 +29,7 @@ export interface ExportedRows<Added, T> {
  * @throws UsageError if an option makes no sense; what the export raises.
  */
 export async function runExport<Added, T extends object>(
-  { add, source, lanes, mostRows }: ExportedRows<Added, T>,
+  { add, source, lanes, mostRows, hint }: ExportedRows<Added, T>,
   options: ExportCommandOptions,
   environment: Environment,
   { args, config }: Invocation,
@@ -38,7 +40,7 @@ export async function runExport<Added, T extends object>(
   return withClient(openClient(options, environment, config, add), environment, async (client, notes) => {
     const job = {
       client,
-      notes: afterWarning(notes, { warning: target.warning, isQuiet: options.quiet }, environment),
+      notes: afterWarning(notes, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
       source: () => source(client),
       sink: await target.open(client),
     };

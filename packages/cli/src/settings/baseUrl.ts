@@ -1,3 +1,5 @@
+import { SluiceError } from '@sluice/core';
+import { inCommandLineWords } from '../faults/inCommandLineWords.js';
 import { UsageError } from '../faults/usageError.js';
 import type { Variables } from '../variables.js';
 
@@ -10,6 +12,23 @@ export const apis = {
 export type ApiName = keyof typeof apis;
 
 export const apiNames = ['streams', 'aptos'] as const satisfies ApiName[];
+
+/**
+ * What the library refuses about an address, with the option or the variable that it came from. Any other fault stays as it is.
+ */
+export function addressFault(error: unknown, options: BaseUrls): unknown {
+  if (!SluiceError.is(error, 'config') || error.details['option'] !== 'baseUrl') return error;
+  const api = String(error.details['plugin']);
+  if (!isApiName(api)) return error;
+  const { name, option, variable } = apis[api];
+  const from = givenAs(api, options) === undefined ? variable : option;
+  return new UsageError(
+    inCommandLineWords(error.message).replace(
+      `The base address of ${api}`,
+      `The base address of the ${name} (${from})`,
+    ),
+  );
+}
 
 /** Whether an API is one of the command line's own. */
 export function isApiName(name: string): name is ApiName {
@@ -24,8 +43,7 @@ export interface BaseUrls {
 
 /** The base address of an API: the option's, else the environment's, if either is set. */
 export function findBaseUrl(api: ApiName, options: BaseUrls, variables: Variables): string | undefined {
-  const option = { streams: options.streamsUrl, aptos: options.aptosUrl }[api];
-  const found = (option ?? variables[apis[api].variable] ?? '').trim();
+  const found = (givenAs(api, options) ?? variables[apis[api].variable] ?? '').trim();
   return found === '' ? undefined : found;
 }
 
@@ -37,4 +55,8 @@ export function baseUrlOf(api: ApiName, options: BaseUrls, variables: Variables)
   throw new UsageError(
     `The base address of the ${name} is not set. Put it into the environment variable ${variable}, or give ${option}.`,
   );
+}
+
+function givenAs(api: ApiName, { streamsUrl, aptosUrl }: BaseUrls): string | undefined {
+  return { streams: streamsUrl, aptos: aptosUrl }[api];
 }

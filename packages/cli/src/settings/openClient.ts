@@ -8,7 +8,7 @@ import { notesOf, type Note } from '../terminal/notesOf.js';
 import { faultSentence } from '../faults/faultSentence.js';
 import type { Rate } from '../options/parseRate.js';
 import { visibleText } from '../terminal/visibleText.js';
-import { apiNames, baseUrlOf, type ApiName, type BaseUrls } from './baseUrl.js';
+import { addressFault, apiNames, baseUrlOf, type ApiName, type BaseUrls } from './baseUrl.js';
 import { findApiKey, missingKey } from './findApiKey.js';
 import { timeoutsFor } from './timeoutsFor.js';
 
@@ -62,7 +62,7 @@ export async function openClient<Added>(
   } catch (error) {
     // What closing raises must not hide why it is closed.
     await client.close().catch(() => undefined);
-    throw error;
+    throw addressFault(error, options);
   }
 }
 

@@ -30,17 +30,20 @@ export function notesOf(client: Client): Observable<Note> {
 
 /** What the notes come behind. */
 interface WarnedOf {
+  /** What people may want to know, and can do without. */
+  readonly hint?: string | undefined;
   readonly warning: string | undefined;
   /** Nothing but faults is told. */
   readonly isQuiet: boolean | undefined;
 }
 
-/** The notes behind a warning, if there is one. Where nothing would be told of them, it is told at once all the same. */
+/** The notes behind a hint and a warning, if there are any. Where nothing would be told of them, the warning is told at once all the same. */
 export function afterWarning(
   notes: Observable<Note>,
-  { warning, isQuiet = false }: WarnedOf,
+  { hint, warning, isQuiet = false }: WarnedOf,
   { stderr }: Pick<Environment, 'stderr'>,
 ): Observable<Note> {
+  if (hint !== undefined) notes = notes.pipe(startWith<Note>({ level: 'info', message: hint }));
   if (warning === undefined) return notes;
   if (!isQuiet) return notes.pipe(startWith<Note>({ level: 'warning', message: warning }));
   stderr.tell(`sluice: ${warning}\n`);

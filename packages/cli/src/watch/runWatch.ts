@@ -17,6 +17,8 @@ export interface WatchedRows<Added, T> {
   readonly add: (client: Client) => Client & Added;
   readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
   readonly look: RowLook<T>;
+  /** What people are told before anything is asked for. */
+  readonly hint?: string | undefined;
 }
 
 /**
@@ -25,7 +27,7 @@ export interface WatchedRows<Added, T> {
  * @throws UsageError if an option makes no sense; what the watch raises.
  */
 export async function runWatch<Added, T extends object>(
-  { add, source, look }: WatchedRows<Added, T>,
+  { add, source, look, hint }: WatchedRows<Added, T>,
   options: WatchCommandOptions,
   environment: Environment,
   { config }: Invocation,
@@ -36,7 +38,7 @@ export async function runWatch<Added, T extends object>(
     watchChanges(
       {
         ...{ client, look, target, state },
-        notes: afterWarning(notes, { warning: target.warning, isQuiet: options.quiet }, environment),
+        notes: afterWarning(notes, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
         source: (watching) => source(client, watching),
       },
       options,

@@ -1,4 +1,4 @@
-import type { RowSchema } from '../source/definition.js';
+import type { RowKey, RowSchema } from '../source/definition.js';
 import type { DecodeRow } from './decodeRows.js';
 import type { Asking } from './listingPlan.js';
 import type { Reading } from './pageReader.js';
@@ -45,7 +45,7 @@ export interface ListingParts<Row extends object, In extends object, Params>
   /** The rows' fields, in the order in which a table shows them. */
   readonly columns: readonly (keyof NoInfer<Row> & string)[];
   /** What tells one row from all others: a watch needs it. It is also asked for rows as JSON has them. */
-  readonly key?: (row: NoInfer<Row>) => string;
+  readonly key?: (row: NoInfer<Row>) => RowKey;
   /** How a row is named as an event, where it is one. */
   readonly event?: RowSchema<NoInfer<Row>>['event'];
 }

@@ -304,6 +304,6 @@ export class Exchange {
 /** The error of requests to a client that is closed. */
 export function closedError(route: string): NetworkError {
   return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
-    details: { route },
+    details: { route, isClosed: true },
   });
 }

@@ -9,29 +9,35 @@ export function isLoopback(hostname: string): boolean {
  * Checks an API's base address before anything is sent to it. The messages don't repeat what is no address: it may be a key
  * that was mistaken for one.
  *
+ * @param options.plugin whose address it is, for the messages.
  * @returns the address without a trailing slash.
  * @throws ConfigError unless it is an absolute `https:` address (or `http:` on loopback or with `allowInsecure`) without
  * credentials, query or fragment.
  */
-export function checkBaseUrl(baseUrl: string, allowInsecure: boolean): string {
+export function checkBaseUrl(
+  baseUrl: string,
+  { plugin, allowInsecure }: { readonly plugin: string; readonly allowInsecure: boolean },
+): string {
+  const what = `The base address of ${plugin}`;
+  const refusal = (fault: string): ConfigError => new ConfigError(`${what} ${fault}`, { option: 'baseUrl', plugin });
   let url: URL;
   try {
     url = new URL(baseUrl);
   } catch {
-    throw new ConfigError('The base address is not a URL. Give one like https://api.example.com.');
+    throw refusal('is not a URL. Give one like https://api.example.com.');
   }
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    throw new ConfigError('The base address must begin with https://. Give one like https://api.example.com.');
+    throw refusal('must begin with https://. Give one like https://api.example.com.');
   }
   if (url.username !== '' || url.password !== '') {
-    throw new ConfigError('The base address must not hold a user name or password. The key travels in its own header.');
+    throw refusal('must not hold a user name or password. The key travels in its own header.');
   }
   if (url.search !== '' || url.hash !== '') {
-    throw new ConfigError(`The base address must not have a query or fragment: ${url.origin}${url.pathname}.`);
+    throw refusal(`must not have a query or fragment: ${url.origin}${url.pathname}.`);
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowInsecure) {
-    throw new ConfigError(
-      `${url.origin} is not encrypted, so anyone on the way could read the API key. Use https, or set allowInsecure: true.`,
+    throw refusal(
+      `is not encrypted (${url.origin}), so anyone on the way could read the API key. Use https, or set allowInsecure: true.`,
     );
   }
   return url.origin + url.pathname.replace(/\/+$/, '');

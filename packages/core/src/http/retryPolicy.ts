@@ -19,6 +19,11 @@ export function isRetriedStatus(status: number): boolean {
   return retriedStatuses.has(status);
 }
 
+/** Whether a platform's code says that the certificate of a server is not trusted. */
+export function isCertificateFault(code: string): boolean {
+  return /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/.test(code);
+}
+
 /**
  * Ms to wait before the attempt after `attempt` (1 = the first): full jitter between 0 and an exponentially growing bound,
  * so that clients that failed together don't come back together.

@@ -1,7 +1,9 @@
 import { systemClock, type Clock } from '../clock.js';
+import type { SluiceError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
 import { stoppable } from '../source/stoppable.js';
+import { isTransient } from '../isTransient.js';
 import { Ticks, type TickOptions } from './ticks.js';
 import { walkOnce } from './walkOnce.js';
 
@@ -9,6 +11,11 @@ import { walkOnce } from './walkOnce.js';
 export interface PollOptions extends TickOptions {
   /** Parts of the source's plan walked at once. Default 1. */
   readonly lanes?: number;
+  /**
+   * Called when a walk failed with an error that may pass (see {@link isTransient}); `failures` counts those in a row. The flow goes on at
+   * the next tick, or ends with what this throws. Any other error ends the flow. Default: every error ends the flow.
+   */
+  readonly onFailure?: (error: SluiceError, failures: number) => void;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
   /** A number in [0, 1). Default: `Math.random`. */
@@ -25,27 +32,39 @@ export interface Snapshot<T> {
 /**
  * Walks a source again and again, and gives each complete walk as one snapshot.
  *
- * Polls never overlap: a tick that comes while one is under way is skipped. A walk that fails ends the flow with its error: put
- * `retry({ delay: every })` behind it, or use {@link watch}, which goes on. Without a delay `retry` would poll again at once, and hammer an
- * API that is down. Nothing is polled ahead of a consumer that pulls.
+ * Polls never overlap: a tick that comes while one is under way is skipped. Nothing is polled ahead of a consumer that pulls.
+ *
+ * A walk that fails ends the flow with its error, unless there is an `onFailure`. Don't put a bare `retry` behind it: that polls again at
+ * once, and for ever where the key is wrong or the client is closed. `retry({ delay })` with {@link isTransient} does neither.
  *
  * @example
- * poll(client.streams.list(), { every: 30_000 }).pipe(map(({ rows }) => rows.length)).subscribe(console.log);
+ * poll(client.streams.list(), { every: 30_000, onFailure: (error) => console.error(error.message) })
+ *   .pipe(map(({ rows }) => rows.length))
+ *   .subscribe({ next: console.log, error: console.error });
  *
  * @throws ConfigError if `every` or `jitter` makes no sense.
  */
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
-  const { clock = systemClock, random = Math.random, lanes } = options;
+  const { clock = systemClock, random = Math.random, lanes, onFailure } = options;
   const newTicks = (): Ticks => new Ticks(options, clock, random);
   // What makes no sense is refused here, and not by the first subscription.
   newTicks();
   return new Flow(() => {
     const ticks = newTicks();
+    let failures = 0;
     return stoppable<readonly Snapshot<T>[]>(async (signal) => {
-      await ticks.next(signal);
-      const rows: T[] = [];
-      await walkOnce(source, { lanes, signal }, (row) => rows.push(row));
-      return { done: false, value: [{ rows, observedAt: new Date(clock.now()).toISOString() }] };
+      for (;;) {
+        await ticks.next(signal);
+        const rows: T[] = [];
+        try {
+          await walkOnce(source, { lanes, signal }, (row) => rows.push(row));
+          failures = 0;
+          return { done: false, value: [{ rows, observedAt: new Date(clock.now()).toISOString() }] };
+        } catch (error) {
+          if (signal.aborted || !onFailure || !isTransient(error)) throw error;
+          onFailure(error, (failures += 1));
+        }
+      }
     });
   });
 }

@@ -30,7 +30,7 @@ export async function walkOnce<T>(
       signal.throwIfAborted();
       if (next.done) return source.info.maxRows === undefined ? lacking(totals, last) : 0;
       last = next.value;
-      totals.set(last.part, last.total);
+      totals.set(last.part, last.listed ?? last.total);
       for (const row of last.items) take(row);
     }
   } finally {

@@ -56,7 +56,7 @@ function endpoint(
   const { secrets, keys, origins, transport, allowInsecure, hub } = parts;
   if (secrets.has(baseUrl))
     throw new ConfigError('The base address holds the API key. Leave it out: the key travels in its own header.');
-  const checked = checkBaseUrl(baseUrl, allowInsecure);
+  const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });
   origins.add(new URL(checked).origin);
   const ask = async (request: ApiRequest): Promise<ApiAnswer> => {
     try {

@@ -256,6 +256,8 @@ export class ExportRun<T> {
       if (!(await settlesWithin(this.#clock, left, next))) await this.#commitIfPossible();
       return await next;
     } catch (error) {
+      // The position knows by now which page came again: a next run then refuses it before it takes its rows.
+      if (SluiceError.is(error, 'no-progress') && this.#last) await this.#commitIfPossible().catch(() => undefined);
       if (this.#isEnding() || !(await this.#restartPart(error))) throw error;
       return 'restarted';
     }

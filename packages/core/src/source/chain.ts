@@ -1,8 +1,9 @@
 import { DecodeError, HttpError, PaginationError } from '../errors.js';
 import type { ChainPosition, Mark } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
-import { Fingerprint, hashOf, withoutRows } from './fingerprint.js';
+import { fingerprintOf, hashOf } from './fingerprint.js';
 import { LateRows } from './lateRows.js';
+import { SeenTexts } from './seenTexts.js';
 
 /** One page of a chain, before the walk gives it its place among the others. */
 export interface ChainPage<T> {
@@ -22,7 +23,21 @@ const mostEmptyPages = 100;
 /** Servers refuse addresses of more than 8 to 64 KiB. To look for secrets in a text that is much longer costs seconds, and gigabytes. */
 const longestCursor = 16_384;
 
-/** One part of a plan: a chain of pages, each found through the one before. It refuses to go in circles. */
+/** What a position remembers of the pages before it, as fingerprints. */
+interface KnownPages {
+  first?: string;
+  previous?: string;
+  landmark?: string;
+}
+
+/**
+ * One part of a plan: a chain of pages, each found through the one before. It refuses to go in circles.
+ *
+ * It remembers every page and every cursor as a few bytes (see `SeenTexts`), so that the first page that comes again is refused, wherever a
+ * circle begins. A position has no room for that. It keeps three pages: the first, the previous, and a landmark, which is replaced at ever
+ * longer distances. A walk that goes in a circle comes by the landmark again within three rounds, however long the circle is and however
+ * often the walk was interrupted (Brent, 1980).
+ */
 export class Chain<T> {
   readonly part: number;
   isDone = false;
@@ -32,16 +47,16 @@ export class Chain<T> {
   #rows = 0;
   #offset: number | undefined;
   #empty = 0;
-  #first: Fingerprint | string | undefined;
-  #previous: Fingerprint | string | undefined;
-  /**
-   * A page that is replaced at ever longer distances. A server that goes round in a circle comes by it again, however long the circle
-   * is, within three rounds; and one page is all that has to be kept (Brent, 1980).
-   */
-  #landmark: Fingerprint | string | undefined;
-  #nextLandmark = 1;
-  /** The last row received, or its hash; known to be none at the beginning of a part. */
-  #lastRow: { readonly row: unknown } | string | undefined;
+  readonly #seenPages = new SeenTexts();
+  readonly #seenCursors = new SeenTexts();
+  /** Replaced with each page, and never changed, but for the page that ends the chain by coming again. */
+  #known: KnownPages = {};
+  /** The API gave a cursor for the next page that it had given for an earlier one. */
+  #isCircle = false;
+  /** The number of the page that becomes the landmark: a power of two, whatever position a walk went on from. */
+  #nextLandmark: number;
+  /** The hash of the last row received; known to be none at the beginning of a part. */
+  #lastRow: string | undefined;
   /** The last page had no room beyond the known row, so the next one is asked for without it. */
   #isCrowded = false;
 
@@ -49,6 +64,7 @@ export class Chain<T> {
     this.#definition = definition;
     this.part = part;
     this.#offset = from ? from.offset : (definition.offset ?? 0);
+    this.#nextLandmark = 2 ** Math.ceil(Math.log2((from?.pages ?? 0) + 1));
     if (!from) {
       if (definition.offset) this.#next = { offset: definition.offset };
       return;
@@ -57,15 +73,16 @@ export class Chain<T> {
     this.#pages = from.pages;
     this.#rows = from.rows;
     this.#empty = from.empty ?? 0;
-    this.#first = from.first;
-    this.#previous = from.previous;
-    this.#landmark = from.landmark;
-    this.#nextLandmark = 2 * from.pages;
+    this.#known = knownPages(from);
+    for (const page of [from.first, from.previous, from.landmark]) if (page !== undefined) this.#seenPages.add(page);
+    if ('cursor' in from.next) this.#seenCursors.add(from.next.cursor);
+    this.#isCircle = from.isCircle === true;
     this.#lastRow = from.lastRow;
   }
 
   /** Fetches the next page and checks that it is one. */
   async next(signal: AbortSignal): Promise<ChainPage<T>> {
+    if (this.#isCircle) throw this.#circle();
     const at = this.#next;
     // Going on by offset reads the last row again: if it is another one now, rows have moved and some would be lost.
     const again = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isCrowded;
@@ -75,12 +92,11 @@ export class Chain<T> {
     if (again) this.#checkKnownRow(received);
     else if (this.#isCrowded) this.#checkStep(received);
     const news = again ? received.slice(1) : received;
-    this.#checkProgress(news, late);
+    this.#checkProgress(news);
     this.#pages += 1;
     this.#rows += news.length;
     if (this.#offset !== undefined) this.#offset += news.length;
-    // Where it will be compared it is hashed now: whoever gets the rows may change them, though he should not.
-    if (news.length > 0) this.#lastRow = fetched.next === 'by-offset' ? hashOf(news.at(-1)) : { row: news.at(-1) };
+    if (news.length > 0) this.#lastRow = hashOf(news.at(-1));
     this.#isCrowded = again && news.length === 0 && fetched.next === 'by-offset';
     this.#next = this.#isCrowded ? at : this.#markAfter(fetched.next, news.length);
     this.isDone = this.#next === undefined;
@@ -121,12 +137,11 @@ export class Chain<T> {
   }
 
   #beginsWithLastRow(received: readonly unknown[]): boolean {
-    const known = typeof this.#lastRow === 'string' ? this.#lastRow : hashOf(this.#lastRow?.row);
-    return received.length > 0 && hashOf(received[0]) === known;
+    return received.length > 0 && hashOf(received[0]) === this.#lastRow;
   }
 
-  /** Whatever the cursor says: rows that were just received, or that the chain began with, are no progress. */
-  #checkProgress(received: readonly unknown[], late: LateRows<T>): void {
+  /** Whatever the cursor says: a page that came before is no progress. */
+  #checkProgress(received: readonly unknown[]): void {
     const { maxPages } = this.#definition;
     if (maxPages !== undefined && this.#pages >= maxPages) {
       throw this.#fault(
@@ -144,26 +159,23 @@ export class Chain<T> {
       return;
     }
     this.#empty = 0;
-    const fingerprint = new Fingerprint(received, () => late.made);
-    const known = {
-      'the page before': this.#previous,
-      'the first page': this.#first,
-      'an earlier page': this.#landmark,
-    };
-    const [which] = Object.entries(known).find(([, page]) => page !== undefined && fingerprint.equals(page)) ?? [];
-    if (which !== undefined) {
+    const fingerprint = fingerprintOf(received);
+    if (this.#seenPages.has(fingerprint)) {
+      const { first, previous } = this.#known;
+      const which =
+        fingerprint === previous ? 'the page before' : fingerprint === first ? 'the first page' : 'an earlier page';
+      // The position before this page gets to know it, or whoever goes on from there would take its rows.
+      if (which === 'an earlier page') this.#known.landmark = fingerprint;
       throw this.#fault(
         'no-progress',
-        `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, or the cursor expired`,
+        `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, goes round in a circle, or the cursor expired. If it still does so later, tell the API's operator and start over with restart`,
       );
     }
-    // With its rows only the last page is kept.
-    this.#first = this.#first === undefined ? fingerprint : withoutRows(this.#first);
-    if (this.#landmark !== undefined) this.#landmark = withoutRows(this.#landmark);
-    this.#previous = fingerprint;
-    if (this.#pages < this.#nextLandmark) return;
-    this.#landmark = fingerprint;
-    this.#nextLandmark = 2 * this.#pages + 1;
+    this.#seenPages.add(fingerprint);
+    const { first = fingerprint, landmark = fingerprint } = this.#known;
+    const isLandmark = this.#pages + 1 >= this.#nextLandmark;
+    if (isLandmark) this.#nextLandmark *= 2;
+    this.#known = { first, previous: fingerprint, landmark: isLandmark ? fingerprint : landmark };
   }
 
   #markAfter(next: FetchedPage<T>['next'], received: number): Mark | undefined {
@@ -176,6 +188,7 @@ export class Chain<T> {
           "the API sent a cursor that holds the API key, and cursors are written to checkpoints. Tell the API's operator",
         );
       }
+      this.#watchCursor(next.cursor);
       return next;
     }
     if (this.#offset === undefined) {
@@ -187,6 +200,22 @@ export class Chain<T> {
     if (received === 0)
       throw this.#fault('no-progress', 'the API says that more rows follow, gives no cursor and sent none');
     return { offset: this.#offset };
+  }
+
+  /**
+   * A cursor that comes again leads to a page that was there, also where its rows have changed since. But some APIs have one cursor for a
+   * whole listing, which they move on by themselves: there the rows alone can tell.
+   */
+  #watchCursor(cursor: string): void {
+    this.#isCircle = this.#seenCursors.has(cursor) && this.#seenCursors.size > 1;
+    this.#seenCursors.add(cursor);
+  }
+
+  #circle(): PaginationError {
+    return this.#fault(
+      'no-progress',
+      `page ${this.#pages} gave a cursor for the next page that an earlier page had given, so the API goes round in a circle and rows would come twice. Tell the API's operator, and start over with restart once it is mended`,
+    );
   }
 
   /** A cursor goes out in an address, and into checkpoints. */
@@ -210,18 +239,17 @@ export class Chain<T> {
     const next = this.#next;
     const [pages, rows, offset] = [this.#pages, this.#rows, this.#offset];
     const [empty, lastRow] = [this.#empty, this.#lastRow];
-    const [first, previous, landmark] = [this.#first, this.#previous, this.#landmark];
+    const [known, isCircle] = [this.#known, this.#isCircle];
     if (!next) return () => 'done';
     return () => ({
       next,
       pages,
       rows,
       ...(offset !== undefined && { offset }),
-      ...(first !== undefined && { first: String(first) }),
-      ...(previous !== undefined && { previous: String(previous) }),
-      ...(landmark !== undefined && { landmark: String(landmark) }),
-      ...(lastRow !== undefined && { lastRow: typeof lastRow === 'string' ? lastRow : hashOf(lastRow.row) }),
+      ...known,
+      ...(lastRow !== undefined && { lastRow }),
       ...(empty > 0 && { empty }),
+      ...(isCircle && { isCircle }),
     });
   }
 
@@ -238,4 +266,12 @@ export class Chain<T> {
     const { name, parts = 1 } = this.#definition;
     return parts === 1 ? name : `${name}, part ${this.part + 1} of ${parts},`;
   }
+}
+
+function knownPages({ first, previous, landmark }: ChainPosition): KnownPages {
+  return {
+    ...(first !== undefined && { first }),
+    ...(previous !== undefined && { previous }),
+    ...(landmark !== undefined && { landmark }),
+  };
 }

@@ -4,12 +4,15 @@ import type { SourceEvent } from './sourceEvent.js';
 /** Any value that JSON can say. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
+/** What tells a row from all others: text, or a whole number, which is the same key as its digits. `1` and `'1'` name one row. */
+export type RowKey = string | number;
+
 /** What a source's rows look like, known before the first one comes. */
 export interface RowSchema<T> {
   /** The fields' names, in the order in which a table shows them. */
   readonly columns: readonly string[];
   /** What tells one row from all others, where something does. */
-  key?(row: T): string;
+  key?(row: T): RowKey;
   /** How a row is named as an event, where it is one: sinks that send events then need nothing else. */
   event?(row: T): RowEvent;
 }

@@ -2,7 +2,7 @@ import type { Position } from '../position.js';
 
 /** What one response carried: the unit of flow, of backpressure and of commit. */
 export interface Page<T> {
-  /** The rows, in the API's order; may be none. They are kept for a while to notice repeated pages: don't change them. */
+  /** The rows, in the API's order; may be none. */
   readonly items: readonly T[];
   /** Where the walk stands once this page's rows, and all given out before, are dealt with. Plain JSON. */
   readonly position: Position;
@@ -11,8 +11,10 @@ export interface Page<T> {
   /** Which part of the plan it belongs to, from 0, and whether that part ends with it. */
   readonly part: number;
   readonly endsPart: boolean;
-  /** Rows in the whole listing, where the API says so. */
+  /** Rows that the source has in all, where the API says so. Absent behind `perPage`, which may make more or fewer of them. */
   readonly total?: number;
+  /** Rows in the API's listing, where the API says so, whatever `perPage` makes of them. */
+  readonly listed?: number;
   /** Asks an export to commit right after this page. */
   readonly commit?: true;
   /** How the poll went that this page is of, where it is one of a watch. */
@@ -74,9 +76,9 @@ export function pageOf<T>(fields: PageFields<T>, position: () => Position): Page
   return new LazyPage(fields, position);
 }
 
-/** The same page with other items: its place in the walk is not changed by what is done to its rows. */
+/** The same page with other items, as many as may be: its place in the walk is not changed by what is done to its rows. */
 export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
-  const { index, part, endsPart, total, commit, health } = page;
-  const others = { ...(total !== undefined && { total }), ...(commit && { commit }), ...(health && { health }) };
+  const { index, part, endsPart, listed, commit, health } = page;
+  const others = { ...(listed !== undefined && { listed }), ...(commit && { commit }), ...(health && { health }) };
   return new LazyPage({ items, index, part, endsPart, ...others }, () => page.position);
 }

@@ -128,7 +128,7 @@ class Walk<T> {
     const position = this.#snapshot();
     this.#startFetching();
     const { part, endsPart, total } = page;
-    return pageOf({ items, index, part, endsPart, ...(total !== undefined && { total }) }, position);
+    return pageOf({ items, index, part, endsPart, ...(total !== undefined && { total, listed: total }) }, position);
   }
 
   #made(page: ChainPage<T>): readonly T[] {

@@ -1,4 +1,5 @@
 import { concatMap, defer, type OperatorFunction } from 'rxjs';
+import type { RowKey } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { Snapshot } from '../operators/poll.js';
 import { applied, changesOf } from './acceptedSnapshot.js';
@@ -11,7 +12,7 @@ import { WalkComparison } from './walkComparison.js';
 
 /** Options of {@link changes}. */
 export interface ChangesOptions<T> extends ComparisonOptions<T> {
-  readonly key: (row: T) => string;
+  readonly key: (row: T) => RowKey;
 }
 
 /** Every snapshot is taken at its word: what is not in it is gone. */
@@ -22,11 +23,11 @@ const atOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0, accep
  * `removed`. A row that a snapshot lists twice counts as the last one says.
  *
  * Each snapshot is taken at its word, so an API that forgets a row once makes a `removed` and an `added`. `watch` knows better: it
- * asks again, and remembers over restarts. A row whose key is no text, or empty, ends the flow with a DecodeError.
+ * asks again, and remembers over restarts. A row without a key ends the flow with a DecodeError.
  *
  * @example
  * poll(client.streams.list(), { every: 30_000 })
- *   .pipe(changes({ key: ({ id }) => String(id), ignore: ['updatedAt'] }))
+ *   .pipe(changes({ key: ({ id }) => id, ignore: ['updatedAt'] }))
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
  */
 export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapshot<T>, Change<T>> {

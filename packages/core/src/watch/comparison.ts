@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { isRecord } from '../record.js';
+import type { RowKey } from '../source/definition.js';
 import { differingFields } from './differingFields.js';
 import { fieldAt, fieldPaths, type FieldPath } from './fieldPath.js';
 import { isPlainlySame } from './plainlySame.js';
@@ -8,10 +9,10 @@ import { pick, without } from './projection.js';
 /** How rows are told apart, and when two of them differ. */
 export interface ComparisonOptions<T> {
   /**
-   * What tells a row from all others, as text that is not empty: a row without it fails the walk. It is also asked for rows that come
-   * back from the state, as JSON has them. Default: the key of the source's schema.
+   * What tells a row from all others, as a whole number or as text that is not empty: a row without it fails the walk. It is also asked
+   * for rows that come back from the state, as JSON has them. Default: the key of the source's schema.
    */
-  readonly key?: (row: T) => string;
+  readonly key?: (row: T) => RowKey;
   /** What of a row is compared: some of its fields, or what a function makes of it. Default: all of it. */
   readonly project?: readonly string[] | ((row: T) => unknown);
   /** Fields that are not compared, since they always move, e.g. `last_transaction_timestamp` or `stats.seen`. Default: none. */

@@ -92,8 +92,9 @@ listing({
   version: '1',
   columns: ['id'],
 });
-// @ts-expect-error -- a key that is no text
 listing({ ...common, schema: z.object({ id: z.number() }), version: '1', columns: ['id'], key: ({ id }) => id });
+// @ts-expect-error -- a key that is neither text nor a number
+listing({ ...common, schema: z.object({ id: z.boolean() }), version: '1', columns: ['id'], key: ({ id }) => id });
 // @ts-expect-error -- a parameter that would be taken for a bound
 listing({ ...common, params: z.object({ pageSize: z.number() }), query: () => ({}), columns: ['id'] });
 // @ts-expect-error -- a query that can't be sent

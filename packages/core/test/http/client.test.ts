@@ -10,6 +10,28 @@ import { answer, never, ok, startServer } from './scriptedServer.js';
 const options: ClientOptions = { apiKey: canary, rateLimit: false };
 const question = { route: 'test.route', path: '/things', query: {} };
 
+describe('a client without a key', () => {
+  const make = createClient as (options?: unknown) => unknown;
+
+  test.each([
+    ['no options at all', undefined],
+    ['null', null],
+    ['a key by itself', canary],
+    ['options without one', {}],
+    ['a variable that is not set', { apiKey: process.env['SLUICE_NO_SUCH_KEY'] }],
+  ])('given %s is told what it needs', (_, given) => {
+    const error = thrownBy(() => make(given));
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(error).toMatchObject({ message: expect.stringMatching(/^createClient needs an apiKey: .* or false for/) });
+    expectNoKey(error);
+  });
+
+  test('is made where the APIs take none', async () => {
+    await using client = createClient({ apiKey: false });
+    expect(client.limiter).toMatchObject({ queued: 0 });
+  });
+});
+
 describe('a client that closes', () => {
   test('ends requests wherever they are, and those that come later', async () => {
     const server = await startServer(never, answer(503), ok());
@@ -86,7 +108,7 @@ describe('a client that closes', () => {
 describe('options that make no sense', () => {
   test.each([
     ['', 'empty'],
-    [undefined, 'empty'],
+    [undefined, 'needs an apiKey'],
     [null, 'empty'],
     [42, 'empty'],
     [`${canary}\n`, 'a line break'],

@@ -15,7 +15,7 @@ describe('a base address', () => {
     ['http://127.1', 'http://127.0.0.1'],
     ['http://[::1]:3000', 'http://[::1]:3000'],
   ])('T1 %s is taken', (given, taken) => {
-    expect(checkBaseUrl(given, false)).toBe(taken);
+    expect(checkBaseUrl(given, { plugin: 'test', allowInsecure: false })).toBe(taken);
   });
 
   test.each([
@@ -40,13 +40,13 @@ describe('a base address', () => {
     ['not encrypted', 'http://[::2]'],
     ['not encrypted', 'http://0.0.0.0'],
   ])('T1 is refused, since it is/has %s: %s', (why, given) => {
-    expect(() => checkBaseUrl(given, false)).toThrow(ConfigError);
-    expect(() => checkBaseUrl(given, false)).toThrow(why);
-    expect(() => checkBaseUrl(given, false)).not.toThrow(/pass@|user[:@]/);
+    expect(() => checkBaseUrl(given, { plugin: 'test', allowInsecure: false })).toThrow(ConfigError);
+    expect(() => checkBaseUrl(given, { plugin: 'test', allowInsecure: false })).toThrow(why);
+    expect(() => checkBaseUrl(given, { plugin: 'test', allowInsecure: false })).not.toThrow(/pass@|user[:@]/);
   });
 
   test('T1 with http: beyond this machine is taken if allowInsecure says so', () => {
-    expect(checkBaseUrl('http://192.168.0.1', true)).toBe('http://192.168.0.1');
+    expect(checkBaseUrl('http://192.168.0.1', { plugin: 'test', allowInsecure: true })).toBe('http://192.168.0.1');
   });
 
   test('T2 that is the key by mistake, or holds it, is not repeated', () => {

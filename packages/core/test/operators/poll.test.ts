@@ -1,6 +1,6 @@
 import { defer, firstValueFrom, map, retry, take, toArray } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, HttpError, poll, watch, type Snapshot } from '../../src/index.js';
+import { ConfigError, HttpError, poll, watch, type SluiceError, type Snapshot } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { Listing, rowsOf, type Row } from '../watch/listing.js';
 import { SkippingClock } from '../watch/skippingClock.js';
@@ -106,6 +106,49 @@ describe('poll', () => {
     listing.walks = 0;
     const ids = firstValueFrom(polled.pipe(retry(1), map(idsOf), take(3), toArray()));
     expect(await ids).toEqual(['abc', 'abc', 'abc']);
+  });
+
+  test('C9 goes on after failures that may pass, at its rate, and tells of each with the number of those in a row', async () => {
+    const clock = new SkippingClock();
+    const listing = new Listing(rowsOf('a', 'b', 'c'));
+    listing.onFetch = ({ walk, page }) => {
+      if ([2, 3, 5].includes(walk) && page === 1) throw new HttpError(`${walk}`, { status: 503, excerpt: '' });
+    };
+    const told: string[] = [];
+    const onFailure = (error: SluiceError, failures: number): void => void told.push(`${error.message}: ${failures}`);
+    const polled = poll(listing.source(), { every: 1_000, clock, onFailure });
+    const times = await firstValueFrom(
+      polled.pipe(
+        take(3),
+        map(({ observedAt }) => observedAt.slice(17, 19)),
+        toArray(),
+      ),
+    );
+    expect(told).toEqual(['2: 1', '3: 2', '5: 1']);
+    expect(times).toEqual(['00', '03', '05']);
+  });
+
+  test('ends with an error that stays, and with what the function for failures throws', async () => {
+    const listing = new Listing(rowsOf('a'));
+    const statuses = [503, 503, 401];
+    listing.onFetch = ({ walk }) => {
+      const status = statuses[walk - 1];
+      if (status !== undefined) throw new HttpError('', { status, excerpt: '' });
+    };
+    const clock = new SkippingClock();
+    const told: number[] = [];
+    const patient = poll(listing.source(), { every: 1_000, clock, onFailure: (_, failures) => told.push(failures) });
+    await expect(firstValueFrom(patient)).rejects.toMatchObject({ status: 401 });
+    expect(told).toEqual([1, 2]);
+    listing.walks = 0;
+    const impatient = poll(listing.source(), {
+      ...{ every: 1_000, clock },
+      onFailure(error, failures) {
+        if (failures === 2) throw error;
+      },
+    });
+    await expect(firstValueFrom(impatient)).rejects.toMatchObject({ status: 503 });
+    expect(listing.walks).toBe(2);
   });
 
   test('is cold: each subscription polls for itself', async () => {

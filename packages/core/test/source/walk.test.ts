@@ -1,8 +1,28 @@
 import { createRequire } from 'node:module';
 import type * as rxjs from 'rxjs';
-import { firstValueFrom, lastValueFrom, map, mergeMap, NEVER, Observable, take, tap, timer, toArray } from 'rxjs';
+import {
+  filter,
+  firstValueFrom,
+  lastValueFrom,
+  map,
+  mergeMap,
+  NEVER,
+  Observable,
+  take,
+  tap,
+  timer,
+  toArray,
+} from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { createSource, ConfigError, PaginationError, SluiceError, type Page, type Position } from '../../src/index.js';
+import {
+  createSource,
+  ConfigError,
+  NetworkError,
+  PaginationError,
+  SluiceError,
+  type Page,
+  type Position,
+} from '../../src/index.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 
 describe('a walk', () => {
@@ -376,6 +396,59 @@ describe('a walk', () => {
     });
   });
 
+  test.each([400, 404, 410])('E7 a saved cursor that is answered with %i is refused', async (status) => {
+    const { list } = await startHoldings({
+      holdings: 500,
+      script: ({ query }) => (query.has('cursor') ? { kind: 'status', status } : undefined),
+    });
+    const startAt = await positionAfter(list().pages(), 1);
+    await expect(lastValueFrom(list().pages({ startAt }))).rejects.toMatchObject({
+      code: 'cursor-refused',
+      details: { part: 0, status },
+      position: startAt,
+    });
+  });
+
+  test.each([401, 403, 405])('a saved cursor that is answered with %i may be a good one', async (status) => {
+    const { list } = await startHoldings({
+      holdings: 500,
+      script: ({ query }) => (query.has('cursor') ? { kind: 'status', status } : undefined),
+    });
+    const startAt = await positionAfter(list().pages(), 1);
+    await expect(lastValueFrom(list().pages({ startAt }))).rejects.toMatchObject({ code: 'http', status });
+  });
+
+  test('P3 what a stop brings about is told nobody as an error', async () => {
+    const told: string[] = [];
+    let stopped = 0;
+    const source = createSource({
+      name: 'stopped',
+      identity: null,
+      schema: { columns: ['id'] },
+      endpoint: { observe: ({ type }) => void told.push(type) },
+      fetch: ({ at, signal }) =>
+        at === undefined
+          ? Promise.resolve({ rows: [{ id: 1 }], next: { cursor: '2' } })
+          : new Promise<never>((_, reject) => {
+              signal.addEventListener('abort', () => {
+                stopped += 1;
+                reject(new NetworkError('The connection was closed.'));
+              });
+            }),
+    });
+    for (const lanes of [1, 2]) {
+      const pages = source.pages({ lanes })[Symbol.asyncIterator]();
+      await pages.next();
+      const pending = pages.next();
+      await pages.return();
+      expect(await pending).toEqual({ done: true, value: undefined });
+    }
+    // Whatever is still to be told has its turn.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(stopped).toBe(2);
+    expect(told).toEqual(['page', 'page']);
+  });
+
   test('maxRows ends a walk at a row, and a position counts towards it', async () => {
     const { list, sandbox } = await startHoldings({ holdings: 500 });
     expect(await list({ maxRows: 150 }).toArray()).toHaveLength(150);
@@ -414,6 +487,30 @@ describe('perPage', () => {
       index += 1;
     }
     expect(await names.toArray()).toEqual([...sandbox.holdingsOf(sandbox.owners)].map((row) => ({ name: row.name })));
+  });
+
+  test('says nothing of how many rows there will be, only of how many the listing has', async () => {
+    const source = createSource({
+      name: 'counted',
+      identity: null,
+      schema: { columns: ['id'] },
+      fetch: ({ at }) =>
+        Promise.resolve(
+          at
+            ? { rows: [{ id: 2 }, { id: 3 }], next: 'end', total: 3 }
+            : { rows: [{ id: 1 }, { id: 2 }], next: 'by-offset', total: 3 },
+        ),
+    });
+    const totals = async (pages: AsyncIterable<Page<unknown>>): Promise<unknown[]> => {
+      const found = [];
+      for await (const { total, listed } of pages) found.push([total, listed]);
+      return found;
+    };
+    const isOdd = filter(({ id }: { id: number }) => id % 2 === 1);
+    const [first] = await totals(source.pages());
+    expect(first).toEqual([3, 3]);
+    expect((await totals(source.perPage(isOdd).pages()))[0]).toEqual([undefined, 3]);
+    expect((await totals(source.perPage(isOdd).perPage(isOdd).pages()))[0]).toEqual([undefined, 3]);
   });
 
   test('waits for operators that take their time, and stops them when the walk is stopped', async () => {

@@ -1,4 +1,4 @@
-import { map, retry, type Observable } from 'rxjs';
+import { from, lastValueFrom, map, retry, toArray, type Observable } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect, test } from 'vitest';
 import { changes, DecodeError, type Change, type ChangesOptions, type Snapshot } from '../../src/index.js';
@@ -57,6 +57,26 @@ describe('changes', () => {
 
   test('take the last of a row that is listed twice', () => {
     marbles('d-b----|', 'A-(ob)-|');
+  });
+
+  test('take a whole number for a key, which is the same one as its digits', async () => {
+    const listed = [
+      [{ id: 7, n: 1 }],
+      [{ id: '7', n: 2 }],
+      [
+        { id: 7, n: 2 },
+        { id: 8, n: 1 },
+      ],
+    ];
+    const told = await lastValueFrom(
+      from(listed).pipe(
+        map((rows) => ({ rows, observedAt: '2030-01-01T00:00:00.000Z' })),
+        changes<{ id: string | number; n: number }>({ key: ({ id }) => id, ignore: ['id'] }),
+        map(({ type, key }) => `${type} ${key}`),
+        toArray(),
+      ),
+    );
+    expect(told).toEqual(['initial 7', 'changed 7', 'added 8']);
   });
 
   test('end with a DecodeError where nothing tells a row from others', () => {

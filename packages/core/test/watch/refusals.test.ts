@@ -94,7 +94,8 @@ const idOf = ({ id }: Row): string => id;
 test.each([
   ['undefined', undefined],
   ['null', null],
-  ['7', 7],
+  ['7.5', 7.5],
+  ['NaN', NaN],
   ['an empty text', ''],
 ])('a key that is %s fails the poll, whoever gives it, and nothing is accepted', async (name, value) => {
   const state = memoryState();

@@ -1,4 +1,4 @@
-import { ConfigError, type RowSchema } from '@sluice/core';
+import { ConfigError, type RowKey, type RowSchema } from '@sluice/core';
 import { jsonOf } from '../json.js';
 import { rowId } from './rowId.js';
 
@@ -22,7 +22,7 @@ export type WebhookFormat = 'envelope' | 'bare';
 /** How rows become records. */
 export interface OutgoingOptions<T> {
   /** What rows with an order among them have in common. Default: what names the row, or the changed row. */
-  readonly key?: ((row: T) => string) | null | undefined;
+  readonly key?: ((row: T) => RowKey) | null | undefined;
   /** Names a row, the same on every run. Default: a change's own id; a hash of source, key and content of a row. */
   readonly id?: ((row: T) => string) | undefined;
   readonly format: WebhookFormat;
@@ -49,18 +49,24 @@ export function rowEncoder<T extends object>(
   return (row, at, sequence) => {
     const event = schema?.event?.(row);
     const rowKey = event?.key ?? schema?.key?.(row);
-    const named = checkId(id?.(row) ?? event?.id ?? rowId(source, rowKey ?? key?.(row) ?? '', row));
+    const given = key?.(row);
+    const named = checkId(id?.(row) ?? event?.id ?? rowId(source, keyText(rowKey ?? given ?? ''), row));
     const type = `${source}.${event?.type ?? 'row'}`;
     const envelope = { id: named, type, timestamp: event?.timestamp ?? at, source, sequence, data: row };
-    const order = key === null ? null : (key?.(row) ?? rowKey ?? null);
-    if (order !== null) checkKey(order);
-    return { id: named, key: order, body: jsonOf(format === 'bare' ? row : envelope) };
+    const order = key === null ? undefined : (given ?? rowKey);
+    return {
+      id: named,
+      key: order === undefined ? null : keyText(order),
+      body: jsonOf(format === 'bare' ? row : envelope),
+    };
   };
 }
 
-function checkKey(key: unknown): void {
-  if (typeof key === 'string') return;
-  throw new ConfigError(`key gave ${String(key)} for a row: it must be text.`, { option: 'key' });
+/** A number is the same key as its digits. */
+function keyText(key: unknown): string {
+  if (typeof key === 'string') return key;
+  if (Number.isSafeInteger(key)) return String(key);
+  throw new ConfigError(`key gave ${String(key)} for a row: it must be text or a whole number.`, { option: 'key' });
 }
 
 /** An id travels in a header, and in the text that is signed, where a full stop ends it. */

@@ -39,6 +39,22 @@ describe('W2 the id of a row', () => {
     expect(rowId('a', '', JSON.parse('{"__proto__":1}'))).not.toBe(rowId('a', '', {}));
   });
 
+  test('is of text or a whole number, which are the same where they look the same', () => {
+    const encode = (key: unknown, name: unknown = 'x') =>
+      rowEncoder<{ n: unknown }>(
+        's',
+        { columns: [], key: () => name as number },
+        { key: () => key as number, format: 'bare' },
+      )({ n: 1 }, at, 1);
+    expect(encode(7)).toEqual(encode('7'));
+    expect(encode(7).key).toBe('7');
+    expect(encode('a', 7)).toEqual(encode('a', '7'));
+    for (const wrong of [7.5, NaN, 2 ** 60, {}]) {
+      expect(() => encode(wrong)).toThrow(/it must be text or a whole number/);
+      expect(() => encode('a', wrong)).toThrow(/it must be text or a whole number/);
+    }
+  });
+
   test("is what the user makes of it, or the change's own", () => {
     const changes: RowSchema<Thing> = {
       columns: [],
@@ -85,8 +101,8 @@ test("W7 the key for the order is the row's, unless another one is given or none
   expect(keyWith(null)).toBeNull();
 });
 
-test('W7 a key is text, or is refused', () => {
-  const encode = rowEncoder<Thing>('s', keyed, { key: () => 7 as unknown as string, format: 'envelope' });
+test('W7 a key is text or a whole number, or is refused', () => {
+  const encode = rowEncoder<Thing>('s', keyed, { key: () => 7.5, format: 'envelope' });
   expect(thrownBy(() => encode({ uuid: 'u' }, at, 1))).toMatchObject({ code: 'config', details: { option: 'key' } });
 });
 

@@ -144,13 +144,16 @@ export const walkChecks: SourceChecks = {
     const known = new Map<string, unknown>();
     for (const row of rowsOf(await walked.manyPages())) {
       const key = schema.key(row);
-      check(typeof key === 'string', `The key of ${shown(row)} has to be a text, and not ${shown(key)}.`);
+      check(
+        typeof key === 'string' || Number.isSafeInteger(key),
+        `The key of ${shown(row)} has to be a text or a whole number, and not ${shown(key)}.`,
+      );
       check(schema.key(row) === key, `The key of ${shown(row)} is another one each time.`);
       check(
-        !known.has(key),
-        `Two rows have the key ${shown(key)}: ${shown(known.get(key))} and ${shown(row)}. Either one came twice, or the key does not tell them apart.`,
+        !known.has(String(key)),
+        `Two rows have the key ${shown(key)}: ${shown(known.get(String(key)))} and ${shown(row)}. Either one came twice, or the key does not tell them apart.`,
       );
-      known.set(key, row);
+      known.set(String(key), row);
     }
   },
 };

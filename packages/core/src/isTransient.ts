@@ -1,0 +1,35 @@
+import { SluiceError } from './errors.js';
+import { isCertificateFault, isRetriedStatus } from './http/retryPolicy.js';
+
+/**
+ * Whether the same walk may do better another time, although nobody changes anything: the network failed, the API was busy or down, an
+ * answer was cut short or a web page, a cursor expired, rows moved during the walk.
+ *
+ * `false` for all that stays: a key or a request that the API refuses, a client that is closed, a certificate that is not trusted, an answer
+ * of another shape, a listing that goes round in a circle, an option that makes no sense, and every error that is none of Sluice's.
+ *
+ * @example
+ * poll(client.streams.list(), { every: 30_000 }).pipe(
+ *   retry({ delay: (error) => (isTransient(error) ? timer(30_000) : throwError(() => error)) }),
+ * );
+ */
+export function isTransient(error: unknown): error is SluiceError {
+  if (!SluiceError.is(error)) return false;
+  const { code, details } = error;
+  switch (code) {
+    case 'timeout':
+    case 'rate-limited':
+    case 'cursor-refused':
+    case 'rows-moved':
+      return true;
+    case 'network':
+      return details['isClosed'] !== true && !isCertificateFault(String(details['platformCode']));
+    case 'http':
+      return isRetriedStatus(Number(details['status']));
+    case 'decode':
+      // What is no document has an excerpt. Of a document it says where its shape is another one.
+      return 'excerpt' in details;
+    default:
+      return false;
+  }
+}
