@@ -310,7 +310,10 @@ describe('E9 a disk that fails', () => {
             await run({ path, ifExists }, { state, commitEvery });
             expect(textAt(path)).toBe(whole);
             expect(textAt(`${path}.part`)).toBeUndefined();
-            expect(await state.load('checkpoint')).toMatchObject({ isSealed: true, finishedAt: expect.stringMatching(/^\d{4}-/) as string });
+            expect(await state.load('checkpoint')).toMatchObject({
+              isSealed: true,
+              finishedAt: expect.stringMatching(/^\d{4}-/) as string,
+            });
           }
         }
       },
