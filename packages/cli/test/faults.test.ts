@@ -108,7 +108,7 @@ describe('what is said', () => {
 
   test('nothing, when nobody reads any more or it was told already', () => {
     const environment = testEnvironment();
-    expect(tellFault(closedSink, environment)).toBe(0);
+    expect(tellFault(closedSink, environment)).toBe(141);
     expect(tellFault(new ToldFault(130), environment)).toBe(130);
     expect(environment.written.stderr()).toBe('');
   });
