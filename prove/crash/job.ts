@@ -91,7 +91,7 @@ class Job {
   async #runToTheEnd(): Promise<string | undefined> {
     for (const kill of [...this.#plan.kills, undefined]) {
       const before = await this.#look();
-      if (before.target === 'complete' && before.checkpoint === 'none') return this.#runOnceMore();
+      if (before.target === 'complete' && before.checkpoint === 'finished') return this.#runOnceMore();
       const { end, queries } = await this.#runOnce(kill);
       if (before.checkpoint === 'sealed' && queries.asked.length > 0)
         return `a run that only had to put its file in place made ${queries.asked.length} requests`;
@@ -109,12 +109,11 @@ class Job {
     return 'it was killed once more than planned';
   }
 
-  /** Nothing says any more that the file is this export's: another one is refused, and clears away what is left of the first. */
+  /** It was killed when all was done: the next run knows its own file, asks for nothing, and clears away what is left. */
   async #runOnceMore(): Promise<string | undefined> {
     const { end, queries } = await this.#runOnce(undefined, 'fail');
-    if (end.how !== 'failed' || !end.why.includes('exists already'))
-      return 'a run on top of the finished one was not refused';
-    if (queries.asked.length > 0) return 'a run that was refused made requests';
+    if (end.how !== 'done') return 'a run on top of the finished one did not say that it is done';
+    if (queries.asked.length > 0) return 'a run on top of the finished one made requests';
     return faultAtEnd(await this.#look());
   }
 

@@ -6,10 +6,10 @@ import { isPast, type Phase } from './phases.js';
 export interface Leftover {
   /** What has the final name: nothing, what had it before the export, all rows, or something else. */
   readonly target: 'absent' | 'earlier' | 'complete' | 'wrong';
-  /** `none` also where it was removed at the end. */
-  readonly checkpoint: 'none' | 'open' | 'sealed';
+  /** `finished`: all that is left of an export that is through. */
+  readonly checkpoint: 'none' | 'open' | 'sealed' | 'finished';
   readonly hasRows: boolean;
-  /** Names beside the target's. */
+  /** Names beside the target's, and the checkpoint's. */
   readonly others: readonly string[];
 }
 
@@ -21,9 +21,12 @@ export async function lookAt(path: string, whole: Buffer, earlier: Buffer | unde
   const names = await readdir(dirname(path));
   return {
     target: !target ? 'absent' : target.equals(whole) ? 'complete' : earlier?.equals(target) ? 'earlier' : 'wrong',
-    checkpoint: !checkpoint ? 'none' : checkpoint.includes('"isSealed":true') ? 'sealed' : 'open',
+    checkpoint: !checkpoint ? 'none' : stageOf(checkpoint.toString()),
     hasRows: ((await contentOf(`${path}.part`))?.length ?? 0) > 0 || waiting.some((name) => name.startsWith('rows-')),
-    others: names.filter((name) => name !== basename(path)),
+    others: [
+      ...names.filter((name) => name !== basename(path) && name !== `${basename(path)}.sluice`),
+      ...waiting.filter((name) => name !== 'checkpoint'),
+    ],
   };
 }
 
@@ -33,15 +36,22 @@ export function faultAfterKill({ target, checkpoint }: Leftover, phase: Phase): 
   if (target === 'complete' && !isPast(phase, 'sealing')) return 'the final name was there too early';
   if (target !== 'complete' && phase === 'clearing away')
     return 'the rows were cleared away before they had their final name';
-  if (checkpoint !== 'sealed' && phase === 'putting in place') return 'the checkpoint was gone too early';
+  if (checkpoint !== 'sealed' && checkpoint !== 'finished' && phase === 'putting in place')
+    return 'the checkpoint was gone too early';
   return undefined;
 }
 
 /** What is wrong with what an export that is through has left, if anything. */
-export function faultAtEnd({ target, others }: Leftover): string | undefined {
+export function faultAtEnd({ target, checkpoint, others }: Leftover): string | undefined {
   if (target !== 'complete')
     return target === 'absent' ? 'there is no file' : 'the bytes are not those of an undisturbed run';
+  if (checkpoint !== 'finished') return 'no record says that it is finished';
   return others.length > 0 ? `${others.join(', ')} was left behind` : undefined;
+}
+
+function stageOf(checkpoint: string): 'open' | 'sealed' | 'finished' {
+  if (checkpoint.includes('"finishedAt":')) return 'finished';
+  return checkpoint.includes('"isSealed":true') ? 'sealed' : 'open';
 }
 
 async function contentOf(path: string): Promise<Buffer | undefined> {

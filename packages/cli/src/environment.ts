@@ -3,8 +3,10 @@ import type { Readable } from 'node:stream';
 import { foreignCodeIn, type ForeignCode } from './config/foreignCode.js';
 import { runningPluginsIn, type RunningPlugins } from './config/runningPlugins.js';
 import { abortOnSignals } from './faults/interruption.js';
-import { outputOf, type Output } from './terminal/output.js';
+import { isClosedAtStart } from './terminal/closedAtStart.js';
+import { outputOf, type Output, type OutputStream } from './terminal/output.js';
 import { shellQuoted } from './terminal/shellQuoted.js';
+import { wholeWrites } from './terminal/wholeWrites.js';
 import type { Variables } from './variables.js';
 
 /** All that a command touches of the process it runs in, so that a test can stand in for it. */
@@ -37,12 +39,13 @@ export function processEnvironment(process: NodeJS.Process): Environment {
   // With a listener, a write beyond `ulimit -f` fails with EFBIG. Without one, the signal kills the process half-way.
   process.on('SIGXFSZ', () => undefined);
   // A pipe that breaks is told to whoever writes; as an event alone it would end the process with a stack trace.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  const stdout: OutputStream = (process.stdout.isTTY ? undefined : wholeWrites(process.stdout.fd)) ?? process.stdout;
+  for (const stream of [stdout, process.stdout, process.stderr]) stream.on('error', () => undefined);
   const key = process.env['SLUICE_API_KEY']?.trim();
   return {
     variables: process.env,
     stdin: process.stdin,
-    stdout: outputOf(process.stdout, process.env),
+    stdout: outputOf(stdout, process.env, isClosedAtStart(process.stdout.fd)),
     stderr: outputOf(process.stderr, process.env),
     signal,
     folder: process.cwd(),

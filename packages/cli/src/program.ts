@@ -153,7 +153,12 @@ export async function runProgram(args: readonly string[], environment: Environme
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     // Commander has written what there is to say: a fault, or the help that was asked for.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.wrongUsage;
+    if (error instanceof CommanderError) {
+      if (error.exitCode !== 0) return exitCodes.wrongUsage;
+      // Whether it arrived.
+      await environment.stdout.write('');
+      return exitCodes.done;
+    }
     throw error;
   }
   return exitCode;

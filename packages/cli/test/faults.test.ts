@@ -30,8 +30,8 @@ describe('the exit code', () => {
     ['SIGTERM', new Interruption('SIGTERM'), 143],
     ['an export that a signal stopped', new UnfinishedExport(new Interruption('SIGTERM'), { consequence: '' }), 143],
     ['an export that failed', new UnfinishedExport(new SinkError('No.'), { consequence: '' }), 1],
-    ['a reader that went away', closedSink, 0],
-    ['a pipe that broke', closedPipe, 0],
+    ['a reader that went away', closedSink, 141],
+    ['a pipe that broke', closedPipe, 141],
     ['a connection that broke', new NetworkError('No.', { details: { platformCode: 'EPIPE' } }), 1],
   ])('of %s', (_, error, code) => {
     expect(exitCodeOf(error)).toBe(code);
@@ -108,7 +108,7 @@ describe('what is said', () => {
 
   test('nothing, when nobody reads any more or it was told already', () => {
     const environment = testEnvironment();
-    expect(tellFault(closedSink, environment)).toBe(0);
+    expect(tellFault(closedSink, environment)).toBe(141);
     expect(tellFault(new ToldFault(130), environment)).toBe(130);
     expect(environment.written.stderr()).toBe('');
   });

@@ -45,6 +45,12 @@ export function filesIn(folder: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path.slice(folder.length + 1), hashOf(readFileSync(path))]));
 }
 
+/** The same without the records of finished exports, which say when that was. */
+export function exportedIn(folder: string): Record<string, string> {
+  const isRecord = (path: string): boolean => path.endsWith(join('.sluice', 'checkpoint'));
+  return Object.fromEntries(Object.entries(filesIn(folder)).filter(([path]) => !isRecord(path)));
+}
+
 function hashOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { commitEvery, exportArgs, filesIn, interrupt, signalled } from './interruptedExport.js';
+import { commitEvery, exportArgs, exportedIn, interrupt, signalled } from './interruptedExport.js';
 import { settingsFor, sluice, startShell, startSluice, type Outcome, type Running } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
@@ -37,7 +37,7 @@ describe('E9 a signal in the middle of an export', () => {
 
     const resumed = await startShell(command, { env: settingsFor(sandbox), cwd }).ended;
     expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(`^Going on after ${kept} rows`) });
-    expect(await readdir(cwd)).toEqual([to]);
+    expect((await readdir(cwd)).toSorted()).toEqual([to, `${to}.sluice`]);
   });
 
   test('E9 before the first commit: nothing is kept, nothing is left, and the same command starts over', async () => {
@@ -104,7 +104,7 @@ describe('E9 a signal in the middle of an export', () => {
       running = startShell(`exec ${commandIn(outcome.stderr)}`, { env, cwd });
     }
     expect((await running.ended).code).toBe(0);
-    expect(filesIn(cwd)).toEqual(filesIn(undisturbed));
+    expect(exportedIn(cwd)).toEqual(exportedIn(undisturbed));
   });
 
   test.each([

@@ -37,7 +37,7 @@ describe('sluice nfts export', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(/^1,234 rows in 13 pages -> holdings\.csv \(\d+ kB, [\d.]+ m?s\)\n$/);
     expect(columnOf(await readFile(join(cwd, 'holdings.csv'), 'utf8'), 'name')).toEqual(namesOf(sandbox));
-    expect(await readdir(cwd)).toEqual(['holdings.csv']);
+    expect(await readdir(cwd)).toEqual(['holdings.csv', 'holdings.csv.sluice']);
   });
 
   test('guards formulas in CSV unless told otherwise', async () => {
@@ -160,7 +160,7 @@ describe('sluice nfts export', () => {
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain('--restart');
     expect((await sluice([...args, '--restart'], { env: settingsFor(sandbox), cwd })).code).toBe(0);
-    expect(await readdir(cwd)).toEqual(['holdings.csv']);
+    expect(await readdir(cwd)).toEqual(['holdings.csv', 'holdings.csv.sluice']);
   });
 
   test('a wallet that holds nothing gives a file with a header', async () => {
@@ -288,7 +288,7 @@ describe('progress', () => {
       ...fast,
     ];
     expect(await sluice(args, { env: settingsFor(sandbox), cwd })).toEqual({ code: 0, stdout: '', stderr: '' });
-    const again = await sluice(args, { env: settingsFor(sandbox), cwd });
+    const again = await sluice([...args, '--columns', 'name'], { env: settingsFor(sandbox), cwd });
     expect(again).toMatchObject({
       code: 1,
       stdout: '',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { main } from '../src/main.js';
-import { commitEvery, exportArgs, filesIn, interrupt } from './interruptedExport.js';
+import { commitEvery, exportArgs, exportedIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
@@ -20,7 +20,7 @@ describe('the same command after an interruption', () => {
       const args = exportArgs(sandbox, to, '--owners-per-request', '1');
       expect((await sluice(args, { env, cwd: wholeCwd })).code).toBe(0);
       const pages = sandbox.counts.requests;
-      const whole = filesIn(wholeCwd);
+      const whole = exportedIn(wholeCwd);
       for (const lanes of [1, 4]) {
         const cwd = temporaryFolder();
         const inLanes = [...args, '--lanes', String(lanes)];
@@ -32,7 +32,7 @@ describe('the same command after an interruption', () => {
         expect(stderr).toMatch(
           /^Going on after [\d,]+ rows in \d+ pages, at page \d+ of part \d of 6[^\n]*\n6,000 rows/,
         );
-        expect(filesIn(cwd)).toEqual(whole);
+        expect(exportedIn(cwd)).toEqual(whole);
         // What was under way, and what was written since the last commit, comes again; nothing else does.
         expect(sandbox.counts.requests - before).toBeLessThanOrEqual(pages - 40 + commitEvery + 2 * lanes);
       }
@@ -139,7 +139,7 @@ describe('the same command after an interruption', () => {
     const { code, stderr } = await sluice([...args, '--restart'], options);
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^3,000 rows in 30 pages -> out\.csv/) });
     expect(sandbox.counts.requests - before).toBe(30);
-    expect(await readdir(options.cwd)).toEqual(['out.csv']);
+    expect((await readdir(options.cwd)).toSorted()).toEqual(['out.csv', 'out.csv.sluice']);
   });
 });
 

@@ -122,7 +122,7 @@ describe('sluice streams watch', () => {
     await using sandbox = await startSandbox({ streams: 20, statusEvery: 5 });
     const line = '"$@" | head -n 2 | wc -l; exit ${PIPESTATUS[0]}';
     const args = watchArgs('--format', 'jsonl', '--quiet');
-    expect(await bash(line, args, { env: settingsFor(sandbox) })).toEqual({ code: 0, stdout: '2\n', stderr: '' });
+    expect(await bash(line, args, { env: settingsFor(sandbox) })).toEqual({ code: 141, stdout: '2\n', stderr: '' });
   });
 
   test('C6 what a slow reader did not take comes again', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decodeCheckpoint, type Checkpoint, type StateStore } from '@sluice/core';
@@ -5,7 +6,7 @@ import { fileState, type LockHolder } from '@sluice/core/node';
 import { Failure } from '../faults/failure.js';
 import { targetOf } from '../target/namedPlace.js';
 import { forwardedPlace, type ForwardedPlace } from './forwardedPlace.js';
-import { partFileState, type PartFileState } from './partFile.js';
+import { keptFileState, partFileState, type PartFileState } from './partFile.js';
 import type { StatePlace } from './stateFolder.js';
 
 /** An unfinished part of a plan. */
@@ -25,8 +26,10 @@ export interface CheckpointReport {
   readonly forwarded?: ForwardedPlace;
   /** What is exported, e.g. `aptos.walletNfts`. */
   readonly source: string;
-  /** Everything is written; only putting the file in place, or closing what else it is, is left. */
+  /** Everything is written; only putting the file in place, or closing what else it is, is left, unless it is finished. */
   readonly isSealed: boolean;
+  /** The export is through since then (ISO 8601). */
+  readonly finishedAt?: string;
   /** Kept. */
   readonly rows: number;
   readonly pages: number;
@@ -55,10 +58,13 @@ export async function readCheckpoint({ folder, target }: StatePlace): Promise<Ch
   const state = fileState(folder);
   const record = await state.load('checkpoint');
   const found = await stat(path).catch(() => undefined);
-  if (record === undefined || !found) throw nothingIn(path);
+  if (record === undefined || !found) throw nothingIn(path, target);
   const checkpoint = decodeCheckpoint(record);
   const isFile = target !== undefined && targetOf(checkpoint.place) === undefined && !forwardedPlace(checkpoint.place);
-  const file = isFile ? await partFileState(target, checkpoint) : undefined;
+  const isFinished = checkpoint.finishedAt !== undefined;
+  const file = isFile
+    ? await (isFinished ? keptFileState(target, checkpoint.place) : partFileState(target, checkpoint))
+    : undefined;
   const holder = await state.holder();
   return {
     ...reportOf(path, checkpoint, isFile ? target : undefined),
@@ -80,20 +86,26 @@ export async function readStoredCheckpoint(name: string, store: Pick<StateStore,
   return reportOf(name, decodeCheckpoint(record), undefined);
 }
 
-function nothingIn(path: string): Failure {
+function nothingIn(path: string, target?: string): Failure {
+  const isTaken = target !== undefined && existsSync(target);
   return new Failure(
-    `${path} is not there: nothing was interrupted, or nothing was committed by then. An export begins from the start.`,
+    `${path} is not there: nothing was interrupted, or nothing was committed by then. ${
+      isTaken
+        ? `An export to ${target} is refused, since that is there already; with --if-exists overwrite it begins from the start.`
+        : 'An export begins from the start.'
+    }`,
   );
 }
 
 function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined): CheckpointReport {
-  const { source, isSealed, rows, pages, place } = checkpoint;
+  const { source, isSealed, finishedAt, rows, pages, place } = checkpoint;
   const forwarded = forwardedPlace(place);
   const target = targetOf(place) ?? file;
   return {
     checkpoint: path,
     ...(target !== undefined && { target }),
     ...(forwarded && { forwarded }),
+    ...(finishedAt !== undefined && { finishedAt }),
     ...{ source, isSealed: isSealed ?? false, rows, pages, parts: partsOf(checkpoint) },
   };
 }

@@ -17,7 +17,8 @@ const mostParts = 8;
  * @param now ms since 1970.
  */
 export function reportLines(report: CheckpointReport, now: number): ReportLine[] {
-  const { target, source, file, writtenAt, holder } = report;
+  const { target, source, file, writtenAt, holder, finishedAt } = report;
+  if (finishedAt !== undefined) return finishedLines(report, finishedAt, now);
   return [
     ...(target === undefined ? [] : [['target', target] as const]),
     ['source', source],
@@ -28,6 +29,37 @@ export function reportLines(report: CheckpointReport, now: number): ReportLine[]
     ...(holder ? [['in use', holderText(holder)] as const] : []),
     ['next', nextText(report)],
   ];
+}
+
+/** Of an export that is through. */
+function finishedLines(
+  { target, source, rows, pages, file, holder }: CheckpointReport,
+  finishedAt: string,
+  now: number,
+): ReportLine[] {
+  return [
+    ...(target === undefined ? [] : [['target', target] as const]),
+    ['source', source],
+    ['finished', `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, ${writtenText(finishedAt, now)}`],
+    ...(file ? [['file', finishedFileText(file)] as const] : []),
+    ...(holder ? [['in use', holderText(holder)] as const] : []),
+    ['next', afterFinish(file)],
+  ];
+}
+
+function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
+  const name = basename(path);
+  if (fit === 'missing') return `${name} is not there any more`;
+  return fit === 'exact' || fit === 'in-place'
+    ? `${name} is in place, with all of its ${formatBytes(keptBytes)}`
+    : `${name} was changed since: it has ${formatBytes(bytes)}, and had ${formatBytes(keptBytes)}`;
+}
+
+function afterFinish(file: PartFileState | undefined): string {
+  if (file?.fit === 'missing') return 'The same command exports it again, from the start.';
+  if (file?.fit === 'shorter' || file?.fit === 'longer')
+    return 'The same command is refused, since the name is taken; with --if-exists overwrite it exports again, from the start.';
+  return 'Nothing is left to do: the same command asks for nothing. With --if-exists overwrite it exports again, from the start.';
 }
 
 /** When something was written. @param now ms since 1970. */

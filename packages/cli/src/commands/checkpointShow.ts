@@ -13,6 +13,7 @@ import { amongPlugins } from '../settings/amongPlugins.js';
 import { withPlugins } from '../settings/withPlugins.js';
 import { namedStore } from '../target/namedStore.js';
 import { hidePassword, namedTarget, refuseEmptyTarget, stateFolder, takenApart } from '../target/namedTarget.js';
+import { refuseClosed } from '../terminal/output.js';
 import { visibleText } from '../terminal/visibleText.js';
 
 /** Options of `sluice checkpoint show`. */
@@ -25,6 +26,7 @@ export interface CheckpointShowOptions extends ConfigOptions {
 /** `sluice checkpoint show`: explains what an interrupted export or a watch left behind, and changes nothing of it. */
 export async function checkpointShow(options: CheckpointShowOptions, environment: Environment): Promise<number> {
   const { stdout } = environment;
+  refuseClosed(stdout);
   const report = await reportOn(options, environment);
   if (options.format === 'json') {
     await stdout.write(`${JSON.stringify(report)}\n`);

@@ -4,6 +4,7 @@ import { letterTable, type LetterRow } from '../dlq/letterTable.js';
 import type { Environment } from '../environment.js';
 import { exitCodes } from '../faults/exitCodes.js';
 import { formatCount, formatNumber } from '../terminal/formatNumber.js';
+import { refuseClosed } from '../terminal/output.js';
 import { visibleText } from '../terminal/visibleText.js';
 
 /** Options of `sluice dlq show`. */
@@ -18,6 +19,7 @@ export async function dlqShow(
   { file, format = 'text' }: DlqShowOptions,
   { stdout, folder }: Environment,
 ): Promise<number> {
+  refuseClosed(stdout);
   const path = resolve(folder, file);
   if (format === 'json') {
     for await (const text of letterJson(path)) await stdout.write(text);

@@ -1,6 +1,7 @@
 import type { Environment } from '../environment.js';
 import { exitCodes } from '../faults/exitCodes.js';
 import type { Invocation } from '../invocation.js';
+import { refuseClosed } from '../terminal/output.js';
 import { knownSources } from '../source/knownSources.js';
 import { sourceLines } from '../source/sourceLines.js';
 import { namesOf } from '../target/namedTarget.js';
@@ -17,6 +18,7 @@ export async function sources(
   { config }: Invocation,
 ): Promise<number> {
   const { stdout } = environment;
+  refuseClosed(stdout);
   const { bold } = stdout.colors;
   const known = await knownSources(config, environment);
   const named = { sinks: namesOf('sinks', config.plugins), stores: namesOf('stores', config.plugins) };

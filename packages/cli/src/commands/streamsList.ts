@@ -10,6 +10,7 @@ import { baseUrlOf } from '../settings/baseUrl.js';
 import { openClient, withClient, type ConnectionOptions } from '../settings/openClient.js';
 import { formatCount } from '../terminal/formatNumber.js';
 import { fieldColumns, streamColumns } from '../terminal/streamColumns.js';
+import { refuseClosed } from '../terminal/output.js';
 import { table } from '../terminal/table.js';
 
 /** Options of `sluice streams list`. */
@@ -28,6 +29,7 @@ export async function streamsList(
 ): Promise<number> {
   const { columns, pageSize } = options;
   const { stdout, stderr, variables } = environment;
+  refuseClosed(stdout);
   const { format = stdout.isTerminal ? 'table' : 'csv' } = options;
   const shape = columns && format === 'table' ? fieldColumns(columns) : streamColumns(stdout.colors);
   const baseUrl = baseUrlOf('streams', options, variables);

@@ -133,10 +133,15 @@ export async function exportRows<T>(
         exportWarnings.subscribe(reporter.warn);
       },
     });
-    const { rows, pages, resumedRows, bytes } = report;
+    const { rows, pages, resumedRows, bytes, finishedAt } = report;
+    // There was no progress to tell of.
+    if (finishedAt !== undefined) latest = { ...report, isDone: false };
     const { elapsed, retries, sent } = read();
     const deadLetters = forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters };
-    const summary = { rows, pages, resumedRows, target, bytes, elapsed, retries };
+    const summary = {
+      ...{ rows, pages, resumedRows, target, bytes, elapsed, retries },
+      ...(finishedAt !== undefined && { finishedAt }),
+    };
     reporter.done(
       isSummedUp
         ? { ...summary, ...(sent && { redeliveries: sent.redeliveries }), ...(deadLetters && { deadLetters }) }

@@ -5,6 +5,7 @@ import { csv, csvFormat } from '@sluice/exporters/csv';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
+import { refuseClosed } from '../terminal/output.js';
 import { rowFormatOf, standardOutput, type RowFormatName } from '../options/rowFormat.js';
 
 /** Options of every command that writes rows. */
@@ -51,6 +52,7 @@ export function rowSink<T extends object>(
   const picked = columns && { columns };
   const csvOptions = { ...picked, guardFormulas, extra, bom };
   if (to === standardOutput) {
+    refuseClosed(stdout);
     const rows = format === 'csv' ? csvFormat<T>(csvOptions) : jsonlFormat<T>({ ...picked });
     const sink = streamSink(rows, stdout.stream, { gzip: gzip ?? false });
     return { kind: 'stdout', sink, name: standardOutputName, format };

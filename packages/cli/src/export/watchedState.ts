@@ -28,7 +28,7 @@ export class WatchedState implements StateStore {
     this.#state = state;
   }
 
-  /** The checkpoint of an earlier run, if one with rows was there. It may have been refused. */
+  /** The checkpoint of an earlier run that did not finish, if one with rows was there. It may have been refused. */
   get found(): Checkpoint | undefined {
     return this.#found;
   }
@@ -46,7 +46,7 @@ export class WatchedState implements StateStore {
     const record = await this.#state.load(name);
     const checkpoint = record === undefined ? undefined : decodeCheckpoint(record);
     this.#remains = remainsOf(checkpoint);
-    if (checkpoint?.place !== undefined) this.#found = checkpoint;
+    if (checkpoint?.place !== undefined && checkpoint.finishedAt === undefined) this.#found = checkpoint;
     return record;
   }
 
@@ -71,8 +71,8 @@ export class WatchedState implements StateStore {
   }
 }
 
-/** Before its first commit an export has nothing to go on from, though its checkpoint is there. */
+/** Before its first commit an export has nothing to go on from, though its checkpoint is there; and nothing is left of one that finished. */
 function remainsOf(checkpoint: Checkpoint | undefined): Remains {
-  if (checkpoint?.place === undefined) return { kind: 'nothing' };
+  if (checkpoint?.place === undefined || checkpoint.finishedAt !== undefined) return { kind: 'nothing' };
   return { kind: 'rows', rows: checkpoint.rows, isSealed: checkpoint.isSealed ?? false };
 }

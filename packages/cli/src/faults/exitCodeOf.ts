@@ -5,12 +5,12 @@ import { Interruption } from './interruption.js';
 import { UnfinishedExport } from './unfinishedExport.js';
 import { UsageError } from './usageError.js';
 
-/** The exit code of what ended a command. Nobody reading the output any more is no failure, as with other tools before `head`. */
+/** The exit code of what ended a command. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof UnfinishedExport) return exitCodeOf(error.cause);
   if (error instanceof Interruption) return error.exitCode;
   if (error instanceof UsageError || SluiceError.is(error, 'config')) return exitCodes.wrongUsage;
   // It does not fit in. One with a cause did, and failed.
   if (SluiceError.is(error, 'plugin') && error.cause === undefined) return exitCodes.wrongUsage;
-  return isClosedOutput(error) ? exitCodes.done : exitCodes.failed;
+  return isClosedOutput(error) ? exitCodes.closedOutput : exitCodes.failed;
 }

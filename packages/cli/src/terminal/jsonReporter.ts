@@ -25,11 +25,12 @@ export function jsonReporter({ output, clock, begun, read }: ReporterContext): R
     },
     done: (summary) => {
       stop();
-      const { bytes, deadLetters } = summary ?? {};
+      const { bytes, deadLetters, finishedAt } = summary ?? {};
       emit({
         ...{ event: 'report', target: begun.target },
         ...(bytes !== undefined && { bytes }),
         ...(deadLetters && { deadLetters }),
+        ...(finishedAt !== undefined && { finishedAt }),
         ...countsOf(read()),
       });
     },

@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { Failure } from '../faults/failure.js';
 import type { Variables } from '../variables.js';
 import { colorsFor, type Colors } from './colors.js';
 
@@ -8,14 +9,16 @@ export type OutputStream = Writable & { readonly isTTY?: boolean; readonly colum
 /** Where a command writes, and what may be shown there. */
 export interface Output {
   readonly stream: Writable;
+  /** Nobody can read what is written: it was closed when the process began. */
+  readonly isClosed: boolean;
   /** A person looks at it. */
   readonly isTerminal: boolean;
   /** Characters that fit in a line at this moment. */
   readonly columns: number;
   readonly colors: Colors;
-  /** Resolves when the text was passed on; rejects when nobody reads any more. */
+  /** Resolves when the text was passed on; rejects when nobody reads any more, and with a Failure where the disk refuses it. */
   readonly write: (text: string) => Promise<void>;
-  /** Writes without waiting; nobody learns whether it arrived. */
+  /** Writes without waiting; that it did not arrive is told by the next `write`. */
   readonly tell: (text: string) => void;
 }
 
@@ -23,11 +26,12 @@ export interface Output {
 const usualColumns = 120;
 
 /** An output on a stream. `COLUMNS` sets the width where the stream has none of its own. */
-export function outputOf(stream: OutputStream, variables: Variables): Output {
+export function outputOf(stream: OutputStream, variables: Variables, isClosed = false): Output {
   const isTerminal = stream.isTTY === true;
+  let broken: Error | undefined;
+  const noted = (error: Error | null | undefined): Error | undefined => (broken ??= error ?? undefined);
   return {
-    stream,
-    isTerminal,
+    ...{ stream, isClosed, isTerminal },
     get columns() {
       // A terminal that was never sized says 0.
       return stream.columns || Number(variables['COLUMNS']) || usualColumns;
@@ -36,12 +40,31 @@ export function outputOf(stream: OutputStream, variables: Variables): Output {
     write: (text) =>
       new Promise((resolve, reject) => {
         stream.write(text, (error) => {
-          if (error) reject(error);
+          const fault = noted(error);
+          if (fault) reject(explained(fault));
           else resolve();
         });
       }),
     tell: (text) => {
-      stream.write(text);
+      stream.write(text, noted);
     },
   };
+}
+
+/** @throws Failure if a command's data would go nowhere. Asked before anything is requested. */
+export function refuseClosed({ isClosed }: Pick<Output, 'isClosed'>): void {
+  if (!isClosed) return;
+  throw new Failure(
+    'stdout is closed, so nobody would get the output. Give it a reader or a file; to throw the output away, write > /dev/null.',
+  );
+}
+
+/** A reader that went away stays what it is: others know it by its code. */
+function explained(fault: Error): Error {
+  const code = 'code' in fault ? String(fault.code) : '';
+  if (code === 'EPIPE' || code === '') return fault;
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  return new Failure(
+    `The output can't be written (${code}): ${isFull ? 'the disk is full. Make room' : 'look at where it goes'}, then run it again.`,
+  );
 }

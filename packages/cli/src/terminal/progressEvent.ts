@@ -32,6 +32,8 @@ export type ProgressEvent =
       readonly event: 'report';
       readonly target: string;
       readonly bytes?: number;
+      /** When an earlier run finished the export, after which this one had nothing to do (ISO 8601). */
+      readonly finishedAt?: string;
       readonly deadLetters?: { readonly count: number; readonly path: string };
     } & ProgressCounts)
   | ({

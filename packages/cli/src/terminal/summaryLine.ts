@@ -18,10 +18,13 @@ export interface Summary {
   readonly redeliveries?: number;
   /** Records that an endpoint did not take, and where they are. */
   readonly deadLetters?: { readonly count: number; readonly path: string };
+  /** An earlier run had done all of it by then (ISO 8601). */
+  readonly finishedAt?: string;
 }
 
 /** The calm line at the end. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
 export function summaryLine(summary: Summary): string {
+  if (summary.finishedAt !== undefined) return finishedLine(summary, summary.finishedAt);
   const { rows, pages, resumedRows, target, bytes, elapsed, retries, redeliveries = 0, deadLetters } = summary;
   const details = [
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
@@ -32,4 +35,9 @@ export function summaryLine(summary: Summary): string {
     ...(deadLetters ? [formatCount(deadLetters.count, 'dead letter')] : []),
   ];
   return `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;
+}
+
+function finishedLine({ target, rows }: Summary, finishedAt: string): string {
+  const when = finishedAt.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
+  return `${target} is complete (${formatCount(rows, 'row')}, exported ${when}); use --if-exists overwrite to export it again`;
 }

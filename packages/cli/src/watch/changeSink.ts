@@ -7,6 +7,7 @@ import { standardOutputName } from '../export/rowSink.js';
 import { UsageError } from '../faults/usageError.js';
 import { standardOutput } from '../options/rowFormat.js';
 import type { ChangeFormat } from '../options/changeFormat.js';
+import { refuseClosed } from '../terminal/output.js';
 import { changeText } from './changeText.js';
 import type { RowLook } from './rowLook.js';
 
@@ -44,6 +45,7 @@ export function changeSink<T extends object>(
   const file = to === standardOutput ? undefined : to;
   if (file === undefined) {
     if (ifExists !== undefined) throw new UsageError('--if-exists needs a file: give --to FILE.');
+    refuseClosed(stdout);
     const { format = 'text' } = options;
     const rows = format === 'text' ? changeText(look, { colors: stdout.colors }) : jsonlFormat<Change<T>>();
     return { kind: 'stdout', sink: streamSink(rows, stdout.stream), name: standardOutputName, format };

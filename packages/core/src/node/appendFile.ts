@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
 import { isCount } from '../record.js';
@@ -34,7 +35,7 @@ export class AppendFile {
   #room: Uint8Array | undefined;
   #filled = 0;
   /** How far it went at the last flush. */
-  #flushed: number;
+  #flushed: FilePlace;
   /** The other room, while nobody writes it. */
   #spare: Uint8Array | undefined;
   /** A write that nobody waits for yet, and how far the file goes with it. */
@@ -46,11 +47,12 @@ export class AppendFile {
   #writeBack: Promise<void> | undefined;
   #writtenBack: number;
 
-  private constructor(path: string, file: WritableFile, { bytes, crc32: sum }: FilePlace) {
+  private constructor(path: string, file: WritableFile, place: FilePlace) {
     this.path = path;
     this.#file = file;
-    this.#bytes = this.#flushed = this.#written = this.#writtenBack = bytes;
-    this.#crc32 = sum;
+    this.#bytes = this.#written = this.#writtenBack = place.bytes;
+    this.#crc32 = place.crc32;
+    this.#flushed = place;
   }
 
   /** `private`: nobody else may read it. @throws SinkError if it can't be made, or is there already. */
@@ -147,7 +149,7 @@ export class AppendFile {
   }
 
   #newRoom(): Uint8Array {
-    const size = this.#bytes - this.#flushed < mostRoom ? leastRoom : mostRoom;
+    const size = this.#bytes - this.#flushed.bytes < mostRoom ? leastRoom : mostRoom;
     const room = this.#spare?.length === size ? this.#spare : new Uint8Array(size);
     this.#spare = undefined;
     return room;
@@ -188,6 +190,8 @@ export class AppendFile {
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
+    // Behind an end that was moved, a write would leave a gap that has the right size.
+    await this.#checkSize(this.#written);
     let rest = bytes;
     while (rest.length > 0) {
       // A disk that is nearly full takes a part of what it is given, without an error.
@@ -202,10 +206,28 @@ export class AppendFile {
     }
   }
 
-  /** All that is in it, a piece at a time. A piece is overwritten by the next one. */
+  /**
+   * All that is in it, a piece at a time. A piece is overwritten by the next one.
+   *
+   * @throws SinkError behind the last piece, if these are not the bytes that were appended.
+   */
   async *read(): AsyncGenerator<Uint8Array, void, undefined> {
     await this.#settle();
-    yield* pieces(this.#file, this.path, this.#bytes);
+    let [sum, seen] = [0, 0];
+    for await (const piece of pieces(this.#file, this.path, this.#bytes)) {
+      sum = crc32(piece, sum);
+      seen += piece.length;
+      yield piece;
+    }
+    if (seen !== this.#bytes || sum !== this.#crc32) throw await this.#damaged('does not hold what was written to it');
+  }
+
+  /** Reads all of it again. @throws SinkError if it is not what was appended, no more and no less. */
+  async verify(): Promise<void> {
+    await this.#settle();
+    await this.#checkSize(this.#bytes);
+    const sum = await checksum(this.#file, this.path, this.#bytes);
+    if (sum !== this.#crc32) throw await this.#damaged('does not hold what was written to it');
   }
 
   /** Makes all that was appended durable; answers the place to go on from. */
@@ -214,15 +236,26 @@ export class AppendFile {
     await this.#settle();
     // A part that waits for its turn may get nothing more for long.
     this.#room = this.#spare = undefined;
-    this.#flushed = this.#bytes;
     await this.#sync();
-    const size = await explained(this.#file.size(), this.path, 'looked at');
-    if (size !== this.#bytes) {
-      throw new SinkError(
-        `${this.path} has ${size} bytes, but ${this.#bytes} were written: somebody else changes it. Find out who, then start over with restart.`,
-      );
-    }
+    await this.#checkSize(this.#bytes);
+    this.#flushed = this.place;
     return this.place;
+  }
+
+  async #checkSize(bytes: number): Promise<void> {
+    const size = await explained(this.#file.size(), this.path, 'looked at');
+    if (size !== bytes) throw await this.#damaged(`has ${size} bytes, but ${bytes} were written`);
+  }
+
+  /** Somebody else has changed it. Whether one can go on behind the last flush depends on what is left of that. */
+  async #damaged(what: string): Promise<SinkError> {
+    const { bytes, crc32: sum } = this.#flushed;
+    const isSound = (await checksum(this.#file, this.path, bytes)) === sum;
+    const wayOut = isSound
+      ? 'Find out who, then run it again: what was committed is sound.'
+      : 'Find out who, then start over with restart.';
+    const damaged = `${what}: somebody else changes it`;
+    return new SinkError(`${this.path} ${damaged}. ${wayOut}`, { details: { path: this.path, damaged, isSound } });
   }
 
   /** Sets the disk to work, unless it is: what goes wrong is told by the next call. Not on the way to a sync, which would wait for both. */
@@ -261,12 +294,61 @@ export class AppendFile {
     return mine === named ? 'this' : named === undefined ? 'nothing' : 'another';
   }
 
+  /** Gives it a name that nobody has, so that its own is free again; answers that name. `undefined` if its own is another file's by now. */
+  async setAside(fileSystem: FileSystem): Promise<string | undefined> {
+    if ((await explained(this.whatHasItsName(fileSystem), this.path, 'looked at')) !== 'this') return undefined;
+    for (let nth = 1; ; nth += 1) {
+      const name = `${this.path}.damaged${nth === 1 ? '' : `-${nth}`}`;
+      if (!(await explained(gaveFreeName(fileSystem, this.path, name), this.path, 'renamed'))) continue;
+      await explained(fileSystem.syncFolder(dirname(this.path)), this.path, 'renamed');
+      return name;
+    }
+  }
+
+  /** Changes when somebody changes its bytes. */
+  version(): Promise<string> {
+    return explained(this.#file.version(), this.path, 'looked at');
+  }
+
+  /** How many bytes it has by now. */
+  size(): Promise<number> {
+    return explained(this.#file.size(), this.path, 'looked at');
+  }
+
+  /** Whether its first bytes are zeros, or are not there at all: what is left before the next write where somebody cut a file to nothing. */
+  async isCut(bytes: number): Promise<boolean> {
+    for await (const piece of pieces(this.#file, this.path, bytes)) if (piece.some((byte) => byte !== 0)) return false;
+    return true;
+  }
+
+  /** Takes off what was written behind a place, unless somebody else wrote there, too. Nothing is appended to it any more. */
+  async takeBack({ bytes }: FilePlace): Promise<void> {
+    if ((await this.size()) !== this.#written || this.#written === bytes) return;
+    await explained(this.#file.truncate(bytes), this.path, 'cut back');
+    await explained(this.#file.sync(), this.path, 'cut back');
+  }
+
   /** Lets go of it. Makes nothing durable, and drops what was collected since the last `flush`. */
   async close(): Promise<void> {
     await this.#writing.catch(() => undefined);
     await this.#writeBack;
     await explained(this.#file.close(), this.path, 'written');
   }
+}
+
+/** Renames a file, unless the new name is taken; answers whether it was free. Some file systems know no links, and a look has to do there. */
+async function gaveFreeName(fileSystem: FileSystem, from: string, to: string): Promise<boolean> {
+  try {
+    await fileSystem.link(from, to);
+    await fileSystem.unlink(from);
+  } catch (error) {
+    const code = platformCode(error) ?? '';
+    if (code === 'EEXIST') return false;
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS'].includes(code)) throw error;
+    if ((await fileSystem.kind(to)) !== 'absent') return false;
+    await fileSystem.rename(from, to);
+  }
+  return true;
 }
 
 /** What a checkpoint says of a file. @throws CheckpointError if it says nothing of use. */
@@ -287,6 +369,11 @@ async function checkOwner(fileSystem: FileSystem, path: string): Promise<void> {
     `${path} belongs to another user of this machine. Ask its owner, or export to another path: nothing was changed.`,
     { path },
   );
+}
+
+/** Whether an error says that somebody else has changed a file of ours. */
+export function isDamage(error: unknown): error is SluiceError {
+  return SluiceError.is(error, 'sink') && error.details['damaged'] !== undefined;
 }
 
 /** Turns the operating system's word for a fault into an error that says what to do. */

@@ -4,11 +4,12 @@ import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder, RowFormat } from '../sink/rowFormat.js';
 import type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
-import { decodeFilePlace, explained } from './appendFile.js';
+import { AppendFile, decodeFilePlace, explained, isDamage } from './appendFile.js';
 import { ByteBlocks, type Gzip } from './byteBlocks.js';
+import { EndlessFile } from './endlessFile.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
-import { PartFile } from './partFile.js';
-import { PlanOrder, placeWithoutPart } from './planOrder.js';
+import { PartFile, type TargetFile } from './partFile.js';
+import { placeOfOnePart, PlanOrder, placeWithoutPart } from './planOrder.js';
 import { SegmentFolder } from './segmentFolder.js';
 
 /** Where and how a file is written. */
@@ -47,16 +48,22 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     target: resolve(target.path),
     promises: 'exactly-once',
     withoutPart: placeWithoutPart,
+    finished: async (place) => {
+      const path = resolve(target.path);
+      const at = decodeFilePlace(place);
+      const isThere = target.ifExists !== 'overwrite' && (await AppendFile.isAt(fileSystem, path, at));
+      return isThere ? { target: path, bytes: at.bytes } : undefined;
+    },
     check: async ({ schema, restart, stateFolder, isEndless }) => {
       format.encoder(schema);
       checkEnd(isEndless);
-      await partFile(target, isEndless).check(restart);
+      await (isEndless ? endlessFile(target, '', {}) : partFile(target)).check(restart);
       await checkVolume(fileSystem, resolve(target.path), stateFolder);
     },
     open: async (context) => {
       const encoder = format.encoder(context.schema);
       checkEnd(context.isEndless);
-      const file = partFile(target, context.isEndless);
+      const file = context.isEndless ? endlessFile(target, encoder.header, context) : partFile(target);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new PlanOrder(file, folder, () => new ByteBlocks(gzip));
       if (context.resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
@@ -82,11 +89,26 @@ async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: st
   );
 }
 
-function partFile({ fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget, isEndless: boolean): PartFile {
-  return new PartFile(fileSystem, resolve(path), { ifExists, isEndless });
+function partFile({ fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget): PartFile {
+  return new PartFile(fileSystem, resolve(path), ifExists);
 }
 
-async function openTarget({ resumeAt, restart }: SinkContext<never>, file: PartFile, order: PlanOrder): Promise<void> {
+function endlessFile(
+  { fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget,
+  header: string,
+  { recommit }: Pick<SinkContext<never>, 'recommit'>,
+): EndlessFile {
+  return new EndlessFile(fileSystem, resolve(path), {
+    ...{ ifExists, header },
+    recommit: async (at) => recommit?.(placeOfOnePart(at)),
+  });
+}
+
+async function openTarget(
+  { resumeAt, restart }: SinkContext<never>,
+  file: TargetFile,
+  order: PlanOrder,
+): Promise<void> {
   try {
     if (!resumeAt) {
       await file.create(restart);
@@ -123,11 +145,11 @@ function gzipOf({ path, gzip = path.endsWith('.gz') }: FileTarget): Gzip | undef
 const rowsPerText = 10;
 
 class FileWriter<T> implements SinkWriter<T> {
-  readonly #file: PartFile;
+  readonly #file: TargetFile;
   readonly #order: PlanOrder;
   readonly #encoder: RowEncoder<T>;
 
-  constructor(file: PartFile, order: PlanOrder, encoder: RowEncoder<T>) {
+  constructor(file: TargetFile, order: PlanOrder, encoder: RowEncoder<T>) {
     this.#file = file;
     this.#order = order;
     this.#encoder = encoder;
@@ -136,7 +158,7 @@ class FileWriter<T> implements SinkWriter<T> {
   async write({ items, part, endsPart }: SinkPage<T>): Promise<void> {
     const header = part === 0 && this.#order.isEmpty ? this.#encoder.header : '';
     // All of them before the first one is written: of a page with a row that has no text there is nothing in the file.
-    await this.#order.write(part, [header, ...this.#texts(items)], endsPart);
+    await this.#unlessDamaged(this.#order.write(part, [header, ...this.#texts(items)], endsPart));
   }
 
   /** The text of a page, a few rows at a time. A text of the whole is large, and to make room for large ones costs more than to fill it. */
@@ -148,20 +170,36 @@ class FileWriter<T> implements SinkWriter<T> {
   }
 
   flush(): Promise<Json> {
-    return this.#order.flush();
+    return this.#unlessDamaged(this.#order.flush());
   }
 
   async seal(): Promise<Json> {
     if (this.#order.isEmpty) await this.#order.write(0, [this.#encoder.header], true);
-    await this.#order.end();
+    await this.#unlessDamaged(this.#order.end());
     return this.flush();
   }
 
   async close(): Promise<SinkReport> {
-    const bytes = await this.#file.publish();
+    const bytes = await this.#unlessDamaged(this.#file.publish());
     // The file is in place: what can't be cleared away beside it is no fault of the export's.
     await this.#order.close().catch(() => undefined);
     return { target: this.#file.path, bytes };
+  }
+
+  /** Where nothing is left to go on from, the damaged file gets another name, so that the next run can start over. */
+  async #unlessDamaged<R>(work: Promise<R>): Promise<R> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!isDamage(error) || error.details['isSound'] === true) throw error;
+      const { path, damaged } = error.details;
+      const kept = await this.#order.setAside(String(path));
+      const keptAs = kept === undefined ? '' : ` It is kept as ${kept}.`;
+      throw new SinkError(
+        `${String(path)} ${String(damaged)}.${keptAs} Find out who, then run it again: the export starts over.`,
+        { details: { path, damaged, isLost: true, ...(kept !== undefined && { kept }) } },
+      );
+    }
   }
 
   async suspend(): Promise<SinkReport> {

@@ -16,6 +16,8 @@ export interface WritableFile {
   size(): Promise<number>;
   /** What tells this file from any other, whatever its name is by now. */
   identity(): Promise<string>;
+  /** Changes when somebody changes its bytes, as far as the system's clock for files can tell two moments apart. */
+  version(): Promise<string>;
   /** Lets go of it. Makes nothing durable. */
   close(): Promise<void>;
 }
@@ -88,6 +90,10 @@ export const nodeFileSystem: FileSystem = {
       sync: () => handle.datasync(),
       size: async () => (await handle.stat()).size,
       identity: async () => identityOf(await handle.stat({ bigint: true })),
+      version: async () => {
+        const { size, mtimeNs, ctimeNs } = await handle.stat({ bigint: true });
+        return `${size}:${mtimeNs}:${ctimeNs}`;
+      },
       close: () => handle.close(),
     };
   },

@@ -3,13 +3,37 @@ import { SinkError } from '../errors.js';
 import { AppendFile, explained, type FilePlace } from './appendFile.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem } from './fileSystem.js';
+import type { OrderedFile } from './planOrder.js';
+
+/** A file that rows go into until it is complete, or for ever. */
+export interface TargetFile extends OrderedFile {
+  /** Its final name. */
+  readonly path: string;
+  /** Refuses what `create` would refuse, and touches nothing. */
+  check(restart: boolean): Promise<void>;
+  create(restart: boolean): Promise<void>;
+  /** Goes on behind a place that `flush` answered. Nothing is touched before `cut`. */
+  goOn(place: FilePlace): Promise<void>;
+  /** Goes on where everything is written up to a place: how far the last run came with putting it in place shows only on the disk. */
+  goOnSealed(place: FilePlace): Promise<void>;
+  /** Takes off what was written behind the place. */
+  cut(): Promise<void>;
+  /** Gives the file its final name; answers its size. */
+  publish(): Promise<number>;
+  /**
+   * Closes it, and clears it away unless somebody can still use it. Answers whether it was kept.
+   *
+   * @throws SinkError if it should be cleared away and can't be.
+   */
+  abandon(isResumable: boolean): Promise<boolean>;
+}
 
 /**
  * `path.part`: created or cut back, appended to, and at the end put in place, so that `path` never holds a partial file.
  *
  * Every step leaves the disk in a state from which the next run can go on, whichever of the names not yet synced are lost.
  */
-export class PartFile {
+export class PartFile implements TargetFile {
   readonly path: string;
   readonly #part: string;
   readonly #fs: FileSystem;
@@ -22,34 +46,23 @@ export class PartFile {
   #isComplete = false;
   #isInPlace = false;
 
-  /** The rows go to the final name from the beginning, since they never end. */
-  readonly #isInPlaceFromStart: boolean;
-
-  constructor(
-    fileSystem: FileSystem,
-    path: string,
-    { ifExists, isEndless }: { readonly ifExists: 'fail' | 'overwrite'; readonly isEndless: boolean },
-  ) {
+  constructor(fileSystem: FileSystem, path: string, ifExists: 'fail' | 'overwrite') {
     this.#fs = fileSystem;
     this.path = path;
-    this.#part = isEndless ? path : `${path}.part`;
+    this.#part = `${path}.part`;
     this.#ifExists = ifExists;
-    this.#isInPlaceFromStart = isEndless;
   }
 
   get size(): number {
     return this.#file?.bytes ?? this.#size;
   }
 
-  /** Where the next byte goes. */
   get place(): FilePlace {
     return this.#opened.place;
   }
 
-  /** Refuses what `create` would refuse, and touches nothing. */
   async check(restart: boolean): Promise<void> {
     await this.#checkTarget();
-    if (this.#isInPlaceFromStart) return;
     const kind = await explained(this.#fs.kind(this.#part), this.#part, 'looked at');
     if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'looked at'))) {
       throw new SinkError(
@@ -65,10 +78,8 @@ export class PartFile {
   }
 
   async create(restart: boolean): Promise<void> {
-    // An endless file that was begun and not committed has the final name already, and is ours.
-    if (!this.#isInPlaceFromStart || !restart) await this.check(restart);
-    const isReplaced = restart || (this.#isInPlaceFromStart && this.#ifExists === 'overwrite');
-    if (isReplaced && (await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) === 'file') {
+    await this.check(restart);
+    if (restart && (await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) === 'file') {
       await explained(this.#fs.unlink(this.#part), this.#part, 'replaced');
     }
     this.#file = await AppendFile.create(this.#fs, this.#part);
@@ -80,19 +91,16 @@ export class PartFile {
     }
   }
 
-  /** Goes on behind a place that `flush` answered. Nothing is touched before `cut`. */
   async goOn(place: FilePlace): Promise<void> {
     this.#file = await AppendFile.reopen(this.#fs, this.#part, place);
     this.#isCommitted = true;
-    if (!this.#isInPlaceFromStart) await this.#checkTarget();
+    await this.#checkTarget();
   }
 
-  /** Takes off what was written behind the place. */
   async cut(): Promise<void> {
     await this.#file?.cut();
   }
 
-  /** Everything is written up to a place; how far the last run came with putting it in place shows only on the disk. */
   async goOnSealed(place: FilePlace): Promise<void> {
     if (!(await AppendFile.isAt(this.#fs, this.path, place))) {
       await this.goOn(place);
@@ -121,8 +129,9 @@ export class PartFile {
     return place;
   }
 
-  /** Gives the file its final name; answers its size. */
   async publish(): Promise<number> {
+    // Somebody else may have written to it at any time, unseen: what it holds is known only once it was read.
+    await this.#file?.verify();
     this.#isComplete = true;
     await this.#checkName();
     await this.#close();
@@ -131,11 +140,10 @@ export class PartFile {
     return this.#size;
   }
 
-  /**
-   * Closes it, and clears it away unless somebody can still use it. Answers whether it was kept.
-   *
-   * @throws SinkError if it should be cleared away and can't be.
-   */
+  async setAside(): Promise<string | undefined> {
+    return this.#file?.setAside(this.#fs);
+  }
+
   async abandon(isResumable: boolean): Promise<boolean> {
     const isUsable = this.#isComplete || (isResumable && this.#isCommitted);
     try {
@@ -155,31 +163,16 @@ export class PartFile {
   async #checkName(): Promise<void> {
     const named = this.#file && (await explained(this.#file.whatHasItsName(this.#fs), this.#part, 'looked at'));
     if (named === undefined || named === 'this') return;
-    throw new SinkError(
-      named === 'nothing'
-        ? `${this.#part} was removed while the export ran, and its rows with it. Start over with restart.`
-        : `${this.#part} was replaced while the export ran: another one was started over on the same file. Let one of them run alone.`,
-    );
+    if (named === 'another')
+      throw new SinkError(
+        `${this.#part} was replaced while the export ran, maybe by another export that was started over on the same file; its rows are gone with the old one. What is there now was not touched: see what it is, then start over with restart.`,
+      );
+    const damaged = 'was removed while the export ran, and its rows with it';
+    throw new SinkError(`${this.#part} ${damaged}.`, { details: { path: this.#part, damaged, isSound: false } });
   }
 
-  async #checkTarget(): Promise<void> {
-    const folder = dirname(this.path);
-    const folderKind = await explained(this.#fs.kind(folder), folder, 'looked at');
-    if (folderKind === 'absent')
-      throw new SinkError(`The folder ${folder} is not there. Create it, or give another path.`);
-    if (folderKind !== 'folder') throw new SinkError(`${folder} is no folder. Give another path.`);
-    const kind = await explained(this.#fs.kind(this.path), this.path, 'looked at');
-    if (kind === 'folder') throw new SinkError(`${this.path} is a folder. Give the name of a file.`);
-    if (kind === 'special') {
-      throw new SinkError(
-        `${this.path} is no regular file (a pipe, a device, or a link that leads nowhere). Give the name of a file.`,
-      );
-    }
-    if (kind === 'file' && this.#ifExists === 'fail') {
-      throw new SinkError(
-        `${this.path} exists already, and was not touched. Give another name, or replace it with ifExists: 'overwrite' (--if-exists overwrite).`,
-      );
-    }
+  #checkTarget(): Promise<void> {
+    return checkTarget(this.#fs, this.path, this.#ifExists);
   }
 
   async #replace(): Promise<void> {
@@ -225,5 +218,26 @@ export class PartFile {
   get #opened(): AppendFile {
     if (!this.#file) throw new SinkError(`${this.#part} is closed.`);
     return this.#file;
+  }
+}
+
+/** Refuses a path that no file can be written to, and touches nothing. @throws SinkError */
+export async function checkTarget(fileSystem: FileSystem, path: string, ifExists: 'fail' | 'overwrite'): Promise<void> {
+  const folder = dirname(path);
+  const folderKind = await explained(fileSystem.kind(folder), folder, 'looked at');
+  if (folderKind === 'absent')
+    throw new SinkError(`The folder ${folder} is not there. Create it, or give another path.`);
+  if (folderKind !== 'folder') throw new SinkError(`${folder} is no folder. Give another path.`);
+  const kind = await explained(fileSystem.kind(path), path, 'looked at');
+  if (kind === 'folder') throw new SinkError(`${path} is a folder. Give the name of a file.`);
+  if (kind === 'special') {
+    throw new SinkError(
+      `${path} is no regular file (a pipe, a device, or a link that leads nowhere). Give the name of a file.`,
+    );
+  }
+  if (kind === 'file' && ifExists === 'fail') {
+    throw new SinkError(
+      `${path} exists already, and was not touched. Give another name, or replace it with ifExists: 'overwrite' (--if-exists overwrite).`,
+    );
   }
 }

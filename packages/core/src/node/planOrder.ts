@@ -3,8 +3,20 @@ import { isCount, isRecord } from '../record.js';
 import type { Json } from '../source/definition.js';
 import { decodeFilePlace, type AppendFile, type FilePlace } from './appendFile.js';
 import type { ByteBlocks } from './byteBlocks.js';
-import type { PartFile } from './partFile.js';
 import type { SegmentFolder } from './segmentFolder.js';
+
+/** The file that all rows go into. */
+export interface OrderedFile {
+  /** Bytes that it has with all that was appended. */
+  readonly size: number;
+  /** Where the next byte goes. */
+  readonly place: FilePlace;
+  append(content: string | Uint8Array): Promise<void>;
+  /** Makes all that was appended durable; answers the place to go on from. */
+  flush(): Promise<FilePlace>;
+  /** Gives it another name, after somebody else has changed it; answers that name. */
+  setAside(): Promise<string | undefined>;
+}
 
 /** One part of the plan on its way into the file. */
 interface Lane {
@@ -24,7 +36,7 @@ interface Lane {
  * cleared away one commit later: until then the last checkpoint may still need it.
  */
 export class PlanOrder {
-  readonly #file: PartFile;
+  readonly #file: OrderedFile;
   readonly #folder: SegmentFolder;
   readonly #newBlocks: () => ByteBlocks;
   readonly #lanes = new Map<number, Lane>();
@@ -38,7 +50,7 @@ export class PlanOrder {
   /** Those that the place before named, and the last one does not. */
   #outdated: readonly string[] = [];
 
-  constructor(file: PartFile, folder: SegmentFolder, newBlocks: () => ByteBlocks) {
+  constructor(file: OrderedFile, folder: SegmentFolder, newBlocks: () => ByteBlocks) {
     this.#file = file;
     this.#folder = folder;
     this.#newBlocks = newBlocks;
@@ -123,6 +135,16 @@ export class PlanOrder {
     if (!isKept) await this.close().catch(() => undefined);
   }
 
+  /**
+   * Gives a file that somebody else has changed another name, and answers that.
+   *
+   * @param path the file itself, or one of those where rows wait.
+   */
+  setAside(path: string): Promise<string | undefined> {
+    const lane = [...this.#lanes.values()].find(({ segment }) => segment?.path === path);
+    return lane?.segment ? this.#folder.setAside(lane.segment) : this.#file.setAside();
+  }
+
   /** Clears away what waits, this run's and any earlier one's. */
   clear(): Promise<void> {
     return this.#folder.clear();
@@ -202,6 +224,11 @@ export class PlanOrder {
       for (const page of pages) await blocks.add([String(page)]);
     }
   }
+}
+
+/** The place in a file of one part that no other rows wait for. */
+export function placeOfOnePart(at: FilePlace): Json {
+  return { ...at, front: 0, frontAt: { bytes: 0, crc32: 0 }, commits: 0, segments: {} };
 }
 
 /**

@@ -1,6 +1,4 @@
 import { dirname, join } from 'node:path';
-import { crc32 } from 'node:zlib';
-import { CheckpointError } from '../errors.js';
 import { AppendFile, explained, type FilePlace } from './appendFile.js';
 import { unlinkIfThere, type FileSystem } from './fileSystem.js';
 
@@ -52,12 +50,15 @@ export class SegmentFolder {
     try {
       const parts: Uint8Array[] = [];
       for await (const piece of file.read()) parts.push(piece.slice());
-      const whole = Buffer.concat(parts);
-      if (crc32(whole) !== place.crc32) throw new CheckpointError(`${file.path} changed while it was read.`);
-      return whole.toString();
+      return Buffer.concat(parts).toString();
     } finally {
       await file.close();
     }
+  }
+
+  /** Gives a file another name, for good; answers that. */
+  setAside(file: AppendFile): Promise<string | undefined> {
+    return file.setAside(this.#fs);
   }
 
   /** Makes the names of new files durable. */
@@ -81,7 +82,9 @@ export class SegmentFolder {
   async clear(kept: readonly string[] = []): Promise<void> {
     if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) !== 'folder') return;
     const names = await explained(this.#fs.list(this.path), this.path, 'looked at');
-    const ended = names.filter((name) => name.startsWith(prefix) && !kept.some((each) => name === prefix + each));
+    const ended = names.filter(
+      (name) => name.startsWith(prefix) && !isSetAside(name) && !kept.some((each) => name === prefix + each),
+    );
     for (const name of ended) await this.remove(name.slice(prefix.length));
     if (kept.length > 0) return;
     this.#isMade = false;
@@ -93,4 +96,9 @@ export class SegmentFolder {
     // The rows are gone durably before the checkpoint is: nobody would clear them away any more.
     if (!isGone && ended.length > 0) await explained(this.#fs.syncFolder(this.path), this.path, 'cleared');
   }
+}
+
+/** Rows that somebody else has changed: they are kept for people to look at. */
+function isSetAside(name: string): boolean {
+  return /\.damaged(-\d+)?$/.test(name);
 }

@@ -7,6 +7,7 @@ import { ByteBlocks } from './byteBlocks.js';
 import { platformCode } from './fileSystem.js';
 
 const pagesPerMember = 10;
+const fullDisk: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * Writes rows to a stream, e.g. `process.stdout`, and waits for it when it is slow. The stream is not ended, since it is not ours.
@@ -88,7 +89,8 @@ function written(stream: Writable, chunk: Uint8Array, signal: AbortSignal): Prom
     };
     const fail = (code: string): void => {
       leave();
-      reject(new SinkError(`The output can't be written (${code}).`, { details: { platformCode: code } }));
+      const wayOut = fullDisk.has(code) ? ': the disk is full. Make room, then run it again' : '';
+      reject(new SinkError(`The output can't be written (${code})${wayOut}.`, { details: { platformCode: code } }));
     };
     // A stream that is destroyed in the middle of a write need not call back.
     const onClose = (): void => {

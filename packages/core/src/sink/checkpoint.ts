@@ -30,6 +30,8 @@ export interface Checkpoint {
   readonly place?: Json;
   /** Everything is written; only the last step, putting the target in place, may be missing. */
   readonly isSealed?: true;
+  /** The target is in place since then (ISO 8601). The record stays, so that the same export knows its own target when it is run again. */
+  readonly finishedAt?: string;
 }
 
 /**
@@ -67,7 +69,7 @@ function isCheckpoint(record: unknown): record is Checkpoint {
     record['v'] === 1 &&
     [record['runId'], record['source'], record['planHash']].every((text) => typeof text === 'string') &&
     [record['parts'], record['rows'], record['pages']].every(isCount) &&
-    (record['target'] === undefined || typeof record['target'] === 'string') &&
+    [record['target'], record['finishedAt']].every((text) => text === undefined || typeof text === 'string') &&
     isTexts(record['settings']) &&
     isRecord(record['begun']) &&
     Object.values(record['begun']).every((each) => isRecord(each) && isCount(each['rows']) && isCount(each['pages'])) &&

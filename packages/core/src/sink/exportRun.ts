@@ -56,6 +56,11 @@ export interface ExportProgress extends ExportCounts {
 /** What an export that reached its end has done. */
 export interface ExportReport extends ExportCounts, SinkReport {
   readonly isDone: true;
+  /**
+   * When an earlier run finished this export (ISO 8601), whose target is still as it left it: nothing was asked for or written. Absent
+   * where this run finished it.
+   */
+  readonly finishedAt?: string;
 }
 
 type Step = IteratorResult<ExportProgress | ExportReport, undefined>;
@@ -132,7 +137,7 @@ export class ExportRun<T> {
   async #giveUp(): Promise<void> {
     if (!this.#writer) return;
     const isKept = this.#isKeptWithoutState;
-    const isResumable = isKept || (this.#isBegun && this.#isWorthKeeping);
+    const isResumable = isKept || (this.#isBegun && this.#isWorthKeeping && !isLost(this.#failure));
     // That these may fail too must not hide why.
     if (isKept && this.#pace.isBehind && !this.#isSinkBusy) await this.#commitIfPossible().catch(() => undefined);
     // Then the checkpoint stays, and says that what is left is ours.
@@ -149,7 +154,8 @@ export class ExportRun<T> {
 
   async #advance(): Promise<Step> {
     if (!this.#writer) {
-      await this.#begin();
+      const finished = await this.#begin();
+      if (finished) return this.#done(finished);
       // Told before anything is asked for, so that people know at once what is kept.
       if (this.#checkpoint?.place !== undefined) return this.#progress();
     }
@@ -182,25 +188,26 @@ export class ExportRun<T> {
     return this.#progress();
   }
 
-  /** Locks, finds out where to go on, and opens what is needed. */
-  async #begin(): Promise<void> {
+  /** Locks, finds out where to go on, and opens what is needed; unless an earlier run has finished, which answers what that has left. */
+  async #begin(): Promise<(SinkReport & Pick<ExportReport, 'finishedAt'>) | undefined> {
     const { state, restart = false, sameProject = false } = this.#options;
     this.#release = await state?.lock(this.#ending.signal);
     if (!state) {
       await this.#open({ restart });
-      return;
+      return undefined;
     }
     const search = { info: this.#source.info, sink: this.#sink, state, restart, sameProject };
-    const { checkpoint, isNew } = await findCheckpoint(search);
+    const { checkpoint, isNew, finished } = await findCheckpoint(search);
     this.#checkpoint = checkpoint;
-    const { place, isSealed = false } = checkpoint;
+    const { place, isSealed = false, finishedAt } = checkpoint;
     this.#tally.resume(checkpoint);
+    if (finished) return { ...finished, ...(finishedAt !== undefined && { finishedAt }) };
     if (!isNew) {
       // Without a place it was killed before its first commit. What lies there was checked to be nobody else's, so it is ours.
       await this.#open(place === undefined ? { restart: true } : { resumeAt: { place, isSealed } });
       await this.#commitStart();
       this.#isBegun = place !== undefined;
-      return;
+      return undefined;
     }
     await this.#sink.check?.(this.#context({ restart }));
     await state.save(checkpointName, checkpoint);
@@ -213,6 +220,7 @@ export class ExportRun<T> {
       throw error;
     }
     await this.#commitStart();
+    return undefined;
   }
 
   /** Where the sink has a place before its first row, there is something to go back to from now on. */
@@ -244,7 +252,7 @@ export class ExportRun<T> {
       ...{ source: name, isEndless, restart: false, signal: this.#ending.signal, ...how },
       ...(schema && { schema }),
       ...(folder !== undefined && { stateFolder: folder }),
-      ...(state && { log: (of: string) => state.log(of) }),
+      ...(state && { log: (of: string) => state.log(of), recommit: (place: Json) => this.#recommit(place) }),
     };
   }
 
@@ -313,12 +321,30 @@ export class ExportRun<T> {
     this.#tally.commit();
   }
 
+  /** The rows of the last commit have another place now. */
+  async #recommit(place: Json): Promise<void> {
+    if (!this.#checkpoint) return;
+    this.#checkpoint = { ...this.#checkpoint, place };
+    await this.#options.state?.save(checkpointName, this.#checkpoint);
+  }
+
   async #finish(writer: SinkWriter<T>): Promise<Step> {
     const report = await writer.close();
     // Without a checkpoint a target that is not in its place is cleared away, so its rows are kept only now.
     if (!this.#checkpoint) this.#tellCommit(true);
-    await this.#removeCheckpoint();
+    await this.#keepFinished();
     return this.#done(report);
+  }
+
+  /**
+   * Whoever is killed from here on finds the finished export when it is run again. Where that can't be written, as on a full disk, the
+   * target is in place all the same, and no checkpoint says that something is left to do.
+   */
+  async #keepFinished(): Promise<void> {
+    const { state } = this.#options;
+    if (!this.#checkpoint || !this.#sink.finished) return this.#removeCheckpoint();
+    const finishedAt = new Date(this.#clock.now()).toISOString();
+    await state?.save(checkpointName, { ...this.#checkpoint, finishedAt }).catch(() => this.#removeCheckpoint());
   }
 
   #tellCommit(isSealed: boolean): void {
@@ -332,7 +358,7 @@ export class ExportRun<T> {
     tell(observe, { type: 'error', of: 'export', name, error: reportOf(error) });
   }
 
-  #done(report: SinkReport): Step {
+  #done(report: SinkReport & Pick<ExportReport, 'finishedAt'>): Step {
     this.report = { ...this.#tally.counts, ...report, isDone: true };
     return { done: false, value: this.report };
   }
@@ -379,4 +405,9 @@ export class ExportRun<T> {
     if (!this.#pages) throw new Error('An export has no walk.');
     return this.#pages;
   }
+}
+
+/** Whether a sink says that nothing is left to go on from. */
+function isLost(failure: unknown): boolean {
+  return SluiceError.is(failure) && failure.details['isLost'] === true;
 }

@@ -4,7 +4,7 @@ import { hashOf } from '../source/fingerprint.js';
 import type { SourceInfo } from '../source/source.js';
 import { decodeCheckpoint, type Checkpoint } from './checkpoint.js';
 import { changedSettings, exportPlan, type ExportPlan } from './exportPlan.js';
-import type { Sink } from './sink.js';
+import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
 /** Under this name a store keeps the checkpoint. */
@@ -25,6 +25,8 @@ export interface CheckpointSearch<T> {
 export interface FoundCheckpoint {
   readonly checkpoint: Checkpoint;
   readonly isNew: boolean;
+  /** What the finished export has left, where the checkpoint is that of one, and all of it is still there. */
+  readonly finished?: SinkReport;
 }
 
 /**
@@ -37,11 +39,18 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   const plan = await exportPlan(info, sink);
   const record = restart ? undefined : await state.load(checkpointName);
   const target = sink.target === undefined ? undefined : hashOf(sink.target);
-  if (record === undefined) {
+  const anew = async (): Promise<FoundCheckpoint> => {
     const first = await firstCheckpoint(info, plan, target);
     return { checkpoint: restart ? { ...first, isRestart: true } : first, isNew: true };
-  }
+  };
+  if (record === undefined) return anew();
   const found = decodeCheckpoint(record);
+  if (found.finishedAt !== undefined) {
+    // It keeps nothing back: of another plan or project, or without its target, it counts for nothing.
+    const isSame = found.planHash === plan.hash && (sameProject || (await isOfKey(found, info)));
+    const finished = isSame && found.place !== undefined ? await sink.finished?.(found.place) : undefined;
+    return finished ? { checkpoint: found, isNew: false, finished } : anew();
+  }
   checkPlan(found, plan, sink);
   if (found.place === undefined && found.target !== target) {
     throw new CheckpointError(
@@ -49,7 +58,7 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
     );
   }
   const key = await currentKey(found.key?.salt, info);
-  if (found.key && key && found.key.fingerprint !== key.fingerprint && !sameProject) {
+  if (!sameProject && !(await isOfKey(found, info))) {
     throw new CheckpointError(
       'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these. If it is a new key of the same project, say so with sameProject; else start over with restart: nothing was changed.',
     );
@@ -90,6 +99,11 @@ async function firstCheckpoint<T>(
     ...(key && { key }),
     ...{ position: startOfPlan, rows: 0, pages: 0, begun: {} },
   };
+}
+
+async function isOfKey<T>({ key }: Checkpoint, info: SourceInfo<T>): Promise<boolean> {
+  const current = await currentKey(key?.salt, info);
+  return !key || !current || key.fingerprint === current.fingerprint;
 }
 
 async function currentKey<T>(salt: string | undefined, { keyFingerprint }: SourceInfo<T>): Promise<Checkpoint['key']> {

@@ -18,6 +18,11 @@ export interface SinkContext<T> {
   readonly stateFolder?: string;
   /** Opens a log beside the checkpoint, for what a sink has to remember by itself; absent where the export keeps no state. */
   readonly log?: (name: string) => StateLog;
+  /**
+   * Makes a place durable that stands for all rows of the last commit, where the old place is gone: that of a file which was begun anew.
+   * Absent where the export keeps no state.
+   */
+  readonly recommit?: (place: Json) => Promise<void>;
   /** The source never ends: what is written is in its final place from the beginning, and is never sealed. */
   readonly isEndless: boolean;
   /** Aborted when the export is to stop: a call that may never be done should reject then. */
@@ -41,7 +46,10 @@ export interface SinkReport {
   readonly deadLetters?: { readonly count: number; readonly path: string };
 }
 
-/** A target that is open. Its calls never overlap; after an error only `abort` is called. */
+/**
+ * A target that is open. Its calls never overlap; after an error only `abort` is called. An error whose `details` say `isLost: true` means
+ * that nothing is left to go on from: the checkpoint goes, and the next run starts over.
+ */
 export interface SinkWriter<T> {
   /**
    * The place before the first row, of a new target. It is committed at once, so that a run that is killed before its first commit is gone
@@ -105,6 +113,11 @@ export interface Sink<T> {
    * rows of one part back.
    */
   readonly withoutPart?: (place: Json, part: number) => Json;
+  /**
+   * What a finished export has left, if it is still there as `close` left it, up to a place that `seal` answered; touches nothing. With it
+   * an export that is run again after it finished, says so and does nothing. A sink without it takes all rows again.
+   */
+  readonly finished?: (place: Json) => Promise<SinkReport | undefined>;
   /** @throws SinkError if the target can't be written. Nothing was changed then. */
   readonly open: (context: SinkContext<T>) => Promise<SinkWriter<T>>;
 }

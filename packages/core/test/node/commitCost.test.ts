@@ -27,10 +27,10 @@ async function syncsOf(pages: number, commitEvery?: number): Promise<{ bytes: nu
 
 test('E4 a commit costs two syncs of bytes and one of names, each 200 pages where no second passes', async () => {
   const none = await syncsOf(10);
-  // The lock's file, the first checkpoint; at the end the rows and the sealed checkpoint.
-  expect(none.bytes).toBe(4);
+  // The lock's file, the first checkpoint; at the end the rows, the sealed checkpoint, and the one that says that it is finished.
+  expect(none.bytes).toBe(5);
   // The state's folder and what is in it, the first checkpoint, .part; at the end the sealed checkpoint, the new name, the old one,
-  // the checkpoint's end.
+  // the finished one.
   expect(none.names).toBe(8);
   for (const [pages, commits] of [
     [200, 1],

@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { filter } from 'rxjs';
 import { describe, expect, test } from 'vitest';
@@ -16,6 +16,7 @@ import {
 import { fileSink, fileState } from '../../src/node/index.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { fileOf, partsOf, type OnFetch } from './partRows.js';
+import { namesBeside } from './namesBeside.js';
 import { tempFolder } from './tempFolder.js';
 import { textFormat } from './textRows.js';
 
@@ -107,7 +108,7 @@ describe('E7 a cursor that the API refuses', () => {
       const report = await run(partsOf(parts, refusals.onFetch), path, options);
       expect(report).toMatchObject({ rows: 36, pages: 15, resumedRows: 0 });
       expect(textIn(path)).toBe(fileOf(parts));
-      expect(readdirSync(dirname(path))).toEqual([name]);
+      expect(namesBeside(path)).toEqual([name]);
       expect(warnings).toHaveLength(Object.values(refused).reduce((sum, count) => sum + count, 0));
       expect(warnings[0]).toMatch(
         /refused the cursor of page \d+ with 410\. Its \d+ rows are taken back, and it is walked anew\.$/,

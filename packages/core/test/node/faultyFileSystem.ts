@@ -39,6 +39,7 @@ export function faultyFileSystem(fault: (call: DiskCall, n: number) => DiskFault
         sync: () => guarded('sync', () => file.sync()),
         size: () => guarded('size', () => file.size()),
         identity: () => guarded('identity', () => file.identity()),
+        version: () => guarded('version', () => file.version()),
         close: () => guarded('close', () => file.close()),
       };
     },

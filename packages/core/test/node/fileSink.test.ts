@@ -310,7 +310,10 @@ describe('E9 a disk that fails', () => {
             await run({ path, ifExists }, { state, commitEvery });
             expect(textAt(path)).toBe(whole);
             expect(textAt(`${path}.part`)).toBeUndefined();
-            expect(await state.load('checkpoint')).toBeUndefined();
+            expect(await state.load('checkpoint')).toMatchObject({
+              isSealed: true,
+              finishedAt: expect.stringMatching(/^\d{4}-/) as string,
+            });
           }
         }
       },
@@ -353,11 +356,14 @@ describe('E2 putting a file in place', () => {
   test('makes each name durable before the next step relies on it', async () => {
     const calls = await callsOf({});
     expect(calls.slice(0, 6)).toEqual(['kind', 'kind', 'kind', 'isOurs', 'open', 'syncFolder']);
-    expect(calls.slice(-11)).toEqual([
+    expect(calls.slice(-13)).toEqual([
       'sync',
       'size',
       'identity',
       'identity',
+      // All of it is read again, as the last thing before it gets its name.
+      'size',
+      'read',
       'identity',
       'identity',
       'close',

@@ -28,6 +28,7 @@ import {
 } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
 import { unfinishedName } from '../../src/node/unfinishedFile.js';
+import { namesBeside } from './namesBeside.js';
 import { fileOf, partsOf } from './partRows.js';
 import { tempFolder } from './tempFolder.js';
 import { textFormat } from './textRows.js';
@@ -131,7 +132,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     // The way out works.
     expect(await run(path, { restart: true })).toMatchObject({ rows: 17, resumedRows: 0 });
     expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
-    expect(readdirSync(join(path, '..'))).toEqual(['rows.txt']);
+    expect(namesBeside(path)).toEqual(['rows.txt']);
   });
 
   test('another plan, and the message names what is different', async () => {
@@ -327,7 +328,7 @@ describe('E6 restart', () => {
     expect(existsSync(`${path}.part`)).toBe(true);
     expect(await run(path)).toMatchObject({ rows: 17, resumedRows: 0 });
     expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
-    expect(readdirSync(join(path, '..'))).toEqual(['rows.txt']);
+    expect(namesBeside(path)).toEqual(['rows.txt']);
   });
 
   test('takes a target that is not ours for no obstacle that it may remove', async () => {
@@ -346,7 +347,7 @@ describe('E1 what a kill leaves behind', () => {
     writeFileSync(join(`${path}.sluice`, unfinishedName('checkpoint')), 'torn');
     await run(path);
     expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
-    expect(readdirSync(join(path, '..'))).toEqual(['rows.txt']);
+    expect(namesBeside(path)).toEqual(['rows.txt']);
   });
 
   test('a folder that somebody else put something into is left to him', async () => {
@@ -356,6 +357,7 @@ describe('E1 what a kill leaves behind', () => {
     expect(contents(join(path, '..'))).toEqual({
       'rows.txt': fileOf(parts),
       'rows.txt.sluice': 'no file',
+      'rows.txt.sluice/checkpoint': expect.stringContaining('"finishedAt":') as string,
       'rows.txt.sluice/note.txt': 'mine',
     });
   });

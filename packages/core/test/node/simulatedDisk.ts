@@ -148,6 +148,7 @@ function opened(calls: DiskCalls, path: string, file: FileInode): WritableFile {
     sync: () => at('sync', () => file.sync()),
     size: () => at('size', () => file.written.length),
     identity: () => at('identity', () => identityOf(file)),
+    version: () => at('version', () => String(file.version)),
     // To close twice is allowed, as it is in Node.
     close: () =>
       calls.make({ name: 'close', path }, () => {

@@ -11,6 +11,7 @@ import {
   type PageSource,
   type SinkContext,
   type SinkWriter,
+  type StateStore,
 } from '../../src/index.js';
 import { fileSink, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { tempFolder } from '../node/tempFolder.js';
@@ -175,6 +176,44 @@ describe('an export of what never ends, without state of its own', () => {
     await expect(exportTo(source, fileSink(textFormat, { path })).run()).rejects.toThrow('gone');
     expect(readdirSync(join(path, '..'))).toEqual([]);
   });
+});
+
+test('an export of what never ends lets go of its lock only when its source has let go of its own', async () => {
+  const order: string[] = [];
+  const kept = memoryState();
+  const state: StateStore = {
+    ...kept,
+    lock: async (signal, use) => {
+      const release = await kept.lock(signal, use);
+      return async () => {
+        order.push('the export let go');
+        await release();
+      };
+    },
+  };
+  const { info, pages } = endless(() => true);
+  const slow: PageSource<string> = {
+    info,
+    pages: () => {
+      const walk = pages()[Symbol.asyncIterator]();
+      return {
+        [Symbol.asyncIterator]: () => ({
+          next: () => walk.next(),
+          return: async () => {
+            for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+            order.push('the source let go');
+            return { done: true, value: undefined };
+          },
+        }),
+      };
+    },
+  };
+  const stop = new AbortController();
+  const onProgress = (): void => stop.abort('enough');
+  await expect(
+    exportTo(slow, recordingSink<string>(), { state }).run({ signal: stop.signal, onProgress }),
+  ).rejects.toBe('enough');
+  expect(order).toEqual(['the source let go', 'the export let go']);
 });
 
 test('an export that does end is still cleared away without state, as nobody could go on with it', async () => {

@@ -13,6 +13,8 @@ export class FileInode {
   readonly kind = 'file';
   readonly number: number;
   isOurs = true;
+  /** How many changes there were since the disk was mounted. */
+  version = 0;
   #durable: Uint8Array;
   #written: Uint8Array;
   #unsynced: readonly FileChange[];
@@ -38,6 +40,7 @@ export class FileInode {
   }
 
   change(change: FileChange): void {
+    this.version += 1;
     this.#written = changed(this.#written, change);
     this.#unsynced = [...this.#unsynced, change];
   }
