@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
@@ -7,6 +8,9 @@ import { JsonFileReporter, QuietReporter } from './scripts/quietReporter.js';
 
 /** What looks at all of its process, or mocks a module. */
 const alone = '**/*.alone.test.ts';
+
+/** Ms until a test, or a hook, is taken for one that hangs. */
+const limit = 180_000;
 
 /** Types (`*.test-d.ts`) are proven by `npm run typecheck`. */
 function project({
@@ -26,7 +30,9 @@ function project({
     ssr: { resolve: { conditions: ['@sluice/source', 'node', 'development|production'] } },
     test: {
       ...{ ...options, include: [include], exclude: [...configDefaults.exclude, ...exclude] },
-      ...{ pool: 'forks', testTimeout: 30_000, hookTimeout: 30_000 },
+      setupFiles: [fileURLToPath(new URL('scripts/testScope.setup.ts', import.meta.url))],
+      // For what hangs. How long a test takes is up to the machine, and to what else runs on it.
+      ...{ pool: 'forks', testTimeout: limit, hookTimeout: limit },
     },
   };
 }

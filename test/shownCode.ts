@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sandbox } from '@sluice/sandbox';
-import { onTestFinished } from 'vitest';
+import { onTestEnd } from '../scripts/testScope.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
@@ -70,7 +70,7 @@ export function runShown(
     if (child.pid === undefined || child.exitCode !== null) return;
     process.kill(-child.pid, name);
   };
-  onTestFinished(() => {
+  onTestEnd(() => {
     signal('SIGKILL');
   });
   return new Promise((resolve, reject) => {

@@ -5,14 +5,14 @@ import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/faults/interruption.js';
 import { main } from '../src/main.js';
 import { displayWidth } from '../src/terminal/displayWidth.js';
-import { sluice } from './runSluice.js';
+import { sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
 describe('sluice demo', () => {
   test('runs without a key or a terminal, and again on a terminal: each time there is a whole file', async () => {
     const folder = temporaryFolder();
-    const { code, stdout, stderr } = await sluice(['demo'], { cwd: folder });
+    const { code, stdout, stderr } = await startSluice(['demo'], { cwd: folder }).ended;
     expect(code).toBe(0);
     expect(stderr).toMatch(/8,000 rows in 80 pages -> sluice-demo\/holdings\.csv \([^)]+ retries\)\n$/);
     expect(stdout).toContain('8 of 42');
