@@ -8,6 +8,8 @@ import { JsonFileReporter, QuietReporter } from './scripts/quietReporter.js';
 
 /** What looks at all of its process, or mocks a module. */
 const alone = '**/*.alone.test.ts';
+/** Processes that are killed again and again, which takes a minute. `npm test` leaves them to `npm run prove:kills`, and to CI. */
+const campaign = '**/*.campaign.test.ts';
 
 /** Ms until a test, or a hook, is taken for one that hangs. */
 const limit = 180_000;
@@ -15,7 +17,7 @@ const limit = 180_000;
 /** Types (`*.test-d.ts`) are proven by `npm run typecheck`. */
 function project({
   include = 'test/**/*.test.ts',
-  exclude = [alone],
+  exclude = [alone, campaign],
   ...options
 }: {
   readonly name: string;
@@ -32,7 +34,7 @@ function project({
       ...{ ...options, include: [include], exclude: [...configDefaults.exclude, ...exclude] },
       setupFiles: [fileURLToPath(new URL('scripts/testScope.setup.ts', import.meta.url))],
       // For what hangs. How long a test takes is up to the machine, and to what else runs on it.
-      ...{ pool: 'forks', testTimeout: limit, hookTimeout: limit },
+      ...{ pool: 'forks', testTimeout: limit, hookTimeout: limit, expect: { poll: { timeout: limit - 1_000 } } },
     },
   };
 }
@@ -55,10 +57,11 @@ export default defineConfig({
       project({
         name: 'workspace',
         root: '.',
-        exclude: [alone, 'test/packages/**', 'test/browser/**'],
+        exclude: [alone, campaign, 'test/packages/**', 'test/browser/**'],
         isolate: false,
       }),
       project({ name: 'alone', root: '.', include: `packages/*/test/${alone}`, exclude: [], isolate: true }),
+      project({ name: 'campaigns', root: '.', include: campaign, exclude: [], isolate: false }),
     ],
     reporters: [new QuietReporter(), new JsonFileReporter('reports/vitest.json')],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], reporter: ['text-summary', 'html'] },

@@ -47,7 +47,7 @@ describe('sluice demo', () => {
     const folder = temporaryFolder();
     const environment = testEnvironment({ folder, columns: 80 });
     const ended = main(['demo'], environment);
-    await expect.poll(environment.written.stderr, { timeout: 10_000 }).toMatch(/[1-9],\d00 rows/);
+    await expect.poll(environment.written.stderr).toMatch(/[1-9],\d00 rows/);
     environment.interrupt(new Interruption('SIGINT'));
     expect(await ended).toBe(130);
     expect(await readdir(join(folder, 'sluice-demo'))).toEqual([]);
@@ -56,7 +56,7 @@ describe('sluice demo', () => {
   test('stopped while it watches ends at once', async () => {
     const environment = testEnvironment({ folder: temporaryFolder(), columns: 80 });
     const ended = main(['demo'], environment);
-    await expect.poll(environment.written.stdout, { timeout: 15_000 }).toContain('to begin with');
+    await expect.poll(environment.written.stdout).toContain('to begin with');
     environment.interrupt(new Interruption('SIGINT'));
     expect(await ended).toBe(130);
     expect(environment.written.stdout()).not.toContain('With a key of your own');

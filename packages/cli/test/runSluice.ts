@@ -34,7 +34,7 @@ const installed = join(import.meta.dirname, '..', 'dist', 'bin.js');
  * The command's file: in one piece, of the sources, which starts in less than half the time. With a configuration the installed one, since
  * its plugins have to find the very packages that the command runs with.
  */
-function binFor({ isInstalled = false, cwd }: RunOptions = {}): string {
+export function binFor({ isInstalled = false, cwd }: RunOptions = {}): string {
   const isConfigured = cwd !== undefined && readdirSync(cwd).some((name) => name.startsWith('sluice.config.'));
   return isInstalled || isConfigured ? installed : bundled(new URL('../src/bin.ts', import.meta.url));
 }
