@@ -1,5 +1,5 @@
 /** With this effort every case is tried. */
-export const fullEffort = 3;
+const fullEffort = 3;
 
 /**
  * How much of their cases the long walks of the tests try, as `SLUICE_TEST_EFFORT` says: 1 (default) is a third of them, 3 all, and
