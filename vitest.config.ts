@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
@@ -7,11 +8,16 @@ import { JsonFileReporter, QuietReporter } from './scripts/quietReporter.js';
 
 /** What looks at all of its process, or mocks a module. */
 const alone = '**/*.alone.test.ts';
+/** Processes that are killed again and again, which takes a minute. `npm test` leaves them to `npm run prove:kills`, and to CI. */
+const campaign = '**/*.campaign.test.ts';
+
+/** Ms until a test, or a hook, is taken for one that hangs. */
+const limit = 180_000;
 
 /** Types (`*.test-d.ts`) are proven by `npm run typecheck`. */
 function project({
   include = 'test/**/*.test.ts',
-  exclude = [alone],
+  exclude = [alone, campaign],
   ...options
 }: {
   readonly name: string;
@@ -26,7 +32,9 @@ function project({
     ssr: { resolve: { conditions: ['@sluice/source', 'node', 'development|production'] } },
     test: {
       ...{ ...options, include: [include], exclude: [...configDefaults.exclude, ...exclude] },
-      ...{ pool: 'forks', testTimeout: 30_000, hookTimeout: 30_000 },
+      setupFiles: [fileURLToPath(new URL('scripts/testScope.setup.ts', import.meta.url))],
+      // For what hangs. How long a test takes is up to the machine, and to what else runs on it.
+      ...{ pool: 'forks', testTimeout: limit, hookTimeout: limit, expect: { poll: { timeout: limit - 1_000 } } },
     },
   };
 }
@@ -49,10 +57,11 @@ export default defineConfig({
       project({
         name: 'workspace',
         root: '.',
-        exclude: [alone, 'test/packages/**', 'test/browser/**'],
+        exclude: [alone, campaign, 'test/packages/**', 'test/browser/**'],
         isolate: false,
       }),
       project({ name: 'alone', root: '.', include: `packages/*/test/${alone}`, exclude: [], isolate: true }),
+      project({ name: 'campaigns', root: '.', include: campaign, exclude: [], isolate: false }),
     ],
     reporters: [new QuietReporter(), new JsonFileReporter('reports/vitest.json')],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], reporter: ['text-summary', 'html'] },

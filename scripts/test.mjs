@@ -1,4 +1,5 @@
-// npm test: every check, then every test. What follows `npm test --` goes to vitest.
+// npm test: every check, then every test, but campaigns only with full effort (SLUICE_TEST_EFFORT=3). What follows `npm test --` goes to
+// vitest.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -18,4 +19,6 @@ await quietly('turbo', [
   '--log-prefix=none',
 ]);
 console.log(`checks: ${checks.join(', ')} passed (${((performance.now() - start) / 1000).toFixed(1)} s)`);
-process.exitCode = await run('vitest', ['run', ...process.argv.slice(2)]);
+const more = process.argv.slice(2);
+const isWhole = Number(process.env.SLUICE_TEST_EFFORT) >= 3 || more.some((option) => option.startsWith('--project'));
+process.exitCode = await run('vitest', ['run', ...(isWhole ? [] : ['--project=!campaigns']), ...more]);

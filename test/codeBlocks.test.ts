@@ -21,7 +21,7 @@ const planted: Block[] = [
   { place: 'planted syntax', code: 'const rows = …;' },
 ];
 
-test('every piece of TypeScript on a page or in a docstring compiles', { timeout: 90_000 }, () => {
+test('every piece of TypeScript on a page or in a docstring compiles', () => {
   const program = new ShownProgram();
   const blocks = [...program.examples, ...pages.flatMap(blocksOn)];
   expect(program.examples.length).toBeGreaterThan(20);

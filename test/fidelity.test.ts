@@ -5,7 +5,11 @@ import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { cellFor, fieldOf, readCsv } from '../packages/exporters/test/readCsv.js';
 import { startSecondServer } from '../packages/exporters/test/secondServer.js';
+import { casesOf } from '../scripts/testEffort.js';
+import { bundled } from '../scripts/bundled.js';
 import { run } from './run.js';
+
+const many = casesOf(12_345);
 
 /** A server that is exported from, and the rows that it sends. */
 interface Origin extends AsyncDisposable {
@@ -16,25 +20,25 @@ interface Origin extends AsyncDisposable {
 }
 
 async function sandbox(): Promise<Origin> {
-  const started = await startSandbox({ holdings: 12_345, nasty: 1 });
+  const started = await startSandbox({ holdings: many, nasty: 1 });
   return { ...started, holdings: [...started.holdingsOf(started.owners)] };
 }
 
 async function second(): Promise<Origin> {
-  const started = await startSecondServer({ holdings: 12_345, paging: 'cursor' });
+  const started = await startSecondServer({ holdings: many, paging: 'cursor' });
   return { ...started, aptosUrl: started.url, holdings: started.holdings.map((text): object => JSON.parse(text)) };
 }
 
 describe.each([
   ['the sandbox', sandbox],
   ['a server that shares no code with it', second],
-])('E11 sluice nfts export of 3 owners with 12,345 nasty holdings, from %s', (_name, start) => {
+])(`E11 sluice nfts export of 3 owners with ${many} nasty holdings, from %s`, (_name, start) => {
   test('writes every field as it was sent; with the guard, only cells that a spreadsheet would run differ', async () => {
     await using origin = await start();
     const cwd = await mkdtemp(join(tmpdir(), 'sluice-fidelity-'));
     const env = { SLUICE_API_KEY: origin.apiKey, SLUICE_APTOS_URL: origin.aptosUrl };
     const command = ['nfts', 'export', '--owner', ...origin.owners, '--rate', 'unlimited', '--quiet'];
-    const bin = join(import.meta.dirname, '../packages/cli/dist/bin.js');
+    const bin = bundled(new URL('../packages/cli/src/bin.ts', import.meta.url));
     for (const [name, more] of [
       ['plain.csv', ['--no-guard-formulas']],
       ['guarded.csv', []],

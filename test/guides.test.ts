@@ -17,7 +17,7 @@ const guides = readdirSync(folder)
   .filter(({ guide }) => codeIn(guide, 'sh').length > 0);
 
 describe.each(guides)('the guide $name', ({ guide }) => {
-  test('shows commands that run', { timeout: 90_000 }, async () => {
+  test('shows commands that run', async () => {
     await using sandbox = await startSandbox();
     await using receiver = await startReceiver({ secrets: [secret] });
     const coins = await startListing<unknown>(byOffsetAndTotal, [{ id: 'eur', name: 'Euro', price: 1.1 }]);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { onTestEnd } from '../scripts/testScope.js';
 
-/** Runs a script in a process of its own, with `PATH` and `env` as its environment. */
+/** Runs a script in a process of its own, with `PATH` and `env` as its environment. It does not outlive the test. */
 export function run(
   args: readonly string[],
   cwd: string,
@@ -12,6 +13,7 @@ export function run(
       env: { PATH: process.env['PATH'], ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    onTestEnd(() => child.kill('SIGKILL'));
     let output = '';
     child.stdout.on('data', (data: Buffer) => (output += data.toString()));
     child.stderr.on('data', (data: Buffer) => (output += data.toString()));

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sandbox } from '@sluice/sandbox';
-import { onTestFinished } from 'vitest';
+import { binFor } from '../packages/cli/test/runSluice.js';
+import { onTestEnd } from '../scripts/testScope.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
-const bin = join(root, 'packages/cli/dist/bin.js');
 
 /** Programs that run as they stand, and plugins with their tests, as paths from the repository's folder. */
 export const examples: readonly string[] = ['examples', 'examples/plugins'].flatMap((folder) =>
@@ -54,7 +54,7 @@ export function runShown(
   const write = (name: string, script: string): void => {
     writeFileSync(join(commands, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   };
-  write('sluice', `exec '${process.execPath}' '${bin}' "$@"`);
+  write('sluice', `exec '${process.execPath}' '${binFor({ cwd })}' "$@"`);
   write('mail', `cat >> '${sent}'`);
   const child = spawn('bash', ['--norc', '-c', code], {
     ...{ cwd, detached: true },
@@ -70,7 +70,7 @@ export function runShown(
     if (child.pid === undefined || child.exitCode !== null) return;
     process.kill(-child.pid, name);
   };
-  onTestFinished(() => {
+  onTestEnd(() => {
     signal('SIGKILL');
   });
   return new Promise((resolve, reject) => {

@@ -5,6 +5,7 @@ import { AnsweringLink } from '../../core/test/hostile/answeringLink.js';
 import { faultOf, hostileFault, type Hostage } from '../../core/test/hostile/hostileFault.js';
 import { hostileKey } from '../../core/test/hostile/hostileKey.js';
 import { corpusTexts } from '../../../prove/hostile/corpus.js';
+import { casesOf } from '../../../scripts/testEffort.js';
 import { aptos } from '../src/index.js';
 
 const link = new AnsweringLink(hostileKey);
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => client.close());
 
 test.each([1, 2])('mutated answers give the right rows, or an error that says where, seed %i', async (seed) => {
-  expect(await hostileFault(hostage, { rows, seed, walks: 350 })).toBeUndefined();
+  expect(await hostileFault(hostage, { rows, seed, walks: casesOf(350) })).toBeUndefined();
 });
 
 test.each(await corpusTexts())(

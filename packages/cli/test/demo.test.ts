@@ -5,14 +5,14 @@ import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/faults/interruption.js';
 import { main } from '../src/main.js';
 import { displayWidth } from '../src/terminal/displayWidth.js';
-import { sluice } from './runSluice.js';
+import { sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
 describe('sluice demo', () => {
   test('runs without a key or a terminal, and again on a terminal: each time there is a whole file', async () => {
     const folder = temporaryFolder();
-    const { code, stdout, stderr } = await sluice(['demo'], { cwd: folder });
+    const { code, stdout, stderr } = await startSluice(['demo'], { cwd: folder }).ended;
     expect(code).toBe(0);
     expect(stderr).toMatch(/8,000 rows in 80 pages -> sluice-demo\/holdings\.csv \([^)]+ retries\)\n$/);
     expect(stdout).toContain('8 of 42');
@@ -47,7 +47,7 @@ describe('sluice demo', () => {
     const folder = temporaryFolder();
     const environment = testEnvironment({ folder, columns: 80 });
     const ended = main(['demo'], environment);
-    await expect.poll(environment.written.stderr, { timeout: 10_000 }).toMatch(/[1-9],\d00 rows/);
+    await expect.poll(environment.written.stderr).toMatch(/[1-9],\d00 rows/);
     environment.interrupt(new Interruption('SIGINT'));
     expect(await ended).toBe(130);
     expect(await readdir(join(folder, 'sluice-demo'))).toEqual([]);
@@ -56,7 +56,7 @@ describe('sluice demo', () => {
   test('stopped while it watches ends at once', async () => {
     const environment = testEnvironment({ folder: temporaryFolder(), columns: 80 });
     const ended = main(['demo'], environment);
-    await expect.poll(environment.written.stdout, { timeout: 15_000 }).toContain('to begin with');
+    await expect.poll(environment.written.stdout).toContain('to begin with');
     environment.interrupt(new Interruption('SIGINT'));
     expect(await ended).toBe(130);
     expect(environment.written.stdout()).not.toContain('With a key of your own');

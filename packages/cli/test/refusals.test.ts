@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
 import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
-import { settingsFor, sluice, type RunOptions } from './runSluice.js';
+import { settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
 const checkpoint = join('out.csv.sluice', 'checkpoint');
@@ -40,10 +40,10 @@ async function whole(): Promise<Record<string, string>> {
 async function refused(
   command: readonly string[],
   options: RunOptions & { readonly cwd: string },
-  api: Sandbox = sandbox,
+  { api = sandbox, run = sluice }: { readonly api?: Sandbox; readonly run?: typeof sluice } = {},
 ): Promise<string> {
   const [files, requests] = [filesIn(options.cwd), api.counts.requests];
-  const { code, stdout, stderr } = await sluice(command, { env: settingsFor(api), ...options });
+  const { code, stdout, stderr } = await run(command, { env: settingsFor(api), ...options });
   expect({ code, stdout, stderr }).toEqual({
     code: 1,
     stdout: '',
@@ -84,7 +84,7 @@ describe('E6 a checkpoint of another plan is refused', () => {
     expect((await interrupt(first, args, { cwd, after: 12 })).code).toBe(130);
     await first.close();
     await using second = await startSandbox({ holdings: 2000, apiKey: 'the-new-key', port: first.port });
-    expect(await refused(args, { cwd }, second)).toMatch(
+    expect(await refused(args, { cwd }, { api: second })).toMatch(
       /^sluice: The checkpoint was made with another API key, [^\n]* say so with --same-project; else start over with --restart: nothing was changed\.\n$/,
     );
     const { code, stderr } = await sluice([...args, '--same-project'], { env: settingsFor(second), cwd });
@@ -132,7 +132,7 @@ describe('E6 what does not fit together is refused', () => {
     for (const name of ['out.csv.part', checkpoint]) {
       const cwd = await stopped();
       const env = { ...settingsFor(sandbox), ...(await givenAway(join(cwd, name))) };
-      expect(await refused(args, { cwd, env })).toMatch(
+      expect(await refused(args, { cwd, env }, { run: (...run) => startSluice(...run).ended })).toMatch(
         new RegExp(`${name} belongs to another user of this machine\\. Ask its owner, or [^\\n]+\\n$`),
       );
     }

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
+import { someOf } from '../../../scripts/testEffort.js';
 import { main } from '../src/main.js';
 import { commitEvery, exportArgs, exportedIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
@@ -11,9 +12,11 @@ import { temporaryFolder } from './temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
 describe('the same command after an interruption', () => {
-  test.each(['out.csv', 'out.jsonl', 'out.csv.gz'])(
-    'E1 kill -9 in the middle of %s: it ends with the same bytes',
-    async (to) => {
+  const exports = ['out.csv', 'out.jsonl', 'out.csv.gz'].flatMap((to) => [1, 4].map((lanes) => [to, lanes] as const));
+  // By default the first one, and one in lanes.
+  test.each(someOf(exports))(
+    'E1 kill -9 in the middle of %s, with --lanes %i: it ends with the same bytes',
+    async (to, lanes) => {
       await using sandbox = await startSandbox({ holdings: 6000, owners: 6, latency: 2 });
       const env = settingsFor(sandbox);
       const wholeCwd = temporaryFolder();
@@ -21,21 +24,17 @@ describe('the same command after an interruption', () => {
       expect((await sluice(args, { env, cwd: wholeCwd })).code).toBe(0);
       const pages = sandbox.counts.requests;
       const whole = exportedIn(wholeCwd);
-      for (const lanes of [1, 4]) {
-        const cwd = temporaryFolder();
-        const inLanes = [...args, '--lanes', String(lanes)];
-        const killed = await interrupt(sandbox, inLanes, { cwd, after: 40, signal: 'SIGKILL' });
-        expect(killed).toMatchObject({ code: null, stderr: '' });
-        const before = sandbox.counts.requests;
-        const { code, stderr } = await sluice(inLanes, { env, cwd });
-        expect(code).toBe(0);
-        expect(stderr).toMatch(
-          /^Going on after [\d,]+ rows in \d+ pages, at page \d+ of part \d of 6[^\n]*\n6,000 rows/,
-        );
-        expect(exportedIn(cwd)).toEqual(whole);
-        // What was under way, and what was written since the last commit, comes again; nothing else does.
-        expect(sandbox.counts.requests - before).toBeLessThanOrEqual(pages - 40 + commitEvery + 2 * lanes);
-      }
+      const cwd = temporaryFolder();
+      const inLanes = [...args, '--lanes', String(lanes)];
+      const killed = await interrupt(sandbox, inLanes, { cwd, after: 40, signal: 'SIGKILL' });
+      expect(killed).toMatchObject({ code: null, stderr: '' });
+      const before = sandbox.counts.requests;
+      const { code, stderr } = await sluice(inLanes, { env, cwd });
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/^Going on after [\d,]+ rows in \d+ pages, at page \d+ of part \d of 6[^\n]*\n6,000 rows/);
+      expect(exportedIn(cwd)).toEqual(whole);
+      // What was under way, and what was written since the last commit, comes again; nothing else does.
+      expect(sandbox.counts.requests - before).toBeLessThanOrEqual(pages - 40 + commitEvery + 2 * lanes);
     },
   );
 

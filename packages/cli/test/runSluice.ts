@@ -3,8 +3,10 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import type { Sandbox } from '@sluice/sandbox';
-import { onTestFinished } from 'vitest';
 import { bundled } from '../../../scripts/bundled.js';
+import { onTestEnd } from '../../../scripts/testScope.js';
+import { main } from '../src/main.js';
+import { testEnvironment } from './testEnvironment.js';
 
 /** What came of a command. */
 export interface Outcome {
@@ -16,10 +18,10 @@ export interface Outcome {
 
 /** How a command is run. */
 export interface RunOptions {
-  /** Its environment, besides `PATH`. */
+  /** Its environment; a process of its own has `PATH` besides. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Whether it is the command as it is installed, of which `npm run build` makes the files. */
+  /** Whether a process of its own is the command as it is installed, of which `npm run build` makes the files. */
   readonly isInstalled?: boolean;
   /** What it reads from stdin. */
   readonly input?: string;
@@ -32,7 +34,7 @@ const installed = join(import.meta.dirname, '..', 'dist', 'bin.js');
  * The command's file: in one piece, of the sources, which starts in less than half the time. With a configuration the installed one, since
  * its plugins have to find the very packages that the command runs with.
  */
-function binFor({ isInstalled = false, cwd }: RunOptions = {}): string {
+export function binFor({ isInstalled = false, cwd }: RunOptions = {}): string {
   const isConfigured = cwd !== undefined && readdirSync(cwd).some((name) => name.startsWith('sluice.config.'));
   return isInstalled || isConfigured ? installed : bundled(new URL('../src/bin.ts', import.meta.url));
 }
@@ -50,7 +52,7 @@ function start(program: string, args: readonly string[], { env = {}, cwd, input 
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  onTestFinished(() => {
+  onTestEnd(() => {
     child.kill('SIGKILL');
   });
   child.stdin.on('error', () => undefined);
@@ -68,14 +70,19 @@ function start(program: string, args: readonly string[], { env = {}, cwd, input 
   return { process: child, ended };
 }
 
-/** Starts `sluice`. */
+/** Starts `sluice` in a process of its own: what signals, pipes, exit codes and processes beside each other need. */
 export function startSluice(args: readonly string[], options?: RunOptions): Running {
   return start(process.execPath, [binFor(options), ...args], options);
 }
 
-/** Runs `sluice` to its end. */
-export function sluice(args: readonly string[], options?: RunOptions): Promise<Outcome> {
-  return startSluice(args, options).ended;
+/** Runs `sluice` to its end, in this process: all that it does shows here as well, and a start of Node takes a quarter of a second. */
+export async function sluice(
+  args: readonly string[],
+  { env = {}, cwd = process.cwd(), input }: Omit<RunOptions, 'isInstalled'> = {},
+): Promise<Outcome> {
+  const environment = testEnvironment({ folder: cwd, variables: env, ...(input !== undefined && { input }) });
+  const code = await main(args, environment);
+  return { code, stdout: environment.written.stdout(), stderr: environment.written.stderr() };
 }
 
 /**

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { main } from '../src/main.js';
-import { settingsFor, sluice, type RunOptions } from './runSluice.js';
+import { settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -238,13 +238,13 @@ test('no request is made before the arguments are known to be right', async () =
 test('--help and --version need nothing, and say it on stdout', async () => {
   const installed = { isInstalled: true };
   const manifest: unknown = JSON.parse(await readFile(join(import.meta.dirname, '..', 'package.json'), 'utf8'));
-  expect(await sluice(['--version'], installed)).toEqual({
+  expect(await startSluice(['--version'], installed).ended).toEqual({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
     stderr: '',
   });
   expect(manifest).toMatchObject({ version: (await sluice(['--version'])).stdout.trim() });
-  const { code, stdout, stderr } = await sluice(['nfts', 'export', '--help'], installed);
+  const { code, stdout, stderr } = await startSluice(['nfts', 'export', '--help'], installed).ended;
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   for (const option of ['--owner', '--to', '--rate', '--progress', '--no-guard-formulas', '--on-expired <what>'])
     expect(stdout).toContain(option);

@@ -1,5 +1,5 @@
 import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
-import { onTestFinished } from 'vitest';
+import { onTestEnd } from '../../../scripts/testScope.js';
 import {
   createClient,
   createSource,
@@ -63,7 +63,7 @@ export async function startHoldings(
 ): Promise<{ sandbox: Sandbox; client: Client; list: HoldingsApi['list'] }> {
   const sandbox = await startSandbox(options);
   const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false, ...clientOptions }).use(holdings(sandbox));
-  onTestFinished(async () => {
+  onTestEnd(async () => {
     await client.close();
     await sandbox.close();
   });

@@ -6,11 +6,15 @@ import { createClient, exportTo, type Source } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 import { evmStreamSchema, streams } from '@sluice/streams';
 import { describe, expect, test } from 'vitest';
+import { casesOf } from '../../../scripts/testEffort.js';
 import { csv } from '../src/csv.js';
 import { jsonl } from '../src/jsonl.js';
 import { cellFor, fieldOf, readCsv } from './readCsv.js';
 import { startSecondServer } from './secondServer.js';
 import { tempFolder } from './tempFolder.js';
+
+/** Of three owners. With full effort: enough to get every kind of nasty field next to every other. */
+const many = casesOf(12_345);
 
 /** A server that is exported from, and what it sends: rows as JSON texts. */
 interface Origin extends AsyncDisposable {
@@ -22,13 +26,13 @@ interface Origin extends AsyncDisposable {
   readonly streams: readonly string[];
 }
 
-async function sandbox(count = 12_345): Promise<Origin> {
+async function sandbox(count = many): Promise<Origin> {
   const started = await startSandbox({ holdings: count, nasty: 0.7, streams: 157, compress: true });
   const holdings = Array.from(started.holdingsOf(started.owners), (row) => JSON.stringify(row));
   return { ...started, holdings, streams: Array.from(started.streamRows(), (row) => JSON.stringify(row)) };
 }
 
-async function second(paging: 'cursor' | 'offset', count = 12_345): Promise<Origin> {
+async function second(paging: 'cursor' | 'offset', count = many): Promise<Origin> {
   const started = await startSecondServer({ holdings: count, paging });
   return { ...started, aptosUrl: started.url, streamsUrl: started.url };
 }
@@ -38,12 +42,12 @@ describe.each([
   ['a server that pages by cursor', (count?: number) => second('cursor', count)],
   ['a server that pages by offset', (count?: number) => second('offset', count)],
 ])('from %s', (_name, start) => {
-  test('E11 every field of 12,345 holdings of 3 owners comes back from a CSV as it was sent', async () => {
+  test(`E11 every field of ${many} holdings of 3 owners comes back from a CSV as it was sent`, async () => {
     await using origin = await start();
     await using client = clientOf(origin);
     const path = join(tempFolder(), 'holdings.csv');
     const report = await exportTo(holdingsOf(client, origin), csv({ path, extra: true })).run();
-    expect(report).toMatchObject({ rows: 12_345, target: path, bytes: readFileSync(path).length });
+    expect(report).toMatchObject({ rows: many, target: path, bytes: readFileSync(path).length });
     expect(readCsv(readFileSync(path, 'utf8'))).toEqual(tableOf(origin.holdings, nftHoldingSchema.columns));
   });
 
@@ -54,7 +58,7 @@ describe.each([
     await exportTo(holdingsOf(client, origin), csv({ path, extra: true, guardFormulas: true })).run();
     const expected = tableOf(origin.holdings, nftHoldingSchema.columns).map((record) => record.map(guardedByHand));
     expect(readCsv(readFileSync(path, 'utf8'))).toEqual(expected);
-    expect(expected.flat().filter((cell) => cell.startsWith("'")).length).toBeGreaterThan(1_000);
+    expect(expected.flat().filter((cell) => cell.startsWith("'")).length).toBeGreaterThan(many / 20);
   });
 
   test('E12 every holding comes back from JSON Lines as it was sent', async () => {

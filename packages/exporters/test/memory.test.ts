@@ -11,7 +11,8 @@ const rows = Number(wanted ?? 200_000);
 
 test(
   `E10 ${rows.toLocaleString('en')} rows pass through a heap of 64 MB, in three lanes and with state, and leave less than 32 bytes each`,
-  { timeout: 0 },
+  // Ten million rows take many minutes.
+  wanted === undefined ? {} : { timeout: 0 },
   async () => {
     await using sandbox = await startSandbox({ holdings: rows });
     const path = join(tempFolder(), 'holdings.csv');

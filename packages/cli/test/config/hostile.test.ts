@@ -1,6 +1,6 @@
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { settingsFor, sluice, startSluice } from '../runSluice.js';
+import { settingsFor, startSluice } from '../runSluice.js';
 import { listenTo } from '../watching.js';
 import { configFolder } from './configFolder.js';
 
@@ -52,7 +52,7 @@ describe('a configuration that does what it likes', () => {
         export default { plugins: [{ name: 'p', hooks: { page: () => { console.log('page'); console.table([1]); } } }] };`,
     });
     const args = ['streams', 'export', '--to', '-', '--columns', 'id', '--format', 'jsonl', '--quiet'];
-    const { code, stdout, stderr } = await sluice(args, { cwd, env: settingsFor(sandbox) });
+    const { code, stdout, stderr } = await startSluice(args, { cwd, env: settingsFor(sandbox) }).ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(/^(\{"id":[^\n]*\}\n){3}$/);
     expect(stderr).toMatch(/^loaded\npage\n/);
@@ -68,7 +68,7 @@ test.each([
     'sluice.config.js': `export default { plugins: [{ name: 'p', hooks: { page() { ${code}; } } }] };`,
   });
   const args = ['streams', 'export', '--to', 'e.csv', '--quiet'];
-  expect(await sluice(args, { cwd, env: settingsFor(sandbox) })).toEqual({
+  expect(await startSluice(args, { cwd, env: settingsFor(sandbox) }).ended).toEqual({
     ...{ code: 1, stdout: '' },
     // How far the export has come by then, and so what is said of its rows, is not certain.
     stderr: expect.stringMatching(new RegExp(`^sluice: A plugin of sluice\\.config\\.js ${sentence}[^\n]*\n$`)),

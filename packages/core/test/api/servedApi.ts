@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createClient, defineApi, type ApiOptions, type Listing } from '../../src/index.js';
 
 /** What a server says to one request. */
@@ -22,7 +22,7 @@ export async function serve(say: (url: URL, nth: number) => Said): Promise<{ bas
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/api`;
-  onTestFinished(async () => {
+  onTestEnd(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
@@ -37,7 +37,7 @@ export function openListing<Row extends object, In extends object>(
   const { apiKey = 'test-key-1', ...rest } = options;
   const api = defineApi({ name: 'test', sources: { items } });
   const client = createClient({ apiKey, rateLimit: false, retry: { retries: 0 } }).use(api(rest));
-  onTestFinished(() => client.close());
+  onTestEnd(() => client.close());
   return client.test.items;
 }
 

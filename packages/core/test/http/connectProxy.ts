@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
 import { portOf } from './scriptedServer.js';
 
 export interface ConnectProxy {
@@ -48,7 +48,7 @@ export async function startProxy(port: number, refusal?: number | 'end'): Promis
     target.on('data', (chunk: Buffer) => chunks.push(chunk));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
+  onTestEnd(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });

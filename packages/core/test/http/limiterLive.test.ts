@@ -18,7 +18,6 @@ test.each([1, 8])(
     }
     expect(Math.max(...shares)).toBeGreaterThanOrEqual(0.98);
   },
-  30_000,
 );
 
 async function round(lanes: number): Promise<{ refused: number; share: number }> {

@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
 import { KeyRing, type ApiKey } from '../../src/http/apiKey.js';
 import { apiTransport } from '../../src/http/apiTransport.js';
@@ -71,7 +71,7 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
     },
     closed: closed.signal,
   });
-  onTestFinished(() => adapter.close());
+  onTestEnd(() => adapter.close());
   return {
     get: (overrides) => transport({ route, baseUrl, path: '/things', query: {}, ...overrides }),
     events,

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { bundled } from '../../../../scripts/bundled.js';
+import { onTestEnd } from '../../../../scripts/testScope.js';
 
 export interface ChildOptions {
   readonly args?: readonly string[];
@@ -20,7 +21,7 @@ export interface ChildOutcome {
   readonly stderr: string;
 }
 
-/** Runs a script in a process of its own, and kills it if it does not end by itself in 25 s. */
+/** Runs a script in a process of its own, to its end. It does not outlive the test. */
 export function runChild(script: URL, options: ChildOptions = {}): Promise<ChildOutcome> {
   const { args = [], env = {}, node = [], cwd = fileURLToPath(new URL('.', script)), nudge } = options;
   return new Promise((resolve, reject) => {
@@ -28,9 +29,8 @@ export function runChild(script: URL, options: ChildOptions = {}): Promise<Child
       cwd,
       env: { ...withoutProxies(process.env), ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      timeout: 25_000,
-      killSignal: 'SIGKILL',
     });
+    onTestEnd(() => child.kill('SIGKILL'));
     let stdout = '';
     let stderr = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (stdout += text));

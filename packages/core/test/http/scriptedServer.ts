@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
 
 /** What a server does with one request. */
 export type Answer = (response: ServerResponse) => void;
@@ -75,7 +75,7 @@ export class ScriptedServer {
 export async function startServer(...answers: readonly Answer[]): Promise<ScriptedServer> {
   const server = new ScriptedServer(answers);
   await server.listen();
-  onTestFinished(() => server.close());
+  onTestEnd(() => server.close());
   return server;
 }
 

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { casesOf } from '../../../../scripts/testEffort.js';
 import { LockError, SinkError } from '../../src/index.js';
 import {
   fileState,
@@ -17,6 +18,7 @@ import { unfinishedName } from '../../src/node/unfinishedFile.js';
 import { forkChild } from './forkChild.js';
 import { tempFolder } from './tempFolder.js';
 
+const rounds = casesOf(30);
 const never = new AbortController().signal;
 
 const lock = (folder: string, options?: FileStateOptions, signal = never): Promise<() => Promise<void>> =>
@@ -159,12 +161,12 @@ describe('E8 a locked folder', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('has one owner in each of 30 rounds of four contenders, with a dead one to take over from', async () => {
+  test(`has one owner in each of ${rounds} rounds of four contenders, with a dead one to take over from`, async () => {
     const folder = join(tempFolder(), 'state');
     const dead = { ...(await nodeProcesses.self()), startedAt: '1' };
     const children = Array.from({ length: 4 }, () => forkChild('lockContender.ts', folder));
     for (const child of children) expect(await child.next()).toBe('ready');
-    for (let round = 1; round <= 30; round += 1) {
+    for (let round = 1; round <= rounds; round += 1) {
       claimOf(folder, dead, `lock-export-${String(round)}`);
       for (const child of children) child.tell('go');
       const outcomes = await Promise.all(children.map((child) => child.next()));
@@ -174,7 +176,7 @@ describe('E8 a locked folder', () => {
       for (const child of children) expect(await child.next()).toBe('done');
     }
     expect(existsSync(folder)).toBe(false);
-  }, 60_000);
+  });
 
   test.runIf(process.platform === 'linux')(
     'of a process that was killed, and that its parent has not asked after, is taken over',
@@ -185,10 +187,9 @@ describe('E8 a locked folder', () => {
       onTestFinished(() => void parent.kill('SIGKILL'));
       const [said] = (await once(parent.stdout, 'data')) as [Buffer];
       const pid = Number(said.toString());
-      const patient = { timeout: 20_000 };
-      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8'), patient).toBe('sleep\n');
+      await expect.poll(() => readFileSync(`/proc/${parent.pid}/comm`, 'utf8')).toBe('sleep\n');
       process.kill(pid, 'SIGKILL');
-      await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8'), patient).toMatch(/\) Z /);
+      await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /);
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
       claimOf(folder, { ...(await nodeProcesses.self()), pid, startedAt: fields[19]! });
       await (

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { onTestFinished } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
 import { bundled } from '../../../../scripts/bundled.js';
 
 /** A script in a process of its own, which ends with the test at the latest. */
@@ -27,7 +27,7 @@ export function forkChild(script: string | URL, ...args: string[]): Child {
     child.kill('SIGKILL');
     await gone;
   };
-  onTestFinished(kill);
+  onTestEnd(kill);
   return {
     process: child,
     kill,

@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, write
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { casesOf } from '../../../../scripts/testEffort.js';
 import { CheckpointError, createSource, exportTo, memoryState, type Source } from '../../src/index.js';
 import { fileSink, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { systemError } from './faultyFileSystem.js';
@@ -82,7 +83,7 @@ describe('a file written from parts side by side', () => {
         expect(readFileSync(path).equals(await undisturbed(plan))).toBe(true);
         expect(readdirSync(folder)).toEqual(['rows']);
       }),
-      { numRuns: 60 },
+      { numRuns: casesOf(60) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('a file written from parts side by side', () => {
         },
       ),
       // An export that does not end is told with its plan.
-      { numRuns: 150, timeout: 20_000 },
+      { numRuns: casesOf(150), timeout: 120_000 },
     );
   });
 

@@ -23,7 +23,6 @@ import { recordingSink } from '../sink/recordingSink.js';
 const route = 'test.route';
 const question = { route, path: '/things', query: {} };
 const ms = expect.any(Number);
-const patience = { timeout: 20_000 };
 
 /** A server, a client of it, and what the client tells. */
 async function open(answers: readonly Answer[], overrides: Partial<ClientOptions> = {}) {
@@ -226,7 +225,7 @@ describe('events of walks', () => {
     const events = eventsOf(client);
     for await (const page of list().pages()) {
       expect(page.items).toHaveLength(100);
-      await vi.waitUntil(() => errorsIn(events).length === 1, patience);
+      await vi.waitUntil(() => errorsIn(events).length === 1);
       break;
     }
     await lastValueFrom(list().pipe(take(50), toArray()));

@@ -18,7 +18,6 @@ import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink } from '../sink/recordingSink.js';
 
 const options: ClientOptions = { apiKey: canary, rateLimit: false };
-const patience = { timeout: 20_000 };
 const question = { route: 'test.route', path: '/things', query: {} };
 
 /** A hook for every event that there is. */
@@ -152,7 +151,7 @@ describe('hooks', () => {
     const sink = recordingSink<Row>();
     await exportTo(list(), sink).run();
     expect(sink.rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
-    await vi.waitUntil(() => faults.length >= called, patience);
+    await vi.waitUntil(() => faults.length >= called);
     expect(faults).toHaveLength(called);
     expect(called).toBeGreaterThan(20);
     const hooks = new Set(faults.map((fault) => fault.type === 'plugin-fault' && fault.hook));
@@ -279,7 +278,7 @@ describe('subscribers of events', () => {
     await exportTo(list(), sink).run();
     throwing.unsubscribe();
     expect(sink.rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
-    await vi.waitUntil(() => reported.length >= seen.length, patience);
+    await vi.waitUntil(() => reported.length >= seen.length);
     expect(reported).toHaveLength(seen.length);
     expect(new Set(reported.map(String))).toEqual(new Set(['Error: of a subscriber']));
   });

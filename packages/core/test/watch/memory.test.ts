@@ -5,7 +5,7 @@ import { tempFolder } from '../node/tempFolder.js';
 
 const size = 5_000;
 
-test('C11 a poll leaves less than 1 kB behind, from the 100th to the 200th', { timeout: 60_000 }, async () => {
+test('C11 a poll leaves less than 1 kB behind, from the 100th to the 200th', async () => {
   const { stdout, stderr } = await runChild(new URL('./children/manyPolls.ts', import.meta.url), {
     args: [join(tempFolder(), 'state'), String(size)],
     node: ['--expose-gc'],
@@ -19,7 +19,7 @@ test('C11 a poll leaves less than 1 kB behind, from the 100th to the 200th', { t
   expect((after - before) / 100).toBeLessThan(1_000);
 });
 
-test('C11 a watch keeps less than 200 bytes of a row beyond the row', { timeout: 60_000 }, async () => {
+test('C11 a watch keeps less than 200 bytes of a row beyond the row', async () => {
   const { stdout, stderr } = await runChild(new URL('./children/stateBytes.ts', import.meta.url), {
     args: ['20000'],
     node: ['--expose-gc'],

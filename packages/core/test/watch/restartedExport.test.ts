@@ -145,7 +145,7 @@ test('C6 an export that starts over and is killed at any call has each change on
     const { rows } = new FoldedChanges<Row>().take(changes);
     expect(rows, `killed at call ${String(n)}`).toEqual(new Map(listing.rows.map((each) => [each.id, each])));
   }
-}, 60_000);
+});
 
 /** A listing that was exported for two polls, after which one row has changed. */
 async function begun(fault: (call: number) => { readonly cut: 'after' } | undefined = () => undefined) {

@@ -85,7 +85,7 @@ test('C5 folding the changes gives the accepted snapshot, then the listing, what
     }),
     { numRuns: 400 },
   );
-}, 60_000);
+});
 
 function fold(taken: ReadonlyMap<number, readonly Change<Row>[]>): ReadonlyMap<string, Row> {
   const inOrder = [...taken].sort(([one], [other]) => one - other).flatMap(([, changes]) => changes);

@@ -1,7 +1,7 @@
 import { webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import type { Sink } from '@sluice/core';
 import { startReceiver, type Receiver, type ReceiverOptions } from '@sluice/sandbox';
-import { onTestFinished } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
 import type { Thing } from './thingSource.js';
 
 export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -9,7 +9,7 @@ export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 /** A receiver that checks our signatures; it is closed when the test ends. */
 export async function openReceiver(options: ReceiverOptions = {}): Promise<Receiver> {
   const receiver = await startReceiver({ secrets: [secret], ...options });
-  onTestFinished(() => receiver.close());
+  onTestEnd(() => receiver.close());
   return receiver;
 }
 

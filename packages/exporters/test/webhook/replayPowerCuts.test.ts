@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { someOf } from '../../../../scripts/testEffort.js';
 import { simulatedDisk, type SimulatedDisk } from '../../../core/test/node/simulatedDisk.js';
 import { newStates } from '../../../core/test/node/simulatedDisk/newStates.js';
 import type { RestartMode } from '../../../core/test/node/simulatedDisk/survivors.js';
@@ -97,7 +98,7 @@ test.each([
     expect(left > 0).toBe(refuses.length > 0);
     expect(dry.calls.length).toBeGreaterThan(50);
     const isNew = newStates();
-    for (const { n, name } of dry.calls) {
+    for (const { n, name } of someOf(dry.calls, concurrency)) {
       for (const cut of ['before', 'after', ...(name === 'write' ? [3, 40] : [])] as const) {
         const disk = filed((call) => (call.n === n ? { cut } : undefined));
         const endpoint = new Endpoint(refuses);
@@ -116,14 +117,13 @@ test.each([
       }
     }
   },
-  60_000,
 );
 
 test('W9 a replay is killed at any call, and the next one is cut at any call', async () => {
   const dry = filed();
   await new Endpoint().replay(dry, 2);
   const isNew = newStates();
-  for (const { n } of dry.calls) {
+  for (const { n } of someOf(dry.calls)) {
     const disk = filed((call) => (call.n === n ? { cut: 'after' } : undefined));
     const first = new Endpoint();
     await first.replay(disk, 2).catch(() => undefined);
@@ -140,13 +140,13 @@ test('W9 a replay is killed at any call, and the next one is cut at any call', a
       if (isNew(snapshot, taken)) await finish(snapshot, taken, 2);
     }
   }
-}, 60_000);
+});
 
 test('W9 a replay is cut at any call, and then an export writes to the same file', async () => {
   const dry = filed();
   await new Endpoint().replay(dry, 1);
   const isNew = newStates();
-  for (const { n } of dry.calls) {
+  for (const { n } of someOf(dry.calls)) {
     const disk = filed((call) => (call.n === n ? { cut: 'after' } : undefined));
     const endpoint = new Endpoint();
     await endpoint.replay(disk, 1).catch(() => undefined);
@@ -159,4 +159,4 @@ test('W9 a replay is cut at any call, and then an export writes to the same file
         expect(await idsIn(path, machine)).toEqual([...known, 'record-6']);
     }
   }
-}, 60_000);
+});

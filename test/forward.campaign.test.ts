@@ -9,4 +9,4 @@ test('W1 W2 W7 a sender that its receiver kills again and again brings every rec
   const { code, output } = await run([...harness, ...trial], join(import.meta.dirname, '..'), {});
   expect(output).toContain('Proven: ');
   expect(code).toBe(0);
-}, 120_000);
+});

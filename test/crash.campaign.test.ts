@@ -10,4 +10,4 @@ test('E1 E4 exports that are killed with SIGKILL anywhere, and run again, write 
   expect(output).toContain('Proven: ');
   for (const phase of phases) expect(output).toMatch(new RegExp(`^${phase} +[1-9]\\d* +0 +\\d+$`, 'm'));
   expect(code).toBe(0);
-}, 120_000);
+});

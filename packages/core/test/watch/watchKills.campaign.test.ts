@@ -38,4 +38,4 @@ test('C6 a process that is killed again and again writes each change once, while
   expect(await next.next()).toBe('done');
   const { rows } = new FoldedChanges<Row>().take(changesIn(readFileSync(path, 'utf8')));
   expect(rows).toEqual(new Map(server.listing.rows.map((each) => [each.id, each])));
-}, 60_000);
+});

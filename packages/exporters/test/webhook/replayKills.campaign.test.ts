@@ -73,4 +73,4 @@ test('W9 a replay that its receiver kills again and again loses nothing, keeps t
     expect(firsts.filter((id) => own.includes(id))).toEqual(own);
   }
   expect(readdirSync(join(path, '..'))).toEqual([]);
-}, 120_000);
+});

@@ -1,0 +1,25 @@
+/** With this effort every case is tried. */
+const fullEffort = 3;
+
+/**
+ * How much of their cases the long walks of the tests try, as `SLUICE_TEST_EFFORT` says: 1 (default) is a third of them, 3 all, and
+ * more only more of those that are random.
+ */
+export function testEffort(value = process.env['SLUICE_TEST_EFFORT'] ?? ''): number {
+  const effort = value === '' ? 1 : Number(value);
+  if (effort > 0 && Number.isFinite(effort)) return effort;
+  throw new Error(`SLUICE_TEST_EFFORT is "${value}": give a number, 1 for a third of all cases, 3 for all of them.`);
+}
+
+/** As many random cases as the effort is worth, of those that a full one tries. */
+export function casesOf(full: number, effort = testEffort()): number {
+  return Math.ceil((full * effort) / fullEffort);
+}
+
+/**
+ * The cases that the effort is worth, out of all: every third one by default. `first` says which, so that tests which walk through the
+ * same calls one after the other take different ones.
+ */
+export function someOf<T>(all: readonly T[], first = 0, effort = testEffort()): readonly T[] {
+  return all.filter((_, nth) => (nth + fullEffort - (first % fullEffort)) % fullEffort < effort);
+}
