@@ -8,6 +8,14 @@ import { JsonFileReporter, QuietReporter } from './scripts/quietReporter.js';
 /** What looks at all of its process, or mocks a module. */
 const alone = '**/*.alone.test.ts';
 
+/**
+ * `@sluice/source` leads imports between packages, and `#adapter`, to the sources: no build is needed, so none can be stale.
+ * Tests run in Vite's ssr environment, where only these conditions count; the last two are Vitest's own.
+ */
+export const fromSources = {
+  ssr: { resolve: { conditions: ['@sluice/source', 'node', 'development|production'] } },
+};
+
 /** Types (`*.test-d.ts`) are proven by `npm run typecheck`. */
 function project({
   include = 'test/**/*.test.ts',
@@ -21,9 +29,7 @@ function project({
   readonly isolate: boolean;
 }): TestProjectInlineConfiguration {
   return {
-    // `@sluice/source` leads imports between packages, and `#adapter`, to the sources: no build is needed, so none can be stale.
-    // Tests run in Vite's ssr environment, where only these conditions count; the last two are Vitest's own.
-    ssr: { resolve: { conditions: ['@sluice/source', 'node', 'development|production'] } },
+    ...fromSources,
     test: {
       ...{ ...options, include: [include], exclude: [...configDefaults.exclude, ...exclude] },
       ...{ pool: 'forks', testTimeout: 30_000, hookTimeout: 30_000 },
