@@ -14,6 +14,14 @@ const campaign = '**/*.campaign.test.ts';
 /** Ms until a test, or a hook, is taken for one that hangs. */
 const limit = 180_000;
 
+/**
+ * `@sluice/source` leads imports between packages, and `#adapter`, to the sources: no build is needed, so none can be stale.
+ * Tests run in Vite's ssr environment, where only these conditions count; the last two are Vitest's own.
+ */
+export const fromSources = {
+  ssr: { resolve: { conditions: ['@sluice/source', 'node', 'development|production'] } },
+};
+
 /** Types (`*.test-d.ts`) are proven by `npm run typecheck`. */
 function project({
   include = 'test/**/*.test.ts',
@@ -27,9 +35,7 @@ function project({
   readonly isolate: boolean;
 }): TestProjectInlineConfiguration {
   return {
-    // `@sluice/source` leads imports between packages, and `#adapter`, to the sources: no build is needed, so none can be stale.
-    // Tests run in Vite's ssr environment, where only these conditions count; the last two are Vitest's own.
-    ssr: { resolve: { conditions: ['@sluice/source', 'node', 'development|production'] } },
+    ...fromSources,
     test: {
       ...{ ...options, include: [include], exclude: [...configDefaults.exclude, ...exclude] },
       setupFiles: [fileURLToPath(new URL('scripts/testScope.setup.ts', import.meta.url))],

@@ -12,6 +12,22 @@ describe('writeTo', () => {
     expect(progress.at(-1)).toMatchObject({ isDone: true, rows: 1000, target: 'memory' });
   });
 
+  test('tells the sink the columns, where there are some', async () => {
+    const schemas: unknown[] = [];
+    const sink = recordingSink<number>();
+    const watched: typeof sink = {
+      ...sink,
+      open: (context) => {
+        schemas.push('schema' in context ? context.schema : 'none');
+        return sink.open(context);
+      },
+    };
+    const schema = { columns: ['number'] };
+    await lastValueFrom(of(1).pipe(writeTo(watched, { schema })));
+    await lastValueFrom(of(1).pipe(writeTo(watched)));
+    expect(schemas).toEqual([schema, 'none']);
+  });
+
   test('writes an empty target where nothing comes', async () => {
     const sink = recordingSink<number>();
     expect(await lastValueFrom(EMPTY.pipe(writeTo(sink)))).toMatchObject({ isDone: true, rows: 0 });

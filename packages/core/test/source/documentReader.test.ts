@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { DecodeError, documentReader } from '../../src/index.js';
+
+const read = documentReader('test.rows');
+
+test.each([
+  ['a list', [{ id: 1 }, { id: 2 }], [{ id: 1 }, { id: 2 }]],
+  ['an empty list', [], []],
+  ['a single row', { id: 1 }, [{ id: 1 }]],
+  ['nothing', undefined, []],
+  ['null, which is no row', null, []],
+])('a field of rows may hold %s', (_, field, rows) => {
+  expect(read.rows(field)).toEqual(rows);
+});
+
+test.each([undefined, null, ''])('a cursor that is %j is none', (field) => {
+  expect(read.cursor(field, 'cursor')).toBeUndefined();
+});
+
+test.each([0, false, {}, ['a']])('a cursor that is %j is an error that says where it stands', (field) => {
+  expect(() => read.cursor(field, 'page.cursor')).toThrow(DecodeError);
+  expect(() => read.cursor(field, 'page.cursor')).toThrow(
+    'test.rows was answered with a document of another shape at page.cursor',
+  );
+});

@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+
+import { mutantsOf, probed, probesOf, type Mutant, type Probe } from './mutator.js';
+import type { TestOrder } from './testOrder.js';
+import type { TestRuns } from './testRun.js';
+
+/** A test that passes without mutants. */
+export interface CoveringTest {
+  readonly file: string;
+  readonly title: string;
+  readonly ms: number;
+  /** The probes that it passes. */
+  readonly reached: readonly number[];
+}
+
+/** A source, its mutants, and for each the probe that says which tests come by it. */
+export interface Source {
+  readonly path: string;
+  /** As it is printed: `http/pauseGate.ts`. */
+  readonly name: string;
+  readonly text: string;
+  readonly mutants: readonly (Mutant & { readonly probe: number | undefined })[];
+  readonly probes: ReadonlyMap<number, Probe>;
+}
+
+/** Ms without a word: the slowest tests take some 20 s. */
+const patience = 240_000;
+
+export async function sourcesOf(src: string, folders: readonly string[]): Promise<Source[]> {
+  const sources: Source[] = [];
+  let probe = 0;
+  for (const folder of folders) {
+    for (const path of (await filesIn(join(src, folder))).filter((path) => path.endsWith('.ts'))) {
+      const text = await readFile(path, 'utf8');
+      const mutants = mutantsOf(text);
+      const probes = new Map<number, Probe>();
+      const numbers = new Map<number, number>();
+      const numbered = probesOf(text, mutants).map((at) => {
+        if (!at) return undefined;
+        const number = numbers.get(at.start) ?? (probe += 1);
+        numbers.set(at.start, number);
+        probes.set(number, at);
+        return number;
+      });
+      sources.push({
+        ...{ path, name: relative(src, path), text, probes },
+        mutants: mutants.map((mutant, index) => ({ ...mutant, probe: numbered[index] })),
+      });
+    }
+  }
+  return sources;
+}
+
+/**
+ * Which tests come by which probe. It takes all tests once, so it is kept until a source or a test changes. Tests that fail with probes in
+ * the sources, as one that measures memory may, are left out.
+ */
+export async function coverage(
+  packageFolder: string,
+  sources: readonly Source[],
+  { runs, kept, onTest }: { readonly runs: TestRuns; readonly kept: string; readonly onTest: (tests: number) => void },
+): Promise<CoveringTest[]> {
+  const files = [...(await filesIn(join(packageFolder, 'src'))), ...(await filesIn(join(packageFolder, 'test')))];
+  const texts = sources.map((source) => [source.path, probed(source.text, source.probes, mark)] as const);
+  const testFiles = files.filter((path) => /(?<!\.alone)\.test\.ts$/.test(path));
+  const order = {
+    texts: Object.fromEntries(texts),
+    tests: Object.fromEntries(testFiles.map((path) => [path, 'all' as const])),
+  };
+  const path = join(kept, `${await hashOf(order, files)}.json`);
+  const known = await readFile(path, 'utf8').catch(() => undefined);
+  if (known !== undefined) return JSON.parse(known);
+  const tests: CoveringTest[] = [];
+  const end = await runs.run(order, {
+    on: (message) => {
+      if (message.is !== 'over' || message.state === 'failed') return undefined;
+      const { file, title, ms, reached } = message;
+      tests.push({ file, title, ms, reached });
+      onTest(tests.length);
+      return undefined;
+    },
+    limitOf: () => patience,
+  });
+  if (end.how !== 'ended') throw new Error(`The tests did not end: ${end.how}. ${'stderr' in end ? end.stderr : ''}`);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, JSON.stringify(tests));
+  return tests;
+}
+
+function mark(probe: number): string {
+  return `globalThis.passedProbes?.add(${probe})`;
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .toSorted();
+}
+
+async function hashOf(order: TestOrder, paths: readonly string[]): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(order));
+  for (const path of paths) hash.update(await readFile(path));
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,76 @@
+import type { CoveringTest, Source } from './coverage.js';
+import { mutated, type Mutant } from './mutator.js';
+import type { TestRuns } from './testRun.js';
+
+/** Ms to load a test file, or between two tests. */
+const longestHook = 10_000;
+
+/** What the tests make of a mutant. */
+export type Verdict =
+  | { readonly how: 'killed'; readonly by: string }
+  /** A test took many times as long as without it. */
+  | { readonly how: 'timed out'; readonly by: string }
+  | { readonly how: 'survived'; readonly tests: number; readonly of: number };
+
+/** Runs the tests that come by a mutant, on the source with the mutant in it, until one of them fails. */
+export async function judge(
+  source: Source,
+  mutant: Mutant & { readonly probe: number | undefined },
+  {
+    tests,
+    runs,
+    budget,
+  }: { readonly tests: readonly CoveringTest[]; readonly runs: TestRuns; readonly budget: number },
+): Promise<Verdict> {
+  const covering = tests.filter(({ reached }) => comesBy(source, mutant.probe, reached));
+  const chosen = withinBudget(covering, budget);
+  if (chosen.length === 0) return { how: 'survived', tests: 0, of: covering.length };
+  const files = byFile(chosen);
+  const order = {
+    texts: { [source.path]: mutated(source.text, mutant) },
+    tests: Object.fromEntries([...files].map(([file, ofFile]) => [file, ofFile.map(({ title }) => title)])),
+  };
+  let current = '';
+  let by: string | undefined;
+  const end = await runs.run(order, {
+    on: (message) => {
+      current = 'title' in message ? message.title : message.file;
+      if (message.is !== 'failed' && (message.is !== 'over' || message.state === 'passed')) return undefined;
+      by = current;
+      return 'enough';
+    },
+    limitOf: (message) => {
+      const test = message.is === 'begun' && files.get(message.file)?.find(({ title }) => title === message.title);
+      return test ? limitOf(test.ms) : longestHook;
+    },
+  });
+  if (by !== undefined) return { how: 'killed', by };
+  if (end.how === 'hung') return { how: 'timed out', by: current };
+  if (end.how === 'died') return { how: 'killed', by: `${current}: its process died` };
+  return { how: 'survived', tests: chosen.length, of: covering.length };
+}
+
+/** What runs when a module is loaded has no probe: then whoever comes by anything in the source is asked. */
+function comesBy({ probes }: Source, probe: number | undefined, reached: readonly number[]): boolean {
+  return probe === undefined ? reached.some((each) => probes.has(each)) : reached.includes(probe);
+}
+
+/** The fastest ones, of `budget` ms in all. */
+export function withinBudget(tests: readonly CoveringTest[], budget: number): CoveringTest[] {
+  let left = budget;
+  return tests.toSorted((a, b) => a.ms - b.ms).filter(({ ms }) => (left -= ms) >= 0);
+}
+
+/** First those that come by little else, since they are most likely about it. */
+export function byFile(tests: readonly CoveringTest[]): Map<string, CoveringTest[]> {
+  const files = new Map<string, CoveringTest[]>();
+  for (const test of tests) files.set(test.file, [...(files.get(test.file) ?? []), test]);
+  const breadth = (ofFile: readonly CoveringTest[]): number =>
+    ofFile.reduce((least, { reached }) => Math.min(least, reached.length), Infinity);
+  return new Map([...files].toSorted(([, a], [, b]) => breadth(a) - breadth(b)));
+}
+
+/** Ms that a test may take which takes `ms` without a mutant: what hangs is found by it, and a busy machine is not. */
+function limitOf(ms: number): number {
+  return 5_000 + 10 * ms;
+}

@@ -1,0 +1,34 @@
+/** What a run of tests has to do, as JSON in the file that `SLUICE_TEST_ORDER` names. */
+export interface TestOrder {
+  /** Modules that are another text than their file, by path. */
+  readonly texts: Readonly<Record<string, string>>;
+  /** The test files in their order, by path, each with the titles of the tests that run. */
+  readonly tests: Readonly<Record<string, 'all' | readonly string[]>>;
+}
+
+/** What a run of tests says about itself, as messages to the process that started it. */
+export type TestMessage =
+  | { readonly is: 'file'; readonly file: string }
+  | { readonly is: 'begun'; readonly file: string; readonly title: string }
+  | {
+      readonly is: 'over';
+      readonly file: string;
+      readonly title: string;
+      readonly state: 'passed' | 'failed';
+      readonly ms: number;
+      /** The probes that were passed in it, and in its file before it. */
+      readonly reached: readonly number[];
+    }
+  /** Outside of tests. */
+  | { readonly is: 'failed'; readonly file: string; readonly title: string }
+  | { readonly is: 'ended' };
+
+declare module 'vitest' {
+  interface TaskMeta {
+    reached?: number[];
+  }
+}
+
+declare global {
+  var passedProbes: Set<number> | undefined;
+}

@@ -1,0 +1,6 @@
+import { expect, test } from 'vitest';
+import { clamped } from '../src/numbers/clamped.js';
+
+test('the larger number gives way', () => {
+  expect(clamped(3, 2)).toBe(2);
+});

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { coverage, sourcesOf, type CoveringTest } from '../../prove/mutants/coverage.js';
+import { byFile, judge, withinBudget } from '../../prove/mutants/judge.js';
+import { TestRuns } from '../../prove/mutants/testRun.js';
+import { temporaryFolder } from '../temporaryFolder.js';
+
+/** Each run starts Vitest, on a machine that may be busy. */
+const patience = { timeout: 240_000 };
+
+const example = join(import.meta.dirname, 'example');
+const testFile = join(example, 'test/clamped.test.ts');
+const title = 'the larger number gives way';
+
+function testRuns(folder: string): TestRuns {
+  const runs = new TestRuns(folder);
+  onTestFinished(() => runs.end());
+  return runs;
+}
+
+test('a mutant is killed by a test that comes by it, or survives, and no file is changed', patience, async () => {
+  const [folder, kept] = [temporaryFolder(), temporaryFolder()];
+  const runs = testRuns(folder);
+  const [source] = await sourcesOf(join(example, 'src'), ['numbers']);
+  const tests = await coverage(example, [source!], { runs, kept, onTest: () => undefined });
+  expect(tests).toMatchObject([{ file: testFile, title }]);
+
+  const verdictOf = (kind: string): ReturnType<typeof judge> => {
+    const mutant = source!.mutants.find((each) => each.kind === kind);
+    return judge(source!, mutant!, { tests, runs, budget: 60_000 });
+  };
+  expect(await verdictOf('swapped min and max')).toEqual({ how: 'killed', by: title });
+  // The test gives it a number, and never leaves the limit out.
+  expect(await verdictOf('removed statement')).toEqual({ how: 'survived', tests: 0, of: 0 });
+  expect(await verdictOf('dropped ??')).toEqual({ how: 'survived', tests: 1, of: 1 });
+
+  expect(readFileSync(source!.path, 'utf8')).toBe(source!.text);
+  expect(readdirSync(folder)).toEqual(['order.json']);
+  expect(await coverage(example, [source!], { runs: new TestRuns('nowhere'), kept, onTest: () => undefined })).toEqual(
+    tests,
+  );
+});
+
+test('a test that never ends is ended, with all that it left', patience, async () => {
+  const folder = temporaryFolder();
+  const path = join(example, 'src/numbers/clamped.ts');
+  const texts = { [path]: 'export function clamped() { for (;;); }' };
+  const end = await testRuns(folder).run(
+    { texts, tests: { [testFile]: [title] } },
+    { on: () => undefined, limitOf: () => 3_000 },
+  );
+  expect(end).toEqual({ how: 'hung' });
+  expect(readdirSync(folder)).toEqual(['order.json']);
+});
+
+test('tests that cannot be run are told as they are', patience, async () => {
+  const runs = testRuns(temporaryFolder());
+  const failures: string[] = [];
+  const path = join(example, 'src/numbers/clamped.ts');
+  await runs.run(
+    { texts: { [path]: "throw new Error('as it is loaded');" }, tests: { [testFile]: 'all' } },
+    {
+      on: (message) => {
+        if (message.is === 'failed') failures.push(message.title);
+        return undefined;
+      },
+      limitOf: () => 60_000,
+    },
+  );
+  expect(failures).toEqual(['as it is loaded']);
+});
+
+describe('of the tests that come by a mutant', () => {
+  function aTest(file: string, ms: number, ...reached: number[]): CoveringTest {
+    return { file, title: `of ${ms} ms`, ms, reached };
+  }
+
+  test('those run that fit into the time, the fastest ones', () => {
+    const tests = [aTest('a', 30), aTest('a', 10), aTest('b', 20), aTest('b', 40)];
+    expect(withinBudget(tests, 60).map(({ ms }) => ms)).toEqual([10, 20, 30]);
+    expect(withinBudget(tests, 59).map(({ ms }) => ms)).toEqual([10, 20]);
+    expect(withinBudget(tests, 9)).toEqual([]);
+  });
+
+  test('the file goes first that comes by least beside it', () => {
+    const tests = [
+      aTest('walk', 1, 1, 2, 3),
+      aTest('gate', 9, 1),
+      aTest('walk', 2, 1, 2),
+      aTest('gate', 1, 1, 2, 3, 4),
+    ];
+    expect([...byFile(tests).keys()]).toEqual(['gate', 'walk']);
+    expect(
+      byFile(tests)
+        .get('gate')
+        ?.map(({ ms }) => ms),
+    ).toEqual([9, 1]);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { mutantsOf, mutated, probed, probesOf } from '../../prove/mutants/mutator.js';
+
+/** The source with each of its mutants, but for those of its numbers. */
+function textsOf(source: string): string[] {
+  const mutants = mutantsOf(source).filter(({ kind }) => !kind.startsWith('number'));
+  return mutants.map((mutant) => mutated(source, mutant));
+}
+
+describe('a source has a mutant', () => {
+  test.each([
+    ['if (a) b = c;', ['if (!(a)) b = c;', 'if (a) ;']],
+    ['const x = a ? b : c;', ['const x = !(a) ? b : c;']],
+    ['const x = !a;', ['const x = (a);']],
+    // A comparison has one that says the opposite: another one of the condition would be the same.
+    ['const x = a === b ? c : d;', ['const x = a !== b ? c : d;']],
+    ['const x = a != null;', ['const x = a == null;']],
+    ['const x = a < b;', ['const x = a <= b;']],
+    ['const x = a >= b;', ['const x = a > b;']],
+    ['const x = a && b;', ['const x = a || b;']],
+    ['const x = a ?? b;', ['const x = (a);']],
+    ['const x = a - b;', ['const x = a + b;']],
+    ["const x = 'a' + b + c;", []],
+    ['const x = Math.min(a, b);', ['const x = Math.max(a, b);']],
+    ['const x = a?.b;', ['const x = a.b;']],
+    ['const x = a?.(b);', ['const x = a(b);']],
+    ['const x = [400, 404];', ['const x = [404];', 'const x = [400];']],
+    ['const x = true;', ['const x = false;']],
+    ['while (true) a.b();', ['while (true) ;']],
+    ['const x = await a();', ['const x = a();']],
+    ['const x = a().catch(b);', ['const x = a();']],
+    [
+      'try { a(); } catch { b(); }',
+      ['try { ; } catch { b(); }', 'try { a(); } catch (error) { throw error; }', 'try { a(); } catch { ; }'],
+    ],
+    ['function f() { return a; }', ['function f() {}']],
+    ['if (a) { b(); c(); }', ['if (!(a)) { b(); c(); }', 'if (a) {}', 'if (a) { ; c(); }', 'if (a) { b(); ; }']],
+    ['class A extends B { constructor() { super(); } }', []],
+    ['type A = 1 | true; interface B { a: 2 }', []],
+  ])('%s', (source, mutants) => {
+    expect(textsOf(source).toSorted()).toEqual(mutants.toSorted());
+  });
+
+  test('for each number that is one more, and one less unless it is zero', () => {
+    const source = 'const x = 1_000 + a[0];';
+    const numbers = mutantsOf(source).filter(({ kind }) => kind.startsWith('number'));
+    expect(numbers.map((mutant) => mutated(source, mutant))).toEqual([
+      'const x = 1001 + a[0];',
+      'const x = 999 + a[0];',
+      'const x = 1_000 + a[1];',
+    ]);
+  });
+
+  test('with the line that it stands in', () => {
+    expect(mutantsOf('a;\n\n  b = a < c;').map(({ kind, line }) => [kind, line])).toEqual([
+      ['removed statement', 1],
+      ['removed statement', 3],
+      ['comparison off by one', 3],
+    ]);
+  });
+});
+
+describe('a probe', () => {
+  /** What is passed when the source's `run` is called, as the text that the mutants of the passed probes replace. */
+  function passed(source: string, argument: unknown): string[] {
+    const mutants = mutantsOf(source);
+    const at = probesOf(source, mutants);
+    const probes = new Map(at.flatMap((probe) => (probe ? [[probe.start, probe] as const] : [])));
+    const seen = new Set<number>();
+    const code = probed(source, probes, (number) => `seen.add(${number})`);
+    // eslint-disable-next-line @typescript-eslint/no-implied-eval -- code of this test
+    new Function('seen', 'argument', `${code}\nrun(argument);`)(seen, argument);
+    return mutants
+      .filter((_, index) => seen.has(at[index]?.start ?? NaN))
+      .map(({ start, end }) => source.slice(start, end));
+  }
+
+  test('tells which branch was taken', () => {
+    const source = 'function run(a) { if (a) { b(a = 1); } else { b(a = 2); } } function b(a) {}';
+    expect(passed(source, true)).toContain('b(a = 1);');
+    expect(passed(source, true)).not.toContain('b(a = 2);');
+    expect(passed(source, false)).toContain('b(a = 2);');
+  });
+
+  test('tells whether a function without braces was called', () => {
+    const source =
+      'const f = (a) => (b) => a + b; const g = (a) => ({ a: a - 1 }); function run(a) { if (a) f(1)(2); else g(1); }';
+    expect(passed(source, true)).toContain('+');
+    expect(passed(source, true)).not.toContain('-');
+    expect(passed(source, false)).toContain('-');
+    expect(passed(source, false)).not.toContain('+');
+  });
+
+  test('is not there for what runs when the module is loaded', () => {
+    const source = 'const most = 1; class A { size = 2; }';
+    expect(probesOf(source, mutantsOf(source))).toEqual(mutantsOf(source).map(() => undefined));
+  });
+});
