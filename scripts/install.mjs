@@ -6,7 +6,7 @@ import { pnpmFolder, quietly, root, run } from './run.mjs';
 
 const stamp = join(root, 'node_modules/.cache/installed');
 const packages = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`);
-const tests = ['test/browser', 'test/packages'];
+const tests = ['test/browser', 'test/packages', 'test/sdk'];
 const folders = ['.', 'examples', ...tests, ...packages].filter((folder) =>
   existsSync(join(root, folder, 'package.json')),
 );

@@ -24,11 +24,11 @@ export class StreamPages {
   static async of(rows: number): Promise<StreamPages> {
     await using sandbox = await startSandboxProcess(rows);
     const texts: string[] = [];
-    for (let cursor: string | null = ''; cursor !== null;) {
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
       const query = new URLSearchParams({ limit: String(pageSize), ...(cursor && { cursor }) });
       const headers = { 'X-API-Key': sandbox.apiKey };
       const answer = await fetch(`${sandbox.streamsUrl}/streams/evm?${query.toString()}`, { headers });
-      const page: { result: EvmStream[]; cursor: string | null } = JSON.parse(await answer.text());
+      const page: { result: EvmStream[]; cursor?: string } = JSON.parse(await answer.text());
       texts.push(JSON.stringify(page.result));
       cursor = page.cursor;
     }

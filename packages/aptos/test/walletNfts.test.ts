@@ -1,5 +1,5 @@
 import { ConfigError, createClient, type ArrayFormat, type ClientEvent } from '@sluice/core';
-import { startSandbox, type AnswerShape, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
+import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { aptos, ownerAddress, type WalletNftsOptions } from '../src/index.js';
 
@@ -30,7 +30,8 @@ describe('the holdings of wallets', () => {
     expect(rows).toEqual([...sandbox.holdingsOf(sandbox.owners)]);
   });
 
-  const shapes: [string, AnswerShape][] = [
+  const shapes: [string, NonNullable<SandboxOptions['shape']>][] = [
+    ['what its reference shows', 'reference'],
     ['an empty cursor', { end: 'empty' }],
     ['no cursor', { end: 'absent', hasNextPage: 'absent' }],
     ['a single row as an object', { oneRow: 'object', end: 'absent' }],

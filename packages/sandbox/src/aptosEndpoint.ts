@@ -1,3 +1,4 @@
+import type { AnswerShape } from './answerShape.js';
 import type { Cursors } from './cursor.js';
 import type { Holdings } from './holdings.js';
 import { fullAddress } from './owners.js';
@@ -5,7 +6,6 @@ import { pageOf, worded } from './page.js';
 import { cursorOf, list, wholeNumber } from './parameters.js';
 import { Refusal } from './refusal.js';
 import type { Endpoint } from './requestListener.js';
-import type { AnswerShape } from './sandboxOptions.js';
 
 /**
  * `GET …/wallets/nfts?limit&offset&cursor&owner_addresses&collection_blacklist&collection_whitelist`: the holdings of some

@@ -1,11 +1,12 @@
 import type { Collections } from './collections.js';
+import type { ShapeName } from './answerShape.js';
 import { nastyAmounts, nastyProperties, nastyText } from './nastyValues.js';
 import type { Owners } from './owners.js';
 import { draws, fraction, hex, pick } from './random.js';
 
 /**
- * One NFT holding, as the endpoint sends it. All fields are text, but what nasty rows may hold: `null`, properties as an
- * object, fields that the reference does not know.
+ * One NFT holding, as the endpoint sends it. All fields but the properties are text; nasty rows may hold `null`, and fields that
+ * the reference does not know.
  */
 export interface HoldingRow {
   /** Numeric text; in nasty rows beyond 2^53. */
@@ -21,7 +22,7 @@ export interface HoldingRow {
   readonly property_version: string;
   readonly table_type: string | null;
   readonly token_data_id_hash: string;
-  /** JSON text, per the reference; an object or `null` in some nasty rows. */
+  /** An object, or JSON text in the reference's shape; either of them, or `null`, in some nasty rows. */
   readonly token_properties: string | Readonly<Record<string, unknown>> | null;
   readonly [newField: string]: unknown;
 }
@@ -33,8 +34,7 @@ export interface HoldingRow {
 export function holdingRows(
   seed: number,
   nasty: number,
-  owners: Owners,
-  collections: Collections,
+  { owners, collections, nested }: { owners: Owners; collections: Collections; nested: ShapeName },
 ): (index: number) => HoldingRow {
   const token = draws(seed, 'token');
   const moment = draws(seed, 'moment');
@@ -45,6 +45,7 @@ export function holdingRows(
     const { hash, name, creator } = collections.of(index);
     const tokenWord = token(index);
     const lookWord = look(index);
+    const properties = { background: pick(backgrounds, lookWord >>> 8), level: String((lookWord >>> 16) % 100) };
     const seconds = Math.floor(fraction(moment(index)) * SPAN_SECONDS);
     const row: HoldingRow = {
       amount: lookWord % 16 === 0 ? String(2 + ((lookWord >>> 4) % 48)) : '1',
@@ -58,7 +59,7 @@ export function holdingRows(
       property_version: lookWord % 32 === 0 ? '1' : '0',
       table_type: '0x3::token::TokenStore',
       token_data_id_hash: hex(tokenWord, 64),
-      token_properties: `{"background":"${pick(backgrounds, lookWord >>> 8)}","level":"${(lookWord >>> 16) % 100}"}`,
+      token_properties: nested === 'live' ? properties : JSON.stringify(properties),
     };
     const nastyWord = nastiness(index);
     return fraction(nastyWord) < nasty ? nastyRow(row, look(nastyWord)) : row;

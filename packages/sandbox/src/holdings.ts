@@ -1,3 +1,4 @@
+import type { ShapeName } from './answerShape.js';
 import { Collections, type Kept } from './collections.js';
 import { holdingRows, type HoldingRow } from './holdingRow.js';
 import { Owners, type Run } from './owners.js';
@@ -23,12 +24,12 @@ export class Holdings {
   readonly #row: (index: number) => HoldingRow;
   #moved = 0;
 
-  constructor(options: { seed: number; holdings: number; owners: number; nasty: number }) {
-    const { seed, holdings, owners, nasty } = options;
+  constructor(options: { seed: number; holdings: number; owners: number; nasty: number; nested: ShapeName }) {
+    const { seed, holdings, owners, nasty, nested } = options;
     this.#size = holdings;
     this.owners = new Owners(seed, owners, holdings);
     this.#collections = new Collections(seed, nasty);
-    this.#row = holdingRows(seed, nasty, this.owners, this.#collections);
+    this.#row = holdingRows(seed, nasty, { owners: this.owners, collections: this.#collections, nested });
   }
 
   /** The row of an index, wherever it stands now. Raises `RangeError` beyond the last one. */

@@ -6,7 +6,8 @@
 
 // The server
 export { startSandbox, type Sandbox } from './startSandbox.js';
-export type { AnswerShape, EndpointName, SandboxOptions, SandboxRequest } from './sandboxOptions.js';
+export type { AnswerShape, ShapeName } from './answerShape.js';
+export type { EndpointName, SandboxOptions, SandboxRequest } from './sandboxOptions.js';
 
 // Misbehaviour
 export { faultNames, type Fault, type FaultName, type FaultRates } from './faults.js';
@@ -14,7 +15,7 @@ export { faultNames, type Fault, type FaultName, type FaultRates } from './fault
 // Rows
 export type { HoldingRow } from './holdingRow.js';
 export type { CollectionFilter } from './holdings.js';
-export type { JsonObject, StreamRow } from './streamRow.js';
+export type { JsonObject, Nested, StreamRow } from './streamRow.js';
 export type { StreamPatch } from './streamBook.js';
 
 // What happened

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { shapesOf, type AnswerShape, type ShapeName, type Shapes } from './answerShape.js';
 import { faultNames, type Fault, type FaultRates } from './faults.js';
 
 /** The two endpoints: the streams of a project, and the NFT holdings of wallets. */
@@ -15,20 +16,6 @@ export interface SandboxRequest {
   readonly attempt: number;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
-}
-
-/** How the sandbox words its answers, where the reference leaves it open. */
-export interface AnswerShape {
-  /** The cursor of the last page: `null` (default), the empty text, or no such field. */
-  readonly end?: 'null' | 'empty' | 'absent';
-  /** `result` of a page with one row: a list (default), or the row itself. */
-  readonly oneRow?: 'list' | 'object';
-  /** `result` of a page without rows: an empty list (default), `null`, or no such field. */
-  readonly noRows?: 'list' | 'null' | 'absent';
-  /** How holdings go on: by a cursor (default), or by `offset` alone: then `cursor` is always as in `end`. */
-  readonly next?: 'cursor' | 'offset';
-  /** Whether holdings say `hasNextPage` (default), or let the cursor decide. */
-  readonly hasNextPage?: 'sent' | 'absent';
 }
 
 /** What {@link startSandbox} takes. With the same seed and options, the same requests get the same bytes. */
@@ -74,7 +61,11 @@ export interface SandboxOptions {
    * count, log or script. Default false.
    */
   readonly cors?: boolean;
-  readonly shape?: AnswerShape;
+  /**
+   * How answers are worded: as the live service does (`live`, the default), as the API's reference shows them (`reference`), or in
+   * parts of your own choice.
+   */
+  readonly shape?: ShapeName | AnswerShape;
   /** The clock in ms, which must not go back. Default: the time since 1970 by the monotonic clock of the process. */
   readonly now?: () => number;
 }
@@ -97,7 +88,7 @@ export interface Settings {
   readonly statusEvery: number;
   readonly compress: boolean;
   readonly cors: boolean;
-  readonly shape: Required<AnswerShape>;
+  readonly shapes: Shapes;
   readonly now: () => number;
 }
 
@@ -126,7 +117,7 @@ export function settingsOf(options: SandboxOptions): Settings {
     statusEvery: check('statusEvery', options.statusEvery ?? 0, {}) || Infinity,
     compress: options.compress ?? false,
     cors: options.cors ?? false,
-    shape: { end: 'null', oneRow: 'list', noRows: 'list', next: 'cursor', hasNextPage: 'sent', ...options.shape },
+    shapes: shapesOf(options.shape ?? 'live'),
     now: options.now ?? (() => performance.timeOrigin + performance.now()),
   };
 }

@@ -74,25 +74,29 @@ export interface Sandbox extends AsyncDisposable {
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = settingsOf(options);
-  const { apiKey, now, shape, statusEvery } = settings;
+  const { apiKey, now, shapes, statusEvery } = settings;
   const startedAt = now();
   const log = new RequestLog(now);
   const cursors = new Cursors(settings);
-  const holdings = new Holdings(settings);
-  const streams = new StreamBook({ ...settings, ticks: () => Math.floor((now() - startedAt) / statusEvery) });
+  const holdings = new Holdings({ ...settings, nested: shapes.aptos.nested });
+  const streams = new StreamBook({
+    ...settings,
+    nested: shapes.streams.nested,
+    ticks: () => Math.floor((now() - startedAt) / statusEvery),
+  });
   const rowsOf = { streams, aptos: holdings };
 
   const routes: readonly Route[] = [
     {
       name: 'streams',
       path: `${STREAMS_PATH}/streams/evm`,
-      endpoint: streamsEndpoint(streams, cursors, shape),
+      endpoint: streamsEndpoint(streams, cursors, shapes.streams),
       rows: streams,
     },
     {
       name: 'aptos',
       path: `${APTOS_PATH}/wallets/nfts`,
-      endpoint: aptosEndpoint(holdings, cursors, shape),
+      endpoint: aptosEndpoint(holdings, cursors, shapes.aptos),
       rows: holdings,
     },
   ];

@@ -1,3 +1,4 @@
+import type { ShapeName } from './answerShape.js';
 import type { Slice } from './holdings.js';
 import { draws, pick } from './random.js';
 import { rowsInFront } from './rotation.js';
@@ -18,8 +19,8 @@ export class StreamBook {
   #ticked = 0;
 
   /** @param ticks how many status changes are due since the start, read at every access: so no timer runs */
-  constructor(options: { seed: number; streams: number; nasty: number; ticks: () => number }) {
-    this.#row = streamRows(options.seed, options.nasty);
+  constructor(options: { seed: number; streams: number; nasty: number; nested: ShapeName; ticks: () => number }) {
+    this.#row = streamRows(options.seed, options.nasty, options.nested);
     this.#tick = draws(options.seed, 'status change');
     this.#ticks = options.ticks;
     this.#order = Array.from({ length: options.streams }, (_, index) => index);

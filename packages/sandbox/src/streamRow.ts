@@ -1,8 +1,12 @@
+import type { ShapeName } from './answerShape.js';
 import { nastyText } from './nastyValues.js';
 import { draws, fraction, hex, pick } from './random.js';
 
 /** A JSON object whose fields nobody promised. */
 export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A list of them as the live service sends it, or a single one as the reference shows it. */
+export type Nested = readonly JsonObject[] | JsonObject;
 
 /** One EVM stream, as the endpoint sends it. Fields that are `null`, absent or unknown to the reference come in nasty rows. */
 export interface StreamRow {
@@ -20,12 +24,12 @@ export interface StreamRow {
   readonly includeContractLogs: boolean;
   readonly includeInternalTxs: boolean;
   readonly includeAllTxLogs?: boolean;
-  readonly getNativeBalances: JsonObject | null;
-  readonly abi: JsonObject | null;
-  readonly advancedOptions: JsonObject | null;
+  readonly getNativeBalances: Nested | null;
+  readonly abi: Nested | null;
+  readonly advancedOptions: Nested | null;
   readonly chainIds: readonly string[];
   readonly demo: boolean;
-  readonly triggers: JsonObject | null;
+  readonly triggers: Nested | null;
   readonly [newField: string]: unknown;
 }
 
@@ -33,7 +37,8 @@ export interface StreamRow {
 export type StreamStatus = Pick<StreamRow, 'status' | 'statusMessage'>;
 
 /** Makes the function that computes a stream from its index; the same at every call. */
-export function streamRows(seed: number, nasty: number): (index: number) => StreamRow {
+export function streamRows(seed: number, nasty: number, nested: ShapeName): (index: number) => StreamRow {
+  const listed = (object: JsonObject): Nested => (nested === 'live' ? [object] : object);
   const identity = draws(seed, 'stream id');
   const look = draws(seed, 'stream');
   const nastiness = draws(seed, 'nasty stream');
@@ -54,22 +59,22 @@ export function streamRows(seed: number, nasty: number): (index: number) => Stre
       includeNativeTxs: (flags & 2) === 2,
       includeContractLogs: true,
       includeInternalTxs: (flags & 4) === 4,
-      getNativeBalances: { selectors: ['$fromAddress', '$toAddress'], type: 'tx' },
-      abi: {
+      getNativeBalances: listed({ selectors: ['$fromAddress', '$toAddress'], type: 'tx' }),
+      abi: listed({
         anonymous: false,
         constant: false,
-        inputs: { name: 'from', type: 'address', indexed: true, components: [], internalType: 'address' },
+        inputs: listed({ name: 'from', type: 'address', indexed: true, components: [], internalType: 'address' }),
         name: event.name,
-        outputs: { name: '', type: 'bool', components: [], internalType: 'bool' },
+        outputs: listed({ name: '', type: 'bool', components: [], internalType: 'bool' }),
         payable: false,
         stateMutability: 'nonpayable',
         type: 'event',
         gas: 21_000 + (word % 100_000),
-      },
-      advancedOptions: { topic0: event.signature, includeNativeTxs: (flags & 2) === 2 },
+      }),
+      advancedOptions: listed({ topic0: event.signature, includeNativeTxs: (flags & 2) === 2 }),
       chainIds: chains.filter((_, at) => at === word % chains.length || (flags >>> (at + 4)) % 4 === 0),
       demo: word % 10 === 0,
-      triggers: {
+      triggers: listed({
         type: 'erc20transfer',
         contractAddress: contract,
         inputs: ['$from'],
@@ -86,7 +91,7 @@ export function streamRows(seed: number, nasty: number): (index: number) => Stre
         },
         topic0: event.signature,
         callFrom: contract,
-      },
+      }),
     };
     const tag = `${team}-${event.name.toLowerCase()}-${index}`;
     const row: StreamRow = { ...bare, tag, includeAllTxLogs: (flags & 8) === 8 };

@@ -1,8 +1,8 @@
+import type { AnswerShape } from './answerShape.js';
 import type { Cursors } from './cursor.js';
 import { pageOf, worded } from './page.js';
 import { cursorOf, wholeNumber } from './parameters.js';
 import type { Endpoint } from './requestListener.js';
-import type { AnswerShape } from './sandboxOptions.js';
 import type { StreamBook } from './streamBook.js';
 
 /** `GET …/streams/evm?limit&cursor`: the streams of the project, up to 100 a page. */

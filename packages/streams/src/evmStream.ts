@@ -2,7 +2,10 @@ import type { RowSchema } from '@sluice/core';
 
 /**
  * An EVM stream of a project: a webhook, the filters that feed it, and its status. The reference gives no types, so any field but
- * `id` may be `null`, absent or of another shape, and fields that this type does not know are kept.
+ * `id` may be `null`, absent or of another shape, and fields that this type does not know are kept. Where the live service sends a
+ * list, the reference shows a single object; both are kept as they come.
+ *
+ * @example [stream.triggers ?? []].flat() // a list, whichever it was
  */
 export interface EvmStream {
   /** Tells this stream from all others of the project. */
@@ -29,16 +32,17 @@ export interface EvmStream {
   /** Whether it delivers all logs of a transaction, not only the matching ones. */
   readonly includeAllTxLogs?: boolean | null;
   /** Which addresses' native balances are delivered along. */
-  readonly getNativeBalances?: NativeBalances | readonly NativeBalances[] | null;
+  readonly getNativeBalances?: readonly NativeBalances[] | NativeBalances | null;
   /** The contract interface by which logs are decoded. */
-  readonly abi?: AbiEntry | readonly AbiEntry[] | null;
-  readonly advancedOptions?: AdvancedOptions | readonly AdvancedOptions[] | null;
+  readonly abi?: readonly AbiEntry[] | AbiEntry | null;
+  /** Options for single event signatures. */
+  readonly advancedOptions?: readonly AdvancedOptions[] | AdvancedOptions | null;
   /** Chains that it listens on, e.g. `0x1`. */
   readonly chainIds?: readonly string[] | null;
   /** Whether it is a demonstration stream. */
   readonly demo?: boolean | null;
   /** Contract calls whose results are delivered along. */
-  readonly triggers?: Trigger | readonly Trigger[] | null;
+  readonly triggers?: readonly Trigger[] | Trigger | null;
   readonly [field: string]: unknown;
 }
 
@@ -53,6 +57,8 @@ export interface NativeBalances {
 /** Options for one event signature. */
 export interface AdvancedOptions {
   readonly topic0?: string | null;
+  /** Which of its events are delivered: a tree of conditions. */
+  readonly filter?: unknown;
   /** Whether native transactions are delivered for this signature. */
   readonly includeNativeTxs?: boolean | null;
 }
@@ -63,9 +69,9 @@ export interface AbiEntry {
   readonly anonymous?: boolean | null;
   /** Whether a function changes no state (older compilers). */
   readonly constant?: boolean | null;
-  readonly inputs?: readonly AbiInput[] | null;
+  readonly inputs?: readonly AbiInput[] | AbiInput | null;
   readonly name?: string | null;
-  readonly outputs?: readonly AbiOutput[] | null;
+  readonly outputs?: readonly AbiOutput[] | AbiOutput | null;
   /** Whether a function takes native currency (older compilers). */
   readonly payable?: boolean | null;
   /** `pure`, `view`, `nonpayable` or `payable`. */

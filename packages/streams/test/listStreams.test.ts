@@ -1,7 +1,7 @@
 import { ConfigError, createClient } from '@sluice/core';
-import { startSandbox, type AnswerShape, type SandboxOptions } from '@sluice/sandbox';
+import { startSandbox, type SandboxOptions } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { evmStreamSchema, streams, type ListStreamsOptions } from '../src/index.js';
+import { evmStreamSchema, streams, type ListStreamsOptions, type Trigger } from '../src/index.js';
 
 async function setUp(options: SandboxOptions = {}) {
   const sandbox = await startSandbox({ streams: 301, ...options });
@@ -22,14 +22,23 @@ describe('the streams of a project', () => {
     expect(sandbox.counts.requests).toBe(4);
   });
 
-  const shapes: [string, AnswerShape][] = [
+  const shapes: [string, NonNullable<SandboxOptions['shape']>][] = [
+    ['what its reference shows', 'reference'],
+    ['a cursor of null', { end: 'null' }],
     ['an empty cursor', { end: 'empty' }],
-    ['no cursor', { end: 'absent' }],
     ['a single stream as an object', { oneRow: 'object' }],
   ];
   test.each(shapes)('are complete where the API answers with %s', async (_what, shape) => {
     const { sandbox, list } = await setUp({ shape });
     expect(await list().toArray()).toEqual([...sandbox.streamRows()]);
+  });
+
+  test.each(['live', 'reference'] as const)('have their triggers as a list at hand in the %s shape', async (shape) => {
+    const { list } = await setUp({ nasty: 0, shape });
+    const [stream] = await list({ maxRows: 1 }).toArray();
+    const triggers: readonly Trigger[] = [stream?.triggers ?? []].flat();
+    expect(triggers).toMatchObject([{ type: 'erc20transfer', functionAbi: { name: 'balanceOf' } }]);
+    expect(Array.isArray(stream?.triggers)).toBe(shape === 'live');
   });
 
   test('are none where the project has none', async () => {

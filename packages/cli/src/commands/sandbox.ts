@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
+import { startSandbox, type Sandbox, type SandboxOptions, type ShapeName } from '@sluice/sandbox';
 import type { Environment } from '../environment.js';
 import { exitCodes } from '../faults/exitCodes.js';
 import { Failure } from '../faults/failure.js';
@@ -16,6 +16,7 @@ export interface SandboxCommandOptions {
   readonly streams?: number;
   /** Share of rows with awkward values. */
   readonly nasty?: number;
+  readonly shape?: ShapeName;
   readonly rateLimit?: Rate | false;
   readonly latency?: number | readonly [number, number];
   readonly cursorTtl?: number;

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { parsedBy } from './parsedBy.js';
 import { parseDuration, parseSpan } from './parseDuration.js';
 import { parseLatency } from './parseLatency.js';
@@ -17,6 +17,12 @@ export function addSandboxOptions(command: Command): Command {
     .option('--owners <n>', 'wallets that hold them (default: 3)', number)
     .option('--streams <n>', 'streams of the project (default: 42)', number)
     .option('--nasty <share>', 'rows with awkward values, 0 to 1 (default: 0.2)', number)
+    .addOption(
+      new Option(
+        '--shape <name>',
+        "answers as the live service gives them, or as the API's reference shows them (default: live)",
+      ).choices(['live', 'reference']),
+    )
     .optionsGroup('How it behaves:')
     .option('--rate-limit <rate>', '429 beyond so many requests: 50/s (default: unlimited)', parsedBy(parseRate))
     .option('--latency <duration>', 'before each answer: 25ms or 5ms..40ms', parsedBy(parseLatency))

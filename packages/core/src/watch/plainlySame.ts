@@ -40,7 +40,10 @@ function areFieldsSame(
     if (typeof before === 'object' && isPlainlySame(before, after)) continue;
     if (!ignored?.has(name) || !Object.hasOwn(other, name)) return false;
   }
-  if (fields !== Object.keys(other).length) return false;
+  // Counted one by one: a list of them takes a quarter more of all the time.
+  let others = 0;
+  for (const name in other) if (Object.hasOwn(other, name)) others += 1;
+  if (fields !== others) return false;
   // What JSON makes of it may be something else than its fields. The other one has the very same ones, so it is most likely of its kind.
   if (typeof one['toJSON'] === 'function') return false;
   // Not all that has no fields is empty: a map, for one.
