@@ -45,7 +45,10 @@ const entries = entriesOf(manifest);
 const apart = isCommand ? [] : await loneSources(entries);
 const { metafile } = await build({ ...options, entryPoints: Object.fromEntries([...entries, ...apart]) });
 
-const outputs = Object.keys(metafile.outputs).map((path) => relative(dist, resolve(folder, path)).replaceAll(sep, '/'));
+const outputs = Object.entries(metafile.outputs)
+  .filter(([path]) => !isDoor(path))
+  .map(([path]) => relative(dist, resolve(folder, path)).replaceAll(sep, '/'));
+for (const path of Object.keys(metafile.outputs)) if (isDoor(path)) rmSync(resolve(folder, path));
 for (const map of outputs.filter((path) => path.endsWith('.map'))) leadToSources(join(dist, map));
 for (const script of outputs.filter((path) => path.endsWith('.js'))) nameClasses(join(dist, script));
 const used = Object.values(metafile.outputs).flatMap(({ inputs }) =>
@@ -55,6 +58,12 @@ const inlined = [...new Set(used.flatMap((path) => packageOf(path) ?? []))];
 writeLicenses(inlined.sort());
 // For removeLeftovers: what a cache restores is added to what is there.
 writeFileSync(join(dist, '.bundled'), `${outputs.sort().join('\n')}\n`);
+
+/** Whether a file is the door of a source that is apart: its code is a chunk, which others import by itself. */
+function isDoor(path) {
+  const doors = apart.map(([name]) => `dist/${name}.js`);
+  return doors.includes(path.replace(/\.map$/, ''));
+}
 
 /** The source of each entry, by its path in `dist` without `.js`. */
 function entriesOf({ exports, imports = {}, bin = {} }) {
@@ -70,7 +79,7 @@ function entriesOf({ exports, imports = {}, bin = {} }) {
 }
 
 /**
- * Sources that get a file of their own, since they import a package that may do something when it is loaded. A user's bundler leaves out a
+ * Sources that become a chunk of their own, since they import a package that may do something when it is loaded. A user's bundler leaves out a
  * file of which nothing is used, but from a file of which anything is used it keeps such an import.
  */
 async function loneSources(entries) {
@@ -141,7 +150,7 @@ function axiosParts() {
  */
 function leadToSources(path) {
   const map = JSON.parse(readFileSync(path, 'utf8'));
-  const ofOthers = /^.*[\\/]node_modules[\\/]/;
+  const ofOthers = /^.*[\\/]node_modules[\\/]|^rxjs:/;
   const isWithout = (source) =>
     ofOthers.test(source) || !relative(join(folder, 'src'), resolve(dirname(path), source)).startsWith('..');
   const texts = map.sources.map((source, at) => (isWithout(source) ? null : map.sourcesContent[at]));

@@ -15,5 +15,8 @@ declare module 'undici/lib/core/connect.js' {
 /** `dispatcher.connect`, which only the main entry puts into its dispatchers. */
 declare module 'undici/lib/api/api-connect.js' {
   import type { Dispatcher } from 'undici';
-  export default function connect(this: Dispatcher, options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
+  export default function connect(
+    this: Dispatcher,
+    options: Dispatcher.ConnectOptions,
+  ): Promise<Dispatcher.ConnectData>;
 }
