@@ -28,10 +28,12 @@ export function sampled(sources: readonly Source[], { count, seed, folder, at }:
   const all = sources.flatMap(candidatesOf).filter((candidate) => !equivalents.some((known) => isIt(candidate, known)));
   if (at !== undefined) return all.filter(({ source, where }) => at === source.name || at === where);
   const folders = [...new Set(all.map(folderOf))].filter((each) => folder === undefined || each === folder);
-  return folders.flatMap((each) => {
+  const taken = folders.map((each) => {
     const ofFolder = all.filter((candidate) => folderOf(candidate) === each);
     return shuffled(ofFolder, seeded(`${seed} ${each}`)).slice(0, count);
   });
+  // In turn, so that a run that is interrupted says something of each.
+  return Array.from({ length: count }, (_, turn) => taken.flatMap((ofFolder) => ofFolder.slice(turn, turn + 1))).flat();
 }
 
 export function folderOf({ source }: Pick<Candidate, 'source'>): string {
