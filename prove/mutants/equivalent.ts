@@ -9,5 +9,57 @@ export interface Equivalent {
   readonly because: string;
 }
 
-/** They are found by their text, wherever in the file it stands. One that is found no more is told: it is stale. */
-export const equivalents: readonly Equivalent[] = [];
+/**
+ * They are found by their text, wherever in the file it stands: a line that stands there twice is no use. One that is found no more is told,
+ * since it is stale.
+ */
+export const equivalents: readonly Equivalent[] = [
+  {
+    file: 'watch/walkComparison.ts',
+    line: 'this.#seen += 1;',
+    change: 'this.#seen += 1; -> ;',
+    because: 'It saves a look for what is gone, which finds nothing.',
+  },
+  {
+    file: 'http/bottleneckLimiter.ts',
+    line: 'const tooDear = this.#windows.find((window, w) => (costs[w] ?? 1) > window.max);',
+    change: '1 -> 0',
+    because: 'There is a cost for each window: only the compiler does not know.',
+  },
+  {
+    file: 'source/chain.ts',
+    line: '...(empty > 0 && { empty }),',
+    change: '> -> >=',
+    because: 'A count of 0 that was written down is read as one that was not.',
+  },
+  {
+    file: 'source/chain.ts',
+    line: "const known = typeof this.#lastRow === 'string' ? this.#lastRow : hashOf(this.#lastRow?.row);",
+    change: '?. -> .',
+    because: 'It is asked only where there is a last row.',
+  },
+  {
+    file: 'watch/differingFields.ts',
+    line: 'if ((field === after[name] && field !== undefined) || isPlainlySame(field, after[name])) common += 1;',
+    change: '|| -> &&',
+    because: 'It is a short cut: the long way finds the same.',
+  },
+  {
+    file: 'watch/watchLog.ts',
+    line: 'const rowsPerRecord = 500;',
+    change: '500 -> 499',
+    because: 'Records of any size are read back alike.',
+  },
+  {
+    file: 'watch/watchLog.ts',
+    line: 'if (rows.length < rowsPerRecord) continue;',
+    change: '< -> <=',
+    because: 'Records of any size are read back alike.',
+  },
+  {
+    file: 'watch/watch.ts',
+    line: 'const key = options.key ?? (schema?.key && ((row: T) => schema.key?.(row)));',
+    change: '?. -> ',
+    because: 'It is called only where there is one.',
+  },
+];

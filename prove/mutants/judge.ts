@@ -3,7 +3,7 @@ import { mutated, type Mutant } from './mutator.js';
 import type { TestRuns } from './testRun.js';
 
 /** Ms to load a test file, or between two tests. */
-const longestHook = 10_000;
+const longestHook = 30_000;
 
 /** What the tests make of a mutant. */
 export type Verdict =
@@ -72,5 +72,5 @@ export function byFile(tests: readonly CoveringTest[]): Map<string, CoveringTest
 
 /** Ms that a test may take which takes `ms` without a mutant: what hangs is found by it, and a busy machine is not. */
 function limitOf(ms: number): number {
-  return 5_000 + 10 * ms;
+  return 20_000 + 10 * ms;
 }

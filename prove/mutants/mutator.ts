@@ -49,23 +49,24 @@ function replacements(node: ts.Node): Replacement[] {
 }
 
 function conditions(node: ts.Node): Replacement[] {
-  const condition = conditionOf(node);
-  if (condition && condition.kind !== ts.SyntaxKind.TrueKeyword && !isFlipped(condition))
-    return [['negated condition', condition, `!(${condition.getText()})`]];
+  const mutants: Replacement[] = [];
   if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken)
-    return [['dropped !', node, `(${node.operand.getText()})`]];
-  return [];
+    mutants.push(['dropped !', node, `(${node.operand.getText()})`]);
+  if (ts.isIfStatement(node)) mutants.push(...alwaysAndNever(node.expression));
+  if (ts.isConditionalExpression(node)) mutants.push(...alwaysAndNever(node.condition));
+  // Without an end it would only be found by its time.
+  const loop = ts.isWhileStatement(node) || ts.isDoStatement(node) ? node.expression : undefined;
+  const condition = ts.isForStatement(node) ? node.condition : loop;
+  if (condition && condition.kind !== ts.SyntaxKind.TrueKeyword) mutants.push(['never', condition, 'false']);
+  return mutants;
 }
 
-function conditionOf(node: ts.Node): ts.Expression | undefined {
-  if (ts.isIfStatement(node) || ts.isWhileStatement(node) || ts.isDoStatement(node)) return node.expression;
-  return ts.isForStatement(node) || ts.isConditionalExpression(node) ? node.condition : undefined;
-}
-
-/** What has a mutant of its own that says the opposite. */
-function isFlipped(condition: ts.Expression): boolean {
-  if (ts.isPrefixUnaryExpression(condition)) return condition.operator === ts.SyntaxKind.ExclamationToken;
-  return ts.isBinaryExpression(condition) && equalities.has(condition.operatorToken.kind);
+/** What a negated condition does wrong, each of these does wrong in one case only, and is harder to see. */
+function alwaysAndNever(condition: ts.Expression): Replacement[] {
+  return [
+    ['always', condition, 'true'],
+    ['never', condition, 'false'],
+  ];
 }
 
 const equalities = new Map<ts.SyntaxKind, string>([
@@ -76,7 +77,7 @@ const equalities = new Map<ts.SyntaxKind, string>([
 ]);
 
 const swaps = new Map<ts.SyntaxKind, readonly [kind: string, operator: string]>([
-  ...[...equalities].map(([token, operator]) => [token, ['negated condition', operator]] as const),
+  ...[...equalities].map(([token, operator]) => [token, ['negated comparison', operator]] as const),
   [ts.SyntaxKind.LessThanToken, ['comparison off by one', '<=']],
   [ts.SyntaxKind.LessThanEqualsToken, ['comparison off by one', '<']],
   [ts.SyntaxKind.GreaterThanToken, ['comparison off by one', '>=']],

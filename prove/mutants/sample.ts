@@ -25,13 +25,22 @@ export interface SampleOptions {
 
 /** Mutants of chance, as many of each folder; without those that are known to do the same as the source. */
 export function sampled(sources: readonly Source[], { count, seed, folder, at }: SampleOptions): Candidate[] {
-  const all = sources.flatMap(candidatesOf).filter((candidate) => !equivalents.some((known) => isIt(candidate, known)));
-  if (at !== undefined) return all.filter(({ source, where }) => at === source.name || at === where);
+  const all = sources.flatMap(candidatesOf);
+  if (at !== undefined) return all.filter(({ source, where }) => at === source.name || at === where).filter(isNews);
   const folders = [...new Set(all.map(folderOf))].filter((each) => folder === undefined || each === folder);
-  return folders.flatMap((each) => {
+  const taken = folders.map((each) => {
     const ofFolder = all.filter((candidate) => folderOf(candidate) === each);
     return shuffled(ofFolder, seeded(`${seed} ${each}`)).slice(0, count);
   });
+  // In turn, so that a run that is interrupted says something of each.
+  return Array.from({ length: count }, (_, turn) => taken.flatMap((ofFolder) => ofFolder.slice(turn, turn + 1)))
+    .flat()
+    .filter(isNews);
+}
+
+/** Dropped once they are drawn, so that a new one changes nothing of what else a seed draws. */
+function isNews(candidate: Candidate): boolean {
+  return !equivalents.some((known) => isIt(candidate, known));
 }
 
 export function folderOf({ source }: Pick<Candidate, 'source'>): string {

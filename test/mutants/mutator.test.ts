@@ -9,11 +9,11 @@ function textsOf(source: string): string[] {
 
 describe('a source has a mutant', () => {
   test.each([
-    ['if (a) b = c;', ['if (!(a)) b = c;', 'if (a) ;']],
-    ['const x = a ? b : c;', ['const x = !(a) ? b : c;']],
+    ['if (a) b = c;', ['if (true) b = c;', 'if (false) b = c;', 'if (a) ;']],
+    ['const x = a ? b : c;', ['const x = true ? b : c;', 'const x = false ? b : c;']],
     ['const x = !a;', ['const x = (a);']],
-    // A comparison has one that says the opposite: another one of the condition would be the same.
-    ['const x = a === b ? c : d;', ['const x = a !== b ? c : d;']],
+    ['const x = a === b;', ['const x = a !== b;']],
+    ['for (;a;) b();', ['for (;false;) b();', 'for (;a;) ;']],
     ['const x = a != null;', ['const x = a == null;']],
     ['const x = a < b;', ['const x = a <= b;']],
     ['const x = a >= b;', ['const x = a > b;']],
@@ -34,7 +34,10 @@ describe('a source has a mutant', () => {
       ['try { ; } catch { b(); }', 'try { a(); } catch (error) { throw error; }', 'try { a(); } catch { ; }'],
     ],
     ['function f() { return a; }', ['function f() {}']],
-    ['if (a) { b(); c(); }', ['if (!(a)) { b(); c(); }', 'if (a) {}', 'if (a) { ; c(); }', 'if (a) { b(); ; }']],
+    [
+      'if (a) { b(); c(); }',
+      ['if (true) { b(); c(); }', 'if (false) { b(); c(); }', 'if (a) {}', 'if (a) { ; c(); }', 'if (a) { b(); ; }'],
+    ],
     ['class A extends B { constructor() { super(); } }', []],
     ['type A = 1 | true; interface B { a: 2 }', []],
   ])('%s', (source, mutants) => {

@@ -23,3 +23,9 @@ test.each([0, false, {}, ['a']])('a cursor that is %j is an error that says wher
     'test.rows was answered with a document of another shape at page.cursor',
   );
 });
+
+test.each([null, 'x', 1, [{}]])('%j is no record, and the error says where it stands', (value) => {
+  expect(() => read.record(value, 'result[3]')).toThrow(DecodeError);
+  expect(() => read.record(value, 'result[3]')).toThrow('result[3]');
+  expect(read.record({ id: 1 }, 'result[3]')).toEqual({ id: 1 });
+});
