@@ -58,10 +58,7 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     '… was changed since its checkpoint was written. Start over with restart: nothing was changed.',
     `… was changed since its checkpoint was written. Start over with --restart: ${nothingChanged}`,
   ],
-  [
-    '… has … bytes, but … were written: somebody else changes it. Find out who, then start over with restart.',
-    '… has … bytes, but … were written: somebody else changes it. Find out who, then start over with --restart.',
-  ],
+  ['Find out who, then start over with restart.', 'Find out who, then start over with --restart.'],
   [
     'The checkpoint does not say where in the file to go on. Start over with restart: nothing was changed.',
     `The checkpoint does not say where in the file to go on. Start over with --restart: ${nothingChanged}`,
