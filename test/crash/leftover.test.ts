@@ -37,8 +37,8 @@ test.each<[Phase, Leftover, boolean]>([
 });
 
 test.each<[Leftover, RegExp | undefined]>([
-  [left('complete', 'none'), undefined],
-  [left('complete', 'none', ['holdings.csv.part']), /holdings\.csv\.part was left behind/],
+  [left('complete', 'finished'), undefined],
+  [left('complete', 'finished', ['holdings.csv.part']), /holdings\.csv\.part was left behind/],
   [left('wrong', 'none'), /not those of an undisturbed run/],
   [left('earlier', 'none'), /not those of an undisturbed run/],
   [left('absent', 'none'), /no file/],

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
-import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
+import { exportArgs, exportedIn, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
@@ -43,7 +43,7 @@ test('E7 cursors that expired while an export was stopped are told with the way 
       /^Going on after [^\n]+ of part 2 of 4\.\nsluice: aptos\.walletNfts, part 2 of 4, can't go on: the API refused the cursor of page \d+ with 400\. Its \d+ rows are taken back, and it is walked anew\.\n4,000 rows in \d+ pages -> out\.csv[^\n]*\n$/,
     ),
   });
-  expect(filesIn(cwd)).toEqual(filesIn(undisturbed));
+  expect(exportedIn(cwd)).toEqual(exportedIn(undisturbed));
   // One cursor is refused; then all parts but the first come, which stays as it is.
   expect(sandbox.counts.requests - before).toBe(1 + pages - pagesOfFirst);
 });

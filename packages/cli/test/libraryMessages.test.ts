@@ -51,17 +51,14 @@ const said: readonly (readonly [message: string, meant: string])[] = [
     '… is no regular file any more. Move it away, and start over with --restart: nothing was changed.',
   ],
   [
-    '… was removed while the export ran, and its rows with it. Start over with restart.',
-    '… was removed while the export ran, and its rows with it. Start over with --restart.',
+    '… was replaced while the export ran, maybe by another export that was started over on the same file; its rows are gone with the old one. What is there now was not touched: see what it is, then start over with restart.',
+    '… was replaced while the export ran, maybe by another export that was started over on the same file; its rows are gone with the old one. What is there now was not touched: see what it is, then start over with --restart.',
   ],
   [
     '… was changed since its checkpoint was written. Start over with restart: nothing was changed.',
     `… was changed since its checkpoint was written. Start over with --restart: ${nothingChanged}`,
   ],
-  [
-    '… has … bytes, but … were written: somebody else changes it. Find out who, then start over with restart.',
-    '… has … bytes, but … were written: somebody else changes it. Find out who, then start over with --restart.',
-  ],
+  ['Find out who, then start over with restart.', 'Find out who, then start over with --restart.'],
   [
     'The checkpoint does not say where in the file to go on. Start over with restart: nothing was changed.',
     `The checkpoint does not say where in the file to go on. Start over with --restart: ${nothingChanged}`,

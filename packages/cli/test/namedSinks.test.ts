@@ -131,7 +131,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     const whole = rowsIn(folder, 'whole.jsonl');
     expect(whole).toHaveLength(3000);
     expect(rowsIn(folder, 'rows.jsonl')).toEqual(whole);
-    expect((await readdir(folder)).filter((name) => name.endsWith('.sluice'))).toEqual([]);
+    expect((await readdir(folder)).filter((name) => name.endsWith('.sluice'))).toEqual(['whole.jsonl.sluice']);
   });
 
   test('E4 a state is refused to another target, and --restart starts over', async () => {

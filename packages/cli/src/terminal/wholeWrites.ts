@@ -22,7 +22,8 @@ export function wholeWrites(descriptor: number): Writable | undefined {
 
 function isFile(descriptor: number): boolean {
   try {
-    const found = fstatSync(descriptor);
+    // `bigint`, since Node 20 keeps the last plain answer, and its loader takes every path for a pipe while that is one.
+    const found = fstatSync(descriptor, { bigint: true });
     return found.isFile() || found.isCharacterDevice();
   } catch {
     return false;

@@ -242,7 +242,7 @@ describe.each(Object.entries(attacks))(
           // The second part is through by then, and all of it committed.
           while (
             !existsSync(segment) ||
-            !/row 1\n$/.test(readFileSync(segment, 'utf8')) ||
+            !readFileSync(segment, 'utf8').endsWith('row 1\n') ||
             !readFileSync(segment, 'utf8').includes('page 4')
           )
             await new Promise((resolve) => setImmediate(resolve));
