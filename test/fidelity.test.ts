@@ -1,5 +1,4 @@
-import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
@@ -8,6 +7,7 @@ import { startSecondServer } from '../packages/exporters/test/secondServer.js';
 import { casesOf } from '../scripts/testEffort.js';
 import { bundled } from '../scripts/bundled.js';
 import { run } from './run.js';
+import { temporaryFolder } from './temporaryFolder.js';
 
 const many = casesOf(12_345);
 
@@ -35,7 +35,7 @@ describe.each([
 ])(`E11 sluice nfts export of 3 owners with ${many} nasty holdings, from %s`, (_name, start) => {
   test('writes every field as it was sent; with the guard, only cells that a spreadsheet would run differ', async () => {
     await using origin = await start();
-    const cwd = await mkdtemp(join(tmpdir(), 'sluice-fidelity-'));
+    const cwd = temporaryFolder();
     const env = { SLUICE_API_KEY: origin.apiKey, SLUICE_APTOS_URL: origin.aptosUrl };
     const command = ['nfts', 'export', '--owner', ...origin.owners, '--rate', 'unlimited', '--quiet'];
     const bin = bundled(new URL('../packages/cli/src/bin.ts', import.meta.url));

@@ -7,9 +7,9 @@ import { settingsFor, startSluice, type Outcome, type RunOptions, type Running }
 /** Pages between two commits in these exports: few, so that little has to be fetched. */
 export const commitEvery = 4;
 
-/** The arguments that export all holdings of a sandbox. */
+/** The arguments that export all holdings of a sandbox. A busy machine would get to the lines of progress, which come every five seconds. */
 export function exportArgs(sandbox: Pick<Sandbox, 'owners'>, to: string, ...more: string[]): string[] {
-  const pace = ['--rate', 'unlimited', '--commit-every', String(commitEvery)];
+  const pace = ['--rate', 'unlimited', '--commit-every', String(commitEvery), '--progress', 'none'];
   return ['nfts', 'export', '--owner', ...sandbox.owners, '--to', to, ...pace, ...more];
 }
 

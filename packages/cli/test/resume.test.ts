@@ -41,7 +41,7 @@ describe('the same command after an interruption', () => {
   test('E4 kill -9 where an API takes its time: little more than a second of pages is fetched again, without any option', async () => {
     await using sandbox = await startSandbox({ holdings: 1200, latency: 400 });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
-    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv'];
+    const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', '--progress', 'none'];
     await interrupt(sandbox, args, { ...options, after: 9, signal: 'SIGKILL' });
     const before = sandbox.counts.requests;
     const { code, stderr } = await sluice(args, options);
@@ -61,6 +61,7 @@ describe('the same command after an interruption', () => {
     });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
     const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--to', 'out.csv', '--rate', 'unlimited'];
+    args.push('--progress', 'none');
     const { process, ended } = startSluice(args, options);
     await sandbox.until(() => sandbox.counts.requests === 7);
     await pagesKept(join(options.cwd, 'out.csv.sluice'), 6);
@@ -125,7 +126,7 @@ describe('the same command after an interruption', () => {
     );
     await interrupt(sandbox, args, { ...options, after: 15 });
     const environment = testEnvironment({ folder, columns: 80, variables: { ...options.env, NO_COLOR: '1' } });
-    expect(await main(args, environment)).toBe(0);
+    expect(await main([...args, '--progress', 'bar'], environment)).toBe(0);
     expect(environment.written.stderr()).toMatch(new RegExp(`\\r\u001b\\[K${going.source}`));
   });
 

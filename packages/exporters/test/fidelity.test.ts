@@ -13,7 +13,6 @@ import { cellFor, fieldOf, readCsv } from './readCsv.js';
 import { startSecondServer } from './secondServer.js';
 import { tempFolder } from './tempFolder.js';
 
-/** Of three owners. With full effort: enough to get every kind of nasty field next to every other. */
 const many = casesOf(12_345);
 
 /** A server that is exported from, and what it sends: rows as JSON texts. */
