@@ -32,6 +32,7 @@ describe('a file with the API key', () => {
     const json = await run([...listStreams, '--progress', 'json'], folder, sandbox);
     const events = json.stderr.trimEnd().split('\n').map(eventOf);
     expect(events).toContainEqual(expect.objectContaining({ event: 'warning', message: keyWarning }));
+    expect(events[0]).toMatchObject({ event: 'start' });
     expect((await run([...listStreams, '--quiet'], folder, sandbox)).stderr).toBe('');
     const doctor = await run(['doctor', '--api-key-file', 'key'], folder, sandbox);
     expect(doctor.stdout).toContain(`from --api-key-file. ${keyWarning}\n`);
@@ -70,6 +71,14 @@ test('files with the signing secret and with headers are warned of alike, once e
     "Other users of this computer can read the file that --secret-file names. Make it yours alone: chmod 600 'my secret'",
     'Other users of this computer can read the file that --header-file names. Make it yours alone: chmod 600 headers',
   ]);
+});
+
+test('a replay warns of its secret too', async () => {
+  await using sandbox = await startSandbox();
+  const folder = await folderWith({ secret }, 0o644);
+  const replay = ['dlq', 'replay', 'gone.jsonl', '--to', 'https://hooks.example.com/', '--secret-file', 'secret'];
+  expect((await run(replay, folder, sandbox)).stderr).toMatch(/^sluice: Other users [^\n]* chmod 600 secret\n/);
+  expect((await run([...replay, '--quiet'], folder, sandbox)).stderr).not.toContain('Other users');
 });
 
 /** A folder with files of a mode. Not where temporary files usually are: a user's own folder for them may be closed to others. */
