@@ -13,7 +13,8 @@ export interface FoundKey {
 /**
  * Finds the API key, if there is one: in the file that was named, else in the environment. White space around it is dropped.
  *
- * @throws UsageError if the file holds none, or more than one. What the option was given is not repeated, since people put the key itself there.
+ * @throws UsageError if the file holds none, or more than one. What the option was given is not repeated, since people put the key itself
+ * there.
  */
 export async function findApiKey(
   apiKeyFile: string | undefined,
