@@ -27,6 +27,8 @@ export interface Environment {
   readonly nodeVersion: string;
   /** Texts that no output may hold. Whoever reads another key adds it. */
   readonly secrets: Set<string>;
+  /** What was found before the work begins and is to be told with its progress: sentences. */
+  readonly warnings: Set<string>;
   /** Runs code of others, such as a configuration file. */
   readonly foreignCode: ForeignCode;
   /** Runs a command that plugins take part in. */
@@ -52,6 +54,7 @@ export function processEnvironment(process: NodeJS.Process): Environment {
     command: commandOf(process.argv[1] ?? 'sluice', process.cwd()),
     nodeVersion: process.versions.node,
     secrets: new Set(key ? [key] : []),
+    warnings: new Set(),
     foreignCode: foreignCodeIn(process, console),
     runningPlugins: runningPluginsIn(process),
   };

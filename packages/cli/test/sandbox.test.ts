@@ -59,7 +59,9 @@ describe('sluice sandbox', () => {
     const first = await startedSandbox([]);
     const { code, stdout, stderr } = await sluice(['sandbox', '--port', new URL(first.aptosUrl).port]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^sluice: The sandbox can't listen on 127\.0\.0\.1:\d+\. Choose another port[^\n]*\n$/);
+    expect(stderr).toMatch(
+      /^sluice: The sandbox can't listen on 127\.0\.0\.1:\d+: the port is in use by another process\. Choose another port[^\n]*\n$/,
+    );
   });
 
   test('on a terminal also says how to use it', async () => {

@@ -34,6 +34,7 @@ export function testEnvironment({
     command: 'sluice',
     nodeVersion: process.versions.node,
     secrets: new Set(key === undefined ? [] : [key]),
+    warnings: new Set(),
     foreignCode: (_, run) => run(),
     runningPlugins: (_, signal, run) => run(signal),
     written: { stdout: stdout.text, stderr: stderr.text },

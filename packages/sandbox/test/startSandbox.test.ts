@@ -38,7 +38,7 @@ describe('options', () => {
   test('say so when the port is taken', async () => {
     await using sandbox = await startSandbox();
     await expect(startSandbox({ port: sandbox.port })).rejects.toThrow(
-      `The sandbox can't listen on 127.0.0.1:${sandbox.port}. Choose another port`,
+      `The sandbox can't listen on 127.0.0.1:${sandbox.port}: the port is in use by another process. Choose another port`,
     );
   });
 

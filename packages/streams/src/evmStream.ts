@@ -5,7 +5,9 @@ import type { RowSchema } from '@sluice/core';
  * `id` may be `null`, absent or of another shape, and fields that this type does not know are kept. Where the live service sends a
  * list, the reference shows a single object; both are kept as they come.
  *
- * @example [stream.triggers ?? []].flat() // a list, whichever it was
+ * @example
+ * declare const stream: EvmStream;
+ * const triggers = [stream.triggers ?? []].flat(); // a list, whichever it was
  */
 export interface EvmStream {
   /** Tells this stream from all others of the project. */

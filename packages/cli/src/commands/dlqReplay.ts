@@ -52,6 +52,7 @@ export async function dlqReplay(
   const warn = (message: string): void => {
     reporter.warn(visibleText(scrubbed(inCommandLineWords(message), secrets)));
   };
+  for (const warning of environment.warnings) warn(warning);
   try {
     const counts = await replay(resolve(folder, file), {
       ...{ ...endpoint, signal, onWarning: warn },

@@ -23,7 +23,8 @@ export function decodeConfig(value: unknown, name: string): ConfigContent {
     );
   }
   const { plugins = [], defaults = {} } = value;
-  if (!Array.isArray(plugins)) throw new UsageError(`plugins of ${name} is no list. Write [] around it.`);
+  if (!Array.isArray(plugins))
+    throw new UsageError(`"plugins" in ${name} must be an array: write [ ] around what is there.`);
   if (!isRecord(defaults))
     throw new UsageError(`defaults of ${name} holds no options. It must be an object like { "rate": "25/s" }.`);
   return { plugins: plugins as readonly unknown[], defaults: { ...defaults } };

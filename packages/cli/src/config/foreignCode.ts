@@ -2,7 +2,7 @@ import { Console } from 'node:console';
 import { writeSync } from 'node:fs';
 import { exitCodes } from '../faults/exitCodes.js';
 import { interruptingSignals } from '../faults/interruption.js';
-import { thrownText } from '../faults/thrownText.js';
+import { loadingFailed } from '../faults/thrownText.js';
 import { UsageError } from '../faults/usageError.js';
 import { commonJsFile, commonJsSentence } from './commonJsFault.js';
 
@@ -37,7 +37,7 @@ export function foreignCodeIn(process: NodeJS.Process, console: object): Foreign
       // Of a file in CommonJS that a module imports, Node says so here before the import fails.
       const misread = commonJsFile(cause);
       const sentence = misread === undefined ? undefined : commonJsSentence(misread, misread);
-      stray(new UsageError(sentence ?? `${name} failed while it was loaded: ${thrownText(cause)}`, { cause }));
+      stray(new UsageError(sentence ?? loadingFailed(name, cause), { cause }));
     };
     for (const { signal, listener } of ours) process.off(signal, listener);
     process.on('beforeExit', starve).on('exit', leave).on('uncaughtException', fail);

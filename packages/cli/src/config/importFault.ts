@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
-import { thrownText } from '../faults/thrownText.js';
+import { loadingFailed, thrownText } from '../faults/thrownText.js';
 import { UsageError } from '../faults/usageError.js';
 import { commonJsFile, commonJsSentence } from './commonJsFault.js';
 import { decodeSyntaxError } from './decodeSyntaxFault.js';
@@ -41,7 +41,7 @@ export async function importFault(thrown: unknown, { path, name }: LoadedFile): 
   return new UsageError(
     thrown instanceof SyntaxError
       ? `A file that ${name} imports has a syntax error: ${thrownText(thrown)}`
-      : `${name} failed while it was loaded: ${thrownText(thrown)}`,
+      : loadingFailed(name, thrown),
     { cause: thrown },
   );
 }

@@ -42,7 +42,10 @@ async function pathOf(module: string, { path, name }: ConfigFile, shown: string)
   const folder = resolve(path, '..');
   if (/^(\.{0,2}[\\/]|[A-Za-z]:[\\/])/.test(module)) {
     const file = resolve(folder, module);
-    if (await stat(file).catch(() => undefined)) return file;
+    const found = await stat(file).catch(() => undefined);
+    if (found?.isDirectory())
+      throw new UsageError(`${shown} is a folder. Name the file in it: ${JSON.stringify(`${module}/index.js`)}, say.`);
+    if (found) return file;
     throw new UsageError(`${shown} is not there: there is no file ${file}.`);
   }
   const found = await findModule(module, path);
@@ -57,12 +60,15 @@ async function pathOf(module: string, { path, name }: ConfigFile, shown: string)
 
 async function made(exported: unknown, options: unknown, place: string): Promise<unknown> {
   if (!isMaker(exported)) return exported;
+  let plugin: unknown;
   try {
-    return await exported(options);
+    plugin = await exported(options);
   } catch (error) {
     // Its own errors say what is wrong with its options.
     throw new UsageError(`${place} can't be made: ${thrownText(error)}`, { cause: error });
   }
+  if (plugin === undefined) throw new UsageError(`${place} makes nothing: its function has to return a plugin.`);
+  return plugin;
 }
 
 function checked(value: unknown, place: string): Plugin {

@@ -8,7 +8,7 @@ export function parseJson(text: string, name: string): unknown {
   try {
     return JSON.parse(plain);
   } catch (error) {
-    throw new UsageError(`${name} is no JSON: ${placedFault(plain) ?? thrownText(error)}`);
+    throw new UsageError(`${name} is not valid JSON: ${placedFault(plain) ?? thrownText(error)}`);
   }
 }
 

@@ -25,7 +25,11 @@ export async function keyFinding(
     const { key, from } = found;
     // A client refuses a key that can't be sent.
     await createClient({ apiKey: key }).close();
-    return { finding: { level: 'ok', subject, text: `${String(key.length)} characters, from ${from}` }, key };
+    const text = `${String(key.length)} characters, from ${from}`;
+    const [warning] = environment.warnings;
+    const finding: Finding =
+      warning === undefined ? { level: 'ok', subject, text } : { level: 'warn', subject, text: `${text}. ${warning}` };
+    return { finding, key };
   } catch (error) {
     if (!(error instanceof UsageError || SluiceError.is(error, 'config'))) throw error;
     return { finding: { level: 'fail', subject, text: error.message } };

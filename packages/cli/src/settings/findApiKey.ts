@@ -13,7 +13,8 @@ export interface FoundKey {
 /**
  * Finds the API key, if there is one: in the file that was named, else in the environment. White space around it is dropped.
  *
- * @throws UsageError if the file holds none. What the option was given is not repeated, since people put the key itself there.
+ * @throws UsageError if the file holds none, or more than one. What the option was given is not repeated, since people put the key itself
+ * there.
  */
 export async function findApiKey(
   apiKeyFile: string | undefined,
@@ -23,6 +24,10 @@ export async function findApiKey(
     const key = (await readNamedFile(apiKeyFile, { option: keyOption, holds: 'the key' }, environment)).trim();
     if (key === '') throw new UsageError(`The file that ${keyOption} names is empty. Put the key into it.`);
     environment.secrets.add(key);
+    if (/\s/.test(key))
+      throw new UsageError(
+        `The file that ${keyOption} names holds more than one word. Put the key into it, and nothing else.`,
+      );
     return { key, from: keyOption };
   }
   const key = environment.variables[keyVariable]?.trim() ?? '';

@@ -1,7 +1,7 @@
 import { aptos } from '@sluice/aptos';
 import { createClient, type Client, type ClientOptions } from '@sluice/core';
 import { streams } from '@sluice/streams';
-import type { Observable } from 'rxjs';
+import { startWith, type Observable } from 'rxjs';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment.js';
 import { notesOf, type Note } from '../terminal/notesOf.js';
@@ -58,7 +58,8 @@ export async function openClient<Added>(
     addRequired(client, plugins, options, environment);
     if (!found && apiNames.some((name) => name in client)) throw missingKey();
     for (const plugin of plugins) client.use(plugin);
-    return { client: added, notes };
+    const warnings = Array.from(environment.warnings, (message): Note => ({ level: 'warning', message }));
+    return { client: added, notes: notes.pipe(startWith(...warnings)) };
   } catch (error) {
     // What closing raises must not hide why it is closed.
     await client.close().catch(() => undefined);

@@ -15,7 +15,7 @@ describe('a configuration that does what it likes', () => {
     [
       'fails where nobody waits',
       'setTimeout(() => { throw new Error("later"); }); await new Promise((resolve) => setTimeout(resolve, 10_000));',
-      'sluice.config.js failed while it was loaded: later.',
+      'sluice.config.js failed while it was loaded: later. SLUICE_DEBUG=1 shows where.',
     ],
     [
       'has a fault in its syntax',

@@ -113,12 +113,12 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'a fault in JSON',
       { 'sluice.config.json': '{ "plugins": [],\n  "defaults": { "rate": "5/s", }\n}' },
-      'sluice.config.json is no JSON: property name expected at line 2, column 32.',
+      'sluice.config.json is not valid JSON: property name expected at line 2, column 32.',
     ],
     [
       'no JSON at all',
       { 'sluice.config.json': '' },
-      'sluice.config.json is no JSON: value expected at line 1, column 1.',
+      'sluice.config.json is not valid JSON: value expected at line 1, column 1.',
     ],
     [
       'a fault in TypeScript',
@@ -133,7 +133,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'an error',
       { 'sluice.config.js': 'throw new Error("no\\n luck");' },
-      'sluice.config.js failed while it was loaded: no luck.',
+      'sluice.config.js failed while it was loaded: no luck. SLUICE_DEBUG=1 shows where.',
     ],
     [
       'text that is thrown',
@@ -148,12 +148,12 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'a promise that is rejected',
       { 'sluice.config.js': 'export default Promise.reject(new Error("late"));' },
-      'sluice.config.js failed while it was loaded: late.',
+      'sluice.config.js failed while it was loaded: late. SLUICE_DEBUG=1 shows where.',
     ],
     [
       'a trap',
       { 'sluice.config.js': 'export default { get plugins() { throw new Error("trap"); } };' },
-      'sluice.config.js failed while it was loaded: trap.',
+      'sluice.config.js failed while it was loaded: trap. SLUICE_DEBUG=1 shows where.',
     ],
     [
       'no default export',
@@ -183,7 +183,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'plugins that are no list',
       { 'sluice.config.json': '{ "plugins": "x" }' },
-      'plugins of sluice.config.json is no list. Write [] around it.',
+      '"plugins" in sluice.config.json must be an array: write [ ] around what is there.',
     ],
     [
       'a package that is not there',
@@ -199,6 +199,31 @@ describe('a configuration that can not be used is told in a sentence', () => {
       'a file that is not there',
       { 'sluice.config.json': '{ "plugins": ["./gone.js"] }' },
       '"./gone.js", plugins[0] of sluice.config.json, is not there: there is no file FOLDER/gone.js.',
+    ],
+    [
+      'a folder in place of a module',
+      { 'sluice.config.json': '{ "plugins": ["./coins"] }', 'coins/index.js': 'export default { name: "coins" };' },
+      '"./coins", plugins[0] of sluice.config.json, is a folder. Name the file in it: "./coins/index.js", say.',
+    ],
+    [
+      'a plugin that fails while it loads',
+      { 'sluice.config.json': '{ "plugins": ["./a.js"] }', 'a.js': 'throw new Error("no table");' },
+      '"./a.js", plugins[0] of sluice.config.json, failed while it was loaded: no table. SLUICE_DEBUG=1 shows where.',
+    ],
+    [
+      'a plugin that throws text while it loads',
+      { 'sluice.config.json': '{ "plugins": ["./a.js"] }', 'a.js': 'throw "no table";' },
+      '"./a.js", plugins[0] of sluice.config.json, failed while it was loaded: no table.',
+    ],
+    [
+      'a plugin with a syntax error',
+      { 'sluice.config.json': '{ "plugins": ["./a.ts"] }', 'a.ts': 'export default {' },
+      '"./a.ts", plugins[0] of sluice.config.json, has a syntax error at line 1, column 17: Unexpected token.',
+    ],
+    [
+      'a function that makes no plugin',
+      { 'sluice.config.json': '{ "plugins": ["./a.js"] }', 'a.js': 'export default () => {};' },
+      '"./a.js", plugins[0] of sluice.config.json, makes nothing: its function has to return a plugin.',
     ],
     [
       'an import that is not installed',
