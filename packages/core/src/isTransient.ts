@@ -1,5 +1,4 @@
 import { SluiceError } from './errors.js';
-import { isCertificateFault, isRetriedStatus } from './http/retryPolicy.js';
 
 /**
  * Whether the same walk may do better another time, although nobody changes anything: the network failed, the API was busy or down, an
@@ -32,4 +31,16 @@ export function isTransient(error: unknown): error is SluiceError {
     default:
       return false;
   }
+}
+
+const retriedStatuses = new Set([408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]);
+
+/** Whether an answer with this status may be another one the next time. */
+export function isRetriedStatus(status: number): boolean {
+  return retriedStatuses.has(status);
+}
+
+/** Whether a platform's code says that the certificate of a server is not trusted. */
+function isCertificateFault(code: string): boolean {
+  return /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/.test(code);
 }

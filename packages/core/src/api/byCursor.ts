@@ -19,8 +19,8 @@ export interface CursorOptions {
 /**
  * Paging by a cursor, or token, that each answer gives for the next page. It may be text or a number, e.g. the next page's.
  *
- * What the cursor stands for is the API's business: whether rows that move during a walk are missed or come twice, too. Pages that
- * repeat are noticed.
+ * What the cursor stands for is the API's business: whether rows that move during a walk are missed or come twice, too. Pages and
+ * cursors that come again are noticed; one cursor for a whole listing is followed by its rows.
  *
  * @example
  * byCursor({ param: 'pageToken', at: 'nextPageToken?' })

@@ -11,7 +11,7 @@ import {
 import type { AttemptAnswer } from './adapter/adapter.js';
 import type { AdapterFault } from './adapter/adapterFault.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
-import { dateAfter, isCertificateFault, isRetriedStatus, retryAfter } from './retryPolicy.js';
+import { dateAfter, isRetriedStatus, retryAfter } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
 
 /** Why an attempt failed, and whether another one may do better. */
@@ -182,7 +182,7 @@ function redirectOrigin(location: string | undefined, secrets: Secrets): string 
 }
 
 function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
-  return isCertificateFault(platformCode)
+  return /CERT|SELF_SIGNED|UNABLE_TO_/.test(platformCode)
     ? 'Its certificate is not trusted: if your network has an authority of its own, name it in NODE_EXTRA_CA_CERTS.'
     : 'Check the network and the base address.';
 }

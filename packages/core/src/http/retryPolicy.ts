@@ -1,3 +1,5 @@
+export { isRetriedStatus } from '../isTransient.js';
+
 /** How failed attempts are repeated. All times in ms. */
 export interface RetryOptions {
   /** Attempts after the first one. Default 5; 0 turns retries off. */
@@ -11,18 +13,6 @@ export interface RetryOptions {
 }
 
 export const defaultRetry: RetryOptions = { retries: 5, baseDelay: 250, maxDelay: 20_000, maxRetryAfter: 60_000 };
-
-const retriedStatuses = new Set([408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]);
-
-/** Whether an answer with this status may be another one the next time. */
-export function isRetriedStatus(status: number): boolean {
-  return retriedStatuses.has(status);
-}
-
-/** Whether a platform's code says that the certificate of a server is not trusted. */
-export function isCertificateFault(code: string): boolean {
-  return /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/.test(code);
-}
 
 /**
  * Ms to wait before the attempt after `attempt` (1 = the first): full jitter between 0 and an exponentially growing bound,

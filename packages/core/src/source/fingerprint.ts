@@ -5,7 +5,7 @@ const mostSampled = 8;
  * Tells pages apart without keeping them: the number of rows, and a hash of eight of them that lie evenly between the first and the last.
  * Of a page with no more rows, or one where two of the eight are alike, all rows are hashed: where rows repeat, few of them say little.
  *
- * It is worked out when the page comes, before anybody can change its rows. To hash all rows of each page takes a tenth of the CPU of an export.
+ * It is worked out when the page comes, before anybody can change its rows. To hash all of a hundred rows takes seven times as long.
  */
 export function fingerprintOf(rows: readonly unknown[]): string {
   const sample = rows.length > mostSampled ? sampleOf(rows).map(jsonOf) : [];

@@ -78,6 +78,13 @@ function goOn(
     const { cursor } = page.next;
     if (isUnsendable(cursor)) return [{ rows, marks, fault: { codes: ['decode'], paths: ['cursor'] } }];
     const isRefused = holdsKey(secret, cursor);
+    // It leads back to an earlier page, unless it is the one cursor of a whole listing.
+    const known = new Set(marks.map((mark) => mark.cursor).filter((each) => each !== undefined));
+    if (!isRefused && known.has(cursor) && known.size > 1)
+      return [
+        ...(keyTraces(secret, cursor).length > 0 ? [fail('secret-in-cursor')] : []),
+        { rows: all.rows, marks, fault: { codes: ['no-progress'] } },
+      ];
     const refused = isRefused || keyTraces(secret, cursor).length > 0 ? [fail('secret-in-cursor')] : [];
     // A piece of the key is no secret, and may be taken for one.
     return isRefused ? refused : [...refused, ...goOn(api, secret, later, { ...all, marks: [...marks, { cursor }] })];

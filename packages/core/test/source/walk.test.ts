@@ -440,6 +440,8 @@ describe('a walk', () => {
       const pages = source.pages({ lanes })[Symbol.asyncIterator]();
       await pages.next();
       const pending = pages.next();
+      // By then the walk waits for the second page.
+      await new Promise((resolve) => setImmediate(resolve));
       await pages.return();
       expect(await pending).toEqual({ done: true, value: undefined });
     }
