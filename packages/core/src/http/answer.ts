@@ -11,7 +11,7 @@ import {
 import type { AttemptAnswer } from './adapter/adapter.js';
 import type { AdapterFault } from './adapter/adapterFault.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
-import { dateAfter, isRetriedStatus, retryAfter } from './retryPolicy.js';
+import { connectionMayDo, dateAfter, isCertificateFault, isRetriedStatus, retryAfter } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
 
 /** Why an attempt failed, and whether another one may do better. */
@@ -90,11 +90,11 @@ function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets
   return failed({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }
 
-/** What an attempt's missing answer means. `ms` are the connect deadline and the body's cap, for the message. */
+/** What an attempt's missing answer means. The connect deadline (ms) and the body's cap (bytes) are for the message. */
 export function faultOf(
   fault: AdapterFault,
   route: string,
-  limits: { connect: number; maxBodyBytes: number },
+  limits: { readonly connect: number; readonly maxBodyBytes: number; readonly host: string },
 ): AttemptFault {
   const because = fault.platformCode === undefined ? '' : ` (${fault.platformCode})`;
   const details = { route, platformCode: fault.platformCode };
@@ -102,11 +102,12 @@ export function faultOf(
     case 'connect-timeout':
       return { error: timeoutError(route, 'connect', limits.connect), retry: true };
     case 'network':
+    case 'stale':
       return {
         error: new NetworkError(`${route} got no answer: the connection failed${because}. ${adviceForNetwork(fault)}`, {
           details,
         }),
-        retry: true,
+        retry: connectionMayDo(fault.platformCode, limits.host),
       };
     case 'cut-body':
       return {
@@ -182,7 +183,7 @@ function redirectOrigin(location: string | undefined, secrets: Secrets): string 
 }
 
 function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
-  return /CERT|SELF_SIGNED|UNABLE_TO_/.test(platformCode)
+  return isCertificateFault(platformCode)
     ? 'Its certificate is not trusted: if your network has an authority of its own, name it in NODE_EXTRA_CA_CERTS.'
     : 'Check the network and the base address.';
 }
