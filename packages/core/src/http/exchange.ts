@@ -123,6 +123,7 @@ export class Exchange {
   #isOver = false;
   readonly #number: number;
   readonly #began: number;
+  #retries = 0;
   #wasRenewed = false;
   /** Ms since its first attempt failed, waits for the limiter left out. */
   #outage: number | undefined;
@@ -193,11 +194,19 @@ export class Exchange {
 
   /** Whether another attempt may do better. What the API asked for is obeyed, as long as that is no hopeless wait. */
   shouldRetry({ fault, left }: AttemptFailure): boolean {
-    return fault.retry && left > 0 && (fault.retryAfter ?? 0) <= this.#longestWait(fault) && !this.#isOver;
+    const { retries } = this.#options.retry;
+    return (
+      fault.retry &&
+      left > 0 &&
+      this.#retries < retries &&
+      (fault.retryAfter ?? 0) <= this.#longestWait(fault) &&
+      !this.#isOver
+    );
   }
 
   /** The back-off after a failed attempt. It holds no turn, and counts towards the total deadline. */
   async backOff({ fault, delay, left }: AttemptFailure): Promise<void> {
+    this.#retries += 1;
     const { error } = fault;
     const reason = error.code;
     this.#emit(() => ({

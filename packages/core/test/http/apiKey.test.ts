@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { ApiKey } from '../../src/index.js';
-import { ConfigError, HttpError } from '../../src/index.js';
+import { ConfigError, createClient, HttpError } from '../../src/index.js';
 import { expectNoKey } from './canary.js';
 import { openTransport } from './openTransport.js';
 import { answer, ok, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
@@ -15,12 +15,12 @@ function sentKeys(server: ScriptedServer): unknown[] {
 describe('a key that is given as text', () => {
   test('T6 is sent once and no more after a 401', async () => {
     const server = await startServer(refused);
-    const error: unknown = await openTransport(server.url, { apiKey: 'the-key' })
+    const error: unknown = await openTransport(server.url, { apiKey: 'the-only-key' })
       .get()
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(HttpError);
     expect(error).toMatchObject({ status: 401, message: expect.stringContaining('Check the API key') });
-    expect(sentKeys(server)).toEqual(['the-key']);
+    expect(sentKeys(server)).toEqual(['the-only-key']);
   });
 });
 
@@ -33,6 +33,16 @@ test('without a key none is sent, and a 401 is the answer', async () => {
     message: expect.stringContaining('No API key was sent: set apiKey'),
   });
   expect(server.requests.map(({ headers }) => Object.keys(headers).includes('x-api-key'))).toEqual([false, false]);
+});
+
+test('a key that is too short to be searched for is refused at the start, in one sentence and without it', () => {
+  for (const apiKey of ['k', '7-chars']) {
+    const make = (): unknown => createClient({ apiKey });
+    expect(make).toThrow(ConfigError);
+    expect(make).toThrow(/^The API key has fewer than 8 characters, .*\. Is it all of the key\?$/);
+    expect(make).not.toThrow(/7-chars/);
+  }
+  expect(() => createClient({ apiKey: '8-chars.' })).not.toThrow();
 });
 
 describe('a key provider', () => {
@@ -87,7 +97,7 @@ describe('a key provider', () => {
 
   test('T6 is asked once a request also where another fault lies between two refusals', async () => {
     const server = await startServer(refused, answer(503), refused);
-    const provider = vi.fn<Provider>(() => 'key');
+    const provider = vi.fn<Provider>(() => 'key-of-ours');
     provider.mockReturnValueOnce('old-key');
     await expect(openTransport(server.url, { apiKey: provider }).get()).rejects.toMatchObject({ status: 401 });
     expect(sentKeys(server)).toEqual(['old-key', 'key', 'key']);
@@ -104,7 +114,7 @@ describe('a key provider', () => {
     ['rejects', () => Promise.reject(new Error('the vault said: sEcReT-kEy'))],
   ])('T2 that %s is passed on without its words, and asked again by the next request', async (_how, failing) => {
     const server = await startServer(ok());
-    const provider = vi.fn<Provider>(() => 'key');
+    const provider = vi.fn<Provider>(() => 'key-of-ours');
     provider.mockImplementationOnce(failing);
     const transport = openTransport(server.url, { apiKey: provider });
     const error: unknown = await transport.get().catch((reason: unknown) => reason);
@@ -116,7 +126,7 @@ describe('a key provider', () => {
     expect(await transport.get()).toMatchObject({ status: 200 });
   });
 
-  test.each(['', ' key', 'key\n', 'ключ', 'a key'])(
+  test.each(['', ' the-only-key', 'the-only-key\n', 'ключ-к-воротам', 'a key of ours', 'k', '7-chars'])(
     'T2 that answers %j is refused before anything is sent',
     async (key) => {
       const server = await startServer(ok());
