@@ -211,7 +211,16 @@ describe('a default is refused with its place', () => {
 
 test('the type of the defaults has every option that may stand there, and no other', () => {
   const typed: Required<Record<keyof Defaults, true>> = {
-    ...{ streamsUrl: true, aptosUrl: true, apiKeyFile: true, rate: true, timeout: true, pageSize: true, lanes: true },
+    ...{
+      streamsUrl: true,
+      aptosUrl: true,
+      apiKeyFile: true,
+      rate: true,
+      timeout: true,
+      retryFor: true,
+      pageSize: true,
+      lanes: true,
+    },
     ...{ ownersPerRequest: true, owner: true, ownersFile: true, includeCollections: true, excludeCollections: true },
     ...{ only: true, key: true, format: true, columns: true, gzip: true, ifExists: true, guardFormulas: true },
     ...{

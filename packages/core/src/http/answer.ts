@@ -160,6 +160,12 @@ export function timeoutError(
   );
 }
 
+/** The error of links that took all the time of a request for themselves. */
+export function linkTimeoutError(route: string, ms: number): RequestTimeoutError {
+  const message = `${route} was not done after ${String(ms)} ms in the links that it goes through. Does one of them wait for something that never comes? Mend it, or raise timeouts.total.`;
+  return new RequestTimeoutError(message, { details: { route, deadline: 'total', ms } });
+}
+
 /** A body's beginning on one line, without what can't be seen. Secrets go first: cut in half they would not be found. */
 export function excerptOf(text: string, secrets: Secrets): string {
   const visible = text.slice(0, 4 * lookedAt).replace(invisible, '');

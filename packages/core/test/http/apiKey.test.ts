@@ -48,13 +48,13 @@ test('a key that is too short to be searched for is refused at the start, in one
 describe('a key provider', () => {
   test('T6 is asked once for all requests, and once more after a 401', async () => {
     const server = await startServer(ok(), ok(), refused, ok());
-    const provider = vi.fn<Provider>((reason) => `key-${reason}`);
+    const provider = vi.fn<Provider>((reason) => `of-ours-${reason}`);
     const transport = openTransport(server.url, { apiKey: provider });
     await transport.get();
     await transport.get();
     expect(await transport.get()).toMatchObject({ attempts: 2 });
     expect(provider.mock.calls).toEqual([['first'], ['refused']]);
-    expect(sentKeys(server)).toEqual(['key-first', 'key-first', 'key-first', 'key-refused']);
+    expect(sentKeys(server)).toEqual(['of-ours-first', 'of-ours-first', 'of-ours-first', 'of-ours-refused']);
     expect(transport.delays).toEqual([]);
   });
 
@@ -71,7 +71,7 @@ describe('a key provider', () => {
       waiting = [];
     };
     const server = await startServer(...Array.from({ length: 8 }, () => together), ok());
-    const provider = vi.fn<Provider>((reason) => Promise.resolve(`key-${reason}`));
+    const provider = vi.fn<Provider>((reason) => Promise.resolve(`of-ours-${reason}`));
     const transport = openTransport(server.url, { apiKey: provider });
     await Promise.all(Array.from({ length: 8 }, () => transport.get()));
     expect(provider.mock.calls).toEqual([['first'], ['refused']]);
@@ -81,9 +81,9 @@ describe('a key provider', () => {
   test('T6 is asked once a request, whatever it answers', async () => {
     const server = await startServer(refused);
     let nth = 0;
-    const provider = vi.fn<Provider>(() => `key-${String((nth += 1))}`);
+    const provider = vi.fn<Provider>(() => `of-ours-${String((nth += 1))}`);
     await expect(openTransport(server.url, { apiKey: provider }).get()).rejects.toMatchObject({ status: 401 });
-    expect(sentKeys(server)).toEqual(['key-1', 'key-2']);
+    expect(sentKeys(server)).toEqual(['of-ours-1', 'of-ours-2']);
     expect(provider).toHaveBeenCalledTimes(2);
   });
 
