@@ -40,7 +40,7 @@ export class LinkChain {
     const innermost = { next: this.#transport };
     this.#innermost = innermost;
     this.#hasLinks = links.length > 0;
-    this.#outermost = linked((request) => innermost.next(request), links, "A link of the client's");
+    this.#outermost = linked((request) => innermost.next(request), links);
   }
 
   /** Sends a request through all links that are there by now. */
@@ -57,7 +57,7 @@ export class LinkChain {
   add(links: readonly Link[], plugin: string): void {
     if (links.length === 0) return;
     const innermost = { next: this.#transport };
-    const next = linked((request) => innermost.next(request), links, `A link of the plugin "${plugin}"`);
+    const next = linked((request) => innermost.next(request), links, plugin);
     this.#innermost.next = next;
     this.#innermost = innermost;
     this.#hasLinks = true;
@@ -125,12 +125,16 @@ class Journey {
 }
 
 /** Puts links around a transport, the first one outermost. */
-function linked(transport: Transport, links: readonly Link[], whose: string): Transport {
-  return links.reduceRight<Transport>((next, link) => named(next, link, whose), transport);
+function linked(transport: Transport, links: readonly Link[], plugin?: string): Transport {
+  return links.reduceRight<Transport>((next, link) => named(next, link, plugin), transport);
 }
 
-/** A link that is named where it throws what is no error, or answers what is no answer: no compiler may have seen it. */
-function named(next: Transport, link: Link, whose: string): Transport {
+/**
+ * A link that is named where it fails, or answers what is no answer: no compiler may have seen it. Those that a program has given by itself
+ * may throw errors of their own, to be caught there.
+ */
+function named(next: Transport, link: Link, plugin: string | undefined): Transport {
+  const whose = plugin === undefined ? "A link among the client's options" : `A link of the plugin "${plugin}"`;
   const made: unknown = link(next);
   if (typeof made !== 'function')
     throw new PluginError(
@@ -142,7 +146,8 @@ function named(next: Transport, link: Link, whose: string): Transport {
       answer = await Reflect.apply(made, undefined, [request]);
     } catch (error) {
       const isStop = request.signal?.aborted === true && error === request.signal.reason;
-      if (isStop || SluiceError.is(error)) throw error;
+      const isOwn = plugin === undefined && error instanceof Error;
+      if (isStop || isOwn || SluiceError.is(error)) throw error;
       throw new PluginError(`${whose} failed at ${request.route}. See its cause.`, { cause: error });
     }
     if (isResponse(answer)) return answer;

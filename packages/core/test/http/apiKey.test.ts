@@ -98,9 +98,9 @@ describe('a key provider', () => {
   test('T6 is asked once a request also where another fault lies between two refusals', async () => {
     const server = await startServer(refused, answer(503), refused);
     const provider = vi.fn<Provider>(() => 'key-of-ours');
-    provider.mockReturnValueOnce('old-key');
+    provider.mockReturnValueOnce('key-of-old');
     await expect(openTransport(server.url, { apiKey: provider }).get()).rejects.toMatchObject({ status: 401 });
-    expect(sentKeys(server)).toEqual(['old-key', 'key', 'key']);
+    expect(sentKeys(server)).toEqual(['key-of-old', 'key-of-ours', 'key-of-ours']);
     expect(provider).toHaveBeenCalledTimes(2);
   });
 

@@ -42,16 +42,18 @@ describe('T3 a link that waits for what never comes', () => {
 
   test('after its answer is ended likewise, with what was left of the time', async () => {
     const server = await startServer(ok());
+    let tellAnswered = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (tellAnswered = resolve));
     const { api, clock } = open(server.url, (next) => async (asked) => {
       await new Promise<void>((resolve) => clock.after(20_000, resolve));
       await next(asked);
+      tellAnswered();
       return new Promise(() => undefined);
     });
     const outcome = caught(api.request(request));
     await clock.asked(20_000);
     await clock.advance(20_000);
-    await server.until(() => server.requests.length === 1);
-    await clock.asked(40_000);
+    await answered;
     await clock.advance(40_000);
     expect(await outcome).toMatchObject({ code: 'timeout', details: { deadline: 'total' } });
   });

@@ -62,6 +62,30 @@ describe('Retry-After', () => {
   });
 
   test.each([
+    ['30', 30_000],
+    // Fifty years ahead is still ahead.
+    ['80', Date.UTC(2080, 0, 2, 12, 0, 30) - Date.UTC(2030, 0, 2, 12, 0, 0)],
+    // RFC 9110, section 5.6.7: more than 50 years ahead means the past.
+    ['81', undefined],
+    ['99', undefined],
+    ['00', undefined],
+    ['29', undefined],
+  ])('T6 as a date of RFC 850 in the year %s', (year, expected) => {
+    expect(retryAfter(`Wednesday, 02-Jan-${year} 12:00:30 GMT`, answered, now)).toBe(expected);
+  });
+
+  test.each([
+    [2049, '99', 50],
+    [2048, '99', undefined],
+    [2099, '99', 0],
+    [2101, '01', 0],
+  ])('T6 as a date of RFC 850, read in %i in the year %s', (thisYear, year, ahead) => {
+    const today = Date.UTC(thisYear, 0, 2, 12, 0, 0);
+    const expected = ahead === undefined ? undefined : Date.UTC(thisYear + ahead, 0, 2, 12, 0, 0) - today;
+    expect(retryAfter(`Wednesday, 02-Jan-${year} 12:00:00 GMT`, undefined, today)).toBe(expected);
+  });
+
+  test.each([
     ['absent', undefined],
     ['empty', ''],
     ['a word', 'soon'],
