@@ -74,6 +74,8 @@ class Journey {
   readonly #signals: SignalWatch;
   readonly #stopwatch: Stopwatch;
   #below = 0;
+  #isUnderWay = true;
+  readonly #unwatch: (() => void)[] = [];
   #end: (error: unknown) => void = () => undefined;
   #ended: { readonly reason: unknown } | undefined;
 
@@ -95,18 +97,16 @@ class Journey {
       signal?.throwIfAborted();
       this.#end = (reason) => {
         this.#ended ??= { reason };
+        this.#close();
         reject(reason);
       };
-      const unwatch = [this.#signals.watch(closed, () => this.#end(closedError(route)))];
-      if (signal) unwatch.push(this.#signals.watch(signal, () => this.#end(signal.reason)));
+      this.#unwatch.push(this.#signals.watch(closed, () => this.#end(closedError(route))));
+      if (signal) this.#unwatch.push(this.#signals.watch(signal, () => this.#end(signal.reason)));
       this.#stopwatch.run();
       const request: TimedRequest = { ...this.#request, [journey]: this };
       links(request)
         .then(resolve, reject)
-        .finally(() => {
-          this.#stopwatch.stop();
-          for (const each of unwatch) each();
-        });
+        .finally(() => this.#close());
     });
   }
 
@@ -119,8 +119,14 @@ class Journey {
       return await transport(request);
     } finally {
       this.#below -= 1;
-      if (this.#below === 0 && !this.#ended) this.#stopwatch.run();
+      if (this.#below === 0 && this.#isUnderWay) this.#stopwatch.run();
     }
+  }
+
+  #close(): void {
+    this.#isUnderWay = false;
+    this.#stopwatch.stop();
+    for (const unwatch of this.#unwatch) unwatch();
   }
 }
 

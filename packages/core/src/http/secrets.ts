@@ -123,7 +123,7 @@ interface Place {
 function needlesOf(secret: string): Needle[] {
   const cases = [...new Set([secret, secret.toLowerCase(), secret.toUpperCase()])];
   const plain = readingsOf(secret, mostEscaped).map(({ text }) => needleOf(text, text.length));
-  const reversed = needleOf([...secret].reverse().join(''), secret.length);
+  const reversed = needleOf(Array.from(secret).reverse().join(''), secret.length);
   const hex = cases.map((form) => needleOf(hexOf(form), secret.length));
   // What is packed into base64, e.g. a cursor, is often a document or an address in which the secret stands escaped.
   const escaped = cases.flatMap((form) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)]);

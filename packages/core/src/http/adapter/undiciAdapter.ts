@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { isIP, Socket, type LookupFunction } from 'node:net';
 import { setImmediate as turnOfTheLoop, setTimeout as wait } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
-import { Agent, buildConnector, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
+import { Agent, buildConnector, Client, EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
 import { ConfigError, SluiceError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
 import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
@@ -12,7 +12,7 @@ import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 import { heapNeed } from './heapNeed.js';
 import { codeOf, Incoming } from './incoming.js';
-import { observedPool, type ObservedRequest } from './observedPool.js';
+import { ObservedSocket } from './observedSocket.js';
 import { Utf8Body } from './utf8Body.js';
 
 /** `deflate` is read, but not asked for: servers disagree on what it is. */
@@ -62,6 +62,42 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
       await Promise.all([direct.destroy(), proxied?.destroy()]);
     },
   };
+}
+
+/** A request that says what its answer is handed to. */
+interface ObservedRequest extends Dispatcher.DispatchOptions {
+  readonly answer: Incoming;
+}
+
+/**
+ * A pool that tells each answer on its way in about the connection it comes over: the `factory` of an agent.
+ *
+ * @param options undici's own, which it hands to a factory.
+ */
+function observedPool(origin: string | URL, options: Pool.Options): Pool {
+  return new Pool(origin, { ...options, factory: observedClient });
+}
+
+function observedClient(origin: URL, options: Client.Options): Client {
+  const { connect } = options;
+  if (typeof connect !== 'function') return new Client(origin, options);
+  let connection: ObservedSocket | undefined;
+  const client = new Client(origin, {
+    ...options,
+    connect: (target, callback) =>
+      connect(target, (...outcome) => {
+        connection = outcome[0] === null ? new ObservedSocket(outcome[1]) : undefined;
+        callback(...outcome);
+      }),
+  });
+  const dispatch = client.dispatch.bind(client);
+  return Object.assign(client, {
+    dispatch: (...[request, handler]: Parameters<Client['dispatch']>) => {
+      // The handler itself is wrapped by now.
+      if ('answer' in request && request.answer instanceof Incoming) request.answer.findConnection = () => connection;
+      return dispatch(request, handler);
+    },
+  });
 }
 
 /** @throws ConfigError if an environment variable names no proxy. Its value is not shown: it may hold a password. */
