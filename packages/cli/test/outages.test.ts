@@ -52,7 +52,9 @@ describe('T9 an API that refuses connections', () => {
     expect(await outcome).toBe(0);
     expect(environment.written.stdout()).toContain('"id":"a"');
     const shown = environment.written.stderr();
-    expect(shown).toMatch(/Waiting for up to (5\d s|1 min 0 s) more \(--retry-for\): streams\.list got no answer: .*ECONNREFUSED/);
+    expect(shown).toMatch(
+      /Waiting for up to (5\d s|1 min 0 s) more \(--retry-for\): streams\.list got no answer: .*ECONNREFUSED/,
+    );
     expect(shown.match(/Waiting/g)).toHaveLength(1);
     expect(shown).toContain('The outage is over: there are answers again.');
   });

@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import type { Connection } from './incoming.js';
 
 /** Watches what a socket reads, and mends the one thing in it that undici does not take. */
@@ -9,7 +8,7 @@ export class ObservedSocket implements Connection {
   /** Where in its line the next byte stands. */
   #at = 0;
 
-  constructor(socket: Socket) {
+  constructor(socket: { read(size?: number): unknown }) {
     const read = socket.read.bind(socket);
     socket.read = (size?: number): unknown => {
       const chunk: unknown = read(size);
