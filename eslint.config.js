@@ -32,7 +32,7 @@ const plainFaults = [
 const rooms = [
   {
     files: [
-      'packages/core/src/http/adapter/{undiciAdapter,proxyAgent}.ts',
+      'packages/core/src/http/adapter/{undiciAdapter,observedPool,proxyAgent}.ts',
       'packages/core/src/http/adapter/undiciParts.d.ts',
     ],
     values: ['undici'],

@@ -44,7 +44,7 @@ interface Case {
   readonly path: string;
 }
 
-const bare = () => createClient({ apiKey: 'example', rateLimit: false, retry: { retries: 0 } });
+const bare = () => createClient({ apiKey: 'example-key', rateLimit: false, retry: { retries: 0 } });
 const watching = (state: StateStore) => ({ every: 10, polls: 1, confirmations: 1, state });
 
 const cases: Record<string, Case> = {

@@ -130,11 +130,14 @@ test('an API of ours that a plugin requires has to have an address, and a key', 
   expect({ code, last: linesOf(stdout).at(-2) }).toEqual({ code: 0, last: ['ok', 'library.free', answered] });
 });
 
-test('a short key that is a word leaves our own words as they are, and is not shown where it stands as a value', async () => {
-  const { stdout } = await run(['doctor', '--no-config', '--streams-url', 'http://127.0.0.1:1/none'], libraryFolder(), {
-    SLUICE_API_KEY: 'none',
-  });
+test('a key that is too short to be searched for is refused, and our own words stay', async () => {
+  const { code, stdout } = await run(
+    ['doctor', '--no-config', '--streams-url', 'http://127.0.0.1:1/none'],
+    libraryFolder(),
+    { SLUICE_API_KEY: 'none' },
+  );
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^fail {2}API key {6}The API key has fewer than 8 characters/m);
   expect(stdout).toMatch(/^ok {4}proxy {8}none is set/m);
-  expect(stdout).toMatch(/^ok {4}config {7}none in use$/m);
   expect(stdout).not.toContain('/none');
 });

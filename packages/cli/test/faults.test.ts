@@ -95,9 +95,9 @@ describe('what is said', () => {
   });
 
   test('of an export also what is kept, and the command that goes on, on a line of its own', () => {
-    const environment = testEnvironment({ variables: { SLUICE_API_KEY: 'canary' } });
+    const environment = testEnvironment({ variables: { SLUICE_API_KEY: 'canary-of-ours' } });
     const consequence = '7 of the rows are kept. Go on with:';
-    const command = "sluice nfts export --to 'canary rows.csv'";
+    const command = "sluice nfts export --to 'canary-of-ours rows.csv'";
     expect(tellFault(new UnfinishedExport(new Interruption('SIGINT'), { consequence, command }), environment)).toBe(
       130,
     );
@@ -119,6 +119,7 @@ test.each([
   ['the key is K-1.', ['K-1'], 'the key is [hidden].'],
   ['long key1 and key', ['key', 'key1'], 'long [hidden] and [hidden]'],
   ['empty', [''], 'empty'],
+  ['CANARY-41FA, 63616e6172792d34316661', ['canary-41fa'], '[hidden], [hidden]'],
 ])('%j without %j is %j', (text, secrets, clean) => {
   expect(scrubbed(text, secrets)).toBe(clean);
 });
@@ -167,4 +168,10 @@ test.each([
   }
   expect(signal.reason).toMatchObject({ name: 'Interruption', signal: signals[0]?.split(' ')[0] });
   expect(codes).toEqual(exits);
+});
+
+test('a short secret that is a word leaves our own sentences as they are, and is hidden where it stands as a value', () => {
+  expect(scrubbedValues('none is set: see http://127.0.0.1/none', ['none'])).toBe(
+    'none is set: see http://127.0.0.1/[hidden]',
+  );
 });

@@ -24,6 +24,10 @@ const said: readonly (readonly [message: string, meant: string])[] = [
   ['Lower rateLimit, or wait.', 'Lower --rate, or wait.'],
   ['rateLimit.… is …: it must be ….', '--rate is …: it must be ….'],
   ['timeouts.total leaves', '--timeout leaves'],
+  [
+    '… was not done after … ms in the links that it goes through. Does one of them wait for something that never comes? Mend it, or raise timeouts.total.',
+    '… was not done after … ms in the links that it goes through. Does one of them wait for something that never comes? Mend it, or raise --timeout.',
+  ],
   ['maxRetryAfter (… s) allows', '… s, the most that is waited for'],
   [
     'is not encrypted (…), so anyone on the way could read the API key. Use https, or set allowInsecure: true.',

@@ -11,7 +11,8 @@ import { defaultLimit, type Limit, type Limiter, type LimiterState } from './htt
 import { patienceOf } from './http/patience.js';
 import type { RetryOptions } from './http/retryPolicy.js';
 import { Secrets } from './http/secrets.js';
-import { LinkChain, type Link } from './http/transport.js';
+import { LinkChain } from './http/linkChain.js';
+import type { Link } from './http/transport.js';
 import { unlimited } from './http/unlimited.js';
 import { checkNumbers } from './numbers.js';
 import { checkPlugin } from './plugins/checkPlugin.js';
@@ -41,9 +42,15 @@ export interface ClientOptions {
   readonly rateLimit?: false | Limit | readonly Limit[];
   /** A limiter of your own instead of `rateLimit`, e.g. one that several processes share. */
   readonly limiter?: Limiter;
-  /** Deadlines in ms. Default: 10,000 to connect, 30,000 for an answer, 180,000 for a request with its retries. */
+  /**
+   * Deadlines in ms. Default: 10,000 to connect, 30,000 for an answer, 180,000 for a request with its links and retries, or more where
+   * `retry.for` wants more.
+   */
   readonly timeouts?: Partial<Timeouts>;
-  /** Default: 5 retries with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s is an error. */
+  /**
+   * Default: a fault that may pass is tried for a minute (`for: 60_000`) with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above
+   * 60 s is an error. What can't pass is an error at once.
+   */
   readonly retry?: Partial<RetryOptions>;
   /**
    * Largest answer in bytes, after decompression. Default 32 MiB. In Node.js an answer is too large, too, if it would take more than a
@@ -137,7 +144,9 @@ export function createClient(options: ClientOptions): Client {
     ...{ adapter, limiter, keys, secrets, origins, clock, random, timeouts, retry, maxBodyBytes },
     ...{ emit: hub.emit, closed: closing.signal },
   });
-  const links = new LinkChain(transport, options.links ?? []);
+  const links = new LinkChain(transport, options.links ?? [], {
+    ...{ clock, total: timeouts.total, closed: closing.signal },
+  });
   const state = options.state ?? (() => memoryState());
   const parts: ContextParts = {
     ...{ clock, random, hub, keys, secrets, origins, transport: links.send, allowInsecure, state },
@@ -178,7 +187,7 @@ export function createClient(options: ClientOptions): Client {
       plugins.check(plugin, client);
       settingUp = name;
       try {
-        links.add(plugin.links ?? []);
+        links.add(plugin.links ?? [], name);
         addNamespace(client, plugin, plugins.setUp(plugin, pluginContext(name, parts)));
       } catch (cause) {
         // Whoever chains `use` never gets hold of the client: nobody else could dispose of the plugins before this one.

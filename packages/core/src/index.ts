@@ -73,6 +73,7 @@ export type { Timeouts } from './http/exchange.js';
 export type { Limit, Limiter, LimiterState, Turn, TurnRequest } from './http/limiter.js';
 export type { ArrayFormat, Query, QueryValue } from './http/query.js';
 export type { RetryOptions } from './http/retryPolicy.js';
+export { Secrets } from './http/secrets.js';
 export { createSender, type Message, type Receipt, type Sender, type SenderOptions } from './http/sender.js';
 export type { Link, Transport, TransportRequest, TransportResponse } from './http/transport.js';
 

@@ -41,6 +41,6 @@ export function isRetriedStatus(status: number): boolean {
 }
 
 /** Whether a platform's code says that the certificate of a server is not trusted. */
-function isCertificateFault(code: string): boolean {
+export function isCertificateFault(code: string): boolean {
   return /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/.test(code);
 }

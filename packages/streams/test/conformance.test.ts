@@ -39,7 +39,7 @@ describe('G5 the plugin for streams', () => {
         refused: [
           (api) => api.list({ pageSize: 101 }),
           (api) => api.watch({ every: -1 }),
-          () => createClient({ apiKey: 'key' }).use(streams({ baseUrl: 'ftp://127.0.0.1' })),
+          () => createClient({ apiKey: 'a-key-of-ours' }).use(streams({ baseUrl: 'ftp://127.0.0.1' })),
         ],
         apiKey: sandbox.apiKey,
         dispose: () => sandbox.close(),

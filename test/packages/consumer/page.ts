@@ -3,7 +3,7 @@ import { aptos, type NftHolding } from '@sluice/aptos';
 import { createClient, type Client, type Source } from '@sluice/core';
 import { streams } from '@sluice/streams';
 
-export const client = createClient({ apiKey: 'key' })
+export const client = createClient({ apiKey: 'a-key-of-ours' })
   .use(streams({ baseUrl: 'https://streams.example' }))
   .use(aptos({ baseUrl: 'https://aptos.example' }));
 export const base: Client = client;

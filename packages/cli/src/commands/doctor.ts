@@ -110,7 +110,10 @@ async function* sourceFindings(
       yield await sourceFinding(source, key !== undefined, (made) => probe(client, made, environment.signal));
 }
 
-/** Whoever waits for a finding does not want to wait for five retries. */
+/** Whoever waits for a finding does not want to wait for an outage to pass. */
 function quick(options: DoctorOptions, key: string | undefined): ClientOptions {
-  return { ...clientOptions(options, key ?? false), retry: { retries: 1 } };
+  return {
+    ...clientOptions(options, key ?? false),
+    retry: options.retryFor === undefined ? { retries: 1 } : { for: options.retryFor },
+  };
 }

@@ -40,6 +40,8 @@ export interface Defaults {
   readonly rate?: string;
   /** Longest time for one answer: `30s`. */
   readonly timeout?: string;
+  /** How long a fault that may pass is tried: `2m`, or `forever`. */
+  readonly retryFor?: string;
   /** Rows a request. */
   readonly pageSize?: Count;
   /** Parts asked for at once. Left out where `--max-rows` is given. */

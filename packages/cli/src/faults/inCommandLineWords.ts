@@ -5,6 +5,8 @@ import { changedSettings } from './changedSettings.js';
 const translations: readonly (readonly [said: RegExp, meant: string])[] = [
   // Requests
   [/\btimeouts\.(?:connect|response|total)\b/g, '--timeout'],
+  [/\bRaise retry\.for to try for longer\b/g, 'Give --retry-for to try for longer'],
+  [/\bretry\.for\b/g, '--retry-for'],
   [/\brateLimit(?:\.\w+)?\b/g, '--rate'],
   [/, or raise (?:maxRetryAfter|maxBodyBytes)(?=\.)/g, ''],
   [/, or set allowInsecure: true(?=\.)/g, ''],

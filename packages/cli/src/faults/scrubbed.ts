@@ -1,16 +1,17 @@
-import { SluiceError } from '@sluice/core';
+import { Secrets, SluiceError } from '@sluice/core';
 import { Interruption } from './interruption.js';
 import { UsageError } from './usageError.js';
 
 const hidden = '[hidden]';
 
-/** A secret that is no longer, and all letters or all digits, may be a word of any sentence: "none", "test", "25". */
+/** A secret that is no longer is looked for as it is only; all letters or all digits, it may be a word of any sentence: "none", "test", "25". */
 const longestWord = 7;
 const word = /^(?:[a-z]+|\d+)$/i;
 
-/** Text without any of the secrets, as they are and percent-encoded. The library's own messages never hold one; other text might. */
+/** Text without any of the secrets: long ones in all spellings that core knows, short ones as they are and percent-encoded. */
 export function scrubbed(text: string, secrets: Iterable<string>): string {
-  return without(formsOf(secrets), text);
+  const all = [...secrets];
+  return without(formsOf(all), longOf(all).redact(text));
 }
 
 /**
@@ -18,9 +19,10 @@ export function scrubbed(text: string, secrets: Iterable<string>): string {
  * Elsewhere it is left, where nobody can tell it for one; to take it out would spoil our own words, and show which one it is.
  */
 export function scrubbedValues(text: string, secrets: Iterable<string>): string {
+  const all = [...secrets];
   return without(
-    formsOf(secrets).map((form) => (isWord(form) ? asValue(form) : form)),
-    text,
+    formsOf(all).map((form) => (isWord(form) ? asValue(form) : form)),
+    longOf(all).redact(text),
   );
 }
 
@@ -32,13 +34,20 @@ export function scrubberOf(fault: unknown): typeof scrubbed {
 
 /** Whether a text holds one of the secrets. That it holds one that is also a word says nothing. */
 export function holdsSecret(text: string, secrets: Iterable<string>): boolean {
-  return [...secrets].some((secret) => secret !== '' && !isWord(secret) && text.includes(secret));
+  const all = [...secrets];
+  return longOf(all).has(text) || all.some((secret) => secret !== '' && !isWord(secret) && text.includes(secret));
 }
 
-/** The longest first, since one may be a part of another. */
-function formsOf(secrets: Iterable<string>): string[] {
-  const forms = [...secrets].flatMap((secret) => [secret, encodeURIComponent(secret)]);
-  return forms.filter((form) => form !== '').sort((a, b) => b.length - a.length);
+function longOf(all: readonly string[]): Secrets {
+  const secrets = new Secrets();
+  for (const secret of all) if (secret.length > longestWord) secrets.add(secret);
+  return secrets;
+}
+
+/** Those of the short ones, the longest first, since one may be a part of another. */
+function formsOf(all: readonly string[]): string[] {
+  const short = all.filter((secret) => secret !== '' && secret.length <= longestWord);
+  return short.flatMap((secret) => [secret, encodeURIComponent(secret)]).sort((a, b) => b.length - a.length);
 }
 
 function without(forms: readonly (string | RegExp)[], text: string): string {

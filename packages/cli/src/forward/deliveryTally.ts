@@ -1,5 +1,6 @@
 import type { HttpEvent } from '@sluice/core';
 import type { DeadLetter } from '@sluice/exporters/webhook';
+import { outageSentences } from '../terminal/outageSentences.js';
 import { Subject, type Observable } from 'rxjs';
 
 /** What the deliveries of a run came to so far. Live. */
@@ -11,6 +12,8 @@ export interface DeliveryTally {
   /** Records that the endpoint did not take. */
   readonly deadLetters: number;
   readonly letters: Observable<DeadLetter>;
+  /** Says that an outage is waited out, and when it is over. */
+  readonly outages: Observable<string>;
 }
 
 /** Counts from now on what a webhook tells. */
@@ -20,10 +23,15 @@ export function tallyDeliveries(): {
   readonly onDeadLetter: (letter: DeadLetter) => void;
 } {
   const letters = new Subject<DeadLetter>();
-  const tally = { deliveries: 0, redeliveries: 0, deadLetters: 0, letters };
+  const outages = new Subject<string>();
+  const sentenceOf = outageSentences();
+  const tally = { deliveries: 0, redeliveries: 0, deadLetters: 0, letters, outages };
   return {
     tally,
-    onEvent: ({ type }) => {
+    onEvent: (event) => {
+      const { type } = event;
+      const sentence = sentenceOf(event);
+      if (sentence !== undefined) outages.next(sentence);
       if (type === 'attempt') tally.deliveries += 1;
       if (type === 'retry') tally.redeliveries += 1;
     },

@@ -12,12 +12,14 @@ export interface EndpointChoice {
   readonly concurrency?: number;
   /** Longest time for one answer, in ms. */
   readonly timeout?: number;
+  /** Ms for which a fault that may pass is tried. Default: the library's. */
+  readonly retryFor?: number;
 }
 
 /** How an endpoint is posted to, as a command line says it. @throws UsageError if there is no secret, or a file can't be read. */
 export async function endpointOptions(
   url: string,
-  { secretFile, headerFile, allowAddress, timeout }: EndpointChoice,
+  { secretFile, headerFile, allowAddress, timeout, retryFor }: EndpointChoice,
   environment: Environment,
 ): Promise<EndpointOptions> {
   const secret = await findWebhookSecrets(secretFile, environment);
@@ -26,5 +28,6 @@ export async function endpointOptions(
     ...(headerFile !== undefined && { headers: await readHeaders(headerFile, environment) }),
     ...(allowAddress && { allowAddresses: allowAddress }),
     ...(timeout !== undefined && { timeout }),
+    ...(retryFor !== undefined && { retry: { for: retryFor } }),
   };
 }

@@ -1,6 +1,6 @@
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { parsedBy } from './parsedBy.js';
-import { parseSpan } from './parseDuration.js';
+import { parseRetryFor, parseSpan } from './parseDuration.js';
 import { parseRate } from './parseRate.js';
 
 /** Adds the options of `ConnectionOptions`; `only` leaves out the address of an API that is not asked. */
@@ -16,8 +16,15 @@ export function addConnectionOptions(command: Command, only?: 'streams' | 'aptos
       'file that holds the API key, - for stdin [env: SLUICE_API_KEY holds the key itself]',
     )
     .option('--rate <rate>', 'most requests: 25/s, 100/m or unlimited (default: 5/s)', parsedBy(parseRate))
-    .option('--timeout <duration>', 'longest time for one answer (default: 30s)', parsedBy(parseSpan));
+    .option('--timeout <duration>', 'longest time for one answer (default: 30s)', parsedBy(parseSpan))
+    .addOption(retryForOption('default: 1m, and forever where it watches'));
   return addConfigOptions(command);
+}
+
+/** How long what may pass is tried. */
+export function retryForOption(hint: string): Option {
+  const what = 'how long an outage is waited out before it ends the command: 2m, 0s or forever';
+  return new Option('--retry-for <duration>', `${what} (${hint})`).argParser(parsedBy(parseRetryFor));
 }
 
 /** Adds the options of `ConfigOptions`. A command that has them takes plugins and defaults. */

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { retryForOption } from './connectionOptions.js';
 import { addEndpointOptions } from './forwardOptions.js';
 import { parsedBy } from './parsedBy.js';
 import { parseSpan } from './parseDuration.js';
@@ -21,6 +22,7 @@ export function addDlqReplayOptions(command: Command): Command {
   return addEndpointOptions(command)
     .option('--concurrency <n>', 'requests under way at once (default: 1)', parsedBy(parseNumber))
     .option('--timeout <duration>', 'longest time for one answer (default: 15s)', parsedBy(parseSpan))
+    .addOption(retryForOption('default: 1m'))
     .optionsGroup('After an interruption (the same command goes on by itself):')
     .option('--break-lock', 'take the lock from a process that can not be seen from here')
     .option('--trust-filesystem', 'work on a network file system too, at your own risk')

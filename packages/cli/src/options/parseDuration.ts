@@ -20,6 +20,11 @@ export function parseDuration(text: string): number {
   return ms;
 }
 
+/** How long a fault is tried: a duration, or `forever`. @throws UsageError if it is neither. */
+export function parseRetryFor(text: string): number {
+  return text.trim() === 'forever' ? Infinity : parseDuration(text);
+}
+
 /** A duration above zero. @throws UsageError if it is none. */
 export function parseSpan(text: string): number {
   const ms = parseDuration(text);

@@ -18,15 +18,18 @@ export interface ConnectionOptions extends BaseUrls {
   readonly rate?: Rate | false;
   /** Longest time for one answer, in ms. */
   readonly timeout?: number;
+  /** Ms for which a fault that may pass is tried. Default: the library's. */
+  readonly retryFor?: number;
   readonly apiKeyFile?: string;
 }
 
 /** What a client is made with, given a key; `false`: none is sent. */
-export function clientOptions({ rate, timeout }: ConnectionOptions, apiKey: string | false): ClientOptions {
+export function clientOptions({ rate, timeout, retryFor }: ConnectionOptions, apiKey: string | false): ClientOptions {
   return {
     apiKey,
     ...(rate !== undefined && { rateLimit: rate }),
-    ...(timeout !== undefined && { timeouts: timeoutsFor(timeout) }),
+    ...(timeout !== undefined && { timeouts: timeoutsFor(timeout, retryFor) }),
+    ...(retryFor !== undefined && { retry: { for: retryFor } }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Client, ClientEvent } from '@sluice/core';
 import { concatMap, distinctUntilChanged, from, ReplaySubject, startWith, type Observable } from 'rxjs';
 import type { Environment } from '../environment.js';
 import { thrownText } from '../faults/thrownText.js';
+import { outageSentences } from './outageSentences.js';
 import { visibleText } from './visibleText.js';
 
 /** What those who watch a client are told, in a sentence. */
@@ -19,9 +20,10 @@ const mostKept = 100;
 export function notesOf(client: Client): Observable<Note> {
   const notes = new ReplaySubject<Note>(mostKept);
   const told = new Set<string>();
+  const sentenceOf = outageSentences();
   client.events
     .pipe(
-      concatMap((event) => from(noteOf(event, told))),
+      concatMap((event) => from(noteOf(event, told, sentenceOf))),
       distinctUntilChanged((before, note) => note.level === 'warning' && note.message === before.message),
     )
     .subscribe(notes);
@@ -50,7 +52,7 @@ export function afterWarning(
   return notes;
 }
 
-function noteOf(event: ClientEvent, told: Set<string>): Note[] {
+function noteOf(event: ClientEvent, told: Set<string>, sentenceOf: ReturnType<typeof outageSentences>): Note[] {
   switch (event.type) {
     case 'warning':
       return [{ level: 'warning', message: visibleText(event.message) }];
@@ -64,6 +66,11 @@ function noteOf(event: ClientEvent, told: Set<string>): Note[] {
       told.add(where);
       const message = `The plugin "${plugin}" fails in its hook "${hook}", which changes nothing else: ${thrownText(error.message)}`;
       return [{ level: 'warning', message: visibleText(message) }];
+    }
+    case 'retry':
+    case 'settled': {
+      const message = sentenceOf(event);
+      return message === undefined ? [] : [{ level: 'warning', message: visibleText(message) }];
     }
     default:
       return [];

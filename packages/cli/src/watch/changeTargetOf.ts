@@ -14,5 +14,7 @@ export function changeTargetOf<T extends object>(
   environment: Environment,
   config: Config,
 ): Promise<Target<Change<T>>> {
-  return targetOf<Change<T>>(options, environment, config, () => changeSink(options, look, environment));
+  // A watch waits for its endpoint as long as for its API.
+  const patient = { retryFor: Infinity, ...options };
+  return targetOf<Change<T>>(patient, environment, config, () => changeSink(options, look, environment));
 }

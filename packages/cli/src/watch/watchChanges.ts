@@ -47,7 +47,7 @@ export interface WatchChangesOptions extends WatchStateOptions, ChangeTargetOpti
 /** What a watch of the library is told by the command line. */
 export type Watching = Pick<
   WatchOptions<object>,
-  'every' | 'jitter' | 'polls' | 'acceptRemovals' | 'sameProject' | 'maxFailures' | 'state' | 'onHealth'
+  'every' | 'jitter' | 'polls' | 'acceptRemovals' | 'sameProject' | 'maxFailures' | 'retry' | 'state' | 'onHealth'
 >;
 
 /** What is watched, and where its changes go. */
@@ -166,7 +166,15 @@ function countsOf({
 }
 
 function watchingOf(
-  { every, jitter, polls, acceptRemovals, sameProject, maxFailures }: WatchChangesOptions & { readonly every: number },
+  {
+    every,
+    jitter,
+    polls,
+    acceptRemovals,
+    sameProject,
+    maxFailures,
+    retryFor,
+  }: WatchChangesOptions & { readonly every: number },
   state: StateStore | undefined,
   onHealth: (health: PageHealth) => void,
 ): Watching {
@@ -177,6 +185,7 @@ function watchingOf(
     ...(acceptRemovals !== undefined && { acceptRemovals }),
     ...(sameProject !== undefined && { sameProject }),
     ...(maxFailures !== undefined && { maxFailures }),
+    ...(retryFor !== undefined && { retry: { for: retryFor } }),
     ...(state && { state }),
   };
 }

@@ -71,7 +71,7 @@ describe('defaults', () => {
     const defaults = { rate: '25/s', streamsUrl: 'https://a.example', apiKeyFile: 'key.txt' };
     const own = { rate: false, streamsUrl: 'https://a.example', apiKeyFile: '/conf/key.txt' };
     expect(optionsOf('streamsList', ['--rate', 'unlimited'], defaults)).toEqual(own);
-    const variables = { SLUICE_STREAMS_URL: 'https://b.example', SLUICE_API_KEY: 'k' };
+    const variables = { SLUICE_STREAMS_URL: 'https://b.example', SLUICE_API_KEY: 'key-of-ours' };
     expect(optionsOf('streamsList', ['--rate', 'unlimited'], defaults, variables)).toEqual({ rate: false });
     const given = ['--streams-url', 'https://c.example'];
     expect(optionsOf('streamsList', given, defaults, variables)).toMatchObject({ streamsUrl: 'https://c.example' });
@@ -211,7 +211,16 @@ describe('a default is refused with its place', () => {
 
 test('the type of the defaults has every option that may stand there, and no other', () => {
   const typed: Required<Record<keyof Defaults, true>> = {
-    ...{ streamsUrl: true, aptosUrl: true, apiKeyFile: true, rate: true, timeout: true, pageSize: true, lanes: true },
+    ...{
+      streamsUrl: true,
+      aptosUrl: true,
+      apiKeyFile: true,
+      rate: true,
+      timeout: true,
+      retryFor: true,
+      pageSize: true,
+      lanes: true,
+    },
     ...{ ownersPerRequest: true, owner: true, ownersFile: true, includeCollections: true, excludeCollections: true },
     ...{ only: true, key: true, format: true, columns: true, gzip: true, ifExists: true, guardFormulas: true },
     ...{

@@ -70,7 +70,7 @@ describe('what an early end leaves of a forward', () => {
   const commands = { goOn: 'sluice', isRestart: false };
   const forwarding = (deadLetters = 0): Forwarding => ({
     ...{ state: 'a.io.sluice', deadLetters: 'a.io.dead.jsonl' },
-    tally: { deliveries: 0, redeliveries: 0, deadLetters, letters: NEVER },
+    tally: { deliveries: 0, redeliveries: 0, deadLetters, letters: NEVER, outages: NEVER },
   });
 
   test.each<[string, Remains, object, string]>([

@@ -11,7 +11,8 @@ import {
 import type { AttemptAnswer } from './adapter/adapter.js';
 import type { AdapterFault } from './adapter/adapterFault.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
-import { dateAfter, isRetriedStatus, retryAfter } from './retryPolicy.js';
+import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
+import { connectionMayDo, dateAfter, retryAfter } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
 
 /** Why an attempt failed, and whether another one may do better. */
@@ -90,11 +91,11 @@ function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets
   return failed({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }
 
-/** What an attempt's missing answer means. `ms` are the connect deadline and the body's cap, for the message. */
+/** What an attempt's missing answer means. The connect deadline (ms) and the body's cap (bytes) are for the message. */
 export function faultOf(
   fault: AdapterFault,
   route: string,
-  limits: { connect: number; maxBodyBytes: number },
+  limits: { readonly connect: number; readonly maxBodyBytes: number; readonly host: string },
 ): AttemptFault {
   const because = fault.platformCode === undefined ? '' : ` (${fault.platformCode})`;
   const details = { route, platformCode: fault.platformCode };
@@ -102,11 +103,12 @@ export function faultOf(
     case 'connect-timeout':
       return { error: timeoutError(route, 'connect', limits.connect), retry: true };
     case 'network':
+    case 'stale':
       return {
         error: new NetworkError(`${route} got no answer: the connection failed${because}. ${adviceForNetwork(fault)}`, {
           details,
         }),
-        retry: true,
+        retry: connectionMayDo(fault.platformCode, limits.host),
       };
     case 'cut-body':
       return {
@@ -159,6 +161,12 @@ export function timeoutError(
   );
 }
 
+/** The error of links that took all the time of a request for themselves. */
+export function linkTimeoutError(route: string, ms: number): RequestTimeoutError {
+  const message = `${route} was not done after ${String(ms)} ms in the links that it goes through. Does one of them wait for something that never comes? Mend it, or raise timeouts.total.`;
+  return new RequestTimeoutError(message, { details: { route, deadline: 'total', ms } });
+}
+
 /** A body's beginning on one line, without what can't be seen. Secrets go first: cut in half they would not be found. */
 export function excerptOf(text: string, secrets: Secrets): string {
   const visible = text.slice(0, 4 * lookedAt).replace(invisible, '');
@@ -182,7 +190,7 @@ function redirectOrigin(location: string | undefined, secrets: Secrets): string 
 }
 
 function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
-  return /CERT|SELF_SIGNED|UNABLE_TO_/.test(platformCode)
+  return isCertificateFault(platformCode)
     ? 'Its certificate is not trusted: if your network has an authority of its own, name it in NODE_EXTRA_CA_CERTS.'
     : 'Check the network and the base address.';
 }

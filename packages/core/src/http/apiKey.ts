@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import { sha256 } from '../sha256.js';
-import type { Secrets } from './secrets.js';
+import { shortestSecret, type Secrets } from './secrets.js';
 
 /**
  * The API key, or a function that fetches it. The function is called once before the first request, and once more whenever the
@@ -73,6 +73,12 @@ export class KeyRing {
     if (!/^[\x21-\x7e]+$/.test(key)) {
       throw new ConfigError(
         'The API key has a space, a line break or a special character in it. Was it read from a file? Trim it.',
+      );
+    }
+    // Such a key stands in texts by chance: cursors would seem to hold it, and its characters would be hidden in every message.
+    if (key.length < shortestSecret) {
+      throw new ConfigError(
+        `The API key has fewer than ${shortestSecret} characters, which is too short to be kept out of messages and files. Is it all of the key?`,
       );
     }
     this.#secrets.add(key);

@@ -20,7 +20,7 @@ export function axiosTransport(options: ExchangeOptions): Caller {
   // read; it would be copied for each request.
   for (const name of Object.keys(instance.defaults))
     if (!(name in ours)) Reflect.deleteProperty(instance.defaults, name);
-  addRetries(instance, options.retry.retries, {
+  addRetries(instance, mostChained, {
     shouldRetry: (error) => error instanceof AttemptFailure && error.exchange.shouldRetry(error),
     beforeRetry: async (error) => {
       if (error instanceof AttemptFailure) await error.exchange.backOff(error);
@@ -41,17 +41,27 @@ export function axiosTransport(options: ExchangeOptions): Caller {
     });
 }
 
+/** Retries of axios-retry's wait inside of each other, and each keeps some 2 kB until the end: in an outage of days that would add up. */
+const mostChained = 100;
+
 /** Headers and body are the exchange's: axios would copy them several times for each request, and put them into its errors. */
 async function answered(
   instance: AxiosInstance,
   { url, method, route }: Call,
   exchange: Exchange,
 ): Promise<TransportResponse> {
+  const { attempt } = exchange;
   try {
-    const { attempt } = exchange;
-    const { status, data } = await instance.request<unknown>({ url, method, adapter: attempt });
-    exchange.settle(() => ({ outcome: 'answered', status }));
-    return { status, headers: exchange.headers, body: data, attempts: exchange.attempts };
+    for (;;) {
+      try {
+        const { status, data } = await instance.request<unknown>({ url, method, adapter: attempt });
+        exchange.settle(() => ({ outcome: 'answered', status }));
+        return { status, headers: exchange.headers, body: data, attempts: exchange.attempts };
+      } catch (failure) {
+        if (!(failure instanceof AttemptFailure && exchange.shouldRetry(failure))) throw failure;
+        await exchange.backOff(failure);
+      }
+    }
   } catch (failure) {
     const error = shown(failure, route);
     exchange.settle(() => ({ outcome: 'failed', error: reportOf(error) }));

@@ -16,7 +16,10 @@ export interface RequestEvent extends OfRequest {
   readonly url: string;
 }
 
-/** An attempt has its turn and is sent. */
+/**
+ * An attempt has its turn and is sent. It is sent again, with a turn of its own and the same number, where the server had closed the connection
+ * while it idled.
+ */
 export interface AttemptEvent extends OfRequest {
   readonly type: 'attempt';
   /** Counts a request's attempts from 1. */
@@ -43,6 +46,10 @@ export interface RetryEvent extends OfRequest {
   readonly delay: number;
   /** The code of what went wrong, one of `SluiceErrorCode`. */
   readonly reason: string;
+  /** What went wrong. */
+  readonly error: ErrorReport;
+  /** Ms for which it is tried from here on before it ends the request, by the option `retry.for`; `Infinity` where nothing ends it. */
+  readonly left: number;
 }
 
 /** The API asked for a pause: no request of the client starts meanwhile. */

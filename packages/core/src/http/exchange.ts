@@ -20,11 +20,23 @@ export interface Timeouts {
   readonly connect: number;
   /** From an attempt's start to the last byte of its answer. Default 30,000. */
   readonly response: number;
-  /** For the whole request, attempts and back-offs together; waiting for the limiter does not count. Default 180,000. */
+  /**
+   * For the whole request: links, attempts and back-offs together; waiting for the limiter does not count. Default 180,000, and at least
+   * `retry.for` and 120,000 more, so that a longer `retry.for` needs no second option.
+   */
   readonly total: number;
 }
 
 export const defaultTimeouts: Timeouts = { connect: 10_000, response: 30_000, total: 180_000 };
+
+/** Ms by which a request may take longer than its fault is tried, unless told otherwise. */
+export const totalBeyondRetries = 120_000;
+
+/**
+ * Dead connections that one attempt is sent over at most. As many connections as a client has may have been closed while they idled; a
+ * server that closes every one of them is at fault.
+ */
+const mostStale = 5;
 
 /** What all exchanges share. */
 export interface ExchangeOptions {
@@ -66,13 +78,21 @@ export class AttemptFailure extends Error {
   readonly fault: AttemptFault;
   /** Ms until the next attempt, should there be one. */
   readonly delay: number;
+  /** Ms for which the fault is tried from here on. */
+  readonly left: number;
 
-  constructor(config: InternalAxiosRequestConfig, exchange: Exchange, fault: AttemptFault, delay: number) {
+  constructor(
+    config: InternalAxiosRequestConfig,
+    exchange: Exchange,
+    fault: AttemptFault,
+    { delay, left }: Pick<AttemptFailure, 'delay' | 'left'>,
+  ) {
     super(fault.error.message);
     this.config = config;
     this.exchange = exchange;
     this.fault = fault;
     this.delay = delay;
+    this.left = left;
   }
 }
 
@@ -103,7 +123,10 @@ export class Exchange {
   #isOver = false;
   readonly #number: number;
   readonly #began: number;
+  #retries = 0;
   #wasRenewed = false;
+  /** Ms since its first attempt failed, waits for the limiter left out. */
+  #outage: number | undefined;
   #isSettled = false;
 
   /**
@@ -170,23 +193,36 @@ export class Exchange {
   };
 
   /** Whether another attempt may do better. What the API asked for is obeyed, as long as that is no hopeless wait. */
-  shouldRetry({ fault }: AttemptFailure): boolean {
-    return fault.retry && (fault.retryAfter ?? 0) <= this.#longestWait(fault) && !this.#isOver;
+  shouldRetry({ fault, left }: AttemptFailure): boolean {
+    const { retries } = this.#options.retry;
+    return (
+      fault.retry &&
+      left > 0 &&
+      this.#retries < retries &&
+      (fault.retryAfter ?? 0) <= this.#longestWait(fault) &&
+      !this.#isOver
+    );
   }
 
   /** The back-off after a failed attempt. It holds no turn, and counts towards the total deadline. */
-  async backOff({ fault, delay }: AttemptFailure): Promise<void> {
-    const reason = fault.error.code;
-    this.#emit(() => ({ ...this.#about, type: 'retry', attempt: this.attempts, delay, reason }));
+  async backOff({ fault, delay, left }: AttemptFailure): Promise<void> {
+    this.#retries += 1;
+    const { error } = fault;
+    const reason = error.code;
+    this.#emit(() => ({
+      ...{ ...this.#about, type: 'retry', attempt: this.attempts, delay, reason },
+      ...{ left, error: reportOf(error) },
+    }));
     // All requests are paused: the next attempt waits with the others, at the limiter.
     if (!fault.pauses) await sleep(this.#options.clock, delay, this.#stop.signal);
   }
 
   /** The error for the caller, once no attempt follows. */
-  finalError({ fault }: AttemptFailure): Error {
+  finalError({ fault, left }: AttemptFailure): Error {
     const { status, retryAfter: asked } = fault;
     const longest = this.#longestWait(fault);
-    if (!fault.retry || status === undefined || asked === undefined || asked <= longest) return this.#counted(fault);
+    if (!fault.retry || status === undefined || asked === undefined || asked <= longest)
+      return this.#counted(fault, left);
     const { maxRetryAfter } = this.#options.retry;
     const { route } = this.#call;
     const bound =
@@ -198,8 +234,11 @@ export class Exchange {
   }
 
   /** A fault that stayed through all retries says so: whoever waited for them wants to know. */
-  #counted({ error }: AttemptFault): SluiceError {
-    if (this.attempts > 1) error.message += ` It was tried ${this.attempts} times.`;
+  #counted({ error, retry }: AttemptFault, left: number): SluiceError {
+    if (this.attempts === 1) return error;
+    const isOutOfTime = retry && left === 0;
+    const longer = `within ${secondsOf(this.#options.retry.for)}. Raise retry.for to try for longer.`;
+    error.message += ` It was tried ${this.attempts} times${isOutOfTime ? ` ${longer}` : '.'}`;
     return error;
   }
 
@@ -221,6 +260,21 @@ export class Exchange {
     stamp: Stamp,
     config: InternalAxiosRequestConfig,
   ): Promise<AxiosResponse<unknown> | AttemptFailure> {
+    let outcome = await this.#send(stamp, config, 0);
+    for (let stale = 1; outcome === 'stale'; stale += 1) outcome = await this.#send(stamp, config, stale);
+    return outcome;
+  }
+
+  /**
+   * Sends the attempt, on its turn.
+   *
+   * @param stale over how many connections it was sent that had died while they idled.
+   */
+  async #send(
+    stamp: Stamp,
+    config: InternalAxiosRequestConfig,
+    stale: number,
+  ): Promise<AxiosResponse<unknown> | AttemptFailure | 'stale'> {
     const { adapter, limiter, clock, timeouts } = this.#options;
     const { route, url, method, headers, body, read } = this.#call;
     const { signal } = this.#stop;
@@ -231,7 +285,7 @@ export class Exchange {
       // The end may come in the same moment as the turn.
       signal.throwIfAborted();
       this.#stopwatch.run();
-      this.attempts += 1;
+      if (stale === 0) this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - asked }));
@@ -239,11 +293,14 @@ export class Exchange {
       const request = { url, method, headers: sentHeaders(headers, stamp()), body };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();
-      if (answer instanceof AdapterFault || answer === 'late') return this.#failure(config, this.#faultOf(answer));
+      if (answer instanceof AdapterFault && answer.kind === 'stale' && stale < mostStale) return 'stale';
+      const took = clock.monotonic() - began;
+      if (answer instanceof AdapterFault || answer === 'late')
+        return this.#failure(config, this.#faultOf(answer), took);
       const { status } = answer;
-      this.#emit(() => ({ ...this.#about, type: 'response', attempt, status, took: clock.monotonic() - began }));
+      this.#emit(() => ({ ...this.#about, type: 'response', attempt, status, took }));
       const reading = read(answer, clock.now());
-      if (!reading.ok) return this.#failure(config, reading.fault);
+      if (!reading.ok) return this.#failure(config, reading.fault, took);
       this.headers = answer.headers;
       return { status, statusText: '', headers: {}, data: reading.body, config };
     } finally {
@@ -253,16 +310,23 @@ export class Exchange {
 
   #faultOf(answer: AdapterFault | 'late'): AttemptFault {
     const { timeouts, maxBodyBytes } = this.#options;
-    const { route } = this.#call;
+    const { route, url } = this.#call;
     if (answer === 'late') return { error: timeoutError(route, 'response', timeouts.response), retry: true };
-    return faultOf(answer, route, { connect: timeouts.connect, maxBodyBytes });
+    return faultOf(answer, route, { connect: timeouts.connect, maxBodyBytes, host: new URL(url).hostname });
   }
 
-  #failure(config: InternalAxiosRequestConfig, fault: AttemptFault): AttemptFailure {
+  /** @param took ms that the attempt took. The first one that fails is where the outage begins, so its own do not count. */
+  #failure(config: InternalAxiosRequestConfig, fault: AttemptFault, took: number): AttemptFailure {
     const { retry, random, limiter } = this.#options;
+    const outage = this.#outage === undefined ? 0 : this.#outage + took;
+    const left = Math.max(0, retry.for - outage);
+    // The last attempt falls on the end of the time that there is.
+    const ownDelay = Math.min(left, backoff(this.attempts, retry, random()));
     const asked = fault.retryAfter ?? 0;
     // "0 seconds" leaves it to us: it must not become a loop without a pause.
-    const delay = asked > 0 ? asked : backoff(this.attempts, retry, random());
+    const delay = asked > 0 ? asked : ownDelay;
+    // A service that says when to come back is at work. But one that says so for ever has to come to an end, too.
+    this.#outage = outage + Math.min(delay, ownDelay);
     if (fault.pauses) {
       // What was asked for concerns all requests, whether or not this one is tried again. The attempt still holds its place here:
       // nobody slips through before the pause.
@@ -270,7 +334,7 @@ export class Exchange {
       limiter.pause(pause);
       this.#emit(() => ({ ...this.#about, type: 'paused', for: pause }));
     }
-    return new AttemptFailure(config, this, fault, delay);
+    return new AttemptFailure(config, this, fault, { delay, left });
   }
 
   /** Ms to wait at most because the API asks for it. A pause is the limiter's, and no part of the total deadline. */
@@ -299,6 +363,10 @@ export class Exchange {
     // Without the reason, which is the caller's: axios writes on the errors that pass through it.
     this.#stop.abort();
   }
+}
+
+function secondsOf(ms: number): string {
+  return ms < 1000 ? `${String(ms)} ms` : `${String(Math.round(ms / 1000))} s`;
 }
 
 /** The error of requests to a client that is closed. */

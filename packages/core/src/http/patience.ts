@@ -1,6 +1,6 @@
 import { checkCount } from '../count.js';
 import { checkNumbers } from '../numbers.js';
-import { defaultTimeouts, type Timeouts } from './exchange.js';
+import { defaultTimeouts, totalBeyondRetries, type Timeouts } from './exchange.js';
 import { defaultRetry, type RetryOptions } from './retryPolicy.js';
 
 /** How long a request is waited for, and how often it is repeated. */
@@ -14,10 +14,12 @@ export function patienceOf(wanted: {
   readonly timeouts?: Partial<Timeouts> | undefined;
   readonly retry?: Partial<RetryOptions> | undefined;
 }): Patience {
-  const timeouts = { ...defaultTimeouts, ...wanted.timeouts };
   const retry = { ...defaultRetry, ...wanted.retry };
-  checkNumbers('timeouts', timeouts, (ms) => ms > 0, 'above 0');
+  // Whoever asks for a longer time for faults does not want it cut short by a deadline that nobody asked for.
+  const total = Math.max(defaultTimeouts.total, retry.for + totalBeyondRetries);
+  const timeouts = { ...defaultTimeouts, total, ...wanted.timeouts };
   checkNumbers('retry', retry, (value) => value >= 0, 'of at least 0');
-  checkCount('retry.retries', retry.retries, { least: 0 });
+  checkNumbers('timeouts', timeouts, (ms) => ms > 0, 'above 0');
+  if (retry.retries !== Infinity) checkCount('retry.retries', retry.retries, { least: 0 });
   return { timeouts, retry };
 }

@@ -1,7 +1,8 @@
 import { HttpError, RateLimitError, UnexpectedRedirectError } from '../errors.js';
 import type { AttemptAnswer } from './adapter/adapter.js';
 import { excerptOf, type AnswerContext, type AttemptFault, type Reading } from './answer.js';
-import { dateAfter, isRetriedStatus, retryAfter } from './retryPolicy.js';
+import { isRetriedStatus } from '../isTransient.js';
+import { dateAfter, retryAfter } from './retryPolicy.js';
 
 /** 425: the endpoint did not want to risk that it had seen the request before (RFC 8470). */
 const tooEarly = 425;

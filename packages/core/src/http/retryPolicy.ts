@@ -1,8 +1,20 @@
-export { isRetriedStatus } from '../isTransient.js';
+import { isCertificateFault } from '../isTransient.js';
 
-/** How failed attempts are repeated. All times in ms. */
+/**
+ * How failed attempts are repeated. All times in ms.
+ *
+ * Only a fault that may pass is tried again: a connection that is refused or breaks, a name that is not found, a late answer, 408, 429, 5xx,
+ * a body that is cut or not JSON. What can't pass ends the request at once: a certificate that is not trusted, a refused key, a host name
+ * that no name server can know.
+ */
 export interface RetryOptions {
-  /** Attempts after the first one. Default 5; 0 turns retries off. */
+  /**
+   * How long a fault that may pass is tried, from the first failed attempt of a request on: its further attempts and the back-offs between
+   * them. Default 60,000. `Infinity` tries for ever; 0 turns retries off. Too short, and a restart of the API ends an export. Waits for the
+   * limiter don't count, and of a `Retry-After` no more than the back-off in its place.
+   */
+  readonly for: number;
+  /** Attempts after the first one, at most. Default `Infinity`: as many as `for` has room for. 0 turns retries off. */
   readonly retries: number;
   /** Upper bound of the first back-off. Default 250. Each further bound is twice as long. */
   readonly baseDelay: number;
@@ -12,7 +24,37 @@ export interface RetryOptions {
   readonly maxRetryAfter: number;
 }
 
-export const defaultRetry: RetryOptions = { retries: 5, baseDelay: 250, maxDelay: 20_000, maxRetryAfter: 60_000 };
+export const defaultRetry: RetryOptions = {
+  ...{ for: 60_000, retries: Infinity },
+  ...{ baseDelay: 250, maxDelay: 20_000, maxRetryAfter: 60_000 },
+};
+
+/** Two ends that don't speak TLS alike, and a proxy that wants another request. They are set up that way. */
+const otherProtocol =
+  /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|\w*ALERT_(PROTOCOL_VERSION|HANDSHAKE_FAILURE))$/;
+const refusingProxy = /^the proxy answered 4(?!08|29)\d\d$/;
+
+/**
+ * Whether a connection that failed may do the next time.
+ *
+ * @param code the platform's, if it gave one
+ */
+export function connectionMayDo(code: string | undefined, host: string): boolean {
+  if (code !== undefined && (isCertificateFault(code) || otherProtocol.test(code) || refusingProxy.test(code)))
+    return false;
+  return isHostName(host);
+}
+
+/**
+ * Whether a name server could ever know a name (RFC 1035, section 2.3.4); `.invalid` never will be one (RFC 6761). Addresses can be reached,
+ * too.
+ */
+function isHostName(host: string): boolean {
+  const name = host.replace(/\.$/, '');
+  return (
+    name.length <= 253 && name.split('.').every((label) => /^.{1,63}$/.test(label)) && !/(^|\.)invalid$/i.test(name)
+  );
+}
 
 /**
  * Ms to wait before the attempt after `attempt` (1 = the first): full jitter between 0 and an exponentially growing bound,

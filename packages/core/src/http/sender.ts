@@ -18,9 +18,9 @@ export interface SenderOptions {
   readonly guard?: AddressGuard;
   /** Texts that must not stand in any error: signing secrets, tokens in headers. */
   readonly secrets?: readonly string[];
-  /** Deadlines in ms. Default: 10,000 to connect, 30,000 for an answer, 180,000 with retries; pauses don't count. `Infinity` sets none. */
+  /** Deadlines in ms. Default: 10,000 to connect, 30,000 for an answer, 180,000 with retries, or more where `retry.for` wants more; pauses don't count. `Infinity` sets none. */
   readonly timeouts?: Partial<Timeouts>;
-  /** Default: 5 retries with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s is an error. */
+  /** Default: a fault that may pass is tried for a minute, with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s is an error. */
   readonly retry?: Partial<RetryOptions>;
   /** Told what happens on the wire. */
   readonly onEvent?: (event: HttpEvent) => void;

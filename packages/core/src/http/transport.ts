@@ -38,33 +38,3 @@ export type Transport = (request: TransportRequest) => Promise<TransportResponse
  *   next({ ...request, headers: { ...request.headers, 'x-request-id': crypto.randomUUID() } });
  */
 export type Link = (next: Transport) => Transport;
-
-/** Puts links around a transport, the first one outermost. */
-function linked(transport: Transport, links: readonly Link[]): Transport {
-  return links.reduceRight<Transport>((next, link) => link(next), transport);
-}
-
-/** Links around a transport, with room for more between them and the transport. */
-export class LinkChain {
-  readonly #transport: Transport;
-  /** What the innermost link calls. */
-  #innermost: { next: Transport };
-  readonly #outermost: Transport;
-
-  constructor(transport: Transport, links: readonly Link[]) {
-    this.#transport = transport;
-    const innermost = { next: transport };
-    this.#innermost = innermost;
-    this.#outermost = linked((request) => innermost.next(request), links);
-  }
-
-  /** Sends a request through all links that are there by now. */
-  readonly send: Transport = (request) => this.#outermost(request);
-
-  /** Puts links inside all others, for requests from now on. What was put there stays as it is: a link may remember something. */
-  add(links: readonly Link[]): void {
-    const innermost = { next: this.#transport };
-    this.#innermost.next = linked((request) => innermost.next(request), links);
-    this.#innermost = innermost;
-  }
-}

@@ -2,6 +2,7 @@ import { systemClock, type Clock } from '../clock.js';
 import { checkCount } from '../count.js';
 import { reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
+import { checkNumbers } from '../numbers.js';
 import { Ticks, type TickOptions } from '../operators/ticks.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
@@ -39,6 +40,11 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
    * with `Infinity`.
    */
   readonly maxFailures?: number;
+  /**
+   * `for`: ms for which polls may fail in a row before the watch ends with the last one's error. Default `Infinity`: a watch goes on, however
+   * long the API is away. How long each request is tried is the client's own `retry.for`.
+   */
+  readonly retry?: { readonly for?: number };
   /** Ends after so many polls, failed ones included. Default: never, as with `Infinity`. */
   readonly polls?: number;
   /** Parts of the source's plan walked at once. Default 1. */
@@ -72,12 +78,13 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
 export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
   const { info } = source;
   const { clock = systemClock, random = Math.random, lanes = 1, every, state } = options;
-  const { polls = Infinity, maxFailures = Infinity } = options;
+  const { polls = Infinity, maxFailures = Infinity, retry = {} } = options;
   const { confirmations = 2, holdAbove = 0.5, acceptRemovals = false } = options;
   checkCount('confirmations', confirmations);
   checkCount('lanes', lanes);
   if (polls !== Infinity) checkCount('polls', polls);
   if (maxFailures !== Infinity) checkCount('maxFailures', maxFailures, { least: 0 });
+  checkNumbers('retry', retry, (ms) => ms >= 0, 'of at least 0');
   if (!(holdAbove >= 0 && holdAbove <= 1))
     throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
   // What makes no sense is refused here, and not by the first subscription.
@@ -115,6 +122,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
     },
     polls,
     maxFailures,
+    retryFor: retry.for ?? Infinity,
     state,
   };
   const watched = changeInfo(info, options);

@@ -30,6 +30,8 @@ export interface WatchSettings<T> {
   /** Without it each run begins anew. */
   readonly state: StateStore | undefined;
   readonly maxFailures: number;
+  /** Ms for which polls may fail in a row. */
+  readonly retryFor: number;
   readonly polls: number;
   readonly lanes: number;
   readonly clock: Clock;
@@ -69,6 +71,8 @@ export class WatchRun<T> {
   #polls = 0;
   #pages = 0;
   #failures = 0;
+  /** When the first of them began, by the monotonic clock. */
+  #failingSince: number | undefined;
   #current: Promise<unknown> = Promise.resolve();
 
   constructor(source: PageSource<T>, settings: WatchSettings<T>, start: WatchStart) {
@@ -131,16 +135,18 @@ export class WatchRun<T> {
     const { snapshot } = log;
     const { clock, rules } = this.#settings;
     const isFirst = snapshot.generation === 0;
+    const began = clock.monotonic();
     let walked: Walked<T>;
     try {
       walked = isFirst ? await this.#gather(rules.confirmations, signal) : await this.#compare(snapshot.rows, signal);
     } catch (error) {
-      return this.#failed(pollFault(error), signal);
+      return this.#failed(pollFault(error), began, signal);
     }
     const { found, repeated, isShort } = walked;
     const recovered = this.#failures > 0 && ({ isRecovered: true } as const);
     const polled = { outcome: 'polled', ...recovered, ...(repeated > 0 && { repeated }) } as const;
     this.#failures = 0;
+    this.#failingSince = undefined;
     const now = clock.now();
     const observedAt = new Date(now).toISOString();
     if (found instanceof SnapshotRows) {
@@ -199,10 +205,13 @@ export class WatchRun<T> {
     }
   }
 
-  #failed(error: unknown, signal: AbortSignal): IteratorResult<Page<Change<T>>, undefined> {
+  #failed(error: unknown, began: number, signal: AbortSignal): IteratorResult<Page<Change<T>>, undefined> {
     signal.throwIfAborted();
+    const { clock, maxFailures, retryFor } = this.#settings;
     this.#failures += 1;
-    if (this.#failures > this.#settings.maxFailures || isFatal(error, this.#polls === 1)) throw error;
+    this.#failingSince ??= began;
+    const isTooLong = clock.monotonic() - this.#failingSince >= retryFor;
+    if (this.#failures > maxFailures || isTooLong || isFatal(error, this.#polls === 1)) throw error;
     return this.#page(undefined, { outcome: 'failed', failures: this.#failures, error });
   }
 

@@ -106,7 +106,7 @@ describe('an API on a client', () => {
   });
 
   test('lists its sources, and each describes itself', async () => {
-    await using client = createClient({ apiKey: 'k' }).use(coins({ baseUrl: 'https://api.example.com' }));
+    await using client = createClient({ apiKey: 'key-of-ours' }).use(coins({ baseUrl: 'https://api.example.com' }));
     const sources = sourcesOf(client);
     expect([...sources.keys()]).toEqual(['coins.markets', 'coins.of-day', 'coins.fixed']);
     expect([...sources.values()].map((source) => source.describe())).toEqual([
@@ -124,7 +124,7 @@ describe('an API on a client', () => {
 
   test('is the same twice, on two clients with two addresses', async () => {
     const clients = ['https://a.example', 'https://b.example'].map((baseUrl) =>
-      createClient({ apiKey: 'k' }).use(coins({ baseUrl })),
+      createClient({ apiKey: 'key-of-ours' }).use(coins({ baseUrl })),
     );
     const identities = clients.map((client) => client.coins.fixed().info.identity);
     expect(identities).toMatchObject([{ baseUrl: 'https://a.example' }, { baseUrl: 'https://b.example' }]);
@@ -132,7 +132,7 @@ describe('an API on a client', () => {
   });
 
   test('can not have its sources changed', async () => {
-    await using client = createClient({ apiKey: 'k' }).use(coins({ baseUrl: 'https://api.example.com' }));
+    await using client = createClient({ apiKey: 'key-of-ours' }).use(coins({ baseUrl: 'https://api.example.com' }));
     expect(Object.isFrozen(client.coins)).toBe(true);
     expect(Object.isFrozen(client.coins.markets)).toBe(true);
   });

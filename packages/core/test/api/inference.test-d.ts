@@ -46,7 +46,7 @@ const api = defineApi({
   },
 });
 
-const client = createClient({ apiKey: 'k' }).use(api({ baseUrl }));
+const client = createClient({ apiKey: 'key-of-ours' }).use(api({ baseUrl }));
 
 // What is asked for and what comes, as the definition says.
 client.test.zod({ currency: 'usd' }) satisfies Source<{ id: string; price: number }>;

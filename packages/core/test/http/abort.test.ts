@@ -75,7 +75,7 @@ const stages: readonly Stage[] = [
   {
     stage: 'in a back-off',
     answers: [answer(503)],
-    options: { retry: { baseDelay: 400_000, maxDelay: 400_000 } },
+    options: { retry: { baseDelay: 400_000, maxDelay: 400_000, for: 400_000 } },
     reached: ({ clock }) => clock.asked(200_000),
   },
 ];

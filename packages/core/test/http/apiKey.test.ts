@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { ApiKey } from '../../src/index.js';
-import { ConfigError, HttpError } from '../../src/index.js';
+import { ConfigError, createClient, HttpError } from '../../src/index.js';
 import { expectNoKey } from './canary.js';
 import { openTransport } from './openTransport.js';
 import { answer, ok, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
@@ -15,12 +15,12 @@ function sentKeys(server: ScriptedServer): unknown[] {
 describe('a key that is given as text', () => {
   test('T6 is sent once and no more after a 401', async () => {
     const server = await startServer(refused);
-    const error: unknown = await openTransport(server.url, { apiKey: 'the-key' })
+    const error: unknown = await openTransport(server.url, { apiKey: 'the-only-key' })
       .get()
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(HttpError);
     expect(error).toMatchObject({ status: 401, message: expect.stringContaining('Check the API key') });
-    expect(sentKeys(server)).toEqual(['the-key']);
+    expect(sentKeys(server)).toEqual(['the-only-key']);
   });
 });
 
@@ -35,16 +35,26 @@ test('without a key none is sent, and a 401 is the answer', async () => {
   expect(server.requests.map(({ headers }) => Object.keys(headers).includes('x-api-key'))).toEqual([false, false]);
 });
 
+test('a key that is too short to be searched for is refused at the start, in one sentence and without it', () => {
+  for (const apiKey of ['k', '7-chars']) {
+    const make = (): unknown => createClient({ apiKey });
+    expect(make).toThrow(ConfigError);
+    expect(make).toThrow(/^The API key has fewer than 8 characters, .*\. Is it all of the key\?$/);
+    expect(make).not.toThrow(/7-chars/);
+  }
+  expect(() => createClient({ apiKey: '8-chars.' })).not.toThrow();
+});
+
 describe('a key provider', () => {
   test('T6 is asked once for all requests, and once more after a 401', async () => {
     const server = await startServer(ok(), ok(), refused, ok());
-    const provider = vi.fn<Provider>((reason) => `key-${reason}`);
+    const provider = vi.fn<Provider>((reason) => `of-ours-${reason}`);
     const transport = openTransport(server.url, { apiKey: provider });
     await transport.get();
     await transport.get();
     expect(await transport.get()).toMatchObject({ attempts: 2 });
     expect(provider.mock.calls).toEqual([['first'], ['refused']]);
-    expect(sentKeys(server)).toEqual(['key-first', 'key-first', 'key-first', 'key-refused']);
+    expect(sentKeys(server)).toEqual(['of-ours-first', 'of-ours-first', 'of-ours-first', 'of-ours-refused']);
     expect(transport.delays).toEqual([]);
   });
 
@@ -61,7 +71,7 @@ describe('a key provider', () => {
       waiting = [];
     };
     const server = await startServer(...Array.from({ length: 8 }, () => together), ok());
-    const provider = vi.fn<Provider>((reason) => Promise.resolve(`key-${reason}`));
+    const provider = vi.fn<Provider>((reason) => Promise.resolve(`of-ours-${reason}`));
     const transport = openTransport(server.url, { apiKey: provider });
     await Promise.all(Array.from({ length: 8 }, () => transport.get()));
     expect(provider.mock.calls).toEqual([['first'], ['refused']]);
@@ -71,9 +81,9 @@ describe('a key provider', () => {
   test('T6 is asked once a request, whatever it answers', async () => {
     const server = await startServer(refused);
     let nth = 0;
-    const provider = vi.fn<Provider>(() => `key-${String((nth += 1))}`);
+    const provider = vi.fn<Provider>(() => `of-ours-${String((nth += 1))}`);
     await expect(openTransport(server.url, { apiKey: provider }).get()).rejects.toMatchObject({ status: 401 });
-    expect(sentKeys(server)).toEqual(['key-1', 'key-2']);
+    expect(sentKeys(server)).toEqual(['of-ours-1', 'of-ours-2']);
     expect(provider).toHaveBeenCalledTimes(2);
   });
 
@@ -87,10 +97,10 @@ describe('a key provider', () => {
 
   test('T6 is asked once a request also where another fault lies between two refusals', async () => {
     const server = await startServer(refused, answer(503), refused);
-    const provider = vi.fn<Provider>(() => 'key');
-    provider.mockReturnValueOnce('old-key');
+    const provider = vi.fn<Provider>(() => 'key-of-ours');
+    provider.mockReturnValueOnce('key-of-old');
     await expect(openTransport(server.url, { apiKey: provider }).get()).rejects.toMatchObject({ status: 401 });
-    expect(sentKeys(server)).toEqual(['old-key', 'key', 'key']);
+    expect(sentKeys(server)).toEqual(['key-of-old', 'key-of-ours', 'key-of-ours']);
     expect(provider).toHaveBeenCalledTimes(2);
   });
 
@@ -104,7 +114,7 @@ describe('a key provider', () => {
     ['rejects', () => Promise.reject(new Error('the vault said: sEcReT-kEy'))],
   ])('T2 that %s is passed on without its words, and asked again by the next request', async (_how, failing) => {
     const server = await startServer(ok());
-    const provider = vi.fn<Provider>(() => 'key');
+    const provider = vi.fn<Provider>(() => 'key-of-ours');
     provider.mockImplementationOnce(failing);
     const transport = openTransport(server.url, { apiKey: provider });
     const error: unknown = await transport.get().catch((reason: unknown) => reason);
@@ -116,7 +126,7 @@ describe('a key provider', () => {
     expect(await transport.get()).toMatchObject({ status: 200 });
   });
 
-  test.each(['', ' key', 'key\n', 'ключ', 'a key'])(
+  test.each(['', ' the-only-key', 'the-only-key\n', 'ключ-к-воротам', 'a key of ours', 'k', '7-chars'])(
     'T2 that answers %j is refused before anything is sent',
     async (key) => {
       const server = await startServer(ok());

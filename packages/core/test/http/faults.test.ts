@@ -50,6 +50,7 @@ const neverRetried: readonly Row[] = [400, 403, 404, 405, 409, 410, 422, 501, 50
 const retried: readonly Row[] = [408, 500, 502, 503, 504, 520, 521, 522, 523, 524].map((status) => ({
   fault: `T6 status ${String(status)} until the retries are used up`,
   answers: [answer(status, 'in trouble')],
+  options: { retry: { retries: 5 } },
   attempts: 6,
   delays: jitter,
   error: HttpError,
@@ -98,6 +99,7 @@ const rows: readonly Row[] = [
   {
     fault: 'T6 status 429 until the retries are used up',
     answers: [answer(429, 'slow down')],
+    options: { retry: { retries: 5 } },
     attempts: 6,
     delays: jitter,
     error: RateLimitError,
@@ -439,14 +441,17 @@ describe.each([
     expectNoKey(error, transport.events);
   });
 
-  test('T6 a name that no name server knows', async () => {
-    const transport = openTransport('http://sluice-test.invalid', { createAdapter, ...twice });
-    const error: unknown = await transport.get().catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(NetworkError);
-    expect(error).toMatchObject({ details: { platformCode: expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/) } });
-    expect(transport.delays).toEqual([125]);
-    expectNoKey(error, transport.events);
-  });
+  test.each(['http://sluice-test.invalid', 'http://sluice..test', `http://${'x'.repeat(64)}.test`])(
+    'T9 %s, which no name server can know, and ends at once',
+    async (url) => {
+      const transport = openTransport(url, { createAdapter });
+      const error: unknown = await transport.get().catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(NetworkError);
+      expect(error).toMatchObject({ details: { platformCode: expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/) } });
+      expect(transport.delays).toEqual([]);
+      expectNoKey(error, transport.events);
+    },
+  );
 
   test('T3 a server that never answers, until the response deadline of each attempt', async () => {
     const server = await startServer(never);

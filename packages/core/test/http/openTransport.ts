@@ -3,9 +3,10 @@ import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
 import { KeyRing, type ApiKey } from '../../src/http/apiKey.js';
 import { apiTransport } from '../../src/http/apiTransport.js';
 import type { HttpEvent } from '../../src/http/events.js';
-import { defaultTimeouts, type Timeouts } from '../../src/http/exchange.js';
+import type { Timeouts } from '../../src/http/exchange.js';
 import type { Limiter } from '../../src/http/limiter.js';
-import { defaultRetry, type RetryOptions } from '../../src/http/retryPolicy.js';
+import { patienceOf } from '../../src/http/patience.js';
+import type { RetryOptions } from '../../src/http/retryPolicy.js';
 import { Secrets } from '../../src/http/secrets.js';
 import type { TransportRequest, TransportResponse } from '../../src/http/transport.js';
 import { unlimited } from '../../src/http/unlimited.js';
@@ -22,6 +23,8 @@ export interface OpenOptions {
   readonly random?: () => number;
   /** Whether the test moves the clock. Default: it moves by each retry's delay as soon as something waits for that. */
   readonly isHandTurned?: boolean;
+  /** What happens before the clock moves by a retry's delay. */
+  readonly meanwhile?: (transport: OpenTransport) => Promise<void>;
 }
 
 export interface OpenTransport {
@@ -45,7 +48,7 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
   const clock = new FakeClock();
   const secrets = new Secrets();
   const maxBodyBytes = options.maxBodyBytes ?? 1_000_000;
-  const timeouts = { ...defaultTimeouts, ...options.timeouts };
+  const { timeouts, retry } = patienceOf(options);
   const adapter = (options.createAdapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const limiter = (options.limiter ?? unlimited)(clock);
   const closed = new AbortController();
@@ -60,19 +63,23 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
     clock,
     random: options.random ?? (() => 0.5),
     timeouts,
-    retry: { ...defaultRetry, ...options.retry },
+    retry,
     maxBodyBytes,
     emit(make) {
       const event = make();
       events.push(event);
       if (event.type !== 'retry') return;
       delays.push(event.delay);
-      if (!options.isHandTurned) void clock.asked(event.delay).then(() => clock.advance(event.delay));
+      if (options.isHandTurned) return;
+      void clock
+        .asked(event.delay)
+        .then(() => options.meanwhile?.(opened))
+        .then(() => clock.advance(event.delay));
     },
     closed: closed.signal,
   });
   onTestEnd(() => adapter.close());
-  return {
+  const opened: OpenTransport = {
     get: (overrides) => transport({ route, baseUrl, path: '/things', query: {}, ...overrides }),
     events,
     delays,
@@ -82,4 +89,5 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
       closed.abort();
     },
   };
+  return opened;
 }

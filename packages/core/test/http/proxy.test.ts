@@ -15,15 +15,22 @@ const unknown = 'https://api.sluice.test';
 
 let port: number;
 let requests: IncomingHttpHeaders[];
+/** Whether the server sends interim answers that nobody has asked for. */
+let isEarly: boolean;
 
 beforeEach(async () => {
   requests = [];
+  isEarly = false;
   const server = createServer({
     key: readFileSync(certificate('server.key')),
     cert: readFileSync(certificate('server.pem')),
   });
   server.on('request', ({ headers }, response) => {
     requests.push(headers);
+    if (isEarly) {
+      response.writeContinue();
+      response.writeProcessing();
+    }
     response.end('{"fine":true}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -82,6 +89,16 @@ describe('in a company network', () => {
     expect((await ask(`https://${host}:${String(port)}`, env)).printed).toEqual({ fine: true });
     expect(requests).toHaveLength(1);
     expect(proxy.asked).toEqual([]);
+  });
+
+  test('T6 an interim answer that nobody asked for is passed over inside of TLS, and inside of a tunnel', async () => {
+    isEarly = true;
+    const proxy = await startProxy(port);
+    const env = { HTTPS_PROXY: proxy.url, ...trusted };
+    expect((await ask(`https://localhost:${String(port)}`, env)).printed).toEqual({ fine: true });
+    expect(proxy.asked).toEqual([]);
+    expect((await ask(unknown, env)).printed).toEqual({ fine: true });
+    expect(proxy.asked).toHaveLength(1);
   });
 
   test('T8 without NODE_EXTRA_CA_CERTS its certificate is not trusted, and the error says what to do', async () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { backoff, dateAfter, defaultRetry, isRetriedStatus, retryAfter } from '../../src/http/retryPolicy.js';
+import { isRetriedStatus } from '../../src/isTransient.js';
+import { backoff, dateAfter, defaultRetry, retryAfter } from '../../src/http/retryPolicy.js';
 
 test('T6 only these statuses are retried', () => {
   const retried = Array.from({ length: 500 }, (_, at) => 100 + at).filter(isRetriedStatus);
@@ -59,6 +60,30 @@ describe('Retry-After', () => {
     ['the same moment', answered, 0],
   ])('T6 as %s', (_form, header, expected) => {
     expect(retryAfter(header, answered, now)).toBe(expected);
+  });
+
+  test.each([
+    ['30', 30_000],
+    // Fifty years ahead is still ahead.
+    ['80', Date.UTC(2080, 0, 2, 12, 0, 30) - Date.UTC(2030, 0, 2, 12, 0, 0)],
+    // RFC 9110, section 5.6.7: more than 50 years ahead means the past.
+    ['81', undefined],
+    ['99', undefined],
+    ['00', undefined],
+    ['29', undefined],
+  ])('T6 as a date of RFC 850 in the year %s', (year, expected) => {
+    expect(retryAfter(`Wednesday, 02-Jan-${year} 12:00:30 GMT`, answered, now)).toBe(expected);
+  });
+
+  test.each([
+    [2049, '99', 50],
+    [2048, '99', undefined],
+    [2099, '99', 0],
+    [2101, '01', 0],
+  ])('T6 as a date of RFC 850, read in %i in the year %s', (thisYear, year, ahead) => {
+    const today = Date.UTC(thisYear, 0, 2, 12, 0, 0);
+    const expected = ahead === undefined ? undefined : Date.UTC(thisYear + ahead, 0, 2, 12, 0, 0) - today;
+    expect(retryAfter(`Wednesday, 02-Jan-${year} 12:00:00 GMT`, undefined, today)).toBe(expected);
   });
 
   test.each([

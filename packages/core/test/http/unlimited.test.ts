@@ -13,7 +13,7 @@ test.each([
   const schedule = vi.spyOn(Bottleneck.prototype, 'schedule');
   onTestFinished(() => schedule.mockRestore());
   const server = await startServer(ok());
-  const client = createClient({ apiKey: 'key', ...(rateLimit !== undefined && { rateLimit }) }).use(
+  const client = createClient({ apiKey: 'a-key-of-ours', ...(rateLimit !== undefined && { rateLimit }) }).use(
     testApi(server.url),
   );
   await Promise.all([1, 2, 3].map(() => client.api.request({ route: 'test.route', path: '/things', query: {} })));

@@ -23,6 +23,7 @@ import { recordingSink } from '../sink/recordingSink.js';
 const route = 'test.route';
 const question = { route, path: '/things', query: {} };
 const ms = expect.any(Number);
+const told = (code: string): unknown => expect.objectContaining({ code });
 
 /** A server, a client of it, and what the client tells. */
 async function open(answers: readonly Answer[], overrides: Partial<ClientOptions> = {}) {
@@ -61,11 +62,19 @@ describe('events of requests', () => {
       { type: 'request', ...request, method: 'GET', url: `${server.url}/things?a=1` },
       { type: 'attempt', ...request, attempt: 1, waited: ms },
       { type: 'response', ...request, attempt: 1, status: 503, took: ms },
-      { type: 'retry', ...request, attempt: 1, delay: 1, reason: 'http' },
+      { type: 'retry', ...request, attempt: 1, delay: 1, reason: 'http', error: told('http'), left: ms },
       { type: 'attempt', ...request, attempt: 2, waited: ms },
       { type: 'response', ...request, attempt: 2, status: 429, took: ms },
       { type: 'paused', ...request, for: 2 },
-      { type: 'retry', ...request, attempt: 2, delay: 2, reason: 'rate-limited' },
+      {
+        type: 'retry',
+        ...request,
+        attempt: 2,
+        delay: 2,
+        reason: 'rate-limited',
+        error: told('rate-limited'),
+        left: ms,
+      },
       { type: 'attempt', ...request, attempt: 3, waited: ms },
       { type: 'response', ...request, attempt: 3, status: 200, took: ms },
       { type: 'settled', ...request, outcome: 'answered', status: 200, attempts: 3, took: ms },

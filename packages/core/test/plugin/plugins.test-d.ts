@@ -1,7 +1,7 @@
 // What the compiler says of plugins. `npm run typecheck` proves it: an error that is expected and does not come is one.
 import { createClient, definePlugin, type Endpoint, type Hooks, type Plugin } from '../../src/index.js';
 
-const client = createClient({ apiKey: 'key' });
+const client = createClient({ apiKey: 'a-key-of-ours' });
 
 interface Prices {
   latest(): number;

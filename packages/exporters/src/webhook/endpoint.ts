@@ -22,7 +22,7 @@ export interface EndpointOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Ms for an answer. Default 15,000. */
   readonly timeout?: number;
-  /** Default: 5 retries with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s ends the export. */
+  /** Default: a fault that may pass is tried for a minute, with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s ends the export. */
   readonly retry?: Partial<RetryOptions>;
   /**
    * Addresses that are open although they are not public, and without https: host names, addresses, CIDRs. Default: none. A metadata

@@ -3,7 +3,8 @@
  * that it can't carry the key.
  */
 export class AdapterFault extends Error {
-  readonly kind: 'network' | 'connect-timeout' | 'cut-body' | 'not-text' | 'too-large' | 'too-heavy';
+  /** `stale`: the server closed a connection that was to be used again, before a byte of the answer came. */
+  readonly kind: 'network' | 'stale' | 'connect-timeout' | 'cut-body' | 'not-text' | 'too-large' | 'too-heavy';
   /** The platform's own word for it, e.g. `ECONNREFUSED`. */
   readonly platformCode: string | undefined;
 

@@ -10,6 +10,14 @@ export interface IncomingOptions {
   readonly signal: AbortSignal | undefined;
 }
 
+/** What an answer has to know of the connection that it comes over. */
+export interface Connection {
+  /** A request is sent over it. */
+  begin(): void;
+  /** Whether it has carried a request before, and no byte has come for this one. */
+  readonly isUnanswered: boolean;
+}
+
 type Headers = Parameters<Required<Dispatcher.DispatchHandler>['onResponseStart']>[2];
 
 /** Bytes by which packed data may be longer than what it holds, where nothing in it could be packed. */
@@ -32,6 +40,8 @@ export class Incoming implements Dispatcher.DispatchHandler {
   readonly answered: Promise<void>;
   /** Resolves with the end of the body. @throws AdapterFault if there are too many bytes, or the body breaks off. */
   readonly complete: Promise<void>;
+  /** Finds what it comes over, in the moment in which its request is sent. */
+  findConnection: () => Connection | undefined = () => undefined;
   readonly #maxBytes: number;
   readonly #signal: AbortSignal | undefined;
   #answer: () => void = () => undefined;
@@ -39,6 +49,7 @@ export class Incoming implements Dispatcher.DispatchHandler {
   #finish: () => void = () => undefined;
   #fail: (reason: unknown) => void = () => undefined;
   #controller: Dispatcher.DispatchController | undefined;
+  #connection: Connection | undefined;
   #decompress: Transform | undefined;
   #bytes = 0;
   #received = 0;
@@ -65,7 +76,14 @@ export class Incoming implements Dispatcher.DispatchHandler {
     this.#end(new AdapterFault('cut-body'));
   }
 
+  /** Whether it was to come over a connection that has carried others, and not a byte of it did. */
+  get isUnanswered(): boolean {
+    return this.#connection?.isUnanswered === true;
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#connection = this.findConnection();
+    this.#connection?.begin();
     this.#controller = controller;
     if (this.#isOver) controller.abort(new Error(notWanted));
   }

@@ -5,6 +5,7 @@ import Pool from 'undici/lib/dispatcher/pool.js';
 import { ConfigError } from '../../errors.js';
 import { AdapterFault } from './adapterFault.js';
 import { codeOf } from './incoming.js';
+import { observedPool } from './observedPool.js';
 
 /**
  * Goes through the proxies that the environment names. Loaded only where it names one.
@@ -15,7 +16,7 @@ export function proxyAgent(connect: buildConnector.connector, timeout: number): 
   const tls = { timeout };
   try {
     return new EnvHttpProxyAgent({
-      connect,
+      ...{ connect, factory: observedPool },
       headersTimeout: 0,
       bodyTimeout: 0,
       requestTls: tls,

@@ -14,6 +14,7 @@ import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 import { heapNeed } from './heapNeed.js';
 import { codeOf, Incoming } from './incoming.js';
+import { observedPool, type ObservedRequest } from './observedPool.js';
 import { Utf8Body } from './utf8Body.js';
 
 /** `deflate` is read, but not asked for: servers disagree on what it is. */
@@ -32,7 +33,7 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const connect = guard ? guarded(guard, timeout, attendance) : detached(buildConnector({ timeout }));
   const isDirect = (url: URL): boolean => guard !== undefined || !proxies || isLoopback(url.hostname);
   // Deadlines of an attempt are the transport's; undici's own would only add a second, coarser clock.
-  const options = { connect, headersTimeout: 0, bodyTimeout: 0 };
+  const options = { connect, factory: observedPool, headersTimeout: 0, bodyTimeout: 0 };
   const direct = new Agent(options);
   let proxied: Dispatcher | undefined;
   const throughProxies = async (): Promise<Dispatcher> => {
@@ -49,14 +50,13 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
         const isProxied = !isDirect(url) && (proxied !== undefined || namesProxy(process.env));
         const dispatcher = isProxied ? (proxied ?? (await throughProxies())) : direct;
         const { origin, pathname, search } = url;
-        dispatcher.dispatch(
-          { origin, path: pathname + search, method, headers: { ...encodings, ...headers }, body },
-          answer,
-        );
+        const about = { origin, path: pathname + search, method, body };
+        const request: ObservedRequest = { ...about, headers: { ...encodings, ...headers }, answer };
+        dispatcher.dispatch(request, answer);
         await answer.answered;
       } catch (error) {
         answer.drop();
-        throw faultBeforeAnswer(error);
+        throw isStale(answer, error) ? new AdapterFault('stale', codeOf(error)) : faultBeforeAnswer(error);
       } finally {
         leave();
       }
@@ -126,6 +126,14 @@ function lookupIn([first, ...others]: CheckedAddresses): LookupFunction {
     if (all === true) callback(null, [first, ...others]);
     else callback(null, first.address, first.family);
   };
+}
+
+/**
+ * Whether the server closed the connection while it idled, as any server may at any time. RFC 9112, section 9.3.1, has clients expect that,
+ * and send again what does no harm twice.
+ */
+function isStale({ isUnanswered }: Incoming, error: unknown): boolean {
+  return isUnanswered && ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error) ?? '');
 }
 
 function faultBeforeAnswer(error: unknown): AdapterFault | SluiceError {

@@ -9,7 +9,7 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
   request: [{ type: 'request', ...of, method: 'GET', url: 'https://api.example.com/rows' }],
   attempt: [{ type: 'attempt', ...of, attempt: 1, waited: 0 }],
   response: [{ type: 'response', ...of, attempt: 1, status: 500, took: 12.5 }],
-  retry: [{ type: 'retry', ...of, attempt: 1, delay: 250, reason: 'http' }],
+  retry: [{ type: 'retry', ...of, attempt: 1, delay: 250, reason: 'http', error, left: 60_000 }],
   paused: [{ type: 'paused', ...of, for: 1_000 }],
   settled: [
     { type: 'settled', ...of, attempts: 2, took: 40, outcome: 'answered', status: 200 },

@@ -1,0 +1,108 @@
+import { expect, onTestFinished, test } from 'vitest';
+import type { Limiter } from '../../src/http/limiter.js';
+import { unlimited } from '../../src/http/unlimited.js';
+import { createSender, type HttpEvent } from '../../src/index.js';
+import { openTransport } from './openTransport.js';
+import { begun, hangUp, ok, reset, startServer, type Answer } from './scriptedServer.js';
+
+/** A limiter that counts the turns it gives. */
+function counting(turns: { count: number }): (clock: Parameters<typeof unlimited>[0]) => Limiter {
+  return (clock) => {
+    const limiter = unlimited(clock);
+    return {
+      turn: (request) => {
+        turns.count += 1;
+        return limiter.turn(request);
+      },
+      pause: (ms) => {
+        limiter.pause(ms);
+      },
+      get state() {
+        return limiter.state;
+      },
+    };
+  };
+}
+
+/** Answers the first request of each connection, and does this with the second. */
+function onceEach(end: Answer): Answer {
+  const used = new WeakSet<object>();
+  return (response) => {
+    const { socket } = response;
+    if (!socket || used.has(socket)) {
+      end(response);
+      return;
+    }
+    used.add(socket);
+    ok()(response);
+  };
+}
+
+test.each([
+  ['closed', hangUp],
+  ['reset', reset],
+])(
+  'T9 a connection that is %s as the next request arrives is no fault: it is sent again at once, on a turn of its own',
+  async (_how, end) => {
+    const server = await startServer(onceEach(end));
+    const turns = { count: 0 };
+    const transport = openTransport(server.url, { limiter: counting(turns), retry: { for: 0 } });
+    for (let page = 0; page < 200; page += 1) expect(await transport.get()).toMatchObject({ attempts: 1 });
+    expect(transport.delays).toEqual([]);
+    // Every second one met a dead connection.
+    expect(server.requests.length).toBeGreaterThan(290);
+    expect(turns.count).toBe(server.requests.length);
+    const attempts = transport.events.filter(({ type }) => type === 'attempt');
+    expect(attempts).toHaveLength(server.requests.length);
+    expect(attempts.every((event) => 'attempt' in event && event.attempt === 1)).toBe(true);
+  },
+);
+
+test('T9 a server that closes each connection once it has answered, and does not say so, costs no back-off', async () => {
+  const server = await startServer((response) => {
+    response.shouldKeepAlive = true;
+    response.on('finish', () => response.socket?.end());
+    ok()(response);
+  });
+  const transport = openTransport(server.url, { retry: { for: 0 } });
+  for (let page = 0; page < 100; page += 1) expect(await transport.get()).toMatchObject({ attempts: 1 });
+  expect(transport.delays).toEqual([]);
+});
+
+test('T9 a server that closes every connection is a fault, of as many attempts as any other', async () => {
+  let isUp = true;
+  const server = await startServer((response) => (isUp ? ok() : hangUp)(response));
+  const transport = openTransport(server.url, { retry: { retries: 2 } });
+  await Promise.all(Array.from({ length: 20 }, () => transport.get()));
+  isUp = false;
+  const before = server.requests.length;
+  const error: unknown = await transport.get().catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('It was tried 3 times') });
+  expect(transport.delays).toEqual([125, 250]);
+  // However many connections it had kept open, an attempt tries five of them and one more.
+  expect(server.requests.length - before).toBeLessThanOrEqual(3 * 6);
+  expect(server.requests.length - before).toBeGreaterThan(3);
+});
+
+test('T9 a connection that breaks once it has begun to answer is a fault', async () => {
+  const server = await startServer(ok(), begun('{"result":[', { 'content-length': 100 }, hangUp), ok());
+  const transport = openTransport(server.url);
+  await transport.get();
+  expect(await transport.get()).toMatchObject({ attempts: 2 });
+  expect(transport.delays).toEqual([125]);
+});
+
+test('T9 a forward is sent again at once, too, as the same message', async () => {
+  const server = await startServer(onceEach(hangUp));
+  const events: HttpEvent[] = [];
+  const sender = createSender({ url: server.url, retry: { for: 0 }, onEvent: (event) => events.push(event) });
+  onTestFinished(() => sender.close());
+  const { signal } = new AbortController();
+  for (let record = 0; record < 50; record += 1) {
+    const message = { body: String(record), headers: () => ({ 'webhook-id': String(record) }), signal };
+    expect(await sender.send(message)).toEqual({ status: 200, attempts: 1 });
+  }
+  expect(events.filter(({ type }) => type === 'retry')).toEqual([]);
+  expect(server.requests.length).toBeGreaterThan(60);
+  expect(new Set(server.requests.map(({ headers }) => headers['webhook-id'])).size).toBe(50);
+});
