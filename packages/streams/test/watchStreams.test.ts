@@ -93,7 +93,9 @@ describe('watching streams', () => {
 
   test('C9 a refused key ends it on the first poll', async () => {
     const { sandbox } = await setUp();
-    const client = createClient({ apiKey: 'another-key', rateLimit: false }).use(streams({ baseUrl: sandbox.streamsUrl }));
+    const client = createClient({ apiKey: 'another-key', rateLimit: false }).use(
+      streams({ baseUrl: sandbox.streamsUrl }),
+    );
     onTestFinished(() => client.close());
     await expect(client.streams.watch({ every: 20 }).toArray()).rejects.toMatchObject({ code: 'http', status: 401 });
     expect(sandbox.counts.requests).toBe(1);
