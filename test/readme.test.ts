@@ -38,7 +38,7 @@ describe('the README', () => {
       expect({ line, ...outcome }).toMatchObject({ code: 0 });
       left.push(...(await readdir(cwd)));
     }
-    expect(left).toEqual(['holdings.csv', 'known']);
+    expect(left).toEqual(['holdings.csv', 'holdings.csv.sluice', 'known']);
   });
 });
 

@@ -9,6 +9,8 @@ interface OpenRequest {
   /** What each of its attempts is about. */
   readonly attributes: Attributes;
   readonly url: string;
+  /** How often it was sent. */
+  sent: number;
   attempt?: { readonly span: Span; readonly began: number };
 }
 
@@ -50,14 +52,17 @@ export function openTelemetry({ tracer = trace.getTracer('sluice'), meter = metr
           'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
         };
         // A child of whatever span is active where the request is made.
-        open.set(request, { span: tracer.startSpan(route), attributes, url });
+        open.set(request, { span: tracer.startSpan(route), attributes, url, sent: 0 });
       },
-      attempt({ request, route, attempt, waited }) {
+      attempt({ request, route, waited }) {
         waits.record(waited / 1000, { 'sluice.route': route });
         const asked = open.get(request);
         if (!asked) return;
-        const { attributes, url } = asked;
-        const again = attempt > 1 ? { 'http.request.resend_count': attempt - 1 } : {};
+        // One that is still open met a connection that the server had closed while it was idle. That is sent again at once, and is not a retry.
+        endAttempt(asked, { 'error.type': 'stale' });
+        const { attributes, url, sent } = asked;
+        const again = sent > 0 ? { 'http.request.resend_count': sent } : {};
+        asked.sent += 1;
         const span = tracer.startSpan(
           String(attributes['http.request.method']),
           { kind: SpanKind.CLIENT, attributes: { ...attributes, 'url.full': url, ...again } },

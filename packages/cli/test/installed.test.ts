@@ -80,7 +80,11 @@ test('an export loads few files, and none of what it does not use', async () => 
 
 test('goes through the proxy that the environment names, as it is installed', async () => {
   const bin = join(home, 'dist/bin.js');
-  const env = { SLUICE_API_KEY: 'key', SLUICE_APTOS_URL: 'https://api.invalid', HTTPS_PROXY: 'not a proxy' };
+  const env = {
+    SLUICE_API_KEY: 'key-of-the-tests',
+    SLUICE_APTOS_URL: 'https://api.invalid',
+    HTTPS_PROXY: 'not a proxy',
+  };
   const failed = run(process.execPath, [bin, 'nfts', 'export', '--owner', '0x1', '--to', '-', '--format', 'jsonl'], {
     env,
   });

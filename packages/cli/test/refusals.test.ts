@@ -3,7 +3,7 @@ import { chown, mkdir, readFile, rm, truncate, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
-import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
+import { exportArgs, exportedIn, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';
 
@@ -33,7 +33,7 @@ async function whole(): Promise<Record<string, string>> {
   if (wholeExport) return wholeExport;
   const cwd = temporaryFolder();
   expect((await sluice(args, { env: settingsFor(sandbox), cwd })).code).toBe(0);
-  return (wholeExport = filesIn(cwd));
+  return (wholeExport = exportedIn(cwd));
 }
 
 /** Expects one sentence and exit code 1, no request, and every byte as it was. Answers the sentence. */
@@ -89,7 +89,7 @@ describe('E6 a checkpoint of another plan is refused', () => {
     );
     const { code, stderr } = await sluice([...args, '--same-project'], { env: settingsFor(second), cwd });
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Going on after/) });
-    expect(filesIn(cwd)).toEqual(await whole());
+    expect(exportedIn(cwd)).toEqual(await whole());
   });
 });
 
@@ -125,7 +125,7 @@ describe('E6 what does not fit together is refused', () => {
     expect(said).toMatch(sentence);
     expect(said).toMatch(/start over with --restart/i);
     expect((await sluice([...args, '--restart'], { env: settingsFor(sandbox), cwd })).code).toBe(0);
-    expect(filesIn(cwd)).toEqual(await whole());
+    expect(exportedIn(cwd)).toEqual(await whole());
   });
 
   test("E6 somebody else's .part, or checkpoint", async () => {
@@ -146,7 +146,7 @@ describe('E6 what does not fit together is refused', () => {
     );
     const { code, stderr } = await sluice([...args, '--if-exists', 'overwrite'], { env: settingsFor(sandbox), cwd });
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Going on after/) });
-    expect(filesIn(cwd)).toEqual(await whole());
+    expect(exportedIn(cwd)).toEqual(await whole());
   });
 });
 

@@ -50,10 +50,12 @@ describe('C9 a poll that fails', () => {
   test('C9 ends it as well when nobody answers at all', async () => {
     const sandbox = await startSandbox();
     await sandbox.close();
-    const { code, stdout, stderr } = await sluice(watchArgs('--max-failures', '0'), { env: settingsFor(sandbox) });
+    const { code, stdout, stderr } = await sluice(watchArgs('--max-failures', '0', '--retry-for', '1s'), {
+      env: settingsFor(sandbox),
+    });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^sluice: [^\n]*ECONNREFUSED[^\n]* That was 1 failed poll in a row, more than --max-failures 0 allows\.\n$/,
+      /^sluice: Waiting for up to [^\n]* more \(--retry-for\): [^\n]*\nsluice: [^\n]*ECONNREFUSED[^\n]* That was 1 failed poll in a row, more than --max-failures 0 allows\.\n$/,
     );
   });
 

@@ -59,7 +59,7 @@ describe('an error may pass', () => {
     ['401', answer(401, ''), false],
   ])('as a server means it: %s', async (_, said, isPassing) => {
     const server = await startServer(said);
-    await using client = createClient({ apiKey: 'key-1', retry: { retries: 0 } }).use(testApi(server.url));
+    await using client = createClient({ apiKey: 'key-of-the-tests', retry: { retries: 0 } }).use(testApi(server.url));
     const error: unknown = await client.api
       .request({ route: 'test', path: '/', query: {} })
       .catch((fault: unknown) => fault);
@@ -70,7 +70,7 @@ describe('an error may pass', () => {
 
   test('but not that the client is closed', async () => {
     const server = await startServer();
-    const client = createClient({ apiKey: 'key-1' }).use(testApi(server.url));
+    const client = createClient({ apiKey: 'key-of-the-tests' }).use(testApi(server.url));
     const asked = client.api.request({ route: 'test', path: '/', query: {} }).catch((fault: unknown) => fault);
     await client.close();
     for (const error of [
