@@ -16,6 +16,7 @@ export default defineConfig({
   test: {
     name: 'browser',
     include: ['*.test.ts'],
+    setupFiles: [join(import.meta.dirname, '../../scripts/testScope.setup.ts')],
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -10,6 +10,7 @@ export default defineConfig({
   test: {
     name: 'packages',
     include: ['*.test.ts'],
+    setupFiles: [join(import.meta.dirname, '../../scripts/testScope.setup.ts')],
     globalSetup: ['./setup.ts'],
     pool: 'forks',
     // A compiler keeps a core busy.

@@ -23,7 +23,8 @@ export function addConnectionOptions(command: Command, only?: 'streams' | 'aptos
 
 /** How long what may pass is tried. */
 export function retryForOption(hint: string): Option {
-  const what = 'how long an outage is waited out before it ends the command: 2m, 0s or forever';
+  const what =
+    'how long an outage is waited out before it ends the command, not counting pauses that the service asks for: 2m, 0s or forever';
   return new Option('--retry-for <duration>', `${what} (${hint})`).argParser(parsedBy(parseRetryFor));
 }
 

@@ -15,8 +15,14 @@ export function outageSentences(): (event: HttpEvent) => string | undefined {
   return (event) => {
     if (event.type === 'retry' && event.attempt >= attemptsUntold && !isTold) {
       isTold = true;
-      const howLong =
-        event.left === Infinity ? 'until it passes' : `for up to ${formatDuration(event.left)} more (--retry-for)`;
+      // The service sets a pause's length, and --retry-for counts little of it.
+      const isPause = event.reason === 'rate-limited';
+      const isEndless = event.left === Infinity;
+      const howLong = isPause
+        ? 'as long as the service asks'
+        : isEndless
+          ? 'until it passes'
+          : `for up to ${formatDuration(event.left)} more (--retry-for)`;
       return `Waiting ${howLong}: ${inCommandLineWords(event.error.message)}`;
     }
     if (event.type !== 'settled' || !isTold) return undefined;

@@ -26,7 +26,7 @@ const brokenEscape = /(%[0-9a-f]?|\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?x?\w{0,5})$/
  * A secret is found in upper, lower and mixed case; raw, reversed, in hex, percent-encoded, in a JSON string or a web page, and in base64 or
  * base64url, alone or inside a longer encoded text; each of them also with blanks, line ends or punctuation between its letters and digits.
  * A piece of one of these spellings is found where it is at least a quarter of it and stands for 8 characters of the secret, unless it reads
- * like words: `production` stays. Other encodings are not found, nor are smaller pieces.
+ * like words and is less than half of it: `production` stays. Other encodings are not found, nor are smaller pieces.
  *
  * @example
  * const secrets = new Secrets();
@@ -38,6 +38,7 @@ export class Secrets {
   readonly #needles: Needle[] = [];
   #longest = 0;
 
+  /** Hides a text from now on. An empty one is nothing to hide. */
   // No pattern is made of a secret: the error of one that is too long would spell it out.
   add(secret: string): void {
     if (secret === '' || this.#secrets.has(secret)) return;
@@ -88,7 +89,7 @@ export class Secrets {
       const whole = endsEarly ? reading.text.replace(brokenEscape, '').length : reading.text.length;
       for (const needle of this.#needles) {
         const searched = needle.isBase64 ? base64 : written;
-        for (const { from, to } of runsOf(needle, searched))
+        for (const { from, to } of runsOf(needle, searched, reading.text))
           places.push({ from: origins[from] ?? 0, to: origins[to] ?? 0 });
         const { packed: letters } = needle;
         if (letters !== '')
@@ -169,8 +170,10 @@ function hexOf(text: string): string {
 /**
  * Where a needle, or a piece of it that is long enough, stands in a text. It is cut into blocks of which any such piece holds one in whole:
  * to look for those is fast, and what stands around them is compared.
+ *
+ * @param original the text as it came: its upper case tells a key from words
  */
-function runsOf(needle: Needle, text: string): Place[] {
+function runsOf(needle: Needle, text: string, original: string): Place[] {
   const { text: sought, shortestPiece } = needle;
   const places: Place[] = [];
   const block = shortestPiece === sought.length ? shortestPiece : Math.floor((shortestPiece + 1) / 2);
@@ -182,7 +185,11 @@ function runsOf(needle: Needle, text: string): Place[] {
       while (right < sought.length && text[to] === sought[right]) [to, right] = [to + 1, right + 1];
       const isWhole = right - left === sought.length;
       if (isWhole) places.push(withShared(needle, text, from, to));
-      else if (to - from >= shortestPiece && !readsLikeWords(text.slice(from, to))) places.push({ from, to });
+      else if (
+        to - from >= shortestPiece &&
+        (2 * (to - from) >= sought.length || !readsLikeWords(original.slice(from, to)))
+      )
+        places.push({ from, to });
       // A piece that was compared to its end holds no other.
       at = text.indexOf(part, isWhole || to - from < shortestPiece ? at + 1 : to);
     }
@@ -199,9 +206,10 @@ function withShared({ sharesBefore, sharesAfter }: Needle, text: string, from: n
   };
 }
 
-/** Letters without digits among them, in lengths that words have. */
+/** Letters without digits among them, in lengths and cases that words have. */
 function readsLikeWords(text: string): boolean {
-  return /^[^a-z0-9]*[a-z]{1,14}([^a-z0-9]+[a-z]{1,14})*[^a-z0-9]*$/.test(text);
+  const words = text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
+  return words.every((word) => word.length <= 14 && /^([A-Z]?[a-z]+|[A-Z]+)$/.test(word));
 }
 
 const separators = /[^a-z0-9]+/g;

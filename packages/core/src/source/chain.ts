@@ -1,4 +1,4 @@
-import { DecodeError, HttpError, PaginationError } from '../errors.js';
+import { DecodeError, PaginationError, SluiceError } from '../errors.js';
 import type { ChainPosition, Mark } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
@@ -112,10 +112,10 @@ export class Chain<T> {
       return await this.#definition.fetch({ part: this.part, at, atLeast: again ? 2 : 1, signal });
     } catch (error) {
       // The same question without a cursor was answered, so it is the cursor that the API refuses: most likely it expired.
-      if (at !== undefined && 'cursor' in at && error instanceof HttpError && [400, 404, 410].includes(error.status)) {
-        const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${error.status}. It may have expired: walk this part again (an export does with onExpired: 'restart-part'), or start over with restart.`;
+      if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
+        const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${refusal(error)}. It may have expired: walk this part again (an export does with onExpired: 'restart-part'), or start over with restart.`;
         throw new PaginationError('cursor-refused', message, {
-          details: { part: this.part, status: error.status },
+          details: { part: this.part, status: refusal(error) },
           cause: error,
         });
       }
@@ -204,10 +204,11 @@ export class Chain<T> {
 
   /**
    * A cursor that comes again leads to a page that was there, also where its rows have changed since. But some APIs have one cursor for a
-   * whole listing, which they move on by themselves: there the rows alone can tell.
+   * whole listing, or for a while of it, which they move on by themselves: where the cursor is the one just used, the rows alone can tell.
    */
   #watchCursor(cursor: string): void {
-    this.#isCircle = this.#seenCursors.has(cursor) && this.#seenCursors.size > 1;
+    const isSame = this.#next !== undefined && 'cursor' in this.#next && this.#next.cursor === cursor;
+    this.#isCircle = !isSame && this.#seenCursors.has(cursor);
     this.#seenCursors.add(cursor);
   }
 
@@ -266,6 +267,12 @@ export class Chain<T> {
     const { name, parts = 1 } = this.#definition;
     return parts === 1 ? name : `${name}, part ${this.part + 1} of ${parts},`;
   }
+}
+
+/** The status by which an API refuses a request. Asked by code, since a plugin may bring a copy of this package along. */
+function refusal(error: unknown): number | undefined {
+  const status = SluiceError.is(error, 'http') ? Number(error.details['status']) : 0;
+  return [400, 404, 410].includes(status) ? status : undefined;
 }
 
 function knownPages({ first, previous, landmark }: ChainPosition): KnownPages {

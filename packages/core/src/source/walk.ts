@@ -216,7 +216,7 @@ class Walk<T> {
   }
 
   #located(error: unknown): unknown {
-    if (error instanceof SluiceError) error.position ??= this.#snapshot()();
+    if (SluiceError.is(error)) error.position ??= this.#snapshot()();
     return error;
   }
 }

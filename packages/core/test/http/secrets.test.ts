@@ -81,6 +81,24 @@ describe('a secret that was written', () => {
 });
 
 describe('secrets', () => {
+  test.each(['AbCdEfGhIjKlMnOpQrStUvWx', 'abcdefghijklmnopqrstuvwx', 'QWERTZUIOPASDFGHJKLY'])(
+    'T2 of letters only (%s) are hidden in halves, though each reads like a word',
+    (secret) => {
+      const secrets = new Secrets();
+      secrets.add(secret);
+      const half = secret.length / 2;
+      const [first, second] = [secret.slice(0, half), secret.slice(half)];
+      const redacted = secrets.redact(JSON.stringify({ first, second }));
+      expect(redacted).toBe(JSON.stringify({ first: '[hidden]', second: '[hidden]' }));
+    },
+  );
+
+  test('T2 leave a word alone that is less than half of one, and no other letters', () => {
+    const secrets = new Secrets();
+    secrets.add('production-WkHsTbXcQzRvLmNp');
+    expect(secrets.redact('in production WkHsTbXc')).toBe('in production [hidden]');
+  });
+
   test('T2 are hidden before a text is cut', () => {
     const length = fc.nat(200);
     fc.assert(

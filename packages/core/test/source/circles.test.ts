@@ -244,6 +244,23 @@ describe('P4 a server that goes round in a circle is refused before a row comes 
   });
 });
 
+test('a cursor that the API moves on by itself, and renews now and then, is no circle', async () => {
+  const scrolls = ['first', 'first', 'second', 'second', 'second', 'third'];
+  let asked = 0;
+  const source = createSource<Row>({
+    ...{ name: 'scrolling', identity: null, schema: { columns: ['id'] } },
+    fetch() {
+      const page = asked;
+      asked += 1;
+      const cursor = scrolls[page];
+      return Promise.resolve({ rows: rowsOf(page), next: cursor === undefined ? 'end' : { cursor } });
+    },
+  });
+  const ids: number[] = [];
+  for await (const { id } of source) ids.push(id);
+  expect(ids).toEqual(Array.from({ length: 7 * perPage }, (_, id) => id));
+});
+
 function positionOf(error: unknown): Position {
   if (SluiceError.is(error) && error.position) return error.position;
   throw new Error('The error has no position.');

@@ -409,6 +409,35 @@ describe('a walk', () => {
     });
   });
 
+  test('E7 a cursor that is refused is known by an error of another copy of this package, too', async () => {
+    // A plugin that the installed command loads brings its own copy along, so no class of its errors is one of ours.
+    const refused = Object.assign(new Error('gone'), { code: 'http', details: { status: 410 } });
+    Object.defineProperty(refused, Symbol.for('sluice.error'), { value: true });
+    const source = createSource<{ id: number }>({
+      ...{ name: 'foreign', identity: null, schema: { columns: ['id'] } },
+      fetch: ({ at }) =>
+        at
+          ? Promise.reject(refused)
+          : Promise.resolve({ rows: [{ id: 1 }], next: { cursor: 'a cursor that expires' } }),
+    });
+    await expect(lastValueFrom(source.pages())).rejects.toMatchObject({
+      code: 'cursor-refused',
+      details: { status: 410 },
+      position: { rows: 1 },
+    });
+  });
+
+  test('an error of another copy of this package says where to go on, too', async () => {
+    const failed = Object.assign(new Error('down'), { code: 'network', details: {} });
+    Object.defineProperty(failed, Symbol.for('sluice.error'), { value: true });
+    const source = createSource<{ id: number }>({
+      ...{ name: 'foreign', identity: null, schema: { columns: ['id'] } },
+      fetch: ({ at }) =>
+        at ? Promise.reject(failed) : Promise.resolve({ rows: [{ id: 1 }], next: { cursor: 'the next page' } }),
+    });
+    await expect(lastValueFrom(source.pages())).rejects.toMatchObject({ code: 'network', position: { rows: 1 } });
+  });
+
   test.each([401, 403, 405])('a saved cursor that is answered with %i may be a good one', async (status) => {
     const { list } = await startHoldings({
       holdings: 500,
