@@ -4,6 +4,7 @@ import { ChildRuns } from './childRuns.js';
 import type { Format } from './exportOrder.js';
 import { runJob, type JobOutcome } from './job.js';
 import { jobPlans, type JobPlan } from './jobPlan.js';
+import { phases } from './phases.js';
 import { undisturbed } from './undisturbed.js';
 
 /** A job that is through. */
@@ -31,14 +32,17 @@ export class Campaign {
     this.#folder = folder;
   }
 
-  /** Runs jobs until enough kills have happened; those under way come to their end. */
+  /**
+   * Runs jobs until enough kills have happened, at least one of them in each phase; those under way come to their end. Where a machine is
+   * busy, kills from outside come late, and an export may be through before those that were meant for its end.
+   */
   async run(kills: number): Promise<void> {
     const plans = jobPlans(this.#seed);
     // A kill that comes too late is none. Where most do, more jobs would not help.
     let jobsLeft = kills;
     let missing = kills;
     await this.#together(async () => {
-      while (missing > 0 && jobsLeft > 0 && !this.#isStopped) {
+      while ((missing > 0 || !this.#hasHitEachPhase) && jobsLeft > 0 && !this.#isStopped) {
         const plan = plans.next().value;
         jobsLeft -= 1;
         missing -= plan.kills.length;
@@ -55,6 +59,11 @@ export class Campaign {
       await this.#runJob(plan);
       return;
     }
+  }
+
+  get #hasHitEachPhase(): boolean {
+    const hit = new Set(this.finished.flatMap((job) => job.kills.map(({ phase }) => phase)));
+    return phases.every((phase) => hit.has(phase));
   }
 
   get differences(): FinishedJob[] {
