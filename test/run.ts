@@ -13,8 +13,12 @@ export function run(
       env: { PATH: process.env['PATH'], ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    onTestEnd(() => child.kill('SIGKILL'));
     let output = '';
+    onTestEnd(() => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      console.error(`It was still running, and had printed:\n${output}`);
+      child.kill('SIGKILL');
+    });
     child.stdout.on('data', (data: Buffer) => (output += data.toString()));
     child.stderr.on('data', (data: Buffer) => (output += data.toString()));
     child.on('error', reject);

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { resetSocket } from '@sluice/sandbox';
 
 /** An answer, byte for byte. */
 export interface SentAnswer {
@@ -79,5 +80,5 @@ async function send(socket: Socket, { pieces, then }: SentAnswer): Promise<void>
     if (pieces.length > 1) await turnOfTheLoop();
   }
   if (then === 'end') socket.end();
-  if (then === 'reset') socket.resetAndDestroy();
+  if (then === 'reset') resetSocket(socket);
 }

@@ -11,6 +11,7 @@ export type { EndpointName, SandboxOptions, SandboxRequest } from './sandboxOpti
 
 // Misbehaviour
 export { faultNames, type Fault, type FaultName, type FaultRates } from './faults.js';
+export { resetSocket } from './resetSocket.js';
 
 // Rows
 export type { HoldingRow } from './holdingRow.js';

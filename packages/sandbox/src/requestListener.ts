@@ -6,6 +6,7 @@ import { FaultDraw } from './faultDraw.js';
 import type { Fault } from './faults.js';
 import { draws, fingerprint, fraction } from './random.js';
 import { Refusal } from './refusal.js';
+import { resetSocket } from './resetSocket.js';
 import type { OpenRequest, RequestLog } from './requestLog.js';
 import type { EndpointName, Settings } from './sandboxOptions.js';
 import { SlidingWindow } from './slidingWindow.js';
@@ -55,7 +56,7 @@ export function requestListener(settings: Settings, routes: readonly Route[], lo
         gzip: settings.compress && /\bgzip\b/.test(headers['accept-encoding'] ?? ''),
         sever: (how) => {
           severed = true;
-          if (how === 'reset') response.socket?.resetAndDestroy();
+          if (how === 'reset') resetSocket(response.socket);
           else response.socket?.destroy();
         },
       });

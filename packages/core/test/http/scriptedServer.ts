@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { resetSocket } from '@sluice/sandbox';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 
 /** What a server does with one request. */
@@ -115,7 +116,7 @@ export function hangUp(response: ServerResponse): void {
 }
 
 export function reset(response: ServerResponse): void {
-  response.socket?.resetAndDestroy();
+  resetSocket(response.socket);
 }
 
 export function never(): void {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { afterwards } from '../deliver.js';
+import { resetSocket } from '../resetSocket.js';
 import type { AcceptedRecords } from './acceptedRecords.js';
 import { decodeRecords } from './decodeRecords.js';
 import type { DeliveryLog, OpenDelivery } from './deliveryLog.js';
@@ -108,7 +109,7 @@ export function deliveryListener(
     afterwards(response, latency + reply.wait, () => {
       sendReply(response, reply, () => {
         exchange.isSevered = true;
-        response.req.socket.resetAndDestroy();
+        resetSocket(response.req.socket);
       });
       if (response.headersSent) entry.status = response.statusCode;
     });
