@@ -1,8 +1,10 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startReceiver, startSandbox } from '@sluice/sandbox';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { transformSync } from 'esbuild';
+import { describe, expect, test } from 'vitest';
 import { byOffsetAndTotal, startListing } from '../examples/servers/listingServer.js';
+import { onTestEnd } from '../scripts/testScope.js';
 import { run as runScript } from './run.js';
 import { codeIn, runShown } from './shownCode.js';
 import { temporaryFolder } from './temporaryFolder.js';
@@ -16,12 +18,12 @@ const guides = readdirSync(folder)
   .map((name) => ({ name, guide: readFileSync(join(folder, name), 'utf8') }))
   .filter(({ guide }) => codeIn(guide, 'sh').length > 0);
 
-describe.each(guides)('the guide $name', ({ guide }) => {
+describe.concurrent.each(guides)('the guide $name', ({ guide }) => {
   test('shows commands that run', async () => {
     await using sandbox = await startSandbox();
     await using receiver = await startReceiver({ secrets: [secret] });
     const coins = await startListing<unknown>(byOffsetAndTotal, [{ id: 'eur', name: 'Euro', price: 1.1 }]);
-    onTestFinished(() => coins.close());
+    onTestEnd(() => coins.close());
     for (const code of codeIn(guide, 'sh')) {
       const cwd = temporaryFolder();
       writeFileSync(join(cwd, 'secret'), `${secret}\n`);
@@ -45,7 +47,7 @@ function configIn(guide: string, language: string): string | undefined {
   return codeIn(guide, language).find((code) => /"plugins"|defineConfig/.test(code));
 }
 
-describe('the guide streamFails.md', () => {
+describe.concurrent('the guide streamFails.md', () => {
   const guide = readFileSync(join(folder, 'streamFails.md'), 'utf8');
   const failing = { status: 'error', statusMessage: 'The webhook answered 503 to 12 deliveries in a row' };
 
@@ -84,7 +86,7 @@ describe('the guide streamFails.md', () => {
   });
 });
 
-describe('the guide composePipeline.md', () => {
+describe.concurrent('the guide composePipeline.md', () => {
   const [own = '', patient = ''] = ['const failing', 'const patient'].map((begin) =>
     codeIn(readFileSync(join(folder, 'composePipeline.md'), 'utf8'), 'ts').find((code) => code.includes(begin)),
   );
@@ -106,9 +108,9 @@ describe('the guide composePipeline.md', () => {
         next: () => process.argv.includes('close') && void client.close(),
         error: (error: SluiceError) => console.log('ended: ' + error.message),
       });`;
-    writeFileSync(join(cwd, 'program.mts'), program);
-    const run = (...args: string[]) =>
-      runScript([join(root, 'examples/node_modules/tsx/dist/cli.mjs'), 'program.mts', ...args], cwd, {});
+    const { code: script } = transformSync(program, { loader: 'ts', format: 'esm' });
+    writeFileSync(join(cwd, 'program.mjs'), script);
+    const run = (...args: string[]) => runScript(['program.mjs', ...args], cwd, {});
     await using sandbox = await startSandbox({
       script: ({ n }) => (n <= 3 ? { kind: 'status', status: 503 } : undefined),
     });

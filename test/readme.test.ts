@@ -63,7 +63,8 @@ function anchorsOf(page: string): string[] {
   return [...headings, ...[...page.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)];
 }
 
-describe('the examples', () => {
+// Most of what they do is to wait.
+describe.concurrent('the examples', () => {
   test.each(programs)('%s runs as it stands', async (name) => {
     const { code, output } = await run(startOf(name), join(root, 'examples'), {});
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/\S/) });

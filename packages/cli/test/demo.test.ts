@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
@@ -10,9 +10,15 @@ import { temporaryFolder } from './temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
 describe('sluice demo', () => {
-  test('runs without a key or a terminal, and again on a terminal: each time there is a whole file', async () => {
-    const folder = temporaryFolder();
-    const { code, stdout, stderr } = await startSluice(['demo'], { cwd: folder }).ended;
+  test('runs without a key or a terminal, and on a terminal over an old file: each time there is the same whole file', async () => {
+    const [folder, again] = [temporaryFolder(), temporaryFolder()];
+    await mkdir(join(again, 'sluice-demo'));
+    await writeFile(join(again, 'sluice-demo', 'holdings.csv'), 'an old file');
+    const environment = testEnvironment({ folder: again, columns: 80, variables: { NO_COLOR: '1' } });
+    const [{ code, stdout, stderr }, codeOnTerminal] = await Promise.all([
+      startSluice(['demo'], { cwd: folder }).ended,
+      main(['demo'], environment),
+    ]);
     expect(code).toBe(0);
     expect(stderr).toMatch(/8,000 rows in 80 pages -> sluice-demo\/holdings\.csv \([^)]+ retries\)\n$/);
     expect(stdout).toContain('8 of 42');
@@ -31,17 +37,15 @@ describe('sluice demo', () => {
     expect(stdout).toMatch(/^ {2}node \S+bin\.js nfts export --owner/m);
     // eslint-disable-next-line no-control-regex -- no colours, and nothing else that acts on a terminal
     expect(stdout + stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
-    const first = await wholeFile(folder);
 
-    const environment = testEnvironment({ folder, columns: 80, variables: { NO_COLOR: '1' } });
-    expect(await main(['demo'], environment)).toBe(0);
+    expect(codeOnTerminal).toBe(0);
     const lines = environment.written.stdout().split('\n');
     expect(Math.max(...lines.map(displayWidth))).toBeLessThanOrEqual(80);
     const drawn = environment.written.stderr().split('\r\u001b[K');
     expect(drawn.some((line) => /^█+░+ +\d+ % .* waited .* left$/.test(line))).toBe(true);
     expect(Math.max(...drawn.slice(0, -1).map(displayWidth))).toBeLessThan(80);
     expect(drawn.at(-1)).toMatch(/^8,000 rows in 80 pages/);
-    expect(first.equals(await wholeFile(folder))).toBe(true);
+    expect((await wholeFile(folder)).equals(await wholeFile(again))).toBe(true);
   });
 
   test('stopped half-way leaves nothing half-written', async () => {

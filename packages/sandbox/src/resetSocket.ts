@@ -7,10 +7,6 @@ import type { Socket } from 'node:net';
  * server meets this when its peer goes away, because an HTTP server ends such a connection by itself.
  *
  * @see https://github.com/libp2p/js-libp2p/pull/3597 the same fault, found elsewhere
- * @example
- * const server = createServer((request) => {
- *   resetSocket(request.socket);
- * });
  */
 export function resetSocket(socket: Socket | null): void {
   if (socket?.writableEnded) socket.destroy();
