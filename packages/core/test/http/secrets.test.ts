@@ -99,6 +99,18 @@ describe('secrets', () => {
     expect(secrets.redact('in production WkHsTbXc')).toBe('in production [hidden]');
   });
 
+  test('T2 in base64 within a JSON string are known whole, and nothing around them goes', () => {
+    // In JSON it has 24 characters, so that its base64 begins and ends with it.
+    const secret = 'WkHs"TbXc\\QzRvLmNpYdGa';
+    const secrets = new Secrets();
+    secrets.add(secret);
+    const inJson = jsonOf(secret);
+    expect(inJson).toHaveLength(24);
+    expect(secrets.has(base64Of(`(((${inJson})))`))).toBe(true);
+    for (const cut of [inJson.slice(1), inJson.slice(0, -1)]) expect(secrets.has(base64Of(`(((${cut})))`))).toBe(false);
+    expect(secrets.redact(base64Of(`(((${inJson})))`))).toBe(`${base64Of('(((')}[hidden]${base64Of(')))')}`);
+  });
+
   test('T2 are hidden before a text is cut', () => {
     const length = fc.nat(200);
     fc.assert(

@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { createSource, NetworkError, type FetchedPage, type PageRequest, type Source } from '../../src/index.js';
+
+interface Row {
+  readonly id: number;
+}
+
+function sourceOf(parts: number, fetch: (request: PageRequest) => Promise<FetchedPage<Row>>): Source<Row> {
+  return createSource<Row>({ name: 'failing', identity: null, schema: { columns: ['id'] }, parts, fetch });
+}
+
+const onePage = (id: number): FetchedPage<Row> => ({ rows: [{ id }], next: { cursor: String(id) } });
+const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('P6 a walk in lanes that fails', () => {
+  test('tells what failed first, and not what the other lanes say of being stopped', async () => {
+    let isStopped = false;
+    const source = sourceOf(2, ({ part, at, signal }) => {
+      if (!at) return Promise.resolve(onePage(part));
+      if (part === 0) return Promise.reject(new NetworkError('This failed first.'));
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => {
+          isStopped = true;
+          reject(new NetworkError('This was stopped.'));
+        });
+      });
+    });
+    const pages = source.pages({ lanes: 2, prefetch: 2 })[Symbol.asyncIterator]();
+    // Its consumer is busy while both of them end.
+    await pages.next();
+    while (!isStopped) await turnOfTheLoop();
+    await turnOfTheLoop();
+    await pages.next();
+    await expect(pages.next()).rejects.toThrow('This failed first.');
+  });
+
+  test('keeps the position that an error has brought along, e.g. of a walk that its fetch has made', async () => {
+    const inner = sourceOf(1, ({ at }) =>
+      at ? Promise.reject(new NetworkError('The inner one.')) : Promise.resolve(onePage(1)),
+    );
+    const outer = sourceOf(1, async () => ({ rows: await inner.toArray(), next: 'end' }));
+    await expect(outer.toArray()).rejects.toMatchObject({ message: 'The inner one.', position: { rows: 1 } });
+  });
+
+  test('passes on what is no error of ours as it is', async () => {
+    const reason = Object.freeze(new RangeError('of a program'));
+    const source = sourceOf(1, () => Promise.reject(reason));
+    await expect(source.toArray()).rejects.toBe(reason);
+  });
+});
+
+test('P2 a walk reads ahead as far as it may while its consumer is busy with the first page', async () => {
+  let asked = 0;
+  let answerSecond: () => void = () => undefined;
+  const isBusy = new Promise<void>((resolve) => (answerSecond = resolve));
+  const source = sourceOf(1, async () => {
+    const page = onePage((asked += 1));
+    if (asked === 2) await isBusy;
+    return page;
+  });
+  const pages = source.pages({ prefetch: 2 })[Symbol.asyncIterator]();
+  await pages.next();
+  answerSecond();
+  // All else answers at once, so a few turns are enough for what the walk asks for by itself.
+  for (let turn = 0; turn < 20; turn += 1) await turnOfTheLoop();
+  expect(asked).toBe(3);
+  await pages.return();
+});
