@@ -1,4 +1,5 @@
-import { DecodeError, PaginationError, SluiceError } from '../errors.js';
+import { DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
+import { kindOf } from '../kindOf.js';
 import type { ChainPosition, Mark } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
@@ -109,7 +110,7 @@ export class Chain<T> {
 
   async #fetch(at: Mark | undefined, again: boolean, signal: AbortSignal): Promise<FetchedPage<T> | UndecodedPage<T>> {
     try {
-      return await this.#definition.fetch({ part: this.part, at, atLeast: again ? 2 : 1, signal });
+      return this.#checkPage(await this.#definition.fetch({ part: this.part, at, atLeast: again ? 2 : 1, signal }));
     } catch (error) {
       // The same question without a cursor was answered, so it is the cursor that the API refuses: most likely it expired.
       if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
@@ -119,8 +120,19 @@ export class Chain<T> {
           cause: error,
         });
       }
+      // A text has no stack, so without a name nobody would know whose it is.
+      if (!isObject(error))
+        throw new PluginError(`${this.#name} failed: what its fetch threw is not an Error. See its cause.`, {
+          cause: error ?? String(error),
+        });
       throw error;
     }
+  }
+
+  #checkPage(fetched: FetchedPage<T> | UndecodedPage<T>): FetchedPage<T> | UndecodedPage<T> {
+    if (isObject(fetched)) return fetched;
+    const answered = fetched === undefined ? 'nothing' : kindOf(fetched);
+    throw new PluginError(`${this.#name} failed: its fetch answered ${answered} instead of a page.`);
   }
 
   #checkKnownRow(received: readonly unknown[]): void {
@@ -273,6 +285,10 @@ export class Chain<T> {
 function refusal(error: unknown): number | undefined {
   const status = SluiceError.is(error, 'http') ? Number(error.details['status']) : 0;
   return [400, 404, 410].includes(status) ? status : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function knownPages({ first, previous, landmark }: ChainPosition): KnownPages {

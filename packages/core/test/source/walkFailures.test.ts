@@ -42,6 +42,28 @@ describe('P6 a walk in lanes that fails', () => {
     await expect(outer.toArray()).rejects.toMatchObject({ message: 'The inner one.', position: { rows: 1 } });
   });
 
+  test.each(['no more tea', undefined, 7])('says which source threw %j, which is not an Error', async (thrown) => {
+    const source = sourceOf(2, ({ part }) =>
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- That is what this is about.
+      part === 0 ? Promise.reject(thrown) : Promise.resolve(onePage(part)),
+    );
+    await expect(source.toArray()).rejects.toMatchObject({
+      code: 'plugin',
+      message: 'failing, part 1 of 2, failed: what its fetch threw is not an Error. See its cause.',
+      cause: thrown ?? 'undefined',
+      position: { rows: 0 },
+    });
+  });
+
+  test('says which source answered nothing', async () => {
+    const nothing = (): never => JSON.parse('{}').page;
+    const source = sourceOf(1, () => Promise.resolve(nothing()));
+    await expect(source.toArray()).rejects.toMatchObject({
+      code: 'plugin',
+      message: 'failing failed: its fetch answered nothing instead of a page.',
+    });
+  });
+
   test('passes on what is no error of ours as it is', async () => {
     const reason = Object.freeze(new RangeError('of a program'));
     const source = sourceOf(1, () => Promise.reject(reason));
