@@ -1,10 +1,12 @@
 import { DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
 import { kindOf } from '../kindOf.js';
 import type { ChainPosition, Mark } from '../position.js';
+import { isRecord } from '../record.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
 import { LateRows } from './lateRows.js';
 import { SeenTexts } from './seenTexts.js';
+import { sourceFault } from './sourceFault.js';
 
 /** One page of a chain, before the walk gives it its place among the others. */
 export interface ChainPage<T> {
@@ -120,17 +122,12 @@ export class Chain<T> {
           cause: error,
         });
       }
-      // A text has no stack, so without a name nobody would know whose it is.
-      if (!isObject(error))
-        throw new PluginError(`${this.#name} failed: what its fetch threw is not an Error. See its cause.`, {
-          cause: error ?? String(error),
-        });
-      throw error;
+      throw sourceFault(error, this.#name, 'fetch');
     }
   }
 
   #checkPage(fetched: FetchedPage<T> | UndecodedPage<T>): FetchedPage<T> | UndecodedPage<T> {
-    if (isObject(fetched)) return fetched;
+    if (isRecord(fetched)) return fetched;
     const answered = fetched === undefined ? 'nothing' : kindOf(fetched);
     throw new PluginError(`${this.#name} failed: its fetch answered ${answered} instead of a page.`);
   }
@@ -285,10 +282,6 @@ export class Chain<T> {
 function refusal(error: unknown): number | undefined {
   const status = SluiceError.is(error, 'http') ? Number(error.details['status']) : 0;
   return [400, 404, 410].includes(status) ? status : undefined;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }
 
 function knownPages({ first, previous, landmark }: ChainPosition): KnownPages {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createSource, NetworkError, type FetchedPage, type PageRequest, type Source } from '../../src/index.js';
+import { createSource, NetworkError, type FetchedPage, type Source, type SourceDefinition } from '../../src/index.js';
 
 interface Row {
   readonly id: number;
 }
 
-function sourceOf(parts: number, fetch: (request: PageRequest) => Promise<FetchedPage<Row>>): Source<Row> {
+function sourceOf(parts: number, fetch: SourceDefinition<Row>['fetch']): Source<Row> {
   return createSource<Row>({ name: 'failing', identity: null, schema: { columns: ['id'] }, parts, fetch });
 }
 
@@ -55,9 +55,21 @@ describe('P6 a walk in lanes that fails', () => {
     });
   });
 
+  test('says which source threw a text while it made its rows', async () => {
+    const decode = (): never => {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- That is what this is about.
+      throw 'no tea';
+    };
+    const source = sourceOf(1, () => Promise.resolve({ received: [1], decode, next: 'end' }));
+    await expect(source.toArray()).rejects.toMatchObject({
+      message: 'failing failed: what its decode threw is not an Error. See its cause.',
+      cause: 'no tea',
+    });
+  });
+
   test('says which source answered nothing', async () => {
-    const nothing = (): never => JSON.parse('{}').page;
-    const source = sourceOf(1, () => Promise.resolve(nothing()));
+    const nothing: FetchedPage<Row> = JSON.parse('{}').page;
+    const source = sourceOf(1, () => Promise.resolve(nothing));
     await expect(source.toArray()).rejects.toMatchObject({
       code: 'plugin',
       message: 'failing failed: its fetch answered nothing instead of a page.',
