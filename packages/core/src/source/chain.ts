@@ -128,7 +128,8 @@ export class Chain<T> {
 
   #checkPage(fetched: FetchedPage<T> | UndecodedPage<T>): FetchedPage<T> | UndecodedPage<T> {
     if (isRecord(fetched)) return fetched;
-    const answered = fetched === undefined ? 'nothing' : kindOf(fetched);
+    const other: unknown = fetched;
+    const answered = other === undefined ? 'nothing' : kindOf(other);
     throw new PluginError(`${this.#name} failed: its fetch answered ${answered} instead of a page.`);
   }
 

@@ -14,21 +14,22 @@ const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate
 
 describe('P6 a walk in lanes that fails', () => {
   test('tells what failed first, and not what the other lanes say of being stopped', async () => {
-    let isStopped = false;
+    let stop: () => void = () => undefined;
+    const stopped = new Promise<void>((resolve) => (stop = resolve));
     const source = sourceOf(2, ({ part, at, signal }) => {
       if (!at) return Promise.resolve(onePage(part));
       if (part === 0) return Promise.reject(new NetworkError('This failed first.'));
       return new Promise((_, reject) => {
         signal.addEventListener('abort', () => {
-          isStopped = true;
           reject(new NetworkError('This was stopped.'));
+          stop();
         });
       });
     });
     const pages = source.pages({ lanes: 2, prefetch: 2 })[Symbol.asyncIterator]();
     // Its consumer is busy while both of them end.
     await pages.next();
-    while (!isStopped) await turnOfTheLoop();
+    await stopped;
     await turnOfTheLoop();
     await pages.next();
     await expect(pages.next()).rejects.toThrow('This failed first.');

@@ -11,7 +11,7 @@ const decoded = (record: unknown): unknown => decodeWatchRecord(record, () => un
 
 describe("C6 the first record of a watch's log", () => {
   test('is read as it was written', () => {
-    const { base: v, missing: _none, ...fields } = base;
+    const { base: v, ...fields } = base;
     expect(decoded(base)).toEqual({ kind: 'base', v, ...fields, missing: new Map() });
   });
 
