@@ -27,7 +27,8 @@ export async function readWhole(fileSystem: FileSystem, path: string): Promise<B
 }
 
 /**
- * Writes a new small file that its owner alone can read, and makes its bytes durable, though not yet its name. What could not be written whole is cleared away.
+ * Writes a new small file that its owner alone can read, and makes its bytes durable, though not yet its name. What could not be written whole
+ * is cleared away.
  *
  * @param known what people know the file by, where it has another name until it is complete.
  */
