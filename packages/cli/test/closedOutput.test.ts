@@ -9,7 +9,7 @@ const isLinux = process.platform === 'linux';
 const fast = ['--rate', 'unlimited'];
 const owner = ['--owner', '0x1'];
 const closed =
-  'sluice: stdout is closed, so nobody would get the output. Give it a reader or a file; to throw the output away, write > /dev/null.\n';
+  'sluice: stdout is closed, or is /dev/null opened for reading too, which looks the same: nobody would get the output. Give it a reader or a file. To throw the output away, open /dev/null for writing only, as > /dev/null in a shell does.\n';
 
 /** Each command whose output is data. */
 const commands: readonly (readonly [string, string[]])[] = [
@@ -44,6 +44,23 @@ describe.runIf(isLinux)('E9 a stdout that is closed', () => {
     expect(await bash('"$@" >&-', args, { env, cwd })).toEqual({ code: 1, stdout: '', stderr: closed });
     expect(sandbox.counts.requests).toBe(before);
     expect((await bash('"$@" > /dev/null', args, { env, cwd })).code).toBe(0);
+  });
+
+  test('is not told from the /dev/null of a program that opens it for reading too, which is refused alike', async () => {
+    await using sandbox = await startSandbox({ holdings: 10 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const before = sandbox.counts.requests;
+    // As Python's subprocess.DEVNULL and Node's `stdio: 'ignore'` give it.
+    expect(await bash('"$@" 1<> /dev/null', ['streams', 'list', ...fast], options)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: closed,
+    });
+    expect(sandbox.counts.requests).toBe(before);
+    // Its other descriptors may be any.
+    expect((await bash('"$@" > /dev/null 0<> /dev/null', ['streams', 'list', ...fast], options)).code).toBe(0);
+    const file = ['streams', 'export', '--to', 'out.csv', ...fast];
+    expect((await bash('"$@" 1<> /dev/null', file, options)).code).toBe(0);
   });
 
   test('is no fault of a command that writes a file, or whose exit code says all', async () => {

@@ -77,6 +77,7 @@ describe('sluice dlq show', () => {
       'dead.jsonl',
       /^sluice: Line 2 of \S+dead\.jsonl is no dead letter/,
     ],
+    ['a folder', [], '.', /^sluice: \S+ is a folder, not a file of dead letters\. Give the name of a file\.\n$/],
   ])('%s is one sentence and exit code 1', async (_, letters, file, sentence) => {
     const { code, stderr } = await here(nowhere, folderWith(...letters), ['dlq', 'show', file]);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^sluice: [^\n]+\n$/) });

@@ -4,9 +4,9 @@ import type { Environment } from '../environment.js';
 import { UsageError } from '../faults/usageError.js';
 import { shellQuoted } from '../terminal/shellQuoted.js';
 import { isReadableByOthers } from './readableByOthers.js';
-import { readInput, standardInput, whyUnreadable } from './readInput.js';
+import { readInput, standardInput, TooMuchInput, whyUnreadable } from './readInput.js';
 
-/** In bytes. Keys, secrets and headers are far shorter, so a larger file is another one. */
+/** In bytes. Keys, secrets and headers are far shorter, so a larger file is another one, or a device without an end. */
 const largest = 65_536;
 
 /** Which option names the file, and what it should hold, for sentences that say so. */
@@ -29,26 +29,24 @@ export async function readNamedFile(
   environment: Environment,
 ): Promise<string> {
   try {
-    if (file !== standardInput) await checkFile(file, { option, holds }, environment);
-    return await readInput(file, environment);
+    if (file !== standardInput) await checkFile(file, option, environment);
+    return await readInput(file, environment, largest);
   } catch (error) {
     environment.signal.throwIfAborted();
-    if (error instanceof UsageError) throw error;
+    if (error instanceof TooMuchInput)
+      throw new UsageError(
+        `The file that ${option} names has more than 64 KiB, too many for ${holds}. Give the path of a file that holds nothing else.`,
+      );
     throw new UsageError(
       `The file that ${option} names can't be read: ${whyUnreadable(error)}. Give the path of a file that holds ${holds}.`,
     );
   }
 }
 
-/** Only of a regular file: what a pipe gives, as in `--secret-file <(pass show hooks)`, is known once it is read. */
-async function checkFile(file: string, { option, holds }: NamedFile, { folder, warnings }: Environment): Promise<void> {
+/** Only of a regular file: others cannot read what a pipe gives, as in `--secret-file <(pass show hooks)`. */
+async function checkFile(file: string, option: string, { folder, warnings }: Environment): Promise<void> {
   const path = resolve(folder, file);
-  const found = await stat(path);
-  if (!found.isFile()) return;
-  if (found.size > largest)
-    throw new UsageError(
-      `The file that ${option} names has ${String(found.size)} bytes, too many for ${holds}. Give the path of a file that holds nothing else.`,
-    );
+  if (!(await stat(path)).isFile()) return;
   if (await isReadableByOthers(path))
     warnings.add(
       `Other users of this computer can read the file that ${option} names. Make it yours alone: chmod 600 ${shellQuoted(file)}`,

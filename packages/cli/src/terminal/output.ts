@@ -55,7 +55,7 @@ export function outputOf(stream: OutputStream, variables: Variables, isClosed = 
 export function refuseClosed({ isClosed }: Pick<Output, 'isClosed'>): void {
   if (!isClosed) return;
   throw new Failure(
-    'stdout is closed, so nobody would get the output. Give it a reader or a file; to throw the output away, write > /dev/null.',
+    'stdout is closed, or is /dev/null opened for reading too, which looks the same: nobody would get the output. Give it a reader or a file. To throw the output away, open /dev/null for writing only, as > /dev/null in a shell does.',
   );
 }
 

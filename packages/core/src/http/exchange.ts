@@ -32,12 +32,6 @@ export const defaultTimeouts: Timeouts = { connect: 10_000, response: 30_000, to
 /** Ms by which a request may take longer than its fault is tried, unless told otherwise. */
 export const totalBeyondRetries = 120_000;
 
-/**
- * Dead connections that one attempt is sent over at most. As many connections as a client has may have been closed while they idled; a
- * server that closes every one of them is at fault.
- */
-const mostStale = 5;
-
 /** What all exchanges share. */
 export interface ExchangeOptions {
   readonly adapter: Adapter;
@@ -260,20 +254,21 @@ export class Exchange {
     stamp: Stamp,
     config: InternalAxiosRequestConfig,
   ): Promise<AxiosResponse<unknown> | AttemptFailure> {
-    let outcome = await this.#send(stamp, config, 0);
-    for (let stale = 1; outcome === 'stale'; stale += 1) outcome = await this.#send(stamp, config, stale);
+    let outcome = await this.#send(stamp, config, false);
+    // Nobody can have closed a fresh one while it idled, so this happens once.
+    while (outcome === 'stale') outcome = await this.#send(stamp, config, true);
     return outcome;
   }
 
   /**
    * Sends the attempt, on its turn.
    *
-   * @param stale over how many connections it was sent that had died while they idled.
+   * @param isFresh whether it is sent again, over a connection of its own: the one before had been closed while it idled.
    */
   async #send(
     stamp: Stamp,
     config: InternalAxiosRequestConfig,
-    stale: number,
+    isFresh: boolean,
   ): Promise<AxiosResponse<unknown> | AttemptFailure | 'stale'> {
     const { adapter, limiter, clock, timeouts } = this.#options;
     const { route, url, method, headers, body, read } = this.#call;
@@ -285,15 +280,15 @@ export class Exchange {
       // The end may come in the same moment as the turn.
       signal.throwIfAborted();
       this.#stopwatch.run();
-      if (stale === 0) this.attempts += 1;
+      if (!isFresh) this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - asked }));
       // Below links and beside what axios carries, so that neither they nor retries nor errors can see the credentials.
-      const request = { url, method, headers: sentHeaders(headers, stamp()), body };
+      const request = { url, method, headers: sentHeaders(headers, stamp()), body, isFresh };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();
-      if (answer instanceof AdapterFault && answer.kind === 'stale' && stale < mostStale) return 'stale';
+      if (answer instanceof AdapterFault && answer.kind === 'stale' && !isFresh) return 'stale';
       const took = clock.monotonic() - began;
       if (answer instanceof AdapterFault || answer === 'late')
         return this.#failure(config, this.#faultOf(answer), took);

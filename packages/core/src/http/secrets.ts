@@ -24,9 +24,10 @@ const brokenEscape = /(%[0-9a-f]?|\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?x?\w{0,5})$/
  * Texts that must not be shown, such as API keys, and how to take them out of other texts. They are plain ASCII.
  *
  * A secret is found in upper, lower and mixed case; raw, reversed, in hex, percent-encoded, in a JSON string or a web page, and in base64 or
- * base64url, alone or inside a longer encoded text; each of them also with blanks, line ends or punctuation between its letters and digits.
- * A piece of one of these spellings is found where it is at least a quarter of it and stands for 8 characters of the secret, unless it reads
- * like words and is less than half of it: `production` stays. Other encodings are not found, nor are smaller pieces.
+ * base64url, alone or inside a longer encoded text. As a whole, each of them is found also with blanks, line ends, punctuation or `0x` between
+ * its letters and digits. Where nothing stands between them, a piece is found if it is at least a quarter of its spelling and stands for 8
+ * characters of the secret, unless it reads like words and is less than half of it: `production` stays. Other encodings are not found, nor are
+ * smaller pieces.
  *
  * @example
  * const secrets = new Secrets();
@@ -71,7 +72,7 @@ export class Secrets {
     return readings.some((reading) => {
       const written = inLowerCase(reading);
       const base64 = inBase64(written);
-      const packed = written.replace(separators, '');
+      const packed = packedText(written);
       return this.#needles.some(
         (needle) => (needle.isBase64 ? base64 : written).includes(needle.text) || isPackedIn(packed, needle),
       );
@@ -107,7 +108,7 @@ export class Secrets {
 interface Needle {
   readonly text: string;
   readonly isBase64: boolean;
-  /** Its letters and digits, where they are enough to be searched for; '' otherwise. */
+  /** Its letters and digits (`packedText`), where they are enough to be searched for; '' otherwise. */
   readonly packed: string;
   /** Characters of it in a row that are a piece of it; its length, where no piece is. */
   readonly shortestPiece: number;
@@ -144,7 +145,7 @@ function needlesOf(secret: string): Needle[] {
 /** @param characters how many of a secret's a spelling stands for. */
 function needleOf(spelling: string, characters: number, base64?: Pick<Needle, 'sharesBefore' | 'sharesAfter'>): Needle {
   const text = inLowerCase(spelling);
-  const packed = text.replace(separators, '');
+  const packed = packedText(text);
   const share = Math.max(1 / 4, shortestSecret / characters);
   return {
     text,
@@ -214,18 +215,32 @@ function readsLikeWords(text: string): boolean {
 
 const separators = /[^a-z0-9]+/g;
 
-/** The letters and digits of a text, and where in it each stands. */
+/** The letters and digits of a text in lower case, without the `0x` that some programs write before each byte in hex. */
+function packedText(text: string): string {
+  return text.replace(separators, '').replaceAll('0x', '');
+}
+
+/** The same, and where in the text each of them stands. */
 function withoutSeparators(text: string): Unescaped {
   const origins = new Uint32Array(text.length);
   let length = 0;
+  let before = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if ((code < 48 || code > 57) && (code < 97 || code > 122)) continue;
+    const isPrefix = code === letterX && before === zero;
+    before = code;
+    if (isPrefix) {
+      length -= 1;
+      continue;
+    }
     origins[length] = at;
     length += 1;
   }
-  return { text: text.replace(separators, ''), origins };
+  return { text: packedText(text), origins };
 }
+
+const [zero, letterX] = [48, 120];
 
 /** A stretch without separators as one of the original: it ends behind its last character, and not before the next one. */
 function placeIn(original: Uint32Array, packed: Uint32Array, from: number, to: number): Place {

@@ -45,8 +45,8 @@ export interface FileState extends StateStore {
 
 /**
  * State that survives a crash of the process, and of the machine: small files in a folder of their own, each replaced whole or not at
- * all. The folder is made when it is locked and goes when nothing is left in it. One folder serves one target; put it on the same
- * file system.
+ * all. The folder is made when it is locked and goes when nothing is left in it; what is made can be read by its owner only. One folder serves
+ * one target; put it on the same file system.
  *
  * @example
  * await exportTo(holdings, csv({ path: 'holdings.csv' }), { state: fileState('holdings.csv.sluice') }).run();

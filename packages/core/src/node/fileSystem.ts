@@ -55,7 +55,7 @@ export interface FileSystem {
   link(from: string, to: string): Promise<void>;
   /** Fails with `ENOENT` where nothing has the name. */
   unlink(path: string): Promise<void>;
-  /** Answers whether it made the folder; `false` if it was there. */
+  /** Makes a folder that its owner alone may look into. Answers whether it did; `false` if it was there. */
   makeFolder(path: string): Promise<boolean>;
   /** Fails with `ENOTEMPTY` where something is left in it. */
   removeFolder(path: string): Promise<void>;
@@ -121,16 +121,17 @@ export const nodeFileSystem: FileSystem = {
     return { id: String(dev), kind };
   },
   async kind(path) {
-    try {
-      const found = await stat(path);
-      return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'special';
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-      // A link that leads nowhere is there all the same.
-      return lstat(path).then(
-        () => 'special' as const,
-        () => 'absent' as const,
-      );
+    for (;;) {
+      try {
+        const found = await stat(path);
+        return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'special';
+      } catch (error) {
+        if (!isNotFound(error)) throw error;
+        const name = await lstat(path).catch(() => undefined);
+        if (!name) return 'absent';
+        // A link that leads nowhere is there all the same. Anything else was made since, and can be looked at now.
+        if (name.isSymbolicLink()) return 'special';
+      }
     }
   },
   rename,
@@ -139,7 +140,7 @@ export const nodeFileSystem: FileSystem = {
   async makeFolder(path) {
     for (;;) {
       try {
-        await mkdir(path);
+        await mkdir(path, 0o700);
         return true;
       } catch (error) {
         if (platformCode(error) !== 'EEXIST') throw error;

@@ -23,7 +23,7 @@ export class SegmentFolder {
       }
       this.#isMade = true;
     }
-    const file = await AppendFile.create(this.#fs, join(this.path, prefix + name));
+    const file = await AppendFile.create(this.#fs, join(this.path, prefix + name), 'private');
     this.#hasNewNames = true;
     return file;
   }

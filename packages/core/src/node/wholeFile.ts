@@ -27,12 +27,13 @@ export async function readWhole(fileSystem: FileSystem, path: string): Promise<B
 }
 
 /**
- * Writes a new small file, and makes its bytes durable, though not yet its name. What could not be written whole is cleared away.
+ * Writes a new small file that its owner alone can read, and makes its bytes durable, though not yet its name. What could not be written whole
+ * is cleared away.
  *
  * @param known what people know the file by, where it has another name until it is complete.
  */
 export async function writeWhole(fileSystem: FileSystem, path: string, text: string, known = path): Promise<void> {
-  const file = await fileSystem.open(path, 'new');
+  const file = await fileSystem.open(path, 'private');
   try {
     await writeAll(file, known, Buffer.from(text), 0);
     await explained(file.sync(), known, 'written');

@@ -1,9 +1,12 @@
-import { DecodeError, PaginationError, SluiceError } from '../errors.js';
+import { DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
+import { kindOf } from '../kindOf.js';
 import type { ChainPosition, Mark } from '../position.js';
+import { isRecord } from '../record.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
 import { LateRows } from './lateRows.js';
 import { SeenTexts } from './seenTexts.js';
+import { sourceFault } from './sourceFault.js';
 
 /** One page of a chain, before the walk gives it its place among the others. */
 export interface ChainPage<T> {
@@ -109,7 +112,7 @@ export class Chain<T> {
 
   async #fetch(at: Mark | undefined, again: boolean, signal: AbortSignal): Promise<FetchedPage<T> | UndecodedPage<T>> {
     try {
-      return await this.#definition.fetch({ part: this.part, at, atLeast: again ? 2 : 1, signal });
+      return this.#checkPage(await this.#definition.fetch({ part: this.part, at, atLeast: again ? 2 : 1, signal }));
     } catch (error) {
       // The same question without a cursor was answered, so it is the cursor that the API refuses: most likely it expired.
       if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
@@ -119,8 +122,15 @@ export class Chain<T> {
           cause: error,
         });
       }
-      throw error;
+      throw sourceFault(error, this.#name, 'fetch');
     }
+  }
+
+  #checkPage(fetched: FetchedPage<T> | UndecodedPage<T>): FetchedPage<T> | UndecodedPage<T> {
+    if (isRecord(fetched)) return fetched;
+    const other: unknown = fetched;
+    const answered = other === undefined ? 'nothing' : kindOf(other);
+    throw new PluginError(`${this.#name} failed: its fetch answered ${answered} instead of a page.`);
   }
 
   #checkKnownRow(received: readonly unknown[]): void {

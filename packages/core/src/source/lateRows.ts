@@ -1,5 +1,6 @@
 import { ConfigError } from '../errors.js';
 import type { FetchedPage, UndecodedPage } from './definition.js';
+import { sourceFault } from './sourceFault.js';
 
 /** The rows of an answer, made of what came when somebody first asks for them. */
 export class LateRows<T> {
@@ -37,7 +38,7 @@ export class LateRows<T> {
       const message = `${this.#source} was sent ${this.received.length} row(s), and made ${rows.length} of them. Make one of each: positions count what came.`;
       return { error: new ConfigError(message) };
     } catch (error) {
-      return { error };
+      return { error: sourceFault(error, this.#source, 'decode') };
     }
   }
 }

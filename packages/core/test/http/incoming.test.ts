@@ -1,9 +1,11 @@
+import { getHeapStatistics } from 'node:v8';
 import { deflateRawSync, gzipSync } from 'node:zlib';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { heapNeed } from '../../src/http/adapter/heapNeed.js';
 import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
 import { DecodeError, ResponseTooLargeError } from '../../src/index.js';
 import { openTransport } from './openTransport.js';
-import { begun, never, startServer } from './scriptedServer.js';
+import { answer, begun, never, startServer } from './scriptedServer.js';
 
 const packed = { 'content-encoding': 'gzip', 'content-length': 1e9 };
 /** The head of a gzip member. */
@@ -28,6 +30,37 @@ describe('over undici', () => {
     const server = await startServer(begun(member, headers, (response) => response.end()));
     const transport = openTransport(server.url, { createAdapter, maxBodyBytes: 1_000 });
     expect((await transport.get()).body).toHaveLength(998);
+  });
+
+  test('T3 a body may be as long as the cap, packed or not, and no byte longer', async () => {
+    const get = async (body: string | Buffer, headers = {}): Promise<unknown> => {
+      const server = await startServer(answer(200, body, headers));
+      return (await openTransport(server.url, { createAdapter, maxBodyBytes: 1_000 }).get()).body;
+    };
+    for (const length of [1_000, 1_001]) {
+      const text = JSON.stringify('x'.repeat(length - 2));
+      for (const body of [get(text), get(gzipSync(text), { 'content-encoding': 'gzip' })]) {
+        if (length === 1_000) expect(await body).toHaveLength(998);
+        else await expect(body).rejects.toBeInstanceOf(ResponseTooLargeError);
+      }
+    }
+  });
+
+  test('T3 a body may need a sixteenth of the heap once it is read, and no more', async () => {
+    const most = getHeapStatistics().heap_size_limit / 16;
+    const records = (count: number): string => `[${'{},'.repeat(count)}{}]`;
+    // Each needs the same, and a blank needs two bytes.
+    const each = heapNeed(Buffer.from(records(1))) - heapNeed(Buffer.from(records(0)));
+    const heaviest = records(Math.floor(most / each) - 2);
+    const blanks = ' '.repeat(Math.floor((most - heapNeed(Buffer.from(heaviest))) / 2));
+    const adapter = createAdapter({ connectTimeout: 10_000, maxBodyBytes: Infinity });
+    onTestFinished(() => adapter.close());
+    const send = async (text: string): Promise<number> => {
+      const { url } = await startServer(answer(200, text));
+      return (await adapter.send({ url, method: 'GET', headers: {} })).status;
+    };
+    expect(await send(heaviest + blanks)).toBe(200);
+    await expect(send(`${heaviest}${blanks} `)).rejects.toMatchObject({ kind: 'too-heavy' });
   });
 
   test('T5 a long text that claims to be packed, on a connection that ends with it, is a DecodeError', async () => {

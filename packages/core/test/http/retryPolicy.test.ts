@@ -121,6 +121,8 @@ describe('Retry-After', () => {
     const [from, until] = ['Sun, 06 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:50:37 GMT'];
     expect(retryAfter(until, from, now)).toBe(60_000);
     expect(retryAfter(until, from, 0)).toBe(60_000);
+    // In two digits, by a clock of ours from which that year is in the past, whose century is exact.
+    expect(retryAfter('Sunday, 06-Nov-94 08:50:37 GMT', from, now)).toBe(60_000);
   });
 
   test('T6 never raises and never gives less than nothing', () => {

@@ -26,6 +26,9 @@ const encoders: Readonly<Record<string, (text: string) => string>> = {
   'for a web page': (text) => text.replace(/[&<>"']/g, (c) => `&#${String(c.charCodeAt(0))};`),
   'for a web page, by name': (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
   'for a web page, in hexadecimal': (text) => hexOf(text, '&#x', 2, ';'),
+  'in hex': (text) => hexOf(text, '', 2),
+  'in hex, as bytes of a program': (text) => hexOf(text, '0x', 2, ' ').trim(),
+  'in hex, as bytes of a shell': (text) => hexOf(text, '\\x', 2),
   'in base64': base64Of,
   'in base64 for URLs': (text) => Buffer.from(text).toString('base64url'),
   'in base64, percent-encoded': (text) => encodeURIComponent(base64Of(text)),
@@ -97,6 +100,18 @@ describe('secrets', () => {
     const secrets = new Secrets();
     secrets.add('production-WkHsTbXcQzRvLmNp');
     expect(secrets.redact('in production WkHsTbXc')).toBe('in production [hidden]');
+  });
+
+  test('T2 in base64 within a JSON string are known whole, and nothing around them goes', () => {
+    // In JSON it has 24 characters, so that its base64 begins and ends with it.
+    const secret = 'WkHs"TbXc\\QzRvLmNpYdGa';
+    const secrets = new Secrets();
+    secrets.add(secret);
+    const inJson = jsonOf(secret);
+    expect(inJson).toHaveLength(24);
+    expect(secrets.has(base64Of(`(((${inJson})))`))).toBe(true);
+    for (const cut of [inJson.slice(1), inJson.slice(0, -1)]) expect(secrets.has(base64Of(`(((${cut})))`))).toBe(false);
+    expect(secrets.redact(base64Of(`(((${inJson})))`))).toBe(`${base64Of('(((')}[hidden]${base64Of(')))')}`);
   });
 
   test('T2 are hidden before a text is cut', () => {

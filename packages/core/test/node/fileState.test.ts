@@ -1,4 +1,13 @@
-import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CheckpointError, ConfigError, SinkError } from '../../src/index.js';
@@ -44,6 +53,21 @@ describe('state in files', () => {
     expect(readFileSync(join(state.folder, 'checkpoint'), 'utf8')).toBe(
       'sluice-state 1 sha256:2b4248702881de2f5638efe96b233de1c0dd9be5dd24ec35ad030d6b06aede9a\n{"v":1}\n',
     );
+  });
+
+  test.runIf(process.platform !== 'win32')('is made so that its owner alone can read it', async () => {
+    const state = fileState(join(tempFolder(), 'state'));
+    const release = await state.lock(never);
+    await state.save('checkpoint', record);
+    const log = state.log('watch');
+    await log.replace([{ row: 1 }]);
+    await log.append({ row: 2 });
+    await log.close();
+    const names = readdirSync(state.folder);
+    expect(names).toHaveLength(3);
+    const modeOf = (name: string): number => statSync(join(state.folder, name)).mode & 0o777;
+    expect(['', ...names].map(modeOf)).toEqual([0o700, 0o600, 0o600, 0o600]);
+    await release();
   });
 
   test('E6 notices any byte that was flipped, and any that is missing, and leaves the file as it is', async () => {

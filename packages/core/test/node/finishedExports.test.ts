@@ -105,7 +105,7 @@ describe('E1 an export that finished, and is run again', () => {
     const fileSystem = {
       ...nodeFileSystem,
       open: (name: string, mode: Parameters<typeof nodeFileSystem.open>[1]) =>
-        isSealed && mode === 'new' ? Promise.reject(systemError('ENOSPC')) : nodeFileSystem.open(name, mode),
+        isSealed && mode === 'private' ? Promise.reject(systemError('ENOSPC')) : nodeFileSystem.open(name, mode),
       link: async (from: string, to: string) => {
         await nodeFileSystem.link(from, to);
         isSealed = true;

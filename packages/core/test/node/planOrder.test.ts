@@ -1,10 +1,10 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { CheckpointError, createSource, exportTo, memoryState, type Source } from '../../src/index.js';
-import { fileSink, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
+import { fileSink, fileState, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { systemError } from './faultyFileSystem.js';
 import { tempFolder } from './tempFolder.js';
 import { textFormat } from './textRows.js';
@@ -168,6 +168,18 @@ describe('a file written from parts side by side', () => {
       expect(most).toBeGreaterThan(0);
       expect(most).toBeLessThanOrEqual(10);
     }
+  });
+
+  test.runIf(process.platform !== 'win32')('keeps the rows that wait where nobody else can read them', async () => {
+    const path = join(tempFolder(), 'rows');
+    const state = fileState(`${path}.sluice`);
+    const run = exportTo(stuckSource(true), fileSink(textFormat, { path }), { lanes: 3, commitEvery: 1, state }).run();
+    await expect(run).rejects.toThrow('stuck');
+    const names = readdirSync(state.folder);
+    expect(names).toContain('checkpoint');
+    expect(names.some((name) => name.startsWith('rows-'))).toBe(true);
+    const modes = ['', ...names].map((name) => statSync(join(state.folder, name)).mode & 0o077);
+    expect(modes).toEqual(modes.map(() => 0));
   });
 
   test('goes on where somebody else was faster to clear away what it needs no more', async () => {

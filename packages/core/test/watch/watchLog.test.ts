@@ -42,3 +42,23 @@ test('C6 a log is not compacted over what is staged, however heavy it is, and is
   for await (const record of state.log('watch').read()) kinds.push(Object.keys(Object(record))[0] ?? '');
   expect(kinds).toEqual(['base', 'rows']);
 });
+
+test('C6 a log that begins anew knows its key before its first snapshot is written, and refuses another one later', async () => {
+  const state = memoryState();
+  const opened = async (key: string, history?: string): Promise<WatchLog<Row>> => {
+    const keyFingerprint = async (salt: string): Promise<string> => {
+      // As long as any digest takes.
+      await new Promise((resolve) => setImmediate(resolve));
+      return `${salt} ${key}`;
+    };
+    const log = new WatchLog<Row>(state.log('watch'), { watch: 'of rows', keyFingerprint });
+    await log.open(history);
+    return log;
+  };
+  const first = await opened('old key');
+  await first.begin(new SnapshotRows<Row>(), '2030-01-01T00:00:00.000Z');
+  const anew = await opened('new key', 'another history');
+  await anew.begin(new SnapshotRows<Row>(), '2030-01-02T00:00:00.000Z');
+  expect((await opened('new key')).history).toBe('another history');
+  await expect(opened('old key')).rejects.toThrow(/made with another API key/);
+});

@@ -97,6 +97,17 @@ export class DeadLetterFile {
   }
 }
 
+/** Refuses what has the name and is not a file. @throws SinkError */
+export async function checkKind(target: string, fileSystem: FileSystem): Promise<void> {
+  const kind = await explained(fileSystem.kind(target), target, 'looked at');
+  if (kind === 'folder')
+    throw new SinkError(`${target} is a folder, not a file of dead letters. Give the name of a file.`);
+  if (kind === 'special')
+    throw new SinkError(
+      `${target} is not a regular file, but a pipe, a device, or a link that leads nowhere. Give the name of a file.`,
+    );
+}
+
 /**
  * Refuses what can be no file of dead letters, and touches nothing. That nothing is there is no fault.
  *
@@ -106,12 +117,7 @@ export async function checkDeadLetterFile(path: string, fileSystem: FileSystem =
   if (path === '' || /[/\\]$/.test(path))
     throw new ConfigError(`The path of the dead letters must be the name of a file, and is '${path}'.`);
   const target = resolve(path);
-  const kind = await explained(fileSystem.kind(target), target, 'looked at');
-  if (kind === 'folder') throw new SinkError(`${target} is a folder. Give the name of a file.`);
-  if (kind === 'special')
-    throw new SinkError(
-      `${target} is no regular file (a pipe, a device, or a link that leads nowhere). Give the name of a file.`,
-    );
+  await checkKind(target, fileSystem);
   if (!(await explained(fileSystem.isOurs(target), target, 'looked at')))
     throw new SinkError(
       `${target} belongs to another user of this machine, who could read and change the letters. Give another path.`,

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
 import type { FiledLetter } from './deadLetter.js';
+import { checkKind } from './deadLetterFile.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
 import { deadLettersIn } from './deadLettersIn.js';
 
@@ -26,6 +27,7 @@ export async function* readDeadLetters(
   { fileSystem = nodeFileSystem }: { readonly fileSystem?: FileSystem } = {},
 ): AsyncGenerator<ListedLetter, void, undefined> {
   const target = resolve(path);
+  await checkKind(target, fileSystem);
   const replayed = await DeadLetterJournal.read(fileSystem, deadLetterFolder(target));
   for await (const { letter, run, line, digest } of deadLettersIn(fileSystem, target))
     yield { letter, run, line, isReplayed: replayed.has(digest) };

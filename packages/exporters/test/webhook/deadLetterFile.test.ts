@@ -230,8 +230,8 @@ describe('W9 refused, and nothing touched:', () => {
 
   test.each([
     ['a folder', (path: string) => mkdirSync(path), /is a folder/],
-    ['a pipe', (path: string) => execFileSync('mkfifo', [path]), /is no regular file/],
-    ['a link that leads nowhere', (path: string) => symlinkSync('/nowhere', path), /is no regular file/],
+    ['a pipe', (path: string) => execFileSync('mkfifo', [path]), /is not a regular file/],
+    ['a link that leads nowhere', (path: string) => symlinkSync('/nowhere', path), /is not a regular file/],
     [
       'a link',
       (path: string) => {

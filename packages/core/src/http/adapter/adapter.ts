@@ -49,6 +49,8 @@ export interface AttemptRequest {
   /** All of them, the key's too: nobody but the adapter gets to see this. Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
+  /** It is sent over a connection that has carried no other request, where the adapter keeps connections. */
+  readonly isFresh?: boolean;
   /** An abort takes effect at once. */
   readonly signal?: AbortSignal;
 }

@@ -1,4 +1,4 @@
-import type { Dispatcher, buildConnector } from 'undici';
+import type { Agent, Dispatcher, buildConnector } from 'undici';
 import connectThrough from 'undici/lib/api/api-connect.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
@@ -12,11 +12,15 @@ import { observedPool } from './observedPool.js';
  *
  * @throws ConfigError if an environment variable names no proxy. Its value is not shown: it may hold a password.
  */
-export function proxyAgent(connect: buildConnector.connector, timeout: number): EnvHttpProxyAgent {
+export function proxyAgent(
+  connect: buildConnector.connector,
+  timeout: number,
+  reuse: Pick<Agent.Options, 'pipelining'>,
+): EnvHttpProxyAgent {
   const tls = { timeout };
   try {
     return new EnvHttpProxyAgent({
-      ...{ connect, factory: observedPool },
+      ...{ connect, factory: observedPool, ...reuse },
       headersTimeout: 0,
       bodyTimeout: 0,
       requestTls: tls,

@@ -34,25 +34,25 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const isDirect = (url: URL): boolean => guard !== undefined || !proxies || isLoopback(url.hostname);
   // Deadlines of an attempt are the transport's; undici's own would only add a second, coarser clock.
   const options = { connect, factory: observedPool, headersTimeout: 0, bodyTimeout: 0 };
-  const direct = new Agent(options);
-  let proxied: Dispatcher | undefined;
-  const throughProxies = async (): Promise<Dispatcher> => {
+  const direct = keptAndFresh((reuse) => new Agent({ ...options, ...reuse }));
+  let proxied: Dispatchers | undefined;
+  const throughProxies = async (): Promise<Dispatchers> => {
     const { proxyAgent } = await import('./proxyAgent.js');
-    return (proxied ??= proxyAgent(connect, timeout));
+    return (proxied ??= keptAndFresh((reuse) => proxyAgent(connect, timeout, reuse)));
   };
   return {
-    async send({ url: address, method, headers, body = null, signal }) {
+    async send({ url: address, method, headers, body = null, isFresh = false, signal }) {
       const url = new URL(address);
       const answer = new Incoming({ maxBytes: maxBodyBytes, signal });
       const leave = attendance.enter(url.origin);
       try {
         // Where no proxy is named, nothing is waited for before the request leaves.
         const isProxied = !isDirect(url) && (proxied !== undefined || namesProxy(process.env));
-        const dispatcher = isProxied ? (proxied ?? (await throughProxies())) : direct;
+        const { kept, fresh } = isProxied ? (proxied ?? (await throughProxies())) : direct;
         const { origin, pathname, search } = url;
         const about = { origin, path: pathname + search, method, body };
         const request: ObservedRequest = { ...about, headers: { ...encodings, ...headers }, answer };
-        dispatcher.dispatch(request, answer);
+        (isFresh ? fresh : kept).dispatch(request, answer);
         await answer.answered;
       } catch (error) {
         answer.drop();
@@ -67,9 +67,21 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
       };
     },
     async close() {
-      await Promise.all([direct.destroy(), proxied?.destroy()]);
+      const all = [direct, proxied].flatMap((each) => (each ? [each.kept, each.fresh] : []));
+      await Promise.all(all.map((dispatcher) => dispatcher.destroy()));
     },
   };
+}
+
+/** One that keeps its connections, and one that makes one for each request. */
+interface Dispatchers {
+  readonly kept: Dispatcher;
+  readonly fresh: Dispatcher;
+}
+
+function keptAndFresh(create: (reuse: { readonly pipelining?: 0 }) => Dispatcher): Dispatchers {
+  // Undici's word for a connection that ends with its answer.
+  return { kept: create({}), fresh: create({ pipelining: 0 }) };
 }
 
 /** Whether the environment names a proxy, by any of the names that undici looks for. */

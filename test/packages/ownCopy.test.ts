@@ -1,0 +1,117 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, inject, test } from 'vitest';
+import { onTestEnd } from '../../scripts/testScope.js';
+import { run } from '../run.js';
+import { temporaryFolder } from '../temporaryFolder.js';
+
+const consumer = inject('consumer');
+const pages = 5;
+
+/** What the server does with a request for a page: the number of that page, or a status of refusal. */
+let answer: (page: number) => number;
+let folder: string;
+
+beforeEach(async () => {
+  answer = () => 200;
+  const server = createServer(({ url = '' }, response) => {
+    const page = Number(new URL(url, 'http://localhost').searchParams.get('after') ?? 0);
+    const status = answer(page);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    const rows = [2 * page, 2 * page + 1].map((id) => ({ id }));
+    const next = page + 1 < pages ? String(page + 1) : null;
+    response.end(JSON.stringify(status === 200 ? { rows, next } : { message: 'no' }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestEnd(() => server.close());
+  folder = projectWithPlugin(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+
+/**
+ * A project whose plugin has brought a copy of @sluice/core of its own along, as npm installs it where versions differ. None of its classes is
+ * one that the command knows.
+ */
+function projectWithPlugin(baseUrl: string): string {
+  const project = temporaryFolder();
+  const files: Readonly<Record<string, string>> = {
+    'package.json': '{ "type": "module" }',
+    'sluice.config.js': `
+      import { tea } from './tea/tea.js';
+      export default { plugins: [tea({ baseUrl: '${baseUrl}' })], defaults: { rate: 'unlimited' } };`,
+  };
+  cpSync(join(consumer, 'node_modules'), join(project, 'tea', 'node_modules'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
+  writeFileSync(
+    join(project, 'tea', 'tea.js'),
+    `
+      import { byCursor, ConfigError, defineApi, listing, SluiceError } from '@sluice/core';
+      const leaves = { path: '/leaves', paging: byCursor({ param: 'after', at: 'next?' }), rows: 'rows', columns: ['id'] };
+      const throwing = (error) => listing({ ...leaves, query: () => { throw error(); } });
+      export const tea = defineApi({
+        name: 'tea',
+        sources: {
+          leaves: listing(leaves),
+          unsettled: throwing(() => new ConfigError('There are two kinds of tea. Give --param kind=green or kind=black.')),
+          lost: throwing(() => new SluiceError('checkpoint', 'The leaves are others now. Start over with restart.')),
+          spilt: listing({ ...leaves, paging: { ...leaves.paging, ask: () => { throw 'no more tea'; } } }),
+        },
+      });`,
+  );
+  return project;
+}
+
+function sluice(...args: readonly string[]): ReturnType<typeof run> {
+  return run([join(consumer, 'node_modules', '.bin', 'sluice'), ...args], folder, {
+    SLUICE_API_KEY: 'a-key-that-nobody-needs',
+    NO_COLOR: '1',
+  });
+}
+
+const exported = (source: string, ...more: readonly string[]): ReturnType<typeof run> =>
+  sluice('export', source, '--to', 'tea.jsonl', '--quiet', ...more);
+
+describe("errors of a plugin's own copy of the core", () => {
+  test('a wrong option is one: exit code 2, and its own sentence', async () => {
+    expect(await exported('tea.unsettled')).toEqual({
+      code: 2,
+      output: expect.stringContaining('There are two kinds of tea. Give --param kind=green or kind=black.'),
+    });
+  });
+
+  test("advice is given in the command's words", async () => {
+    expect(await exported('tea.lost')).toEqual({
+      code: 1,
+      output: expect.stringContaining('The leaves are others now. Start over with --restart.'),
+    });
+  });
+
+  test('a text that was thrown is said to be of its source', async () => {
+    const { code, output } = await exported('tea.spilt');
+    expect({ code, output }).toEqual({
+      code: 1,
+      output: expect.stringMatching(/tea\.spilt failed: .*: no more tea\./),
+    });
+  });
+
+  test('E7 a cursor that expired is told with the way out, and only its part is walked again', async () => {
+    const resumable = (...more: readonly string[]): ReturnType<typeof run> =>
+      exported('tea.leaves', '--commit-every', '1', ...more);
+    answer = (page) => (page < 3 ? 200 : 403);
+    expect((await resumable()).code).toBe(1);
+    answer = (page) => (page < 3 ? 200 : 410);
+    expect(await resumable()).toEqual({
+      code: 1,
+      output: expect.stringContaining(
+        "tea.leaves can't go on: the API refused the cursor of page 4 with 410. It may have expired: walk this part again with --on-expired restart-part, or start over with --restart.",
+      ),
+    });
+    let refusals = 0;
+    answer = (page) => (page === 3 && (refusals += 1) === 1 ? 410 : 200);
+    expect(await resumable('--on-expired', 'restart-part')).toMatchObject({ code: 0 });
+    expect(refusals).toBe(2);
+    const ids = readFileSync(join(folder, 'tea.jsonl'), 'utf8').trimEnd().split('\n');
+    expect(ids).toEqual(Array.from({ length: 2 * pages }, (_, id) => `{"id":${id}}`));
+  });
+});
