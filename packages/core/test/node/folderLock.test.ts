@@ -46,7 +46,9 @@ describe('E8 a locked folder', () => {
     const fileSystem = faultyFileSystem((call) => (call === 'syncFolder' ? { code: 'EIO' } : undefined));
     await expect(lock(folder, { fileSystem })).rejects.toThrow(SinkError);
     expect(existsSync(folder)).toBe(false);
-    await (await lock(folder))();
+    await (
+      await lock(folder)
+    )();
   });
 
   test('stays when something is left in it', async () => {
