@@ -6,8 +6,8 @@ import { watchedAlready, type Release, type StateUse } from '../sink/lockQueue.j
 import { explained } from './appendFile.js';
 import { platformCode, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
-import { unfinishedName } from './unfinishedFile.js';
 import { together } from './together.js';
+import { unfinishedName } from './unfinishedFile.js';
 import { readWhole, writeWhole } from './wholeFile.js';
 
 /** How a folder is locked. */
