@@ -27,7 +27,8 @@ const options = {
   target: 'node20.19',
   // `#adapter` is for whoever imports the package to resolve, by their own conditions. In the command it is Node's.
   external: [...installed, ...(isCommand ? [] : ['#adapter'])],
-  conditions: ['@sluice/source'],
+  // `module` is esbuild's own default, unless others are asked for: without it tslib is CommonJS.
+  conditions: ['@sluice/source', 'module'],
   mainFields: ['module', 'main'],
   sourcemap: true,
   legalComments: 'none',

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 import { keepCompiled } from './compileCache.js';
+import { tierUpLate } from './lateTierUp.js';
 
 // Before all the rest is loaded, so that it is kept too.
 keepCompiled(process);
+tierUpLate(process);
 const { runProcess } = await import('./runProcess.js');
 await runProcess(process);

@@ -89,9 +89,9 @@ class FolderState implements FileState {
       };
       try {
         await this.#checkVolume();
-        await this.#clearUnfinished(use);
-        // What a killed process wrote is seen before it is durable. Whoever relies on it makes it so first.
-        await this.#sync(this.folder);
+        // What a killed process wrote is seen before it is durable. Whoever relies on it makes it so first. Where nothing is but the lock,
+        // a power cut may bring back what was removed; with the first record that is saved it is gone for good.
+        if (await this.#clearUnfinished(use)) await this.#sync(this.folder);
       } catch (error) {
         await releaseBoth();
         throw error;
@@ -168,8 +168,11 @@ class FolderState implements FileState {
       onWarning?.(`${this.folder} lies in memory: an interrupted export is lost when the machine stops.`);
   }
 
-  /** What was being written when somebody was killed. What belongs to another use may be being written now. */
-  async #clearUnfinished(use: StateUse): Promise<void> {
+  /**
+   * What was being written when somebody was killed. What belongs to another use may be being written now. Answers whether anything but the
+   * lock was there.
+   */
+  async #clearUnfinished(use: StateUse): Promise<boolean> {
     const names = await explained(this.#fs.list(this.folder), this.folder, 'looked at');
     const isLeft = (name: string): boolean => {
       const intended = intendedName(name);
@@ -177,5 +180,6 @@ class FolderState implements FileState {
       return (intended === 'watch.log' || intended.startsWith('lock-watch-')) === (use === 'watch');
     };
     for (const name of names.filter(isLeft)) await this.#fs.unlink(join(this.folder, name)).catch(() => undefined);
+    return names.length > 1;
   }
 }

@@ -6,6 +6,7 @@ import { watchedAlready, type Release, type StateUse } from '../sink/lockQueue.j
 import { explained } from './appendFile.js';
 import { platformCode, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
+import { together } from './together.js';
 import { unfinishedName } from './unfinishedFile.js';
 import { readWhole, writeWhole } from './wholeFile.js';
 
@@ -87,8 +88,12 @@ async function claim(folder: string, { fileSystem, processes, use, signal }: Fol
     await makeFolder(folder, fileSystem);
     const fresh = join(folder, unfinishedName(own));
     try {
-      // Synced, so that a power cut leaves no claim that says nothing.
-      await writeWhole(fileSystem, fresh, text);
+      await together([
+        // Synced, so that a power cut leaves no claim that says nothing.
+        writeWhole(fileSystem, fresh, text),
+        // Also where it was there already: whoever made it may have been killed before its name was durable.
+        explained(fileSystem.syncFolder(dirname(folder)), folder, 'created'),
+      ]);
       await fileSystem.rename(fresh, join(folder, own));
       // Now it is the newest: whoever has looked without seeing it is older, and will be seen.
       processes.claims.delete(own);
@@ -98,6 +103,7 @@ async function claim(folder: string, { fileSystem, processes, use, signal }: Fol
       // The holder before may have taken the folder with it, or cleared away what it took for a dead one's.
       if (platformCode(error) === 'ENOENT' && attempt < mostLooks) continue;
       processes.claims.delete(own);
+      await fileSystem.unlink(fresh).catch(() => undefined);
       await fileSystem.removeFolder(folder).catch(() => undefined);
       return explained(Promise.reject<string>(error), folder, 'locked');
     }
@@ -115,8 +121,6 @@ async function makeFolder(folder: string, fileSystem: FileSystem): Promise<void>
       throw new SinkError(`${folder} is no folder, and its name is needed for the state. Move it away.`);
     await explained(Promise.reject<boolean>(error), folder, 'created');
   }
-  // Also where it was there already: whoever made it may have been killed before its name was durable.
-  await explained(fileSystem.syncFolder(parent), folder, 'created');
 }
 
 /** Waits until nobody else is there. Answers `false` if this process has an older claim that is worth waiting for. */

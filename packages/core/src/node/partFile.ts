@@ -4,6 +4,7 @@ import { AppendFile, explained, type FilePlace } from './appendFile.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem } from './fileSystem.js';
 import type { OrderedFile } from './planOrder.js';
+import { together } from './together.js';
 
 /** A file that rows go into until it is complete, or for ever. */
 export interface TargetFile extends OrderedFile {
@@ -45,6 +46,8 @@ export class PartFile implements TargetFile {
   /** All rows are in it: it is worth keeping, whatever comes. */
   #isComplete = false;
   #isInPlace = false;
+  /** A file that was just created is missed by nobody until a checkpoint speaks of it. */
+  #isNameDurable = true;
 
   constructor(fileSystem: FileSystem, path: string, ifExists: 'fail' | 'overwrite') {
     this.#fs = fileSystem;
@@ -83,12 +86,7 @@ export class PartFile implements TargetFile {
       await explained(this.#fs.unlink(this.#part), this.#part, 'replaced');
     }
     this.#file = await AppendFile.create(this.#fs, this.#part);
-    try {
-      await this.#syncFolder('created');
-    } catch (error) {
-      await this.abandon(false).catch(() => undefined);
-      throw error;
-    }
+    this.#isNameDurable = false;
   }
 
   async goOn(place: FilePlace): Promise<void> {
@@ -122,8 +120,8 @@ export class PartFile implements TargetFile {
   }
 
   async flush(): Promise<FilePlace> {
-    const place = await this.#opened.flush();
     // Rows in a file that nobody can find any more are lost: no checkpoint may speak of them.
+    const [place] = await together([this.#opened.flush(), this.#makeNameDurable()]);
     await this.#checkName();
     this.#isCommitted = true;
     return place;
@@ -202,6 +200,12 @@ export class PartFile implements TargetFile {
     return new SinkError(
       `${this.path} appeared while the export ran, and was not touched. All rows are in ${this.#part}: give that file another name.`,
     );
+  }
+
+  async #makeNameDurable(): Promise<void> {
+    if (this.#isNameDurable) return;
+    await this.#syncFolder('created');
+    this.#isNameDurable = true;
   }
 
   #syncFolder(what: string): Promise<void> {

@@ -4,6 +4,7 @@ import type { Json } from '../source/definition.js';
 import { decodeFilePlace, type AppendFile, type FilePlace } from './appendFile.js';
 import type { ByteBlocks } from './byteBlocks.js';
 import type { SegmentFolder } from './segmentFolder.js';
+import { together } from './together.js';
 
 /** The file that all rows go into. */
 export interface OrderedFile {
@@ -256,14 +257,6 @@ export function placeWithoutPart(place: Json, part: number): Json {
 
 async function placeOf({ segment }: Lane): Promise<FilePlace> {
   return segment ? segment.flush() : { bytes: 0, crc32: 0 };
-}
-
-/** As `Promise.all`, but where one fails the others are waited for: whoever hears of it may close what they are busy with. */
-async function together<T extends readonly Promise<unknown>[]>(
-  tasks: readonly [...T],
-): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
-  await Promise.allSettled(tasks);
-  return Promise.all(tasks);
 }
 
 type SavedWaiting = FilePlace & { readonly name: string; readonly parts: readonly number[] };

@@ -15,6 +15,7 @@ import {
   type ProcessIdentity,
 } from '../../src/node/index.js';
 import { unfinishedName } from '../../src/node/unfinishedFile.js';
+import { faultyFileSystem } from './faultyFileSystem.js';
 import { forkChild } from './forkChild.js';
 import { tempFolder } from './tempFolder.js';
 
@@ -38,6 +39,16 @@ describe('E8 a locked folder', () => {
     expect(JSON.parse(readFileSync(join(folder, readdirSync(folder)[0]!), 'utf8'))).toEqual(await nodeProcesses.self());
     await release();
     expect(existsSync(folder)).toBe(false);
+  });
+
+  test('is gone when its name can not be made durable', async () => {
+    const folder = join(tempFolder(), 'state');
+    const fileSystem = faultyFileSystem((call) => (call === 'syncFolder' ? { code: 'EIO' } : undefined));
+    await expect(lock(folder, { fileSystem })).rejects.toThrow(SinkError);
+    expect(existsSync(folder)).toBe(false);
+    await (
+      await lock(folder)
+    )();
   });
 
   test('stays when something is left in it', async () => {
