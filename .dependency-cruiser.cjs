@@ -7,6 +7,11 @@
  *
  *   root files  <-  http  <-  source  <-  operators  <-  sink  <-  watch  <-  client, plugins  <-  api  <-  node  <-  testing
  *
+ * and inside the command line, from what knows nothing of it to the program:
+ *
+ *   errors  <-  terminal  <-  environment  <-  input  <-  progress  <-  options  <-  config  <-  source  <-  target
+ *           <-  export  <-  watch  <-  commands  <-  program
+ *
  * Imports of types count like any other. Tests are free.
  */
 
@@ -25,6 +30,27 @@ const rooms = [
   ['node', `${core}node/`],
   ['testing', `${core}testing/`],
 ];
+
+const cli = src('cli');
+
+/** The rooms of the command line, from left to right; its root files stand to the right of all of them. */
+const cliRooms = [
+  ...['errors', 'terminal', 'environment', 'input', 'progress', 'options', 'config', 'source', 'target', 'export'],
+  ...['watch', 'commands'],
+].map((name) => [name, `${cli}${name}/`]);
+
+/** A room may not know what comes after it. */
+const leftOnly = (owner, rooms, last) =>
+  [...rooms, last].slice(0, -1).map(([name, path], place) => {
+    const later = [...rooms, last].slice(place + 1);
+    return {
+      name: `${owner}-${name}-imports-from-its-left`,
+      comment: `${name} may not know what comes after it: ${later.map(([each]) => each).join(', ')}.`,
+      severity: 'error',
+      from: { path },
+      to: { path: later.map(([, each]) => each) },
+    };
+  });
 
 /** errors.ts and the other small, pure files that lie at core's root. */
 const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|index)\\.ts$` };
@@ -97,16 +123,7 @@ module.exports = {
       from: rootFile,
       to: { path: [...rooms.map(([, path]) => path), `${core}index\\.ts$`] },
     },
-    ...rooms.slice(0, -1).map(([name, path], place) => ({
-      name: `${name}-imports-from-its-left`,
-      comment: `${name} may not know what comes after it: ${rooms
-        .slice(place + 1)
-        .map(([later]) => later)
-        .join(', ')}.`,
-      severity: 'error',
-      from: { path },
-      to: { path: rooms.slice(place + 1).map(([, later]) => later) },
-    })),
+    ...leftOnly('core', rooms.slice(0, -1), rooms.at(-1)),
     {
       name: 'source-is-handed-its-transport',
       comment: 'A source asks through the client it was given. From http/ it needs types only.',
@@ -146,6 +163,9 @@ module.exports = {
       from: { path: '^packages/' },
       to: { path: `${core}http/adapter/(undici|fetch)Adapter\\.ts$`, dependencyTypesNot: ['aliased-subpath-import'] },
     },
+
+    // Inside the command line
+    ...leftOnly('cli', cliRooms, ['program', `${cli}[^/]+\\.ts$`]),
 
     // Everywhere
     {

@@ -38,11 +38,16 @@ const rooms = [
     values: ['undici'],
   },
   { files: ['packages/core/src/http/adapter/incoming.ts'], types: ['undici'] },
-  { files: ['packages/core/src/http/axiosTransport.ts'], values: ['axios'] },
   { files: ['packages/core/src/http/exchange.ts'], types: ['axios'] },
-  { files: ['packages/core/src/http/axiosRetries.ts'], types: ['axios'], values: ['axios-retry'] },
+  { files: ['packages/core/src/http/axiosTransport.ts'], values: ['axios', 'axios-retry'] },
   { files: ['packages/core/src/http/bottleneckLimiter.ts'], values: ['bottleneck'] },
-  { files: ['packages/cli/src/program.ts', 'packages/cli/src/options/*.ts'], values: ['commander'] },
+  {
+    files: [
+      ...['packages/cli/src/program.ts', 'packages/cli/src/options/*.ts'],
+      ...['packages/cli/src/commands/runConfigured.ts', 'packages/cli/src/config/defaults.ts'],
+    ],
+    values: ['commander'],
+  },
   { files: ['packages/cli/src/terminal/table.ts'], values: ['cli-table3'] },
   { files: ['packages/cli/src/terminal/colors.ts'], values: ['picocolors'] },
 ];

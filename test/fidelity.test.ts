@@ -38,7 +38,7 @@ describe.each([
     const cwd = temporaryFolder();
     const env = { SLUICE_API_KEY: origin.apiKey, SLUICE_APTOS_URL: origin.aptosUrl };
     const command = ['nfts', 'export', '--owner', ...origin.owners, '--rate', 'unlimited', '--quiet'];
-    const bin = bundled(new URL('../packages/cli/src/bin.ts', import.meta.url));
+    const bin = bundled(new URL('../packages/cli/src/bin.js', import.meta.url));
     for (const [name, more] of [
       ['plain.csv', ['--no-guard-formulas']],
       ['guarded.csv', []],

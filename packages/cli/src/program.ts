@@ -1,23 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { noConfig } from './config/config.js';
-import type { Environment } from './environment.js';
-import { exitCodes } from './faults/exitCodes.js';
-import type { Invocation } from './invocation.js';
-import { addCheckpointShowOptions } from './options/checkpointShowOptions.js';
+import { type Invocation, noConfig } from './config/config.js';
+import type { Environment } from './environment/environment.js';
+import { exitCodes } from './errors/exitCode.js';
+import {
+  addCheckpointShowOptions,
+  addDlqReplayOptions,
+  addDlqShowOptions,
+  addHoldingOptions,
+  addNftsExportOptions,
+  addSandboxOptions,
+} from './options/commandOptions.js';
 import { addConnectionOptions } from './options/connectionOptions.js';
-import { addDlqReplayOptions, addDlqShowOptions } from './options/dlqOptions.js';
 import { addForwardOptions } from './options/forwardOptions.js';
-import { addHoldingOptions, addNftsExportOptions } from './options/nftsExportOptions.js';
-import { addProgressOptions } from './options/progressOptions.js';
-import { addResumeOptions } from './options/resumeOptions.js';
-import { addSandboxOptions } from './options/sandboxOptions.js';
+import { addProgressOptions, addResumeOptions, addTargetOptions } from './options/exportOptions.js';
 import { addSourceExportOptions, addSourcesOptions, addSourceWatchOptions } from './options/sourceOptions.js';
 import { addStreamsExportOptions, addStreamsListOptions, addStreamsWatchOptions } from './options/streamsOptions.js';
-import { addTargetOptions } from './options/targetOptions.js';
 import { addWatchOptions, addWatchProgressOptions } from './options/watchOptions.js';
-import { refuseKeyAsArgument } from './settings/keyAsArgument.js';
-import { refuseSecretAsArgument } from './settings/secretAsArgument.js';
+import { refuseKeyAsArgument, refuseSecretAsArgument } from './input/secrets.js';
 
 /** Does a command's work with the options that were given, and answers the exit code. */
 type Run<Options> = (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
@@ -47,7 +47,7 @@ export async function runProgram(args: readonly string[], environment: Environme
     async (...given: readonly unknown[]): Promise<void> => {
       const command = given.find((each) => each instanceof Command);
       if (!command) return;
-      const { runConfigured } = await import('./options/runConfigured.js');
+      const { runConfigured } = await import('./commands/runConfigured.js');
       exitCode = await runConfigured({ command, args, run: await load(), tellsFaults }, environment);
     };
 
@@ -63,23 +63,19 @@ export async function runProgram(args: readonly string[], environment: Environme
   addForwardOptions(nftsExport, 'row');
   addResumeOptions(nftsExport);
   addConnectionOptions(nftsExport, 'aptos');
-  addProgressOptions(nftsExport).action(configured(async () => (await import('./commands/nftsExport.js')).nftsExport));
+  addProgressOptions(nftsExport).action(configured(async () => (await import('./commands/nfts.js')).nftsExport));
 
   const nftsWatch = nfts.command('watch').description('tell every change of holdings');
   addHoldingOptions(nftsWatch);
   addWatchOptions(nftsWatch);
   addConnectionOptions(nftsWatch, 'aptos');
-  addWatchProgressOptions(nftsWatch).action(
-    configured(async () => (await import('./commands/nftsWatch.js')).nftsWatch),
-  );
+  addWatchProgressOptions(nftsWatch).action(configured(async () => (await import('./commands/nfts.js')).nftsWatch));
 
   const streams = program.command('streams').description("the project's EVM streams");
   const streamsList = streams.command('list').description('show all streams with their status');
   addStreamsListOptions(streamsList);
   addConnectionOptions(streamsList, 'streams');
-  addProgressOptions(streamsList).action(
-    configured(async () => (await import('./commands/streamsList.js')).streamsList),
-  );
+  addProgressOptions(streamsList).action(configured(async () => (await import('./commands/streams.js')).streamsList));
 
   const streamsExport = streams
     .command('export')
@@ -90,7 +86,7 @@ export async function runProgram(args: readonly string[], environment: Environme
   addResumeOptions(streamsExport);
   addConnectionOptions(streamsExport, 'streams');
   addProgressOptions(streamsExport).action(
-    configured(async () => (await import('./commands/streamsExport.js')).streamsExport),
+    configured(async () => (await import('./commands/streams.js')).streamsExport),
   );
 
   const streamsWatch = streams.command('watch').description('tell every change of streams, e.g. of their status');
@@ -98,7 +94,7 @@ export async function runProgram(args: readonly string[], environment: Environme
   addWatchOptions(streamsWatch);
   addConnectionOptions(streamsWatch, 'streams');
   addWatchProgressOptions(streamsWatch).action(
-    configured(async () => (await import('./commands/streamsWatch.js')).streamsWatch),
+    configured(async () => (await import('./commands/streams.js')).streamsWatch),
   );
 
   const anyExport = program
@@ -109,34 +105,30 @@ export async function runProgram(args: readonly string[], environment: Environme
   addForwardOptions(anyExport, 'row');
   addResumeOptions(anyExport);
   addConnectionOptions(anyExport);
-  addProgressOptions(anyExport).action(
-    configured(async () => (await import('./commands/exportSource.js')).exportSource),
-  );
+  addProgressOptions(anyExport).action(configured(async () => (await import('./commands/source.js')).exportSource));
 
   const anyWatch = program.command('watch').description('tell every change of any source, of plugins too');
   addSourceWatchOptions(anyWatch);
   addWatchOptions(anyWatch);
   addConnectionOptions(anyWatch);
-  addWatchProgressOptions(anyWatch).action(
-    configured(async () => (await import('./commands/watchSource.js')).watchSource),
-  );
+  addWatchProgressOptions(anyWatch).action(configured(async () => (await import('./commands/source.js')).watchSource));
 
   const sources = program.command('sources').description('list what "sluice export" and "sluice watch" can name');
-  addSourcesOptions(sources).action(configured(async () => (await import('./commands/sources.js')).sources));
+  addSourcesOptions(sources).action(configured(async () => (await import('./commands/source.js')).sources));
 
   const dlq = program.command('dlq').description('dead letters: what a service that is forwarded to did not take');
-  const showLetters = runs(async () => (await import('./commands/dlqShow.js')).dlqShow);
+  const showLetters = runs(async () => (await import('./commands/dlq.js')).dlqShow);
   addDlqShowOptions(dlq.command('show').description('list them with their answers, and change nothing')).action(
     (file: string, options: object) => showLetters({ ...options, file }),
   );
-  const replayLetters = runs(async () => (await import('./commands/dlqReplay.js')).dlqReplay);
+  const replayLetters = runs(async () => (await import('./commands/dlq.js')).dlqReplay);
   addDlqReplayOptions(dlq.command('replay').description('send them again')).action((file: string, options: object) =>
     replayLetters({ ...options, file }),
   );
 
   const checkpoint = program.command('checkpoint').description('what an interrupted export, or a watch, left behind');
   const checkpointShow = checkpoint.command('show').description('explain it, and change nothing');
-  const showCheckpoint = runs(async () => (await import('./commands/checkpointShow.js')).checkpointShow);
+  const showCheckpoint = runs(async () => (await import('./commands/checkpoint.js')).checkpointShow);
   addCheckpointShowOptions(checkpointShow).action((file: string, options: object) =>
     showCheckpoint({ ...options, file }),
   );

@@ -1,12 +1,10 @@
 import { ConfigError, HttpError, LockError, PaginationError, SinkError, type Checkpoint } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { aftermathOf } from '../src/export/aftermath.js';
-import { resumeCommand } from '../src/export/resumeCommand.js';
-import { resumedAt } from '../src/export/resumedAt.js';
-import type { ResumeCommands } from '../src/export/resumption.js';
+import { aftermathOf } from '../src/export/interruptedExport.js';
+import { resumeCommand, type ResumeCommands } from '../src/export/resume.js';
+import { resumedAt, resumedLine } from '../src/progress/messages.js';
 import type { Remains } from '../src/export/watchedState.js';
-import { Interruption } from '../src/faults/interruption.js';
-import { resumedLine } from '../src/terminal/resumedLine.js';
+import { Interruption } from '../src/errors/errors.js';
 
 const commands: ResumeCommands = { goOn: 'sluice nfts export', isRestart: false };
 const rows: Remains = { kind: 'rows', rows: 12_300, isSealed: false };

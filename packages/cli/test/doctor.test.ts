@@ -1,7 +1,6 @@
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { nodeFinding } from '../src/doctor/nodeFinding.js';
-import { proxyFinding } from '../src/doctor/proxyFinding.js';
+import { nodeFinding, proxyFinding } from '../src/commands/doctor/settings.js';
 import { settingsFor, sluice } from './runSluice.js';
 
 const canary = 'canary-4c1e88';

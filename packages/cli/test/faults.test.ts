@@ -1,15 +1,18 @@
 import { ConfigError, HttpError, NetworkError, PaginationError, RateLimitError, SinkError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { exitCodeOf } from '../src/faults/exitCodeOf.js';
-import { Failure } from '../src/faults/failure.js';
-import { faultSentence } from '../src/faults/faultSentence.js';
-import { inCommandLineWords } from '../src/faults/inCommandLineWords.js';
-import { abortOnSignals, Interruption } from '../src/faults/interruption.js';
-import { holdsSecret, scrubbed, scrubbedValues } from '../src/faults/scrubbed.js';
-import { tellFault } from '../src/faults/tellFault.js';
-import { ToldFault } from '../src/faults/toldFault.js';
-import { UnfinishedExport } from '../src/faults/unfinishedExport.js';
-import { UsageError } from '../src/faults/usageError.js';
+import { exitCodeOf } from '../src/errors/exitCode.js';
+import {
+  abortOnSignals,
+  Failure,
+  Interruption,
+  ToldFault,
+  UnfinishedExport,
+  UsageError,
+} from '../src/errors/errors.js';
+import { faultSentence } from '../src/errors/formatError.js';
+import { inCommandLineWords } from '../src/errors/cliTerms.js';
+import { holdsSecret, scrubbed, scrubbedValues } from '../src/errors/redact.js';
+import { tellFault } from '../src/main.js';
 import { testEnvironment } from './testEnvironment.js';
 
 const closedPipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' });

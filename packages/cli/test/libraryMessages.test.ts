@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inCommandLineWords } from '../src/faults/inCommandLineWords.js';
+import { inCommandLineWords } from '../src/errors/cliTerms.js';
 
 const packages = join(import.meta.dirname, '..', '..');
 const nothingChanged = 'nothing was changed.';

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { Interruption } from '../src/faults/interruption.js';
+import { Interruption } from '../src/errors/errors.js';
 import { main } from '../src/main.js';
 import { configFolder, run, type Ran } from './config/configFolder.js';
 import { changesInFile, watchArgs } from './watching.js';

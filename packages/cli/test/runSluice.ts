@@ -36,7 +36,7 @@ const installed = join(import.meta.dirname, '..', 'dist', 'bin.js');
  */
 export function binFor({ isInstalled = false, cwd }: RunOptions = {}): string {
   const isConfigured = cwd !== undefined && readdirSync(cwd).some((name) => name.startsWith('sluice.config.'));
-  return isInstalled || isConfigured ? installed : bundled(new URL('../src/bin.ts', import.meta.url));
+  return isInstalled || isConfigured ? installed : bundled(new URL('../src/bin.js', import.meta.url));
 }
 
 /** A command that runs. */

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
-import { Interruption } from '../src/faults/interruption.js';
+import { Interruption } from '../src/errors/errors.js';
 import { main } from '../src/main.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { testEnvironment } from './testEnvironment.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { timeoutsFor } from '../src/settings/timeoutsFor.js';
+import { timeoutsFor } from '../src/source/openClient.js';
 
 test.each([
   [30_000, { connect: 10_000, response: 30_000, total: 180_000 }],

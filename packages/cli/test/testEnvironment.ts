@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
-import type { Environment } from '../src/environment.js';
-import { outputOf } from '../src/terminal/output.js';
+import type { Environment } from '../src/environment/environment.js';
+import { outputOf } from '../src/environment/output.js';
 
 /** An environment in memory, and what was written into it. */
 export interface TestEnvironment extends Environment {

@@ -1,6 +1,6 @@
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { Interruption } from '../src/faults/interruption.js';
+import { Interruption } from '../src/errors/errors.js';
 import { main } from '../src/main.js';
 import { bash, settingsFor, sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from './temporaryFolder.js';

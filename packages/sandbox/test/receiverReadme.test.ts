@@ -10,7 +10,7 @@ test('the example of a receiver in the README runs, and prints what it says', as
   const folder = await mkdtemp(join(tmpdir(), 'sandbox-receiver-'));
   const log = vi.spyOn(console, 'log').mockImplementation(() => undefined);
   try {
-    const source = fileURLToPath(new URL('../src/index.ts', import.meta.url));
+    const source = fileURLToPath(new URL('../src/index.js', import.meta.url));
     const file = join(folder, 'example.ts');
     await writeFile(file, example.replace("'@sluice/sandbox'", JSON.stringify(source)));
     await import(file);

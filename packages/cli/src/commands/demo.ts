@@ -1,22 +1,19 @@
 import { join } from 'node:path';
 import { aptos } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
+import { type Sandbox, startSandbox } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
-import { demoHoldings, demoRate, startDemoSandbox } from '../demo/demoSandbox.js';
-import { exportHoldings } from '../demo/exportHoldings.js';
-import { heading, indent } from '../demo/heading.js';
-import { HoldingsDigest } from '../demo/holdingsDigest.js';
-import { showChanges } from '../demo/showChanges.js';
-import { showForward } from '../demo/showForward.js';
-import { showHoldings } from '../demo/showHoldings.js';
-import { showStreams } from '../demo/showStreams.js';
-import { survivedFaults } from '../demo/survivedFaults.js';
-import type { Environment } from '../environment.js';
+import type { Environment } from '../environment/environment.js';
+import { exitCodes } from '../errors/exitCode.js';
 import type { ExportOutcome } from '../export/exportRows.js';
-import { exitCodes } from '../faults/exitCodes.js';
-import { formatDuration } from '../terminal/formatDuration.js';
-import { formatCount, formatNumber } from '../terminal/formatNumber.js';
+import { formatCount, formatDuration, formatNumber } from '../terminal/format.js';
+import { exportHoldings, showChanges, showForward, showHoldings, showStreams } from './demo/acts.js';
+import { heading, HoldingsDigest, indent } from './demo/digest.js';
 
+/** Holdings of the demo: enough for a bar to be seen, few enough not to wait for it. */
+const demoHoldings = 8000;
+/** Requests a second that the demo's API allows. */
+const demoRate = 25;
 const file = join('sluice-demo', 'holdings.csv');
 const shown = { streams: 8, rows: 5, collections: 6 } as const;
 /** Between four and five seconds. */
@@ -76,4 +73,42 @@ function survival({ report, tally }: ExportOutcome, digest: HoldingsDigest, refu
       : `${formatNumber(digest.distinct)} of ${formatNumber(demoHoldings)} rows are there. That is a fault: please report it.`,
   ];
   return lines.map((line) => `${' '.repeat(indent)}${line}\n`).join('');
+}
+
+/** Ms after which one of its streams goes to another status. */
+const statusEvery = 700;
+
+/** The demo's APIs: the same rows and much the same trouble every time. */
+function startDemoSandbox(): Promise<Sandbox> {
+  return startSandbox({
+    seed: 17,
+    holdings: demoHoldings,
+    rateLimit: { requests: demoRate, per: 1000 },
+    statusEvery,
+    latency: [5, 30],
+    faults: { serverError: 0.04, reset: 0.02, cutBody: 0.02 },
+  });
+}
+
+/** What a retry followed, by the code of its error. */
+const causes: ReadonlyMap<string, readonly [one: string, many: string]> = new Map([
+  ['http', ['server error', 'server errors']],
+  ['network', ['lost connection', 'lost connections']],
+  ['decode', ['cut answer', 'cut answers']],
+  ['timeout', ['late answer', 'late answers']],
+  ['rate-limited', ['refusal for the rate limit', 'refusals for the rate limit']],
+]);
+const otherCause = ['other fault', 'other faults'] as const;
+
+/**
+ * The faults that retries got over, most frequent first.
+ *
+ * @param retriesAfter how many retries followed an error of each code.
+ * @example survivedFaults(new Map([['http', 2], ['network', 1]])) // '2 server errors, 1 lost connection'
+ */
+function survivedFaults(retriesAfter: ReadonlyMap<string, number>): string {
+  return [...retriesAfter]
+    .sort(([, a], [, b]) => b - a)
+    .map(([code, count]) => formatCount(count, ...(causes.get(code) ?? otherCause)))
+    .join(', ');
 }

@@ -1,24 +1,19 @@
 import { aptos } from '@sluice/aptos';
 import { createClient, SluiceError, sourcesOf, type Client, type ClientOptions, type PageSource } from '@sluice/core';
 import { streams } from '@sluice/streams';
-import { apiFinding, missingAddress } from '../doctor/apiFinding.js';
-import { findingLine, type Finding } from '../doctor/finding.js';
-import { configFindings } from '../doctor/configFindings.js';
-import { keyFinding } from '../doctor/keyFinding.js';
-import { nodeFinding } from '../doctor/nodeFinding.js';
-import { probe } from '../doctor/probe.js';
-import { proxyFinding } from '../doctor/proxyFinding.js';
-import { sourceFinding } from '../doctor/sourceFinding.js';
-import type { Environment } from '../environment.js';
-import { exitCodes } from '../faults/exitCodes.js';
-import { faultSentence } from '../faults/faultSentence.js';
-import { scrubbedValues } from '../faults/scrubbed.js';
-import type { Invocation } from '../invocation.js';
-import { apiNames, findBaseUrl, type ApiName } from '../settings/baseUrl.js';
-import { addRequired, clientOptions, isRequired, type ConnectionOptions } from '../settings/openClient.js';
+import { apiFinding, missingAddress, sourceFinding } from './doctor/apis.js';
+import { type Finding, findingLine, probe } from './doctor/finding.js';
+import { configFindings, keyFinding, nodeFinding, proxyFinding } from './doctor/settings.js';
+import type { Environment } from '../environment/environment.js';
+import { exitCodes } from '../errors/exitCode.js';
+import { faultSentence } from '../errors/formatError.js';
+import { scrubbedValues } from '../errors/redact.js';
+import type { Invocation } from '../config/config.js';
+import { apiNames, findBaseUrl, type ApiName } from '../input/baseUrl.js';
+import { addRequired, clientOptions, isRequired, type ConnectionOptions } from '../source/openClient.js';
 
 /** Options of `sluice doctor`. */
-export interface DoctorOptions extends ConnectionOptions {
+interface DoctorOptions extends ConnectionOptions {
   /** Only what fails. */
   readonly quiet?: boolean;
 }

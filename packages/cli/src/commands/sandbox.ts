@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { startSandbox, type Sandbox, type SandboxOptions, type ShapeName } from '@sluice/sandbox';
-import type { Environment } from '../environment.js';
-import { exitCodes } from '../faults/exitCodes.js';
-import { Failure } from '../faults/failure.js';
-import { UsageError } from '../faults/usageError.js';
-import { flagOf } from '../options/flagOf.js';
-import type { Rate } from '../options/parseRate.js';
+import type { Environment } from '../environment/environment.js';
+import { exitCodes } from '../errors/exitCode.js';
+import { Failure, UsageError } from '../errors/errors.js';
+import { flagOf } from '../errors/cliTerms.js';
+import type { Rate } from '../options/parse.js';
 
 /** Options of `sluice sandbox`; durations in ms. */
-export interface SandboxCommandOptions {
+interface SandboxCommandOptions {
   readonly port?: number;
   readonly seed?: number;
   readonly holdings?: number;

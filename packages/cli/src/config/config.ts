@@ -1,5 +1,12 @@
 import type { Plugin } from '@sluice/core';
-import type { ConfigFile } from './findConfigFile.js';
+import type { UsageError } from '../errors/errors.js';
+
+/** A configuration file. */
+export interface ConfigFile {
+  readonly path: string;
+  /** As people know it. */
+  readonly name: string;
+}
 
 /** What a configuration says. */
 export interface Config {
@@ -12,3 +19,12 @@ export interface Config {
 
 /** Where there is no configuration. */
 export const noConfig: Config = { plugins: [], defaults: {} };
+
+/** What a command is run with besides its options. */
+export interface Invocation {
+  /** The whole command line. */
+  readonly args: readonly string[];
+  readonly config: Config;
+  /** Why there is no configuration although there should be one; only for a command that tells it itself. */
+  readonly configFault?: UsageError;
+}

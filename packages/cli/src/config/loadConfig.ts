@@ -1,14 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
-import { extname } from 'node:path';
-import type { Plugin } from '@sluice/core';
-import type { Environment } from '../environment.js';
-import { UsageError } from '../faults/usageError.js';
-import { isApiName } from '../settings/baseUrl.js';
-import { whyUnreadable } from '../settings/readInput.js';
-import { noConfig, type Config } from './config.js';
-import { decodeConfig, decodeDefaultExport, type ConfigContent } from './decodeConfig.js';
-import { findConfigFile, type ConfigChoice, type ConfigFile } from './findConfigFile.js';
-import { refuseSecrets } from './refuseSecrets.js';
+import { lstat, stat } from 'node:fs/promises';
+import { extname, join, resolve } from 'node:path';
+import type { Environment } from '../environment/environment.js';
+import { UsageError } from '../errors/errors.js';
+import { type Config, type ConfigFile, noConfig } from './config.js';
+
+/** What `--config` and `--no-config` say; absent where neither was given. */
+type ConfigChoice = string | boolean | undefined;
 
 /** Options of every command that takes plugins and defaults from a configuration. */
 export interface ConfigOptions {
@@ -28,60 +25,45 @@ export async function loadConfig(
   const { folder, secrets, foreignCode } = environment;
   const file = await findConfigFile(choice, folder);
   if (!file) return noConfig;
-  const text = await textOf(file);
-  return await foreignCode(file.name, async () => {
-    const { plugins: entries, defaults } = await contentOf(file, text, secrets);
-    const plugins: Plugin[] = [];
-    for (const [at, entry] of entries.entries()) {
-      // So is a plugin left out with a condition. `undefined` is none: it is what a wrong name imports from TypeScript.
-      if (entry === false || entry === null) continue;
-      const { loadPlugin } = await import('./loadPlugin.js');
-      const plugin = await loadPlugin(entry, at, file);
-      checkName(plugin, plugins, file);
-      plugins.push(plugin);
-    }
-    return { file, plugins, defaults };
-  });
+  // Most command lines have none, and pay nothing for what reads one.
+  const { readConfig } = await import('./readConfig.js');
+  return await readConfig(file, secrets, foreignCode);
 }
 
-/** Only of a regular file: a pipe that nobody writes to would be read for ever. */
-async function textOf({ path, name }: ConfigFile): Promise<string> {
-  try {
-    const found = await stat(path);
-    if (found.isFile() || found.isDirectory()) return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new UsageError(`${name} can't be read: ${whyUnreadable(error)}.`);
-  }
-  throw new UsageError(`${name} can't be read: it is no regular file, but a pipe or a device.`);
-}
+const endings = ['.js', '.mjs', '.ts', '.json'] as const;
+const names = endings.map((ending) => `sluice.config${ending}`);
 
-/** A client would refuse it too, in words of its own. */
-function checkName({ name }: Plugin, before: readonly Plugin[], file: ConfigFile): void {
-  if (isApiName(name))
+/**
+ * The configuration file of a command line: the one that was named, else the one in the current folder. Folders above are not looked at:
+ * what is run should lie where one can see it.
+ *
+ * @throws UsageError if there are several, or the one that was named is none.
+ */
+async function findConfigFile(choice: ConfigChoice, folder: string): Promise<ConfigFile | undefined> {
+  if (choice === false) return undefined;
+  if (typeof choice === 'string') return namedFile(choice, folder);
+  const looks = await Promise.all(names.map(async (name) => ((await isThere(join(folder, name))) ? [name] : [])));
+  const [name, ...others] = looks.flat();
+  if (name === undefined) return undefined;
+  if (others.length > 0)
     throw new UsageError(
-      `A plugin of ${file.name} is named "${name}", as an API that sluice itself brings along. Rename it, or leave it out and set defaults.${name}Url.`,
+      `There is more than one configuration here: ${[name, ...others].join(', ')}. Keep one of them, or name it with --config FILE.`,
     );
-  if (before.some((other) => other.name === name))
-    throw new UsageError(
-      `Two plugins of ${file.name} are named "${name}". Use each once, and rename one of two that clash.`,
-    );
+  return { path: join(folder, name), name };
 }
 
-async function contentOf(file: ConfigFile, text: string, secrets: ReadonlySet<string>): Promise<ConfigContent> {
-  if (extname(file.path) === '.json') {
-    const { parseJson } = await import('./parseJson.js');
-    const content = decodeConfig(parseJson(text, file.name), file.name);
-    refuseSecrets(content, file.name, secrets);
-    return content;
-  }
-  const { importModule } = await import('./importModule.js');
-  try {
-    const content = decodeConfig(await decodeDefaultExport(await importModule(file.path), file.name), file.name);
-    // What plugins are made with may come from the environment, and is theirs.
-    refuseSecrets(content.defaults, file.name, secrets);
-    return content;
-  } catch (error) {
-    const { importFault } = await import('./importFault.js');
-    throw await importFault(error, file);
-  }
+async function namedFile(name: string, folder: string): Promise<ConfigFile> {
+  if (!endings.some((ending) => ending === extname(name)))
+    throw new UsageError(
+      `--config ${JSON.stringify(name)} is no configuration: its name must end in .js, .mjs, .ts or .json.`,
+    );
+  const path = resolve(folder, name);
+  const found = await stat(path).catch(() => undefined);
+  if (!found) throw new UsageError(`--config ${name} is not there. Give the path of a file.`);
+  return { path, name };
+}
+
+/** A folder, or a link that leads nowhere, counts as well: its owner should learn that it does not serve. */
+async function isThere(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined)) !== undefined;
 }

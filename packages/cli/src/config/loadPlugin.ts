@@ -1,12 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { checkPlugin, SluiceError, type Plugin } from '@sluice/core';
-import { thrownText } from '../faults/thrownText.js';
-import { UsageError } from '../faults/usageError.js';
-import { decodePluginModule, isMaker } from './decodePluginModule.js';
-import type { ConfigFile } from './findConfigFile.js';
-import { importFault, notInstalled } from './importFault.js';
-import { findModule, importModule } from './importModule.js';
+import { checkPlugin, type Plugin, SluiceError } from '@sluice/core';
+import { UsageError } from '../errors/errors.js';
+import { thrownText } from '../errors/formatError.js';
+import { findModule, importError, importModule, notInstalled } from './importModule.js';
+import type { ConfigFile } from './config.js';
+import { decodePluginModule, isMaker } from './decodeConfig.js';
 
 /**
  * The plugin that an entry stands for: the plugin itself, or the module that makes it, with options or without.
@@ -25,7 +24,7 @@ export async function loadPlugin(entry: unknown, at: number, config: ConfigFile)
     const exported = decodePluginModule(await importModule(path), shown);
     return checked(await made(exported, options, shown), shown);
   } catch (error) {
-    throw await importFault(error, { path, name: shown });
+    throw importError(error, { path, name: shown });
   }
 }
 

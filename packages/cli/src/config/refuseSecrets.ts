@@ -1,7 +1,6 @@
-import { holdsSecret } from '../faults/scrubbed.js';
-import { UsageError } from '../faults/usageError.js';
-import { whereKeysGo } from '../settings/keyAsArgument.js';
-import { whereSecretsGo } from '../settings/secretAsArgument.js';
+import { holdsSecret } from '../errors/redact.js';
+import { UsageError } from '../errors/errors.js';
+import { whereKeysGo, whereSecretsGo } from '../input/secrets.js';
 
 const keyNames = /^api[-_]?keys?$/i;
 const secretNames = /^((webhook|signing)[-_]?)?secrets?$/i;

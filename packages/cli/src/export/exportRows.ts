@@ -1,32 +1,31 @@
 import {
-  exportTo,
-  systemClock,
   type Client,
   type Clock,
   type ExportProgress,
   type ExportReport,
+  exportTo,
   type PageSource,
   type Sink,
+  systemClock,
 } from '@sluice/core';
-import { ReplaySubject, type Observable } from 'rxjs';
-import type { Environment } from '../environment.js';
-import { inCommandLineWords } from '../faults/inCommandLineWords.js';
-import { deadLetterSummary } from '../forward/deadLetterSentences.js';
-import type { Forwarding } from '../forward/forwarding.js';
-import { warnOfLetters } from '../forward/warnOfLetters.js';
-import type { ProgressMode } from '../options/progressMode.js';
+import { type Observable, ReplaySubject } from 'rxjs';
+import type { Environment } from '../environment/environment.js';
+import { inCommandLineWords } from '../errors/cliTerms.js';
+import { type Aftermath, Interruption, ToldFault, UnfinishedExport } from '../errors/errors.js';
+import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
+import { faultSentence } from '../errors/formatError.js';
+import { scrubbed, scrubberOf } from '../errors/redact.js';
+import { resumedAt } from '../progress/messages.js';
+import { type Note, notesOf } from '../progress/notices.js';
+import { openReporter, type ProgressMode } from '../progress/openReporter.js';
+import { type Begun, type Deliveries, type Progress, type RequestTally, tallyRequests } from '../progress/progress.js';
+import type { Reporter } from '../progress/reporter.js';
+import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import type { TargetKind } from '../target/target.js';
-import type { Begun } from '../terminal/begun.js';
-import { openReporter } from '../terminal/openReporter.js';
-import type { Deliveries, Progress } from '../terminal/progress.js';
-import { visibleText } from '../terminal/visibleText.js';
-import { endEarly } from './endEarly.js';
-import { exportAftermath } from './exportAftermath.js';
-import { tallyRequests, type RequestTally } from './requestTally.js';
-import { resumedAt } from './resumedAt.js';
-import type { Resumption } from './resumption.js';
+import { visibleText } from '../terminal/text.js';
+import { exportAftermath } from './interruptedExport.js';
+import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
-import { notesOf, type Note } from '../terminal/notesOf.js';
 
 /** Options of every command that moves rows. */
 export interface ProgressOptions {
@@ -40,7 +39,7 @@ export interface ProgressOptions {
 const mostKeptBack = 100;
 
 /** What is moved where. */
-export interface RowExport<T> {
+interface RowExport<T> {
   readonly client: Client;
   /** What the client has to say. Default: from the moment on that the export is made. */
   readonly notes?: Observable<Note>;
@@ -180,4 +179,32 @@ function modeFor(
 function leastOf(total: number | undefined, mostRows = Infinity): number | undefined {
   const least = Math.min(total ?? Infinity, mostRows);
   return least === Infinity ? undefined : least;
+}
+
+/** An end before the end, and what it leaves behind, if there is something to say of that. */
+interface EarlyEnd {
+  readonly fault: unknown;
+  readonly aftermath: Aftermath | undefined;
+}
+
+/** Tells an early end as an event, if that is how it goes; else leaves the telling to whoever catches the fault. It always throws. */
+export function endEarly(
+  { fault, aftermath: consequences }: EarlyEnd,
+  reporter: Pick<Reporter, 'ended'>,
+  { secrets }: Pick<Environment, 'secrets'>,
+): never {
+  const kind = fault instanceof Interruption || isClosedOutput(fault) ? 'stopped' : 'failed';
+  const exitCode = exitCodeOf(fault);
+  const aftermath = isClosedOutput(fault) ? undefined : consequences;
+  const whole = aftermath ? new UnfinishedExport(fault, aftermath) : fault;
+  const { command, keptRows } = aftermath ?? {};
+  const message = faultSentence(whole) + (command === undefined ? '' : ` ${command}`);
+  const isTold = reporter.ended({
+    kind,
+    message: scrubberOf(fault)(message, secrets),
+    exitCode,
+    ...(keptRows !== undefined && { keptRows }),
+    ...(command !== undefined && { resume: scrubbed(command, secrets) }),
+  });
+  throw isTold ? new ToldFault(exitCode) : whole;
 }

@@ -3,10 +3,10 @@ import type { Sink } from '@sluice/core';
 import { streamSink } from '@sluice/core/node';
 import { csv, csvFormat } from '@sluice/exporters/csv';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
-import type { Environment } from '../environment.js';
-import { UsageError } from '../faults/usageError.js';
-import { refuseClosed } from '../terminal/output.js';
-import { rowFormatOf, standardOutput, type RowFormatName } from '../options/rowFormat.js';
+import type { Environment } from '../environment/environment.js';
+import { refuseClosed } from '../environment/output.js';
+import { UsageError } from '../errors/errors.js';
+import { type RowFormatName, rowFormatOf, standardOutput } from '../options/exportOptions.js';
 
 /** Options of every command that writes rows. */
 export interface TargetOptions {
@@ -22,7 +22,7 @@ export interface TargetOptions {
 }
 
 /** A file, or stdout, as a target of rows. */
-export interface RowSink<T> {
+interface RowSink<T> {
   readonly kind: 'file' | 'stdout';
   readonly sink: Sink<T>;
   /** What people call it. */
@@ -60,4 +60,26 @@ export function rowSink<T extends object>(
   const target = { path: resolve(folder, to), ...(ifExists && { ifExists }), ...(gzip && { gzip }) };
   const sink = format === 'csv' ? csv<T>({ ...target, ...csvOptions }) : jsonl<T>({ ...target, ...picked });
   return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
+}
+
+/** A sink into memory, for what is shown rather than kept. */
+export function collectRows<T>(): { readonly sink: Sink<T>; readonly rows: readonly T[] } {
+  const rows: T[] = [];
+  const sink: Sink<T> = {
+    name: 'rows',
+    identity: null,
+    promises: 'at-least-once',
+    open: () =>
+      Promise.resolve({
+        write: ({ items }) => {
+          rows.push(...items);
+          return Promise.resolve();
+        },
+        flush: () => Promise.resolve(rows.length),
+        seal: () => Promise.resolve(rows.length),
+        close: () => Promise.resolve({ target: 'memory' }),
+        abort: () => Promise.resolve(),
+      }),
+  };
+  return { sink, rows };
 }

@@ -1,12 +1,16 @@
 import type { Client, PageSource } from '@sluice/core';
-import type { Environment } from '../environment.js';
-import type { Invocation } from '../invocation.js';
-import { openClient, withClient, type ConnectionOptions } from '../settings/openClient.js';
-import { afterWarning } from '../terminal/notesOf.js';
-import { exitCodeAfter } from './exitCodeAfter.js';
+import type { Config, Invocation } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
+import { UsageError } from '../errors/errors.js';
+import { exitCodeAfter } from '../errors/exitCode.js';
+import { afterWarning } from '../progress/notices.js';
+import { type ConnectionOptions, openClient, withClient } from '../source/openClient.js';
+import type { ForwardOptions } from '../target/forwardTarget.js';
+import type { Target } from '../target/target.js';
+import { targetOf } from '../target/targetOf.js';
 import { exportRows, type ProgressOptions } from './exportRows.js';
-import { resumptionOf, type ResumeOptions } from './resumption.js';
-import { rowTargetOf, type RowTargetOptions } from './rowTargetOf.js';
+import { type ResumeOptions, resumptionOf } from './resume.js';
+import { rowSink, type TargetOptions } from './rowSink.js';
 
 /** Options of every command that exports rows. */
 export interface ExportCommandOptions extends RowTargetOptions, ResumeOptions, ConnectionOptions, ProgressOptions {}
@@ -51,4 +55,26 @@ export async function runExport<Added, T extends object>(
     );
     return exitCodeAfter(report);
   });
+}
+
+/** Options that say where rows go. */
+type RowTargetOptions = TargetOptions & ForwardOptions;
+
+/** The target of rows that a command line asks for. @throws UsageError if there is none, or an option does not go with it. */
+function rowTargetOf<T extends object>(
+  options: RowTargetOptions,
+  environment: Environment,
+  config: Config,
+): Promise<Target<T>> {
+  return targetOf<T>(options, environment, config, () => {
+    if (options.state !== undefined)
+      throw new UsageError("--state goes with --forward, or with a plugin's sink: a file has its state beside it.");
+    return rowSink<T>(options, environment);
+  });
+}
+
+/** Refuses a bound that several lanes would reach by chance. @throws UsageError. */
+export function checkLanes({ maxRows, lanes = 1 }: { readonly maxRows?: number; readonly lanes?: number }): void {
+  if (maxRows === undefined || lanes <= 1) return;
+  throw new UsageError('--max-rows goes with --lanes 1 only: with several lanes it would be chance which rows come.');
 }

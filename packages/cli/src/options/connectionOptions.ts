@@ -1,7 +1,5 @@
 import { Option, type Command } from 'commander';
-import { parsedBy } from './parsedBy.js';
-import { parseRetryFor, parseSpan } from './parseDuration.js';
-import { parseRate } from './parseRate.js';
+import { parsedBy, parseRate, parseRetryFor, parseSpan } from './parse.js';
 
 /** Adds the options of `ConnectionOptions`; `only` leaves out the address of an API that is not asked. */
 export function addConnectionOptions(command: Command, only?: 'streams' | 'aptos'): Command {

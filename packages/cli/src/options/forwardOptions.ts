@@ -1,7 +1,5 @@
 import { Option, type Command } from 'commander';
-import { collectList } from './collectList.js';
-import { parsedBy } from './parsedBy.js';
-import { parseNumber } from './parseNumber.js';
+import { collectList, parsedBy, parseNumber } from './parse.js';
 
 const number = parsedBy(parseNumber);
 

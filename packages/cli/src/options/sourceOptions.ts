@@ -1,8 +1,6 @@
 import { Option, type Command } from 'commander';
 import { addConfigOptions } from './connectionOptions.js';
-import { parsedBy } from './parsedBy.js';
-import { parseList } from './parseList.js';
-import { parseNumber } from './parseNumber.js';
+import { parsedBy, parseList, parseNumber } from './parse.js';
 
 const number = parsedBy(parseNumber);
 

@@ -1,8 +1,6 @@
 import { Option, type Command } from 'commander';
-import { parsedBy } from './parsedBy.js';
-import { parseList } from './parseList.js';
-import { parseNumber } from './parseNumber.js';
-import { rowFormats } from './rowFormat.js';
+import { parsedBy, parseList, parseNumber } from './parse.js';
+import { rowFormats } from './exportOptions.js';
 
 const number = parsedBy(parseNumber);
 

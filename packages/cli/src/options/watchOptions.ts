@@ -1,10 +1,6 @@
-import { Option, type Command } from 'commander';
-import { changeFormats } from './changeFormat.js';
+import { type Command, Option } from 'commander';
 import { addForwardOptions } from './forwardOptions.js';
-import { parsedBy } from './parsedBy.js';
-import { parseSpan } from './parseDuration.js';
-import { parseNumber } from './parseNumber.js';
-import { watchProgressModes } from './watchProgressMode.js';
+import { parsedBy, parseNumber, parseSpan } from './parse.js';
 
 const number = parsedBy(parseNumber);
 
@@ -56,3 +52,13 @@ export function addWatchProgressOptions(command: Command): Command {
     )
     .option('--quiet', 'nothing but faults');
 }
+
+/** How changes are written. */
+const changeFormats = ['text', 'jsonl'] as const;
+
+export type ChangeFormat = (typeof changeFormats)[number];
+
+/** How the polls of a watch are told of: in lines where there is something to say, or each as a JSON event. */
+export const watchProgressModes = ['plain', 'json'] as const;
+
+export type WatchProgressMode = (typeof watchProgressModes)[number];

@@ -1,10 +1,14 @@
-import { sourcesOf, type ApiSource, type Client } from '@sluice/core';
+import { type ApiSource, type Client, type SourceDescription, sourcesOf } from '@sluice/core';
 import type { Config } from '../config/config.js';
-import { UsageError } from '../faults/usageError.js';
-import { apis, isApiName, type ApiName } from '../settings/baseUrl.js';
+import type { Environment } from '../environment/environment.js';
+import { UsageError } from '../errors/errors.js';
+import { type ApiName, apis, isApiName } from '../input/baseUrl.js';
+import { fieldText } from '../terminal/format.js';
+import { visibleText } from '../terminal/text.js';
+import { withPlugins } from './openClient.js';
 
 /** The name of a source, taken apart. */
-export interface SourceName {
+interface SourceName {
   /** E.g. `coins.markets`. */
   readonly name: string;
   /** The one of the command line's own APIs that it is of. */
@@ -35,4 +39,50 @@ export function findSource(client: Client, name: string, { file }: Pick<Config, 
       ? `${api} has no source ${JSON.stringify(name.slice(api.length + 1))}. There are: ${ofApi.join(', ')}.`
       : `There is no API ${JSON.stringify(api)} with sources. There are: ${others.join(', ')}. ${file ? `The plugins of ${file.name} bring along no other.` : 'Plugins in sluice.config.js bring along more.'}`,
   );
+}
+
+/** All sources that a command line can name, described; nothing is requested. @throws what a plugin raises that can't be added. */
+export async function knownSources(
+  config: Pick<Config, 'plugins'>,
+  environment: Pick<Environment, 'stderr'>,
+): Promise<SourceDescription[]> {
+  return withPlugins(config, environment, (client) =>
+    Promise.resolve(Array.from(sourcesOf(client).values(), (source) => source.describe())),
+  );
+}
+
+/** A source, described to a person: its name, and below it what it is, takes and gives. */
+export function sourceLines({ name, description, params, columns, hasKey }: SourceDescription): string[] {
+  const taken = params?.map((param) => {
+    const facts = [param.type, ...(param.isRequired ? ['required'] : [])].filter((fact) => fact !== undefined);
+    return param.name + (facts.length > 0 ? ` (${facts.join(', ')})` : '');
+  });
+  const rows: [label: string, text: string | undefined][] = [
+    ['params', taken === undefined ? undefined : taken.join(', ') || 'none'],
+    ['columns', columns.join(', ')],
+    ['watch', hasKey ? undefined : 'needs --key'],
+  ];
+  const lines = rows.flatMap(([label, text]) =>
+    text === undefined ? [] : [`  ${label.padEnd(9)}${visibleText(text)}`],
+  );
+  return [name, ...(description === undefined ? [] : [`  ${visibleText(description)}`]), ...lines];
+}
+
+/**
+ * What tells one row from another: the values of fields. A row that lacks one has no key, which fails the poll.
+ *
+ * @throws UsageError if one of the fields is no column.
+ */
+export function rowKeyOf(fields: readonly string[], columns: readonly string[]): (row: unknown) => string {
+  const unknown = fields.find((field) => !columns.includes(field));
+  if (unknown !== undefined)
+    throw new UsageError(
+      `--key: there is no column ${JSON.stringify(unknown)}. The columns are: ${columns.join(', ')}.`,
+    );
+  return (row) => {
+    const values = new Map(typeof row === 'object' && row !== null ? Object.entries(row) : []);
+    const texts = fields.map((field) => fieldText(values.get(field)));
+    if (texts.includes('')) return '';
+    return texts.length === 1 ? (texts[0] ?? '') : JSON.stringify(texts);
+  };
 }

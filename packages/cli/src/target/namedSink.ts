@@ -1,9 +1,18 @@
-import { SinkError, type Client, type Json, type Sink, type SinkContext, type SinkWriter } from '@sluice/core';
-import type { Environment } from '../environment.js';
-import { Failure } from '../faults/failure.js';
-import { guardOf, type Guard } from './guard.js';
+import {
+  type Client,
+  type Json,
+  type Sink,
+  type SinkContext,
+  SinkError,
+  type SinkWriter,
+  SluiceError,
+  type StateLog,
+  type StateStore,
+} from '@sluice/core';
+import type { Environment } from '../environment/environment.js';
+import { Failure } from '../errors/errors.js';
+import { thrownText } from '../errors/formatError.js';
 import type { NamedTarget } from './namedTarget.js';
-import { placeIn, placeOf } from './namedPlace.js';
 
 /**
  * The sink that a plugin makes of a target. The target is part of the plan, so that no state goes on in another one, and each place says
@@ -49,5 +58,83 @@ function guarded(writer: SinkWriter<object>, guard: Guard, at: (place: Json | un
     ...(writer.suspend && { suspend: () => guard(async () => writer.suspend?.() ?? writer.close()) }),
     close: () => guard(() => writer.close()),
     abort: (reason, options) => guard(() => writer.abort(reason, options)),
+  };
+}
+
+/** A place in a target that has a name. */
+function placeIn(to: string, place: Json | undefined): Json {
+  return { to, place: place ?? null };
+}
+
+/** The place as its sink has answered it. */
+function placeOf(place: Json): Json {
+  return isNamed(place) ? place.place : place;
+}
+
+/** The target that a place is in, if it is one with a name. */
+export function targetOf(place: Json | undefined): string | undefined {
+  return place !== undefined && isNamed(place) && typeof place.to === 'string' ? place.to : undefined;
+}
+
+function isNamed(place: Json): place is { readonly to: Json; readonly place: Json } {
+  return typeof place === 'object' && place !== null && 'to' in place && 'place' in place;
+}
+
+/** Calls code of a plugin's. */
+type Guard = <R>(call: () => R | Promise<R>) => Promise<R>;
+
+/**
+ * Calls code of a plugin's so that whatever it throws says whose fault it is. Errors of Sluice's are passed on, and all that it throws once
+ * it was told to stop: that is the answer to the signal.
+ *
+ * @param what begins the sentence, e.g. `The sink "sqlite"`.
+ * @param errorOf makes the error of the whole sentence and what was thrown.
+ */
+function guardOf(
+  what: string,
+  signal: AbortSignal,
+  errorOf: (message: string, options: { readonly cause: unknown }) => Error,
+): Guard {
+  return async (call) => {
+    try {
+      return await call();
+    } catch (cause) {
+      if (SluiceError.is(cause) || signal.aborted) throw cause;
+      throw errorOf(`${what} failed: ${thrownText(cause)}`, { cause });
+    }
+  };
+}
+
+/** The state store that a plugin makes of a target. @throws what the plugin raises. */
+export async function namedStore(
+  { stores }: Pick<Client, 'stores'>,
+  { name, target }: NamedTarget,
+  { folder, signal }: Pick<Environment, 'folder' | 'signal'>,
+): Promise<StateStore> {
+  const make = stores.get(name);
+  if (!make) throw new Failure(`No plugin has brought along a store "${name}".`);
+  const store = await make(target, { folder });
+  const guard = guardOf(`The store "${name}"`, signal, (message, options) => new Failure(message, options));
+  const guarded = (log: StateLog): StateLog => ({
+    get bytes() {
+      return log.bytes;
+    },
+    async *read() {
+      const records = log.read()[Symbol.asyncIterator]();
+      for (let next = await guard(() => records.next()); next.done !== true; next = await guard(() => records.next()))
+        yield next.value;
+    },
+    append: (record) => guard(() => log.append(record)),
+    replace: (records) => guard(() => log.replace(records)),
+    remove: () => guard(() => log.remove()),
+    close: () => guard(() => log.close()),
+  });
+  return {
+    ...(store.folder !== undefined && { folder: store.folder }),
+    lock: (until, use) => guard(() => store.lock(until, use)),
+    load: (record) => guard(() => store.load(record)),
+    save: (record, value) => guard(() => store.save(record, value)),
+    remove: (record) => guard(() => store.remove(record)),
+    log: (record) => guarded(store.log(record)),
   };
 }

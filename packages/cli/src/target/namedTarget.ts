@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.js';
-import { UsageError } from '../faults/usageError.js';
+import { UsageError } from '../errors/errors.js';
 
 /** A target that a plugin makes something of: `NAME:TARGET`. */
 export interface NamedTarget {

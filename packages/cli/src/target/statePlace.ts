@@ -1,15 +1,16 @@
 import { resolve } from 'node:path';
-import type { Client, StateStore } from '@sluice/core';
+import { type Client, SluiceError, type StateStore } from '@sluice/core';
 import { fileState, type FileState } from '@sluice/core/node';
 import type { Config } from '../config/config.js';
-import type { Environment } from '../environment.js';
-import { UsageError } from '../faults/usageError.js';
-import { flagOf } from '../options/flagOf.js';
-import { namedStore } from './namedStore.js';
+import type { Environment } from '../environment/environment.js';
+import { flagOf } from '../errors/cliTerms.js';
+import { UsageError } from '../errors/errors.js';
+import { namedStore } from './namedSink.js';
 import { hidePassword, namedTarget, refuseAddress, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
+import type { TargetKind } from './target.js';
 
 /** Options that speak of a folder of state. */
-export interface FolderOptions {
+interface FolderOptions {
   readonly breakLock?: boolean;
   readonly trustFilesystem?: boolean;
 }
@@ -18,7 +19,7 @@ export interface FolderOptions {
 export type OpenState = StateStore & Partial<Pick<FileState, 'checkReplaceable'>>;
 
 /** Where state is kept. */
-export interface StatePlace {
+interface StatePlace {
   /** As people know it. */
   readonly name: string;
   readonly open: (client: Pick<Client, 'stores'>, onWarning: (message: string) => void) => Promise<OpenState>;
@@ -61,4 +62,19 @@ export function folderPlace(
     open: (_, onWarning) =>
       Promise.resolve(fileState(resolve(folder, name), { breakLock, trustFileSystem: trustFilesystem, onWarning })),
   };
+}
+
+/** What has no state beside itself: its default name is made of the target's, of which there may be several with one. */
+const ways: Readonly<Partial<Record<TargetKind, string>>> = {
+  endpoint: 'If it is that of another forward: --state DIR gives this one a state, and dead letters, of its own.',
+  sink: 'If it is that of another export or watch into the same target: --state DIR gives this one a state of its own.',
+};
+
+/**
+ * What to do where the state, or the file of dead letters, is somebody else's. Starting over would lose what that one has to go on from.
+ * `undefined` if the fault says nothing of that, or the target has its state beside itself.
+ */
+export function ownState(fault: unknown, kind: TargetKind): string | undefined {
+  const isOthers = SluiceError.is(fault, 'lock') || (SluiceError.is(fault, 'checkpoint') && 'changed' in fault.details);
+  return isOthers ? ways[kind] : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Client, Sink } from '@sluice/core';
-import type { Environment } from '../environment.js';
-import type { Forwarding } from '../forward/forwarding.js';
+import type { Environment } from '../environment/environment.js';
+import type { Forwarding } from './deliveries.js';
 import { namedSink } from './namedSink.js';
 import { hidePassword, stateFolder, type NamedTarget } from './namedTarget.js';
 

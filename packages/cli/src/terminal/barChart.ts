@@ -1,10 +1,9 @@
 import type { Colors } from './colors.js';
-import { cutToWidth, displayWidth } from './displayWidth.js';
-import { formatNumber } from './formatNumber.js';
-import { visibleText } from './visibleText.js';
+import { cutToWidth, displayWidth, visibleText } from './text.js';
+import { formatNumber } from './format.js';
 
 /** One bar. */
-export interface Bar {
+interface Bar {
   readonly label: string;
   /** At least 0. */
   readonly value: number;

@@ -1,5 +1,4 @@
 import picocolors from 'picocolors';
-import type { Variables } from '../variables.js';
 
 /** Paints text. Without colours each function gives its text back. */
 export interface Colors {
@@ -17,7 +16,7 @@ export interface Colors {
  *
  * @see https://no-color.org
  */
-export function colorsFor(isTerminal: boolean, variables: Variables): Colors {
+export function colorsFor(isTerminal: boolean, variables: Readonly<Record<string, string | undefined>>): Colors {
   const isForced = (variables['FORCE_COLOR'] ?? '') !== '' && variables['FORCE_COLOR'] !== '0';
   const isRefused = (variables['NO_COLOR'] ?? '') !== '' || variables['TERM'] === 'dumb';
   return picocolors.createColors(!isRefused && (isTerminal || isForced));

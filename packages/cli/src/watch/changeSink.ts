@@ -2,14 +2,18 @@ import { resolve } from 'node:path';
 import type { Change, Sink } from '@sluice/core';
 import { streamSink } from '@sluice/core/node';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
-import type { Environment } from '../environment.js';
+import type { Config } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
+import { refuseClosed } from '../environment/output.js';
+import { UsageError } from '../errors/errors.js';
 import { standardOutputName } from '../export/rowSink.js';
-import { UsageError } from '../faults/usageError.js';
-import { standardOutput } from '../options/rowFormat.js';
-import type { ChangeFormat } from '../options/changeFormat.js';
-import { refuseClosed } from '../terminal/output.js';
+import { standardOutput } from '../options/exportOptions.js';
+import type { ChangeFormat } from '../options/watchOptions.js';
+import type { ForwardOptions } from '../target/forwardTarget.js';
+import type { Target } from '../target/target.js';
+import { targetOf } from '../target/targetOf.js';
 import { changeText } from './changeText.js';
-import type { RowLook } from './rowLook.js';
+import type { RowLook } from './rowView.js';
 
 /** Options that say where changes go. */
 export interface ChangeTargetOptions {
@@ -21,7 +25,7 @@ export interface ChangeTargetOptions {
 }
 
 /** A file, or stdout, as a target of changes. */
-export interface ChangeSink<T> {
+interface ChangeSink<T> {
   readonly kind: 'file' | 'stdout';
   readonly sink: Sink<Change<T>>;
   /** What people call it. */
@@ -36,7 +40,7 @@ export interface ChangeSink<T> {
  *
  * @throws UsageError if a file is to hold anything but JSON Lines.
  */
-export function changeSink<T extends object>(
+function changeSink<T extends object>(
   options: ChangeTargetOptions,
   look: RowLook<T>,
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
@@ -63,4 +67,16 @@ function checkFile(file: string, format: ChangeFormat | undefined): void {
     throw new UsageError(
       `--to ${file}: changes are written as JSON Lines. End the name in .jsonl, or give --format jsonl.`,
     );
+}
+
+/** The target of changes that a command line asks for. @throws UsageError if an option does not go with it. */
+export function changeTargetOf<T extends object>(
+  options: ChangeTargetOptions & ForwardOptions,
+  look: RowLook<T>,
+  environment: Environment,
+  config: Config,
+): Promise<Target<Change<T>>> {
+  // A watch waits for its endpoint as long as for its API.
+  const patient = { retryFor: Infinity, ...options };
+  return targetOf<Change<T>>(patient, environment, config, () => changeSink(options, look, environment));
 }

@@ -1,6 +1,8 @@
 import type { Change, RowFormat } from '@sluice/core';
-import { changeLines, type LineOptions } from './changeLine.js';
-import type { RowLook } from './rowLook.js';
+import type { Colors } from '../terminal/colors.js';
+import { formatCount, formatTime } from '../terminal/format.js';
+import { type Phrase, phrasesAsLine } from '../terminal/text.js';
+import type { RowLook } from './rowView.js';
 
 /** Changes as lines for people. A page of them is a poll. */
 export function changeText<T extends object>(look: RowLook<T>, options: LineOptions): RowFormat<Change<T>> {
@@ -15,4 +17,100 @@ export function changeText<T extends object>(look: RowLook<T>, options: LineOpti
           .join(''),
     }),
   };
+}
+
+/** Where lines are shown. */
+interface LineOptions {
+  readonly colors: Colors;
+  /** What goes beyond is cut. Default: nothing is. */
+  readonly columns?: number;
+  /** Columns that lines are moved in by. Default 0. */
+  readonly indent?: number;
+}
+
+const usualName = 24;
+const longestName = 40;
+
+/**
+ * What a poll has shown, in lines without their ends: one a change. Rows that were there from the beginning are summed up in one.
+ *
+ * @example '2026-03-01 14:05:09  bridge-swap-2             active -> error  The webhook answered 503'
+ */
+export function changeLines<T extends object>(
+  changes: readonly Change<T>[],
+  look: RowLook<T>,
+  { colors, columns = Infinity, indent = 0 }: LineOptions,
+): string[] {
+  const first = changes[0];
+  if (!first) return [];
+  const time: Phrase = { text: formatTime(new Date(first.observedAt)), paint: colors.dim };
+  const initial = changes.flatMap((change) => (change.type === 'initial' ? [change.after] : []));
+  const others = changes.filter((change) => change.type !== 'initial');
+  const lines = others.map((change) => [time, ...changePhrases(change, look, colors)]);
+  const begin = initial.length === 0 ? [] : [[time, ...beginPhrases(initial, look, colors)]];
+  return [...begin, ...lines].map((phrases) => ' '.repeat(indent) + phrasesAsLine(phrases, columns - indent));
+}
+
+function beginPhrases<T>(rows: readonly T[], { noun, inShort }: RowLook<T>, { dim }: Colors): Phrase[] {
+  const short = inShort(rows);
+  return [
+    { text: `${formatCount(rows.length, ...noun)} to begin with${short === '' ? '' : `: ${short}`}` },
+    { text: '(--format jsonl lists them)', paint: dim },
+  ];
+}
+
+function changePhrases<T extends object>(
+  change: Change<T>,
+  { name, about, became }: RowLook<T>,
+  { bold, dim, green, red }: Colors,
+): Phrase[] {
+  const named = (row: T): Phrase => ({ text: name(row), paint: bold, least: usualName, most: longestName });
+  switch (change.type) {
+    case 'initial':
+    case 'added':
+      return [named(change.after), { text: 'added', paint: green }, ...about(change.after)];
+    case 'removed':
+      return [named(change.before), { text: 'removed', paint: red }, ...about(change.before)];
+    case 'changed': {
+      const { before, after, fields } = change;
+      const { phrases, covered } = became(before, after);
+      const rest = fieldPhrases(
+        before,
+        after,
+        fields.filter((field) => !covered.includes(field)),
+      );
+      const lead: Phrase[] = phrases.length === 0 ? [{ text: 'changed' }] : [];
+      return [named(after), ...lead, ...phrases, ...rest.map(({ text }) => ({ text, paint: dim }))];
+    }
+  }
+}
+
+/** A value that is longer, or is none, is not shown. */
+const longestValue = 24;
+
+/**
+ * Fields that differ, with what they were and are where that is short.
+ *
+ * @example fieldPhrases({ amount: '1' }, { amount: '3' }, ['amount']) // [{ text: 'amount 1 -> 3' }]
+ */
+function fieldPhrases(before: object, after: object, fields: readonly string[]): Phrase[] {
+  return fields.map((field) => {
+    const values = [before, after].map((row) => shortValue(valueAt(row, field)));
+    return { text: values.includes(undefined) ? field : `${field} ${values.join(' -> ')}` };
+  });
+}
+
+function valueAt(row: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>(
+      (value, name) =>
+        typeof value === 'object' && value !== null ? new Map(Object.entries(value)).get(name) : undefined,
+      row,
+    );
+}
+
+function shortValue(value: unknown): string | undefined {
+  if (typeof value === 'boolean' || typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' && value.length <= longestValue ? value : undefined;
 }

@@ -1,36 +1,36 @@
 import {
-  exportTo,
-  systemClock,
   type Change,
   type Client,
   type ExportProgress,
   type ExportReport,
+  exportTo,
   type PageHealth,
   type PageSource,
   type StateStore,
+  systemClock,
   type WatchOptions,
 } from '@sluice/core';
-import { ReplaySubject, type Observable } from 'rxjs';
-import type { Environment } from '../environment.js';
-import { endEarly } from '../export/endEarly.js';
-import type { Note } from '../terminal/notesOf.js';
-import { exitCodes } from '../faults/exitCodes.js';
-import { inCommandLineWords } from '../faults/inCommandLineWords.js';
-import { deadLetterSummary } from '../forward/deadLetterSentences.js';
-import type { Forwarding } from '../forward/forwarding.js';
-import type { ForwardOptions } from '../forward/forwardTarget.js';
-import { warnOfLetters } from '../forward/warnOfLetters.js';
-import type { WatchProgressMode } from '../options/watchProgressMode.js';
+import { type Observable, ReplaySubject } from 'rxjs';
+import type { Invocation } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
+import { inCommandLineWords } from '../errors/cliTerms.js';
+import { exitCodes } from '../errors/exitCode.js';
+import { endEarly } from '../export/exportRows.js';
+import type { WatchProgressMode } from '../options/watchOptions.js';
+import { afterWarning, type Note } from '../progress/notices.js';
+import { type ConnectionOptions, openClient, withClient } from '../source/openClient.js';
+import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
+import type { ForwardOptions } from '../target/forwardTarget.js';
 import type { Target } from '../target/target.js';
-import { visibleText } from '../terminal/visibleText.js';
-import type { ChangeTargetOptions } from './changeSink.js';
-import type { RowLook } from './rowLook.js';
-import { watchAftermath, type WatchEnd } from './watchAftermath.js';
+import { visibleText } from '../terminal/text.js';
+import { changeTargetOf, type ChangeTargetOptions } from './changeSink.js';
+import { watchAftermath, type WatchEnd } from './interruptedWatch.js';
+import type { RowLook } from './rowView.js';
 import { openWatchReporter, type WatchCounts } from './watchReporter.js';
-import type { WatchState, WatchStateOptions } from './watchState.js';
+import { type WatchState, watchStateOf, type WatchStateOptions } from './watchState.js';
 
 /** Options of every command that watches. */
-export interface WatchChangesOptions extends WatchStateOptions, ChangeTargetOptions, ForwardOptions {
+interface WatchChangesOptions extends WatchStateOptions, ChangeTargetOptions, ForwardOptions {
   /** Ms from one poll to the next. Default 30 s. */
   readonly every?: number;
   readonly jitter?: number;
@@ -45,13 +45,13 @@ export interface WatchChangesOptions extends WatchStateOptions, ChangeTargetOpti
 }
 
 /** What a watch of the library is told by the command line. */
-export type Watching = Pick<
+type Watching = Pick<
   WatchOptions<object>,
   'every' | 'jitter' | 'polls' | 'acceptRemovals' | 'sameProject' | 'maxFailures' | 'retry' | 'state' | 'onHealth'
 >;
 
 /** What is watched, and where its changes go. */
-export interface ChangeWatch<T> {
+interface ChangeWatch<T> {
   readonly client: Client;
   /** What the client has to say. */
   readonly notes: Observable<Note>;
@@ -74,7 +74,7 @@ const mostKeptBack = 100;
  * @throws what the watch raises, what the last poll of a bounded run failed with, or the Interruption if a signal stopped it; as an
  * UnfinishedExport where something is to be said of what is known; ToldFault, if it was told as an event.
  */
-export async function watchChanges<T extends object>(
+async function watchChanges<T extends object>(
   { client, notes, source: watch, look, target, state }: ChangeWatch<T>,
   options: WatchChangesOptions,
   environment: Environment,
@@ -188,4 +188,43 @@ function watchingOf(
     ...(retryFor !== undefined && { retry: { for: retryFor } }),
     ...(state && { state }),
   };
+}
+
+/** Options of every command that watches. */
+export interface WatchCommandOptions extends WatchChangesOptions, ConnectionOptions {}
+
+/** What is watched. */
+export interface WatchedRows<Added, T> {
+  /** Adds to a client what the rows come from. */
+  readonly add: (client: Client) => Client & Added;
+  readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
+  readonly look: RowLook<T>;
+  /** What people are told before anything is asked for. */
+  readonly hint?: string | undefined;
+}
+
+/**
+ * Watches, tells the changes to where the command line says, and answers the exit code.
+ *
+ * @throws UsageError if an option makes no sense; what the watch raises.
+ */
+export async function runWatch<Added, T extends object>(
+  { add, source, look, hint }: WatchedRows<Added, T>,
+  options: WatchCommandOptions,
+  environment: Environment,
+  { config }: Invocation,
+): Promise<number> {
+  const target = await changeTargetOf(options, look, environment, config);
+  const state = watchStateOf(options, target, config, environment);
+  return withClient(openClient(options, environment, config, add), environment, (client, notes) =>
+    watchChanges(
+      {
+        ...{ client, look, target, state },
+        notes: afterWarning(notes, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
+        source: (watching) => source(client, watching),
+      },
+      options,
+      environment,
+    ),
+  );
 }

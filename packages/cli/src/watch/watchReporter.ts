@@ -1,14 +1,14 @@
 import type { Clock, PageHealth } from '@sluice/core';
-import { scrubbed } from '../faults/scrubbed.js';
-import type { WatchProgressMode } from '../options/watchProgressMode.js';
-import type { Begun } from '../terminal/begun.js';
-import { formatCount } from '../terminal/formatNumber.js';
-import { formatTime } from '../terminal/formatTime.js';
-import { openingLine } from '../terminal/openingLine.js';
-import type { Output } from '../terminal/output.js';
-import type { Ending, Reporter } from '../terminal/reporter.js';
-import { visibleText } from '../terminal/visibleText.js';
-import { faultOf, healthLines, type Watched } from './healthLines.js';
+import type { Output } from '../environment/output.js';
+import { inCommandLineWords } from '../errors/cliTerms.js';
+import { scrubbed } from '../errors/redact.js';
+import type { WatchProgressMode } from '../options/watchOptions.js';
+import { openingLine } from '../progress/messages.js';
+import type { Begun } from '../progress/progress.js';
+import type { Ending, Reporter } from '../progress/reporter.js';
+import { formatCount, formatDuration, formatTime } from '../terminal/format.js';
+import { visibleText } from '../terminal/text.js';
+import type { RowLook } from './rowView.js';
 
 /** What a run of a watch came to. */
 export interface WatchCounts {
@@ -21,13 +21,13 @@ export interface WatchCounts {
 }
 
 /** Shows how a watch goes. At the end either `done` or `ended` is called, once. */
-export interface WatchReporter extends Pick<Reporter, 'warn' | 'info' | 'ended'> {
+interface WatchReporter extends Pick<Reporter, 'warn' | 'info' | 'ended'> {
   readonly health: (health: PageHealth) => void;
   readonly done: (counts: WatchCounts) => void;
 }
 
 /** What a watch's reporter stands on. */
-export interface WatchReporterContext {
+interface WatchReporterContext {
   readonly output: Output;
   readonly clock: Clock;
   readonly secrets: ReadonlySet<string>;
@@ -111,4 +111,52 @@ function jsonReporter({ output, secrets, begun, read }: WatchReporterContext): W
       return true;
     },
   };
+}
+
+/** What is watched, and how often. */
+interface Watched {
+  readonly noun: RowLook<never>['noun'];
+  /** Ms from one poll to the next. */
+  readonly every: number;
+  /** The run ends after so many. */
+  readonly polls?: number;
+}
+
+/**
+ * What people should know of a poll, in sentences; most polls have nothing to say.
+ *
+ * @param before the poll before in this run, if there was one.
+ */
+export function healthLines(health: PageHealth, before: PageHealth | undefined, { noun, every }: Watched): string[] {
+  const { outcome, rows, held = 0, repeated = 0 } = health;
+  const count = formatCount(rows, ...noun);
+  const lines: string[] = [];
+  if (outcome === 'failed') return [failedLine(health)];
+  if (health.isRecovered) lines.push(`Polls succeed again: ${count}.`);
+  if (health.isSynced) lines.push(`Watching ${count}, with a poll every ${formatDuration(every)}.`);
+  else if (!before || (before.outcome === 'failed' && before.generation === 0))
+    lines.push(
+      `Going on with ${count} that ${rows === 1 ? 'is' : 'are'} known, with a poll every ${formatDuration(every)}.`,
+    );
+  if (outcome === 'replayed' && !before) lines.push('What was found before and may not have arrived comes first.');
+  if (held > (before?.held ?? 0)) {
+    lines.push(
+      `${formatCount(held, 'removal is', 'removals are')} held back, since the listing shrank suspiciously: until three polls agree, or with --accept-removals.`,
+    );
+  }
+  if (repeated > (before?.repeated ?? 0))
+    lines.push(
+      `The listing has ${formatCount(repeated, 'key', 'keys')} more than once, with different rows: the last one counts.`,
+    );
+  return lines;
+}
+
+function failedLine({ failures = 1, error }: PageHealth): string {
+  const row = failures > 1 ? ` (${formatCount(failures, 'in a row', 'in a row')})` : '';
+  return `A poll failed${row}, and the watch goes on: ${faultOf(error)}`;
+}
+
+/** Why a poll failed, for people. */
+function faultOf(error: unknown): string {
+  return error instanceof Error ? inCommandLineWords(error.message) : String(error);
 }

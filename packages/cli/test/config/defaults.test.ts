@@ -1,16 +1,14 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import type { Defaults } from '../../src/config/defineConfig.js';
-import { UsageError } from '../../src/faults/usageError.js';
-import { applyDefaults, isForOneRun } from '../../src/options/applyDefaults.js';
-import { addNftsExportOptions } from '../../src/options/nftsExportOptions.js';
+import { UsageError } from '../../src/errors/errors.js';
+import { applyDefaults, isForOneRun } from '../../src/config/defaults.js';
+import { addNftsExportOptions } from '../../src/options/commandOptions.js';
 import { addConnectionOptions } from '../../src/options/connectionOptions.js';
 import { addForwardOptions } from '../../src/options/forwardOptions.js';
-import { addProgressOptions } from '../../src/options/progressOptions.js';
-import { addResumeOptions } from '../../src/options/resumeOptions.js';
+import { addProgressOptions, addResumeOptions, addTargetOptions } from '../../src/options/exportOptions.js';
 import { addSourceWatchOptions } from '../../src/options/sourceOptions.js';
 import { addStreamsListOptions, addStreamsWatchOptions } from '../../src/options/streamsOptions.js';
-import { addTargetOptions } from '../../src/options/targetOptions.js';
 import { addWatchOptions, addWatchProgressOptions } from '../../src/options/watchOptions.js';
 
 /** The commands as the program has them, without their work. */

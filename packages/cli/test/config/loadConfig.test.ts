@@ -123,12 +123,12 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'a fault in TypeScript',
       { 'sluice.config.ts': 'export default {\n  plugins: [foo bar],\n};' },
-      'sluice.config.ts has a syntax error at line 2, column 17: Unexpected token, expected ",".',
+      'sluice.config.ts failed while it was loaded: ParseError: Unexpected token, expected "," FOLDER/sluice.config.ts:2:16. SLUICE_DEBUG=1 shows where.',
     ],
     [
       'a fault in what it imports',
       { 'sluice.config.ts': "import { a } from './a.js';\nexport default a;", 'a.ts': '\nexport const a = ;' },
-      'a.ts, which sluice.config.ts imports, has a syntax error at line 2, column 18: Unexpected token.',
+      'sluice.config.ts failed while it was loaded: ParseError: Unexpected token FOLDER/a.ts:2:17. SLUICE_DEBUG=1 shows where.',
     ],
     [
       'an error',
@@ -218,7 +218,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'a plugin with a syntax error',
       { 'sluice.config.json': '{ "plugins": ["./a.ts"] }', 'a.ts': 'export default {' },
-      '"./a.ts", plugins[0] of sluice.config.json, has a syntax error at line 1, column 17: Unexpected token.',
+      '"./a.ts", plugins[0] of sluice.config.json, failed while it was loaded: ParseError: Unexpected token FOLDER/a.ts:1:16. SLUICE_DEBUG=1 shows where.',
     ],
     [
       'a function that makes no plugin',

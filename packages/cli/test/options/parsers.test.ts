@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../../src/faults/usageError.js';
-import { parseDuration, parseSpan } from '../../src/options/parseDuration.js';
-import { parseLatency } from '../../src/options/parseLatency.js';
-import { parseList } from '../../src/options/parseList.js';
-import { parseNumber } from '../../src/options/parseNumber.js';
-import { parseRate } from '../../src/options/parseRate.js';
-import { parseShares } from '../../src/options/parseShares.js';
+import { UsageError } from '../../src/errors/errors.js';
+import {
+  parseDuration,
+  parseLatency,
+  parseList,
+  parseNumber,
+  parseRate,
+  parseShares,
+  parseSpan,
+} from '../../src/options/parse.js';
 
 describe('a duration', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { UsageError } from '../../src/faults/usageError.js';
-import { readOwners } from '../../src/options/readOwners.js';
+import { UsageError } from '../../src/errors/errors.js';
+import { readOwners } from '../../src/input/owners.js';
 
 test.each([
   ['', []],

@@ -1,7 +1,7 @@
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.js';
-import { idleLanes } from '../../src/source/idleLanes.js';
+import { idleLanes } from '../../src/commands/nfts.js';
 import { settingsFor } from '../runSluice.js';
 import { temporaryFolder } from '../temporaryFolder.js';
 import { testEnvironment } from '../testEnvironment.js';

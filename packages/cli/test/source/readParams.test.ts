@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { UsageError } from '../../src/faults/usageError.js';
-import { readParams } from '../../src/source/readParams.js';
+import { UsageError } from '../../src/errors/errors.js';
+import { readParams } from '../../src/source/params.js';
 
 const params = [
   { name: 'count', isRequired: false, type: 'integer' },

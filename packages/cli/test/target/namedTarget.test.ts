@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../../src/faults/usageError.js';
-import { isMisspelt } from '../../src/target/isMisspelt.js';
+import { UsageError } from '../../src/errors/errors.js';
+import { isMisspelt } from '../../src/target/targetOf.js';
 import {
   hidePassword,
   namedTarget,

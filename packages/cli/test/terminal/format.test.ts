@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatBytes } from '../../src/terminal/formatBytes.js';
-import { formatDuration, formatTimeLeft } from '../../src/terminal/formatDuration.js';
-import { formatCount, formatNumber } from '../../src/terminal/formatNumber.js';
+import { formatBytes, formatCount, formatDuration, formatNumber, formatTimeLeft } from '../../src/terminal/format.js';
 
 test.each([
   [0, '0'],

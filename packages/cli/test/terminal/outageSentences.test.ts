@@ -1,6 +1,6 @@
 import type { HttpEvent } from '@sluice/core';
 import { expect, test } from 'vitest';
-import { outageSentences } from '../../src/terminal/outageSentences.js';
+import { outageSentences } from '../../src/progress/notices.js';
 
 const of = { route: 'streams.list', request: 1 } as const;
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
-import { displayWidth } from '../../src/terminal/displayWidth.js';
-import { plainLine } from '../../src/terminal/plainLine.js';
-import { rowsPerSecond, shareDone, timeLeft, type Progress } from '../../src/terminal/progress.js';
-import { progressLine } from '../../src/terminal/progressLine.js';
+import { displayWidth } from '../../src/terminal/text.js';
+import { plainLine } from '../../src/progress/plainReporter.js';
+import { rowsPerSecond, shareDone, timeLeft, type Progress } from '../../src/progress/progress.js';
+import { progressLine } from '../../src/progress/barReporter.js';
 
 const colors = colorsFor(false, {});
 const some: Progress = {

@@ -1,10 +1,8 @@
 import type { Clock } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import type { ProgressMode } from '../../src/options/progressMode.js';
-import { openReporter } from '../../src/terminal/openReporter.js';
-import type { Progress } from '../../src/terminal/progress.js';
-import type { Resumed } from '../../src/terminal/resumedLine.js';
-import type { Summary } from '../../src/terminal/summaryLine.js';
+import { openReporter, type ProgressMode } from '../../src/progress/openReporter.js';
+import type { Progress } from '../../src/progress/progress.js';
+import type { Resumed, Summary } from '../../src/progress/messages.js';
 import { testEnvironment } from '../testEnvironment.js';
 
 const eraseLine = '\r\u001b[K';

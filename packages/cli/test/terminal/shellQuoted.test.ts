@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { shellQuoted } from '../../src/terminal/shellQuoted.js';
-import { visibleText } from '../../src/terminal/visibleText.js';
+import { shellQuoted, visibleText } from '../../src/terminal/text.js';
 
 test.each([
   ['holdings.csv', 'holdings.csv'],

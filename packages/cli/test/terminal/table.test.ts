@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
-import { columnWidths } from '../../src/terminal/columnWidths.js';
-import { displayWidth } from '../../src/terminal/displayWidth.js';
-import { table, type Column } from '../../src/terminal/table.js';
+import { type Column, columnWidths, table } from '../../src/terminal/table.js';
+import { displayWidth } from '../../src/terminal/text.js';
 
 const colors = colorsFor(false, {});
 

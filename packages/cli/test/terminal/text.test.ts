@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cutToWidth, displayWidth } from '../../src/terminal/displayWidth.js';
-import { visibleText } from '../../src/terminal/visibleText.js';
+import { cutToWidth, displayWidth, visibleText } from '../../src/terminal/text.js';
 
 describe('text from outside', () => {
   test.each([

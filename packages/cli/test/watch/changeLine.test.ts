@@ -2,10 +2,9 @@ import type { NftHolding } from '@sluice/aptos';
 import type { Change } from '@sluice/core';
 import { expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
-import { displayWidth } from '../../src/terminal/displayWidth.js';
-import { changeLines } from '../../src/watch/changeLine.js';
-import { holdingLook } from '../../src/watch/holdingLook.js';
-import { streamLook } from '../../src/watch/streamLook.js';
+import { displayWidth } from '../../src/terminal/text.js';
+import { changeLines } from '../../src/watch/changeText.js';
+import { holdingLook, streamLook } from '../../src/watch/rowView.js';
 
 const colors = colorsFor(false, {});
 const seen = { id: 'i', key: 'k', generation: 2, observedAt: '2026-03-01T14:05:09.000Z' } as const;

@@ -1,6 +1,6 @@
 import type { PageHealth } from '@sluice/core';
 import { expect, test } from 'vitest';
-import { healthLines } from '../../src/watch/healthLines.js';
+import { healthLines } from '../../src/watch/watchReporter.js';
 
 const watched = { noun: ['stream', 'streams'], every: 30_000 } as const;
 const polled: PageHealth = { outcome: 'polled', rows: 42, generation: 7 };

@@ -1,0 +1,73 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { systemClock } from '@sluice/core';
+import { type ConfigOptions, loadConfig } from '../config/loadConfig.js';
+import type { Environment } from '../environment/environment.js';
+import { refuseClosed } from '../environment/output.js';
+import { exitCodes } from '../errors/exitCode.js';
+import { withPlugins } from '../source/openClient.js';
+import { namedStore } from '../target/namedSink.js';
+import { hidePassword, namedTarget, refuseEmptyTarget, stateFolder, takenApart } from '../target/namedTarget.js';
+import { visibleText } from '../terminal/text.js';
+import { reportLines, watchReportLines } from './checkpoint/lines.js';
+import { type CheckpointReport, findState, readCheckpoint, readStoredCheckpoint } from './checkpoint/report.js';
+import { readWatchState, type WatchReport } from './checkpoint/watchReport.js';
+import { amongPlugins } from './runConfigured.js';
+
+/** Options of `sluice checkpoint show`. */
+interface CheckpointShowOptions extends ConfigOptions {
+  /** A target, its state's folder, the checkpoint itself, or a store of a plugin's. */
+  readonly file: string;
+  readonly format?: 'text' | 'json';
+}
+
+/** `sluice checkpoint show`: explains what an interrupted export or a watch left behind, and changes nothing of it. */
+export async function checkpointShow(options: CheckpointShowOptions, environment: Environment): Promise<number> {
+  const { stdout } = environment;
+  refuseClosed(stdout);
+  const report = await reportOn(options, environment);
+  if (options.format === 'json') {
+    await stdout.write(`${JSON.stringify(report)}\n`);
+    return exitCodes.done;
+  }
+  const now = systemClock.now();
+  const lines = 'log' in report ? watchReportLines(report, now) : reportLines(report, now);
+  const { bold } = stdout.colors;
+  await stdout.write(lines.map(([label, text]) => `${bold(label.padEnd(8))}  ${visibleText(text)}\n`).join(''));
+  return exitCodes.done;
+}
+
+async function reportOn(
+  options: CheckpointShowOptions,
+  environment: Environment,
+): Promise<WatchReport | CheckpointReport> {
+  const path = resolve(environment.folder, options.file);
+  const place = await findState(path);
+  const named = (await isThere(place.folder)) ? undefined : takenApart(options.file);
+  if (!named) return (await readWatchState(place)) ?? (await readCheckpoint(place));
+  const stored = await inStore(options, environment);
+  if (stored) return stored;
+  const ofSink = await findState(resolve(environment.folder, stateFolder(named)));
+  return (await readWatchState(ofSink)) ?? (await readCheckpoint(ofSink));
+}
+
+/** Only here it takes plugins, which no other checkpoint should depend on. */
+async function inStore(
+  options: CheckpointShowOptions,
+  environment: Environment,
+): Promise<CheckpointReport | undefined> {
+  const config = await loadConfig(options, environment);
+  const store = namedTarget(options.file, 'stores', config);
+  if (!store) return undefined;
+  refuseEmptyTarget(store, 'stores');
+  hidePassword(store, environment.secrets);
+  return amongPlugins(config, environment, (among) =>
+    withPlugins(config, among, async (client) =>
+      readStoredCheckpoint(store.shown, await namedStore(client, store, among)),
+    ),
+  );
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined)) !== undefined;
+}

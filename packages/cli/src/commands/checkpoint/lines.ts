@@ -1,0 +1,160 @@
+import { basename } from 'node:path';
+import { formatBytes, formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
+import type { CheckpointReport, ForwardedPlace, PartFileState, ReportedHolder } from './report.js';
+import type { WatchReport } from './watchReport.js';
+
+/** A label, and what there is to say. */
+type ReportLine = readonly [label: string, text: string];
+
+const mostParts = 8;
+
+/**
+ * A checkpoint, explained to a person.
+ *
+ * @param now ms since 1970.
+ */
+export function reportLines(report: CheckpointReport, now: number): ReportLine[] {
+  const { target, source, file, writtenAt, holder, finishedAt } = report;
+  if (finishedAt !== undefined) return finishedLines(report, finishedAt, now);
+  return [
+    ...(target === undefined ? [] : [['target', target] as const]),
+    ['source', source],
+    ['kept', keptText(report)],
+    ...partLines(report),
+    ...(writtenAt === undefined ? [] : [['written', writtenText(writtenAt, now)] as const]),
+    ...(file ? [['file', fileText(file)] as const] : []),
+    ...(holder ? [['in use', holderText(holder)] as const] : []),
+    ['next', nextText(report)],
+  ];
+}
+
+/** Of an export that is through. */
+function finishedLines(
+  { target, source, rows, pages, file, holder }: CheckpointReport,
+  finishedAt: string,
+  now: number,
+): ReportLine[] {
+  return [
+    ...(target === undefined ? [] : [['target', target] as const]),
+    ['source', source],
+    ['finished', `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, ${writtenText(finishedAt, now)}`],
+    ...(file ? [['file', finishedFileText(file)] as const] : []),
+    ...(holder ? [['in use', holderText(holder)] as const] : []),
+    ['next', afterFinish(file)],
+  ];
+}
+
+function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
+  const name = basename(path);
+  if (fit === 'missing') return `${name} is not there any more`;
+  return fit === 'exact' || fit === 'in-place'
+    ? `${name} is in place, with all of its ${formatBytes(keptBytes)}`
+    : `${name} was changed since: it has ${formatBytes(bytes)}, and had ${formatBytes(keptBytes)}`;
+}
+
+function afterFinish(file: PartFileState | undefined): string {
+  if (file?.fit === 'missing') return 'The same command exports it again, from the start.';
+  if (file?.fit === 'shorter' || file?.fit === 'longer')
+    return 'The same command is refused, since the name is taken; with --if-exists overwrite it exports again, from the start.';
+  return 'Nothing is left to do: the same command asks for nothing. With --if-exists overwrite it exports again, from the start.';
+}
+
+/** When something was written. @param now ms since 1970. */
+function writtenText(writtenAt: string, now: number): string {
+  return `${formatDuration(Math.max(0, now - Date.parse(writtenAt)))} ago (${writtenAt})`;
+}
+
+function keptText({ rows, pages, isSealed, forwarded, file }: CheckpointReport): string {
+  const kept = `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`;
+  if (forwarded) {
+    const sent = `${kept} are sent${notTakenText(forwarded)}`;
+    return isSealed ? `all ${sent}; only clearing up is left` : `at least ${sent}`;
+  }
+  // A plugin's sink need not be a file.
+  const last = file ? 'putting the file in place' : 'closing the target';
+  return isSealed ? `${kept}: all there are; only ${last} is left` : kept;
+}
+
+function* partLines({ parts: { total, finished, open }, isSealed }: CheckpointReport): Generator<ReportLine> {
+  if (isSealed || total === 1) return;
+  yield ['parts', `${formatNumber(finished)} of ${formatNumber(total)} finished, ${formatNumber(open.length)} open`];
+  for (const { part, pages, rows } of open.slice(0, mostParts))
+    yield ['', `part ${formatNumber(part)}: ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`];
+  if (open.length > mostParts) yield ['', `and ${formatNumber(open.length - mostParts)} more`];
+}
+
+/** How many of what an endpoint got it did not take, behind the number of all. */
+function notTakenText({ deadLetters }: ForwardedPlace): string {
+  return deadLetters === 0 ? '' : `, ${formatNumber(deadLetters)} of them not taken`;
+}
+
+/** What a file's state means. */
+function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
+  const name = basename(path);
+  switch (fit) {
+    case 'exact':
+      return `${name} has the ${formatBytes(keptBytes)} that are kept, and nothing else`;
+    case 'longer':
+      return `${name} has ${formatCount(bytes - keptBytes, 'byte')} behind the ${formatBytes(keptBytes)} that are kept; whoever goes on cuts them off`;
+    case 'shorter':
+      return `${name} is damaged: it is ${formatCount(keptBytes - bytes, 'byte')} shorter than the ${formatBytes(keptBytes)} that were kept`;
+    case 'missing':
+      return `${name} is damaged: it is not there any more, though ${formatBytes(keptBytes)} were kept`;
+    case 'in-place':
+      return `${name.replace(/\.part$/, '')} is in place already, with all of its ${formatBytes(keptBytes)}`;
+  }
+}
+
+/** Who holds a state. */
+function holderText({ pid, host, isRunning }: ReportedHolder): string {
+  const who = pid === undefined ? 'a process that left no readable name' : `process ${String(pid)} on ${host ?? ''}`;
+  return `by ${who}, ${isRunning ? 'which is running' : 'and whether that still runs can not be told from here'}`;
+}
+
+/** What to do next. `isDamaged`: something else than the file is missing. */
+function nextText({
+  file,
+  holder,
+  isDamaged = false,
+}: Pick<CheckpointReport, 'file' | 'holder'> & { readonly isDamaged?: boolean }): string {
+  const isOver = isDamaged || file?.fit === 'shorter' || file?.fit === 'missing';
+  const next = isOver
+    ? 'The same command with --restart starts over; there is nothing to go on with.'
+    : 'The same command goes on. With --restart it starts over.';
+  if (!holder) return next;
+  return holder.isRunning
+    ? `That process is at work on it. If it is stopped: ${next.charAt(0).toLowerCase()}${next.slice(1)}`
+    : `If that process does not run any more, add --break-lock once. ${next}`;
+}
+
+/** The state of a watch, explained to a person. @param now ms since 1970. */
+export function watchReportLines({ log, written, holder }: WatchReport, now: number): ReportLine[] {
+  const { target, source, changes = 0, generation = 0, file, forwarded } = written ?? {};
+  const isLost = 'isMissing' in log && generation > 0;
+  return [
+    ...(target === undefined ? [] : [['target', target] as const]),
+    ...(source === undefined ? [] : [['source', source] as const]),
+    ['known', knownText(log, isLost)],
+    ...(written
+      ? [
+          [
+            'kept',
+            `${formatCount(changes, 'change')}, up to generation ${formatNumber(generation)}${forwarded ? notTakenText(forwarded) : ''}`,
+          ] as const,
+        ]
+      : []),
+    ...('isMissing' in log ? [] : [['written', writtenText(log.writtenAt, now)] as const]),
+    ...(file ? [['file', fileText(file)] as const] : []),
+    ...(holder ? [['in use', holderText(holder)] as const] : []),
+    ['next', nextText({ ...(file && { file }), ...(holder && { holder }), isDamaged: isLost })],
+  ];
+}
+
+function knownText(log: WatchReport['log'], isLost: boolean): string {
+  const name = basename(log.path);
+  if (isLost)
+    return `${name} is not there any more, and with it what the watch knew; unless a program keeps that elsewhere`;
+  return 'isMissing' in log
+    ? 'nothing yet: no poll has succeeded'
+    : `what the watch knows is in ${name} (${formatBytes(log.bytes)}); it reads it when it starts`;
+}

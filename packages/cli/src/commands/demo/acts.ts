@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { type AptosApi, type NftHolding, nftHoldingSchema } from '@sluice/aptos';
+import { type Client, exportTo } from '@sluice/core';
+import { streamSink } from '@sluice/core/node';
+import { webhook } from '@sluice/exporters/webhook';
+import { type ReceiverCounts, startReceiver } from '@sluice/sandbox';
+import type { EvmStream, StreamsApi } from '@sluice/streams';
+import { tap } from 'rxjs';
+import type { Environment } from '../../environment/environment.js';
+import type { Output } from '../../environment/output.js';
+import { Failure } from '../../errors/errors.js';
+import { type ExportOutcome, exportRows } from '../../export/exportRows.js';
+import { rowSink } from '../../export/rowSink.js';
+import { barChart } from '../../terminal/barChart.js';
+import { formatCount, formatNumber } from '../../terminal/format.js';
+import { type Column, table } from '../../terminal/table.js';
+import { changeText } from '../../watch/changeText.js';
+import { streamColumns, streamLook } from '../../watch/rowView.js';
+import { heading, type HoldingsDigest, indent } from './digest.js';
+
+/** What the demo exports. */
+interface HoldingsExport {
+  readonly client: Client & { readonly aptos: AptosApi };
+  readonly ownerAddresses: readonly string[];
+  readonly file: string;
+  /** Rows that are known to come. */
+  readonly mostRows: number;
+  /** Sees each row. */
+  readonly digest: HoldingsDigest;
+}
+
+/** Writes the wallets' holdings into the demo's own file, replacing the one of an earlier demo. */
+export async function exportHoldings(
+  { client, ownerAddresses, file, mostRows, digest }: HoldingsExport,
+  environment: Environment,
+): Promise<ExportOutcome> {
+  await makeFolder(resolve(environment.folder, dirname(file)));
+  const { sink, name, format } = rowSink<NftHolding>({ to: file, ifExists: 'overwrite' }, environment);
+  const watched = tap((nft: NftHolding) => {
+    digest.add(nft);
+  });
+  const source = () => client.aptos.walletNfts({ ownerAddresses }).perPage(watched, { schema: nftHoldingSchema });
+  return exportRows({ client, source, sink, target: name, format, mostRows }, {}, environment);
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
+    throw new Failure(`The folder ${folder} can't be made (${code}). Run the demo in a folder where you may write.`);
+  }
+}
+
+const columnsOfHoldings: readonly Column<NftHolding>[] = [
+  { title: 'name', least: 16, cell: (nft) => nft.name ?? '' },
+  { title: 'collection', least: 16, cell: (nft) => nft.collection_name ?? '' },
+  { title: 'amount', least: 6, align: 'right', cell: (nft) => nft.amount ?? '' },
+  { title: 'owner', least: 12, cell: (nft) => nft.owner_address ?? '' },
+];
+
+/** Shows the first rows, and which collections are the largest. */
+export async function showHoldings(digest: HoldingsDigest, output: Output, mostCollections: number): Promise<void> {
+  const { columns, colors } = output;
+  await heading(output, 'The first rows');
+  await output.write(table(columnsOfHoldings, digest.firstRows, { columns, colors, indent }).text);
+  await heading(output, `The largest of ${formatCount(digest.collections, 'collection')}`);
+  await output.write(barChart(digest.largest(mostCollections), { columns, colors, indent }));
+}
+
+/** Enough to tell them apart here. */
+const shortId = 9;
+
+/** Shows the first streams of the project, and how many there are. */
+export async function showStreams(api: StreamsApi, output: Output, most: number): Promise<void> {
+  const { columns, colors } = output;
+  await heading(output, 'Streams of a project');
+  for await (const { items, total = items.length } of api.list({ pageSize: most, maxRows: most }).pages()) {
+    const { text } = table(streamColumns(colors, shortId), items, { columns, colors, indent });
+    await output.write(text);
+    await output.write(
+      `${' '.repeat(indent)}${colors.dim(`${formatNumber(items.length)} of ${formatNumber(total)}`)}\n`,
+    );
+  }
+}
+
+/** Watches the streams for a few polls, and shows what `sluice streams watch` shows. */
+export async function showChanges(
+  api: StreamsApi,
+  { stdout, signal }: Pick<Environment, 'stdout' | 'signal'>,
+  { every, polls }: { readonly every: number; readonly polls: number },
+): Promise<void> {
+  const { colors, columns } = stdout;
+  await heading(stdout, 'The streams again, watched for a few seconds');
+  const lines = changeText(streamLook(colors), { colors, columns, indent });
+  await exportTo(api.watch({ every, polls }), streamSink(lines, stdout.stream)).run({ signal });
+}
+
+/** Forwards the streams to a service on this machine that verifies signatures, and fails now and then. */
+export async function showForward(
+  api: StreamsApi,
+  { stdout, signal }: Pick<Environment, 'stdout' | 'signal'>,
+): Promise<void> {
+  await heading(stdout, 'The streams once more, forwarded to a service');
+  const secret = `whsec_${randomBytes(24).toString('base64')}`;
+  const failures = { share: 0.25, most: 2, kinds: ['error', 'reset', 'accept-then-error'] as const };
+  await using receiver = await startReceiver({ secrets: [secret], seed: 17, failures });
+  const { url } = receiver;
+  // The back-off is short, since this service is not in trouble.
+  const sink = webhook<EvmStream>({ url, secret, allowAddresses: ['127.0.0.1'], retry: { baseDelay: 20 } });
+  const { rows } = await exportTo(api.list(), sink).run({ signal });
+  const lines = forwardLines(rows, url, receiver.counts);
+  await stdout.write(lines.map((line) => `${' '.repeat(indent)}${line}\n`).join(''));
+}
+
+/** What came of it: counted by the service, not supposed. */
+function forwardLines(
+  rows: number,
+  url: string,
+  { accepted, doubled, differing, refused, failed }: ReceiverCounts,
+): string[] {
+  const isWhole = accepted === rows && differing === 0 && refused === 0;
+  return [
+    `${formatCount(rows, 'record')} posted to ${url}: each signature was verified.`,
+    `The service failed ${formatCount(failed, 'time')} on purpose; those records were sent again.`,
+    isWhole
+      ? `${formatCount(doubled, 'record')} came twice, with the same id. None is missing, none has changed.`
+      : `${formatCount(accepted, 'record')} arrived. That is a fault: please report it.`,
+  ];
+}

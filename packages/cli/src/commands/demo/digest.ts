@@ -1,0 +1,51 @@
+import { type NftHolding, nftHoldingSchema } from '@sluice/aptos';
+import type { Output } from '../../environment/output.js';
+
+/** What the demo shows of the holdings that pass by. */
+export class HoldingsDigest {
+  readonly #first: NftHolding[] = [];
+  readonly #byCollection = new Map<string, number>();
+  readonly #keys = new Set<string>();
+  readonly #firstRows: number;
+
+  /** @param firstRows how many rows to keep from the beginning. */
+  constructor(firstRows: number) {
+    this.#firstRows = firstRows;
+  }
+
+  add(nft: NftHolding): void {
+    if (this.#first.length < this.#firstRows) this.#first.push(nft);
+    const collection = nft.collection_name ?? '';
+    this.#byCollection.set(collection, (this.#byCollection.get(collection) ?? 0) + 1);
+    this.#keys.add(String(nftHoldingSchema.key?.(nft)));
+  }
+
+  get firstRows(): readonly NftHolding[] {
+    return this.#first;
+  }
+
+  /** How many different holdings there were. */
+  get distinct(): number {
+    return this.#keys.size;
+  }
+
+  get collections(): number {
+    return this.#byCollection.size;
+  }
+
+  /** The collections with the most holdings, largest first. */
+  largest(count: number): { readonly label: string; readonly value: number }[] {
+    return [...this.#byCollection]
+      .map(([label, value]) => ({ label, value }))
+      .sort((a, b) => b.value - a.value)
+      .slice(0, count);
+  }
+}
+
+/** Columns that the demo's tables and charts are moved in by. */
+export const indent = 2;
+
+/** Begins a part of the demo. */
+export async function heading(output: Output, title: string): Promise<void> {
+  await output.write(`\n${output.colors.bold(title)}\n`);
+}

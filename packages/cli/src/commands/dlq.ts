@@ -1,0 +1,172 @@
+import { resolve } from 'node:path';
+import { SluiceError, systemClock } from '@sluice/core';
+import { type ListedLetter, readDeadLetters, replay, type ReplayCounts } from '@sluice/exporters/webhook';
+import type { Invocation } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
+import { refuseClosed } from '../environment/output.js';
+import { inCommandLineWords } from '../errors/cliTerms.js';
+import { type Aftermath, Interruption, UsageError } from '../errors/errors.js';
+import { exitCodes } from '../errors/exitCode.js';
+import { scrubbed } from '../errors/redact.js';
+import { endEarly } from '../export/exportRows.js';
+import { neededAgain, resumeCommand, type ResumeCommands } from '../export/resume.js';
+import { standardInput } from '../input/readInput.js';
+import type { WatchProgressMode } from '../options/watchOptions.js';
+import { type EndpointChoice, endpointOptions } from '../target/forwardTarget.js';
+import type { Colors } from '../terminal/colors.js';
+import { formatCount, formatNumber, formatTime } from '../terminal/format.js';
+import { type Column, table } from '../terminal/table.js';
+import { visibleText } from '../terminal/text.js';
+import { openReplayReporter } from './dlq/replayReporter.js';
+
+/** Options of `sluice dlq replay`. */
+interface DlqReplayOptions extends EndpointChoice {
+  /** A file of dead letters. */
+  readonly file: string;
+  /** The endpoint's address. Never shown beyond its origin. */
+  readonly to?: string;
+  readonly breakLock?: boolean;
+  readonly trustFilesystem?: boolean;
+  /** Default: lines. */
+  readonly progress?: WatchProgressMode;
+  /** Nothing but faults. */
+  readonly quiet?: boolean;
+}
+
+/** Refusals that are told one by one; the others are only counted. */
+const mostTold = 5;
+
+/** `sluice dlq replay`: sends dead letters again. Answers 3 if some are left. */
+export async function dlqReplay(
+  options: DlqReplayOptions,
+  environment: Environment,
+  { args }: Invocation,
+): Promise<number> {
+  const { file, to, concurrency, breakLock, trustFilesystem, progress = 'plain', quiet } = options;
+  const { signal, folder, stderr, secrets, command } = environment;
+  if (to === undefined) throw new UsageError('Where to? Give --to URL, the address of the service.');
+  const endpoint = await endpointOptions(to, options, environment);
+  const target = URL.canParse(to) ? new URL(to).origin : '';
+  let latest: ReplayCounts | undefined;
+  let refused = 0;
+  const reporter = openReplayReporter(quiet ? 'silent' : progress, {
+    ...{ output: stderr, clock: systemClock, begun: { file, target }, read: () => latest },
+  });
+  const warn = (message: string): void => {
+    reporter.warn(visibleText(scrubbed(inCommandLineWords(message), secrets)));
+  };
+  for (const warning of environment.warnings) warn(warning);
+  try {
+    const counts = await replay(resolve(folder, file), {
+      ...{ ...endpoint, signal, onWarning: warn },
+      onProgress: (now) => {
+        latest = now;
+      },
+      onRefused: ({ id }, error) => {
+        refused += 1;
+        if (refused <= mostTold) warn(`Record ${id} was refused again. ${error.message}`);
+      },
+      ...(concurrency !== undefined && { concurrency }),
+      ...(breakLock !== undefined && { breakLock }),
+      ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
+    });
+    reporter.done(counts);
+    return counts.left === 0 ? exitCodes.done : exitCodes.deadLetters;
+  } catch (fault) {
+    const { text, isAddressCut } = resumeCommand(command, args, '--to');
+    const isFromStdin = options.secretFile === standardInput;
+    const commands = { goOn: text, isAddressCut, ...(isFromStdin && { fromStdin: 'secret' as const }) };
+    return endEarly({ fault, aftermath: replayAftermath(fault, latest, commands) }, reporter, environment);
+  }
+}
+
+/** Options of `sluice dlq show`. */
+interface DlqShowOptions {
+  /** A file of dead letters. */
+  readonly file: string;
+  readonly format?: 'text' | 'json';
+}
+
+/** `sluice dlq show`: what a service did not take, and what it answered. Changes nothing, and may run beside an export or a replay. */
+export async function dlqShow(
+  { file, format = 'text' }: DlqShowOptions,
+  { stdout, folder }: Environment,
+): Promise<number> {
+  refuseClosed(stdout);
+  const path = resolve(folder, file);
+  if (format === 'json') {
+    for await (const text of letterJson(path)) await stdout.write(text);
+    return exitCodes.done;
+  }
+  const letters: LetterRow[] = [];
+  for await (const { letter, isReplayed } of readDeadLetters(path)) {
+    const { id, key, attempts, status, answer, at } = letter;
+    letters.push({ id, key, attempts, status, answer, at, isReplayed });
+  }
+  if (letters.length > 0) await stdout.write(letterTable(letters, stdout));
+  const replayed = letters.filter(({ isReplayed }) => isReplayed).length;
+  const of =
+    replayed === 0 ? '' : `: ${formatNumber(replayed)} replayed, ${formatNumber(letters.length - replayed)} left`;
+  await stdout.write(`${formatCount(letters.length, 'dead letter')} in ${visibleText(file)}${of}.\n`);
+  return exitCodes.done;
+}
+
+/** One object, a letter a line, so that a large file passes through. */
+async function* letterJson(path: string): AsyncGenerator<string, void, undefined> {
+  let [total, replayed] = [0, 0];
+  for await (const { letter, line, isReplayed } of readDeadLetters(path)) {
+    yield `${total === 0 ? '{"letters":[' : ','}\n${JSON.stringify({ line, isReplayed, ...letter })}`;
+    total += 1;
+    if (isReplayed) replayed += 1;
+  }
+  const totals = JSON.stringify({ total, replayed, left: total - replayed });
+  yield `${total === 0 ? '{"letters":[' : '\n'}],${totals.slice(1)}\n`;
+}
+
+/** A dead letter without its record, which may be large. */
+type LetterRow = Omit<ListedLetter['letter'], 'record'> & Pick<ListedLetter, 'isReplayed'>;
+
+const shape: readonly Column<LetterRow>[] = [
+  { title: 'status', cell: statusOf },
+  { title: 'when', least: 19, cell: ({ at }) => timeOf(at) },
+  { title: 'attempts', align: 'right', cell: ({ attempts }) => String(attempts) },
+  { title: 'id', cell: ({ id }) => id },
+  { title: 'key', cell: ({ key }) => key ?? '' },
+  { title: 'answer', cell: ({ answer }) => answer },
+];
+
+/** Dead letters, a line each. */
+function letterTable(
+  letters: readonly LetterRow[],
+  place: { readonly columns: number; readonly colors: Colors },
+): string {
+  return table(shape, letters, place).text;
+}
+
+/** `parked`: it was never sent, since one before it with its key was refused. */
+function statusOf({ status, isReplayed }: LetterRow): string {
+  return `${status === null ? 'parked' : String(status)}${isReplayed ? ', replayed' : ''}`;
+}
+
+/** Somebody may have changed it by hand. */
+function timeOf(at: string): string {
+  const moment = new Date(at);
+  return Number.isNaN(moment.getTime()) ? at : formatTime(moment);
+}
+
+/** What an early end leaves of a replay; `undefined` if the fault says it all. */
+function replayAftermath(
+  fault: unknown,
+  counts: ReplayCounts | undefined,
+  commands: Omit<ResumeCommands, 'isRestart'>,
+): Aftermath | undefined {
+  const { replayed = 0 } = counts ?? {};
+  const kept =
+    replayed === 0
+      ? 'No dead letter is lost'
+      : `${formatCount(replayed, 'dead letter is', 'dead letters are')} replayed, and none is lost`;
+  if (fault instanceof Interruption)
+    return { consequence: `${kept}. ${neededAgain(commands)}Go on with:`, command: commands.goOn };
+  if (SluiceError.is(fault) && ['config', 'checkpoint', 'lock', 'sink'].includes(fault.code)) return undefined;
+  return { consequence: `${kept}: the same command goes on.` };
+}

@@ -1,0 +1,124 @@
+import type { Clock } from '@sluice/core';
+import type { ReplayCounts } from '@sluice/exporters/webhook';
+import type { Output } from '../../environment/output.js';
+import type { WatchProgressMode } from '../../options/watchOptions.js';
+import { type Ending, every, type Reporter } from '../../progress/reporter.js';
+import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
+
+/** Shows how a replay goes. At the end either `done` or `ended` is called, once. */
+interface ReplayReporter extends Pick<Reporter, 'warn' | 'ended'> {
+  readonly done: (counts: ReplayCounts) => void;
+}
+
+/** What a replay's reporter stands on. */
+interface ReplayReporterContext {
+  readonly output: Output;
+  readonly clock: Clock;
+  readonly begun: { readonly file: string; readonly target: string };
+  /** How far it is now; `undefined` before the first letter. */
+  readonly read: () => ReplayCounts | undefined;
+}
+
+const lineEvery = 5000;
+const eventEvery = 1000;
+
+/** The reporter of a mode; `silent` shows only what is left. */
+export function openReplayReporter(mode: WatchProgressMode | 'silent', context: ReplayReporterContext): ReplayReporter {
+  switch (mode) {
+    case 'plain':
+      return plainReporter(context);
+    case 'json':
+      return jsonReporter(context);
+    case 'silent':
+      return silentReporter(context);
+  }
+}
+
+function plainReporter({ output, clock, begun, read }: ReplayReporterContext): ReplayReporter {
+  const began = clock.monotonic();
+  const stop = every(clock, lineEvery, () => {
+    const counts = read();
+    if (counts) output.tell(`${replayProgress(counts)}\n`);
+  });
+  return {
+    warn: (message) => {
+      output.tell(`sluice: ${message}\n`);
+    },
+    done: (counts) => {
+      stop();
+      const took = formatDuration(clock.monotonic() - began);
+      output.tell(
+        `${formatCount(counts.replayed, 'dead letter')} replayed -> ${begun.target} (${took}), ${replayRest(counts)}\n`,
+      );
+    },
+    ended: () => {
+      stop();
+      return false;
+    },
+  };
+}
+
+function silentReporter({ output, begun }: ReplayReporterContext): ReplayReporter {
+  return {
+    warn: () => undefined,
+    done: (counts) => {
+      if (counts.left > 0) output.tell(`sluice: ${begun.file}: ${replayRest(counts)}.\n`);
+    },
+    ended: () => false,
+  };
+}
+
+/** A line of a replay's `--progress json`. The first is `start`; the last is `report`, `failed` or `stopped`. */
+type ReplayEvent =
+  | ({ readonly event: 'start' } & ReplayReporterContext['begun'])
+  | { readonly event: 'warning'; readonly message: string }
+  | ({ readonly event: 'progress' } & ReplayFigures)
+  | ({ readonly event: 'report' } & ReplayFigures)
+  | ({ readonly event: Ending['kind'] } & Omit<Ending, 'kind'> & ReplayFigures);
+
+type ReplayFigures = Partial<ReplayCounts> & { readonly elapsedMs: number };
+
+/** One event a line, for programs. */
+function jsonReporter({ output, clock, begun, read }: ReplayReporterContext): ReplayReporter {
+  const began = clock.monotonic();
+  const emit = (event: ReplayEvent): void => {
+    output.tell(`${JSON.stringify(event)}\n`);
+  };
+  const elapsed = (): Pick<ReplayFigures, 'elapsedMs'> => ({ elapsedMs: Math.round(clock.monotonic() - began) });
+  emit({ event: 'start', ...begun });
+  const stop = every(clock, eventEvery, () => {
+    const counts = read();
+    if (counts) emit({ event: 'progress', ...counts, ...elapsed() });
+  });
+  return {
+    warn: (message) => {
+      emit({ event: 'warning', message });
+    },
+    done: (counts) => {
+      stop();
+      emit({ event: 'report', ...counts, ...elapsed() });
+    },
+    ended: ({ kind, ...ending }) => {
+      stop();
+      emit({ event: kind, ...ending, ...read(), ...elapsed() });
+      return true;
+    },
+  };
+}
+
+/** How far a replay is. @example '1,200 of 3,000 dead letters replayed, 3 refused again' */
+function replayProgress({ replayed, stillDead, left }: ReplayCounts): string {
+  const again = stillDead === 0 ? '' : `, ${formatNumber(stillDead)} refused again`;
+  return `${formatNumber(replayed)} of ${formatCount(replayed + left, 'dead letter')} replayed${again}`;
+}
+
+/** What a replay has left. @example '3 left (1 refused again, 2 behind one with their key)' */
+function replayRest({ stillDead, left }: ReplayCounts): string {
+  if (left === 0) return 'none left';
+  const held = left - stillDead;
+  const why = [
+    ...(stillDead > 0 ? [`${formatNumber(stillDead)} refused again`] : []),
+    ...(held > 0 && stillDead > 0 ? [`${formatNumber(held)} behind one with ${held === 1 ? 'its' : 'their'} key`] : []),
+  ];
+  return `${formatNumber(left)} left${why.length === 0 ? '' : ` (${why.join(', ')})`}`;
+}

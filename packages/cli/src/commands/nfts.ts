@@ -1,0 +1,93 @@
+import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
+import type { Invocation } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
+import { checkLanes, type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
+import { baseUrlOf } from '../input/baseUrl.js';
+import { findOwners, type OwnerOptions } from '../input/owners.js';
+import { holdingLook } from '../watch/rowView.js';
+import { runWatch, type WatchCommandOptions, type WatchedRows } from '../watch/watchChanges.js';
+
+/** Options of `sluice nfts export`. */
+interface NftsExportOptions extends OwnerOptions, ExportCommandOptions {
+  readonly pageSize?: number;
+  readonly maxRows?: number;
+  readonly offset?: number;
+  readonly ownersPerRequest?: number;
+  readonly lanes?: number;
+  readonly includeCollections?: readonly string[];
+  readonly excludeCollections?: readonly string[];
+}
+
+/** `sluice nfts export`: the NFTs that wallets hold, to wherever rows can go. */
+export async function nftsExport(
+  options: NftsExportOptions,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
+  const { pageSize, maxRows, offset, ownersPerRequest, lanes, includeCollections, excludeCollections } = options;
+  checkLanes(options);
+  const ownerAddresses = await findOwners(options, environment);
+  const baseUrl = baseUrlOf('aptos', options, environment.variables);
+  const asked = { ownerAddresses, pageSize, maxRows, offset, ownersPerRequest, includeCollections, excludeCollections };
+  const rows: ExportedRows<{ readonly aptos: AptosApi }, NftHolding> = {
+    add: (client) => client.use(aptos({ baseUrl })),
+    source: (client) => client.aptos.walletNfts(asked),
+    ...{ lanes, mostRows: maxRows, hint: idleLanes({ ownerAddresses, ownersPerRequest, lanes }) },
+  };
+  return runExport(rows, options, environment, invocation);
+}
+
+/** Options of `sluice nfts watch`. */
+interface NftsWatchOptions extends OwnerOptions, WatchCommandOptions {
+  readonly pageSize?: number;
+  readonly ownersPerRequest?: number;
+  readonly lanes?: number;
+  readonly includeCollections?: readonly string[];
+  readonly excludeCollections?: readonly string[];
+}
+
+/** `sluice nfts watch`: every change of what wallets hold, as it is found. */
+export async function nftsWatch(
+  options: NftsWatchOptions,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
+  const { pageSize, ownersPerRequest, lanes, includeCollections, excludeCollections } = options;
+  const ownerAddresses = await findOwners(options, environment);
+  const baseUrl = baseUrlOf('aptos', options, environment.variables);
+  const asked = { ownerAddresses, pageSize, ownersPerRequest, includeCollections, excludeCollections };
+  const rows: WatchedRows<{ readonly aptos: AptosApi }, NftHolding> = {
+    add: (client) => client.use(aptos({ baseUrl })),
+    source: (client, watching) =>
+      client.aptos.walletNfts.watch(asked, { ...watching, ...(lanes !== undefined && { lanes }) }),
+    look: holdingLook(environment.stdout.colors),
+    hint: idleLanes({ ownerAddresses, ownersPerRequest, lanes }),
+  };
+  return runWatch(rows, options, environment, invocation);
+}
+
+/** How wallets are asked for. */
+interface AskedWallets {
+  readonly ownerAddresses: readonly string[];
+  readonly ownersPerRequest?: number | undefined;
+  readonly lanes?: number | undefined;
+}
+
+const defaultOwnersPerRequest = 10;
+/** An address of a request has room for some twenty owners. */
+const mostOwnersPerRequest = 20;
+
+/**
+ * Says that lanes stand idle although there are wallets for them, and which size of groups gives each of them one. The groups are not made
+ * smaller by themselves: they are part of an export's plan, which must not depend on the lanes, and each group costs a request.
+ */
+export function idleLanes({ ownerAddresses, ownersPerRequest, lanes = 1 }: AskedWallets): string | undefined {
+  const owners = new Set(ownerAddresses).size;
+  const size = Math.min(ownersPerRequest ?? defaultOwnersPerRequest, mostOwnersPerRequest);
+  const groups = Math.ceil(owners / size);
+  const smaller = Math.max(1, Math.floor(owners / lanes));
+  const more = Math.ceil(owners / smaller);
+  if (groups >= lanes || more <= groups) return undefined;
+  const run = groups === 1 ? '1 group, so 1 lane runs' : `${groups} groups, so ${groups} lanes run`;
+  return `${owners} wallets in groups of ${size} make ${run} instead of ${lanes}. For ${more} groups give --owners-per-request ${smaller}; an export that was begun keeps its groups.`;
+}

@@ -1,0 +1,113 @@
+import type { Invocation } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
+import { refuseClosed } from '../environment/output.js';
+import { UsageError } from '../errors/errors.js';
+import { exitCodes } from '../errors/exitCode.js';
+import { checkLanes, type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
+import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
+import { findSource, knownSources, rowKeyOf, sourceLines, sourceName } from '../source/findSource.js';
+import { apisOf } from '../source/openClient.js';
+import { askedBy, readParams } from '../source/params.js';
+import { namesOf } from '../target/namedTarget.js';
+import { recordLook } from '../watch/rowView.js';
+import { runWatch, type WatchCommandOptions, type WatchedRows } from '../watch/watchChanges.js';
+
+/** Options of `sluice export`. */
+interface ExportSourceOptions extends ExportCommandOptions {
+  /** `API.SOURCE`. */
+  readonly source: string;
+  /** `name=value` or `name:=JSON`. */
+  readonly param?: readonly string[];
+  readonly pageSize?: number;
+  readonly maxRows?: number;
+  readonly lanes?: number;
+}
+
+/** `sluice export API.SOURCE`: the rows of any source, of plugins too, to wherever rows can go. */
+export async function exportSource(
+  options: ExportSourceOptions,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
+  const { config } = invocation;
+  const { source, param = [], pageSize, maxRows, lanes } = options;
+  checkLanes(options);
+  const rows: ExportedRows<unknown, object> = {
+    add: apisOf(sourceName(source), options, environment),
+    source: (client) => {
+      const found = findSource(client, source, config);
+      const params = readParams(param, found.describe(), ['pageSize', 'maxRows']);
+      return asRecords(askedBy(found, params, (asked) => found({ ...asked, pageSize, maxRows })));
+    },
+    ...{ lanes, mostRows: maxRows },
+  };
+  return runExport(rows, options, environment, invocation);
+}
+
+/** Options of `sluice watch`. */
+interface WatchSourceOptions extends WatchCommandOptions {
+  /** `API.SOURCE`. */
+  readonly source: string;
+  /** `name=value` or `name:=JSON`. */
+  readonly param?: readonly string[];
+  /** Columns that tell one row from another. */
+  readonly key?: readonly string[];
+  readonly pageSize?: number;
+  readonly lanes?: number;
+}
+
+/** `sluice watch API.SOURCE`: every change of any source, of plugins too, as it is found. */
+export async function watchSource(
+  options: WatchSourceOptions,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
+  const { config } = invocation;
+  const { source, param = [], key, pageSize, lanes } = options;
+  /** Known once the source is found. */
+  let shown: readonly string[] = [];
+  const rows: WatchedRows<unknown, Record<string, unknown>> = {
+    add: apisOf(sourceName(source), options, environment),
+    source: (client, watching) => {
+      const found = findSource(client, source, config);
+      const { columns, hasKey, ...description } = found.describe();
+      if (!hasKey && key === undefined)
+        throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
+      shown = key ? [...new Set([...key, ...columns])] : columns;
+      const how = { ...watching, ...(key && { key: rowKeyOf(key, columns) }), ...(lanes !== undefined && { lanes }) };
+      const params = readParams(param, description, ['pageSize']);
+      return asRecordChanges(askedBy(found, params, (asked) => found.watch({ ...asked, pageSize }, how)));
+    },
+    look: recordLook(() => shown, environment.stdout.colors),
+  };
+  return runWatch(rows, options, environment, invocation);
+}
+
+/** Options of `sluice sources`. */
+interface SourcesOptions {
+  readonly format?: 'text' | 'json';
+}
+
+/** `sluice sources`: what `sluice export` and `sluice watch` can name, and what plugins have brought along for `--to` and `--state`. */
+export async function sources(
+  { format }: SourcesOptions,
+  environment: Environment,
+  { config }: Invocation,
+): Promise<number> {
+  const { stdout } = environment;
+  refuseClosed(stdout);
+  const { bold } = stdout.colors;
+  const known = await knownSources(config, environment);
+  const named = { sinks: namesOf('sinks', config.plugins), stores: namesOf('stores', config.plugins) };
+  if (format === 'json') {
+    await stdout.write(`${JSON.stringify({ sources: known, ...named })}\n`);
+    return exitCodes.done;
+  }
+  const described = known.map((source) => {
+    const [name = '', ...lines] = sourceLines(source);
+    return [bold(name), ...lines, ''].map((line) => `${line}\n`).join('');
+  });
+  await stdout.write(described.join('') + named.sinks.map((name) => `--to ${name}:TARGET\n`).join(''));
+  await stdout.write(named.stores.map((name) => `--state ${name}:TARGET\n`).join(''));
+  return exitCodes.done;
+}

@@ -1,0 +1,111 @@
+import type { Change } from '@sluice/core';
+import { type EvmStream, statusChanges, streams, type StreamsApi } from '@sluice/streams';
+import type { Invocation } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
+import { refuseClosed } from '../environment/output.js';
+import { exitCodes } from '../errors/exitCode.js';
+import { exportRows, type ProgressOptions } from '../export/exportRows.js';
+import { collectRows, rowSink, standardOutputName } from '../export/rowSink.js';
+import { type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
+import { baseUrlOf } from '../input/baseUrl.js';
+import { type RowFormatName, standardOutput } from '../options/exportOptions.js';
+import { type ConnectionOptions, openClient, withClient } from '../source/openClient.js';
+import { formatCount } from '../terminal/format.js';
+import { table } from '../terminal/table.js';
+import { fieldColumns, streamColumns, streamLook } from '../watch/rowView.js';
+import { runWatch, type WatchCommandOptions, type WatchedRows } from '../watch/watchChanges.js';
+
+/** Options of `sluice streams export`. */
+interface StreamsExportOptions extends ExportCommandOptions {
+  readonly pageSize?: number;
+  readonly maxRows?: number;
+}
+
+/** `sluice streams export`: the project's EVM streams, to wherever rows can go. */
+export async function streamsExport(
+  options: StreamsExportOptions,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
+  const { pageSize, maxRows } = options;
+  const baseUrl = baseUrlOf('streams', options, environment.variables);
+  const rows: ExportedRows<{ readonly streams: StreamsApi }, EvmStream> = {
+    add: (client) => client.use(streams({ baseUrl })),
+    source: (client) => client.streams.list({ pageSize, maxRows }),
+    mostRows: maxRows,
+  };
+  return runExport(rows, options, environment, invocation);
+}
+
+/** Options of `sluice streams list`. */
+interface StreamsListOptions extends ConnectionOptions, ProgressOptions {
+  /** Default: a table on a terminal, CSV elsewhere. */
+  readonly format?: 'table' | RowFormatName;
+  readonly columns?: readonly string[];
+  readonly pageSize?: number;
+}
+
+/** `sluice streams list`: the project's EVM streams, on stdout. */
+export async function streamsList(
+  options: StreamsListOptions,
+  environment: Environment,
+  { config }: Invocation,
+): Promise<number> {
+  const { columns, pageSize } = options;
+  const { stdout, stderr, variables } = environment;
+  refuseClosed(stdout);
+  const { format = stdout.isTerminal ? 'table' : 'csv' } = options;
+  const shape = columns && format === 'table' ? fieldColumns(columns) : streamColumns(stdout.colors);
+  const baseUrl = baseUrlOf('streams', options, variables);
+  const opening = openClient(options, environment, config, (client) => client.use(streams({ baseUrl })));
+  return withClient(opening, environment, async (client, notes) => {
+    const source = () => client.streams.list({ ...(pageSize !== undefined && { pageSize }) });
+    if (format !== 'table') {
+      const { sink, name } = rowSink<EvmStream>(
+        { to: standardOutput, format, ...(columns && { columns }) },
+        environment,
+      );
+      await exportRows({ client, notes, source, sink, target: name, format }, options, environment);
+      return exitCodes.done;
+    }
+    const { sink, rows } = collectRows<EvmStream>();
+    const job = { client, notes, source, sink, target: standardOutputName, format, isSummedUp: false };
+    await exportRows(job, { progress: stderr.isTerminal ? 'bar' : 'plain', ...options }, environment);
+    const { text, leftOut } = table(shape, rows, stdout);
+    await stdout.write(text);
+    if (!options.quiet && options.progress !== 'json') {
+      const hint =
+        leftOut.length === 0 ? '' : ` There was no room for ${leftOut.join(' and ')}; --format csv has every field.`;
+      stderr.tell(stderr.colors.dim(`${formatCount(rows.length, 'stream')}.${hint}\n`));
+    }
+    return exitCodes.done;
+  });
+}
+
+/** Options of `sluice streams watch`. */
+interface StreamsWatchOptions extends WatchCommandOptions {
+  readonly only?: 'status';
+  readonly pageSize?: number;
+}
+
+/** `sluice streams watch`: every change of the project's EVM streams, as it is found. */
+export async function streamsWatch(
+  options: StreamsWatchOptions,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
+  const { only, pageSize } = options;
+  const baseUrl = baseUrlOf('streams', options, environment.variables);
+  const rows: WatchedRows<{ readonly streams: StreamsApi }, EvmStream> = {
+    add: (client) => client.use(streams({ baseUrl })),
+    source: (client, watching) => {
+      const all = client.streams.list.watch({ pageSize }, watching);
+      const { schema } = all.info;
+      return only === undefined
+        ? all
+        : all.perPage<Change<EvmStream>>(statusChanges(), { version: only, ...(schema && { schema }) });
+    },
+    look: streamLook(environment.stdout.colors),
+  };
+  return runWatch(rows, options, environment, invocation);
+}

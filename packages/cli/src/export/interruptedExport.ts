@@ -1,0 +1,167 @@
+import { type ExportProgress, SluiceError, type SluiceErrorCode } from '@sluice/core';
+import { type Aftermath, Interruption } from '../errors/errors.js';
+import { type Forwarding, setAside } from '../target/deliveries.js';
+import { ownState } from '../target/statePlace.js';
+import type { TargetKind } from '../target/target.js';
+import { formatCount, formatNumber } from '../terminal/format.js';
+import { neededAgain, type ResumeCommands, type Resuming } from './resume.js';
+import { standardOutputName } from './rowSink.js';
+import type { Remains } from './watchedState.js';
+
+/** How an export that can be gone on with ended. */
+interface ResumableEnd {
+  readonly fault: unknown;
+  /** It got past its checks: what the fault says is not about the checkpoint itself. */
+  readonly hasBegun: boolean;
+  readonly remains: Remains;
+  readonly commands: ResumeCommands;
+  /** Default: those of a file. */
+  readonly words?: RemainsWords;
+}
+
+/** What an early end leaves of an export, in the words of the command line; `undefined` if the fault says it all. */
+export function aftermathOf(end: ResumableEnd): Aftermath | undefined {
+  const { fault, hasBegun, remains, commands, words = fileWords } = end;
+  if (fault instanceof Interruption) return afterInterruption(remains, commands, words);
+  if (!hasBegun || remains.kind !== 'rows' || saysRestart(fault)) return undefined;
+  const { rows, isSealed } = remains;
+  const kept = isSealed ? words.all(rows) : words.kept(rows);
+  if (!canGoOn(fault, isSealed)) return isSealed ? undefined : { consequence: `${kept}.`, keptRows: rows };
+  const same = commands.isRestart ? 'the same command without --restart' : 'the same command';
+  return { consequence: `${kept}: ${same} goes on.`, keptRows: rows };
+}
+
+function afterInterruption(remains: Remains, commands: ResumeCommands, words: RemainsWords): Aftermath | undefined {
+  const again = neededAgain(commands);
+  const { goOn } = commands;
+  switch (remains.kind) {
+    case 'untouched':
+      // What an earlier run has left is still there, and so is what was asked for: maybe to start over.
+      return { consequence: `Nothing was fetched yet. ${again}Run the same command again.` };
+    case 'nothing':
+      return { consequence: `${words.nothing} ${again}The same command starts over:`, command: goOn, keptRows: 0 };
+    case 'rows': {
+      const { rows, isSealed } = remains;
+      const consequence = isSealed
+        ? `${words.all(rows)}, and only ${words.last} is left. ${again}Finish with:`
+        : `${words.kept(rows)}. ${again}Go on with:`;
+      return { consequence, command: goOn, keptRows: rows };
+    }
+  }
+}
+
+/** Faults that the same command meets again, whatever time passes: their own message says the way out. */
+const stayingFaults: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
+  ...(['cursor-refused', 'no-progress', 'missing-cursor', 'rows-moved', 'too-many-pages', 'secret-in-cursor'] as const),
+  ...(['config', 'checkpoint', 'lock', 'response-too-large'] as const),
+]);
+
+/** Whether a fault says that nothing of use is left: its own message names the way out. */
+function saysRestart(fault: unknown): boolean {
+  return SluiceError.is(fault, 'sink') && /start over with restart/i.test(fault.message);
+}
+
+function canGoOn(fault: unknown, isSealed: boolean): boolean {
+  if (!SluiceError.is(fault)) return true;
+  // A sealed file that can't be put in place: a disk may get well, a name that is taken stays so.
+  if (isSealed && fault.details['platformCode'] === undefined) return false;
+  return !stayingFaults.has(fault.code);
+}
+
+/** How far an export came before it ended early. */
+interface UnfinishedRun {
+  readonly fault: unknown;
+  /** What people call the target. */
+  readonly target: string;
+  /** Absent where it was refused, or stopped before it had begun. */
+  readonly latest: ExportProgress | undefined;
+  /** Absent where nothing can be gone on with. */
+  readonly resuming: Resuming | undefined;
+  /** Of an endpoint. */
+  readonly forwarding?: Forwarding | undefined;
+}
+
+/** What an early end leaves of an export, wherever it went; `undefined` if the fault says it all. */
+export function exportAftermath({ fault, target, latest, resuming, forwarding }: UnfinishedRun): Aftermath | undefined {
+  if (resuming) {
+    const { state, kind, commands } = resuming;
+    const words = wordsOf[forwarding ? 'endpoint' : kind];
+    const left = aftermathOf({ fault, hasBegun: latest !== undefined, remains: state.remains, commands, words });
+    const needed = ownState(fault, forwarding ? 'endpoint' : kind);
+    if (forwarding) return afterForward(fault, left, forwarding, needed);
+    return needed === undefined
+      ? left
+      : { ...left, consequence: [needed, ...(left ? [left.consequence] : [])].join(' ') };
+  }
+  if (SluiceError.is(fault, 'cursor-refused') && target === standardOutputName)
+    return { consequence: 'Both need a file (--to FILE); to stdout, run it again.' };
+  if (!(fault instanceof Interruption)) return undefined;
+  const came = formatCount(latest?.rows ?? 0, 'row');
+  return {
+    consequence:
+      target === standardOutputName
+        ? `The output ends early, after ${came}.`
+        : `${came} had come; nothing was left half-written. Run the same command again to start over.`,
+  };
+}
+
+/** An endpoint gives no rows back, and keeps what it did not take out of sight. */
+function afterForward(
+  fault: unknown,
+  left: Aftermath | undefined,
+  { tally, deadLetters }: Forwarding,
+  needed: string | undefined,
+): Aftermath | undefined {
+  const told = [
+    ...(SluiceError.is(fault, 'cursor-refused')
+      ? ["A service can't give a part back, so --restart is left: what it has got comes again with the same ids."]
+      : []),
+    ...(needed === undefined ? [] : [needed]),
+    ...(tally.deadLetters > 0 ? [setAside(tally.deadLetters, deadLetters)] : []),
+    ...(left ? [left.consequence] : []),
+  ];
+  return told.length === 0 ? undefined : { ...left, consequence: told.join(' ') };
+}
+
+/** What people are told of that which an export leaves, by what it went to. */
+interface RemainsWords {
+  /** So many rows are committed. */
+  readonly kept: (rows: number) => string;
+  /** All of them are, and only this is left to do. */
+  readonly all: (rows: number) => string;
+  readonly last: string;
+  /** No row is committed. */
+  readonly nothing: string;
+}
+
+const fileWords: RemainsWords = {
+  kept: (rows) => `${formatNumber(rows)} of the rows ${rows === 1 ? 'is' : 'are'} kept`,
+  all: (rows) => `All ${formatCount(rows, 'row')} are written`,
+  last: 'putting the file in place',
+  nothing: 'Nothing is kept, since no row was committed yet.',
+};
+
+/** What an endpoint got beyond the last commit is in the spool, and is not sent again. */
+export const endpointWords: RemainsWords = {
+  kept: (rows) =>
+    rows === 0
+      ? 'No row is lost'
+      : `At least ${formatCount(rows, 'row')} ${rows === 1 ? 'is' : 'are'} delivered, and none is lost`,
+  all: (rows) => `All ${formatCount(rows, 'row')} are delivered`,
+  last: 'clearing up',
+  nothing: 'Nothing was sent yet.',
+};
+
+/** What becomes of rows in a sink of a plugin's is for its plugin to say: they are there. */
+const sinkWords: RemainsWords = {
+  ...fileWords,
+  all: (rows) => `All ${formatCount(rows, 'row')} are there`,
+  last: 'closing the target',
+};
+
+const wordsOf: Readonly<Record<TargetKind, RemainsWords>> = {
+  file: fileWords,
+  stdout: fileWords,
+  endpoint: endpointWords,
+  sink: sinkWords,
+};

@@ -1,0 +1,155 @@
+import type { Client, ExportOptions } from '@sluice/core';
+import type { Config } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
+import { flagOf } from '../errors/cliTerms.js';
+import { UsageError } from '../errors/errors.js';
+import { standardInput } from '../input/readInput.js';
+import { shownAddress } from '../target/forwardTarget.js';
+import { folderPlace, statePlace } from '../target/statePlace.js';
+import type { Target, TargetKind } from '../target/target.js';
+import { shellQuoted } from '../terminal/text.js';
+import { WatchedState } from './watchedState.js';
+
+/** Options of every command whose export goes on after an interruption. */
+export interface ResumeOptions {
+  /** A folder, or a store of a plugin's. Default: the target's own folder. */
+  readonly state?: string;
+  readonly restart?: boolean;
+  readonly sameProject?: boolean;
+  readonly onExpired?: 'fail' | 'restart-part';
+  readonly breakLock?: boolean;
+  readonly trustFilesystem?: boolean;
+  /** Pages between two commits. */
+  readonly commitEvery?: number;
+}
+
+/** How an export goes on after an interruption. */
+export interface Resumption {
+  /** Where its state is kept, for people. */
+  readonly place: string;
+  /** Opens its state. */
+  readonly open: (client: Client, onWarning: (message: string) => void) => Promise<Resuming>;
+}
+
+/** An export that goes on after an interruption, ready to run. */
+export interface Resuming {
+  readonly state: WatchedState;
+  /** What the target is. */
+  readonly kind: TargetKind;
+  /** Those of `exportTo`, the state included. */
+  readonly exportOptions: ExportOptions;
+  readonly commands: ResumeCommands;
+}
+
+/** What people can paste into their shell after an interruption. */
+export interface ResumeCommands {
+  /** Goes on with what is kept, or starts over where nothing is. */
+  readonly goOn: string;
+  /** The endpoint's address is not whole in it. */
+  readonly isAddressCut?: boolean;
+  /** The command line as it was given would start over, whatever is kept. */
+  readonly isRestart: boolean;
+  /** What has to come on stdin again. */
+  readonly fromStdin?: 'owners' | 'key' | 'secret';
+}
+
+type GivenOptions = ResumeOptions & {
+  readonly ownersFile?: string;
+  readonly apiKeyFile?: string;
+  readonly secretFile?: string;
+};
+
+/**
+ * How the export of a command line goes on after an interruption; `undefined` for stdout, where nothing can be taken back.
+ *
+ * @throws UsageError if a target is asked for what it can't do.
+ */
+export function resumptionOf(
+  options: GivenOptions,
+  { kind, state: folder }: Pick<Target<never>, 'kind' | 'state'>,
+  args: readonly string[],
+  config: Config,
+  environment: Pick<Environment, 'folder' | 'command' | 'signal' | 'secrets'>,
+): Resumption | undefined {
+  const { restart, sameProject, onExpired, breakLock, trustFilesystem, commitEvery } = options;
+  if (folder === undefined) {
+    const forFiles = { restart, sameProject, onExpired, breakLock, trustFilesystem, commitEvery };
+    const [given] = Object.entries(forFiles).find(([, value]) => value !== undefined) ?? [];
+    if (given !== undefined)
+      throw new UsageError(`${flagOf(given)} needs a file: an export to stdout leaves nothing behind to go on from.`);
+    return undefined;
+  }
+  if (kind === 'endpoint' && onExpired === 'restart-part')
+    throw new UsageError("--on-expired restart-part needs a file: what a service has got can't be taken back.");
+  const place =
+    options.state === undefined
+      ? folderPlace(folder, options, environment)
+      : statePlace(options.state, options, config, environment);
+  const fromStdin = stdinOf(options);
+  const { text: goOn, isAddressCut } = resumeCommand(environment.command, args);
+  const commands = {
+    ...{ goOn, isAddressCut },
+    isRestart: restart ?? false,
+    ...(fromStdin && { fromStdin }),
+  };
+  return {
+    place: place.name,
+    open: async (client, onWarning) => {
+      const state = new WatchedState(await place.open(client, onWarning));
+      const exportOptions = {
+        ...{ state, onWarning, restart: restart ?? false, sameProject: sameProject ?? false },
+        ...(onExpired && { onExpired }),
+        ...(commitEvery !== undefined && { commitEvery }),
+      };
+      return { state, kind, exportOptions, commands };
+    },
+  };
+}
+
+function stdinOf({ ownersFile, apiKeyFile, secretFile }: GivenOptions): ResumeCommands['fromStdin'] {
+  if (ownersFile === standardInput) return 'owners';
+  if (secretFile === standardInput) return 'secret';
+  return apiKeyFile === standardInput ? 'key' : undefined;
+}
+
+/** A command line that goes on with what it left behind. */
+interface ResumeCommand {
+  /** As it can be pasted into a shell. */
+  readonly text: string;
+  /** What stood behind an endpoint's origin is left out of it, since it may be a token: it has to be written in again. */
+  readonly isAddressCut: boolean;
+}
+
+/** Options that hold for one run: whoever goes on must not start over again. */
+const forOneRun: ReadonlySet<string> = new Set(['--restart', '--break-lock']);
+
+/**
+ * A command line, to go on with what it left behind.
+ *
+ * @param command how the command is called here.
+ * @param addressOption the option that holds an endpoint's address.
+ * @example resumeCommand('sluice', ['nfts', 'export', '--to', 'my rows.csv', '--restart']).text // "sluice nfts export --to 'my rows.csv'"
+ */
+export function resumeCommand(command: string, args: readonly string[], addressOption = '--forward'): ResumeCommand {
+  let isAddressCut = false;
+  const shown = (url: string): string => {
+    const text = shownAddress(url);
+    isAddressCut ||= text.endsWith('…');
+    return text;
+  };
+  const kept = args
+    .map((arg, at) => {
+      if (args[at - 1] === addressOption) return shown(arg);
+      const start = `${addressOption}=`;
+      return arg.startsWith(start) ? start + shown(arg.slice(start.length)) : arg;
+    })
+    .filter((arg) => !forOneRun.has(arg));
+  return { text: [command, ...kept.map(shellQuoted)].join(' '), isAddressCut };
+}
+
+/** What a command line alone does not bring back, as sentences with a blank behind each. */
+export function neededAgain({ fromStdin, isAddressCut = false }: Omit<ResumeCommands, 'goOn' | 'isRestart'>): string {
+  const verb = fromStdin === 'owners' ? 'have' : 'has';
+  const stdin = fromStdin === undefined ? '' : `The ${fromStdin} ${verb} to come on stdin again. `;
+  return stdin + (isAddressCut ? 'Write the whole address in place of the one that ends in "…". ' : '');
+}

@@ -1,0 +1,62 @@
+import { SluiceError } from '@sluice/core';
+import type { Variables } from '../environment/environment.js';
+import { inCommandLineWords } from '../errors/cliTerms.js';
+import { UsageError } from '../errors/errors.js';
+
+/** The APIs of the command line itself, each with where its base address comes from. */
+export const apis = {
+  streams: { variable: 'SLUICE_STREAMS_URL', option: '--streams-url', name: 'streams interface' },
+  aptos: { variable: 'SLUICE_APTOS_URL', option: '--aptos-url', name: 'Aptos NFT interface' },
+} as const;
+
+export type ApiName = keyof typeof apis;
+
+export const apiNames = ['streams', 'aptos'] as const satisfies ApiName[];
+
+/**
+ * What the library refuses about an address, with the option or the variable that it came from. Any other fault stays as it is.
+ */
+export function addressFault(error: unknown, options: BaseUrls): unknown {
+  if (!SluiceError.is(error, 'config') || error.details['option'] !== 'baseUrl') return error;
+  const api = String(error.details['plugin']);
+  if (!isApiName(api)) return error;
+  const { name, option, variable } = apis[api];
+  const from = givenAs(api, options) === undefined ? variable : option;
+  return new UsageError(
+    inCommandLineWords(error.message).replace(
+      `The base address of ${api}`,
+      `The base address of the ${name} (${from})`,
+    ),
+  );
+}
+
+/** Whether an API is one of the command line's own. */
+export function isApiName(name: string): name is ApiName {
+  return Object.hasOwn(apis, name);
+}
+
+/** Base addresses given as options. */
+export interface BaseUrls {
+  readonly streamsUrl?: string;
+  readonly aptosUrl?: string;
+}
+
+/** The base address of an API: the option's, else the environment's, if either is set. */
+export function findBaseUrl(api: ApiName, options: BaseUrls, variables: Variables): string | undefined {
+  const found = (givenAs(api, options) ?? variables[apis[api].variable] ?? '').trim();
+  return found === '' ? undefined : found;
+}
+
+/** The base address of an API that is needed. @throws UsageError if it is not set. */
+export function baseUrlOf(api: ApiName, options: BaseUrls, variables: Variables): string {
+  const found = findBaseUrl(api, options, variables);
+  if (found !== undefined) return found;
+  const { variable, option, name } = apis[api];
+  throw new UsageError(
+    `The base address of the ${name} is not set. Put it into the environment variable ${variable}, or give ${option}.`,
+  );
+}
+
+function givenAs(api: ApiName, { streamsUrl, aptosUrl }: BaseUrls): string | undefined {
+  return { streams: streamsUrl, aptos: aptosUrl }[api];
+}

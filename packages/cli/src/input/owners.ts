@@ -1,0 +1,64 @@
+import { ownerAddress } from '@sluice/aptos';
+import type { Environment } from '../environment/environment.js';
+import { UsageError } from '../errors/errors.js';
+import { readInput, standardInput, whyUnreadable } from './readInput.js';
+
+/** Options that name wallets. */
+export interface OwnerOptions {
+  readonly owner?: readonly string[];
+  /** A path, or `-` for stdin. */
+  readonly ownersFile?: string;
+}
+
+/** The wallets of a command line: those given, then those in the file. @throws UsageError for a malformed one, or if there is none. */
+export async function findOwners(
+  { owner = [], ownersFile }: OwnerOptions,
+  environment: Environment,
+): Promise<string[]> {
+  const given = owner.map((address) => checkedOwner(address, '--owner'));
+  if (ownersFile === undefined) {
+    if (given.length === 0) throw new UsageError('Whose NFTs? Give --owner ADDRESS, or --owners-file FILE.');
+    return given;
+  }
+  const name = ownersFile === standardInput ? 'stdin' : ownersFile;
+  const owners = [...given, ...readOwners(await readOwnersFile(ownersFile, environment), name)];
+  if (owners.length === 0) throw new UsageError(`${name} holds no address. Write one a line, like 0x1.`);
+  return owners;
+}
+
+async function readOwnersFile(file: string, environment: Environment): Promise<string> {
+  try {
+    return await readInput(file, environment);
+  } catch (error) {
+    environment.signal.throwIfAborted();
+    throw new UsageError(`The owners' file ${file} can't be read: ${whyUnreadable(error)}.`);
+  }
+}
+
+/**
+ * The addresses in a text: one a line; blank lines and what follows a `#` are skipped.
+ *
+ * @param name what the text is called in a fault.
+ * @throws UsageError for a malformed address, with its line number.
+ */
+export function readOwners(text: string, name: string): string[] {
+  return text
+    .replace(/^\ufeff/, '')
+    .split(/\r\n|\n|\r/)
+    .flatMap((line, index) => {
+      const address = line.replace(/#.*/, '').trim();
+      return address === '' ? [] : [checkedOwner(address, `${name}:${String(index + 1)}`)];
+    });
+}
+
+/** An address as it was given. @throws UsageError if it is none; `place` says where it stands. */
+function checkedOwner(address: string, place: string): string {
+  try {
+    ownerAddress(address);
+  } catch {
+    throw new UsageError(
+      `${place}: ${JSON.stringify(address.slice(0, 80))} is no account address. It must be 0x and 1 to 64 hex digits.`,
+    );
+  }
+  return address;
+}

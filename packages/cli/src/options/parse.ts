@@ -1,0 +1,119 @@
+import type { Limit } from '@sluice/core';
+import { InvalidArgumentError } from 'commander';
+import { UsageError } from '../errors/errors.js';
+
+const msPerUnit: ReadonlyMap<string, number> = new Map([
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+]);
+
+/**
+ * A duration in ms. A number without a unit is refused: nobody could tell seconds from ms.
+ *
+ * @throws UsageError unless it is a number and `ms`, `s`, `m` or `h`.
+ * @example parseDuration('1.5s') // 1500
+ */
+export function parseDuration(text: string): number {
+  const [, number, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(text.trim()) ?? [];
+  const ms = Number(number) * (msPerUnit.get(unit ?? '') ?? NaN);
+  if (!Number.isFinite(ms)) throw new UsageError('Give a number with its unit: 300ms, 30s, 5m or 1h.');
+  return ms;
+}
+
+/** How long a fault is tried: a duration, or `forever`. @throws UsageError if it is neither. */
+export function parseRetryFor(text: string): number {
+  return text.trim() === 'forever' ? Infinity : parseDuration(text);
+}
+
+/** A duration above zero. @throws UsageError if it is none. */
+export function parseSpan(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === 0) throw new UsageError('It must be longer than zero.');
+  return ms;
+}
+
+/**
+ * A latency in ms: fixed, or the bounds of a random one.
+ *
+ * @throws UsageError unless it is a duration, or two with `..` between them.
+ * @example parseLatency('5ms..40ms') // [5, 40]
+ */
+export function parseLatency(text: string): number | readonly [number, number] {
+  const [first = '', second, ...rest] = text.split('..');
+  if (second === undefined) return parseDuration(first);
+  const [least, most] = [parseDuration(first), parseDuration(second)];
+  if (rest.length > 0 || least > most) throw new UsageError('Give the shorter one first, like 5ms..40ms.');
+  return [least, most];
+}
+
+/** The items of `a,b,c`. @throws UsageError where one is empty. */
+export function parseList(text: string): readonly string[] {
+  const items = text.split(',').map((item) => item.trim());
+  if (items.includes('')) throw new UsageError('Give names with commas between them, like a,b,c.');
+  return items;
+}
+
+/**
+ * A plain number. Whether it makes sense where it is used is checked there.
+ *
+ * @throws UsageError for anything that is not written in digits, like `1e3`, `0x10` or nothing.
+ */
+export function parseNumber(text: string): number {
+  if (!/^-?\d{1,15}(\.\d{1,15})?$/.test(text.trim())) throw new UsageError('Give a number.');
+  return Number(text);
+}
+
+/** Requests in a window of `per` ms. */
+export type Rate = Pick<Limit, 'requests' | 'per'>;
+
+/**
+ * A rate of requests; `false` for `unlimited`.
+ *
+ * @throws UsageError unless it is a whole number above zero, `/`, and `s`, `m` or `h`.
+ * @example parseRate('25/s') // { requests: 25, per: 1000 }
+ */
+export function parseRate(text: string): Rate | false {
+  const wanted = text.trim();
+  if (wanted === 'unlimited') return false;
+  const [, number, unit] = /^(\d{1,9})\/(s|m|h)$/.exec(wanted) ?? [];
+  const requests = Number(number);
+  const per = msPerUnit.get(unit ?? '');
+  if (per === undefined || !(requests > 0))
+    throw new UsageError('Give requests per second, minute or hour, like 25/s, 100/m or 3600/h, or unlimited.');
+  return { requests, per };
+}
+
+/**
+ * Names with their shares of all requests. Whether the names exist is checked where they are used.
+ *
+ * @throws UsageError unless each is a name, `=` and a number from 0 to 1.
+ * @example parseShares('serverError=0.05,reset=0.01') // { serverError: 0.05, reset: 0.01 }
+ */
+export function parseShares(text: string): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    text.split(',').map((item) => {
+      const [, name, share] = /^\s*([a-z]+)=(0|1|[01]?\.\d+)\s*$/i.exec(item) ?? [];
+      if (name === undefined || !(Number(share) <= 1))
+        throw new UsageError('Give names with shares from 0 to 1, like serverError=0.05,reset=0.01.');
+      return [name, Number(share)];
+    }),
+  );
+}
+
+/** Lets commander use a parser of ours: what it refuses is told with the option's name. */
+export function parsedBy<T>(parse: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      throw error instanceof UsageError ? new InvalidArgumentError(error.message) : error;
+    }
+  };
+}
+
+/** Lets commander collect the items of an option that may be given several times, each time with one or more. */
+export function collectList(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...parsedBy(parseList)(text)];
+}

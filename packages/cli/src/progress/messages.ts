@@ -1,0 +1,120 @@
+import type { Checkpoint } from '@sluice/core';
+import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
+import type { Begun } from './progress.js';
+
+/** Where is kept what has to be remembered, since nobody named these places; `undefined` for a file, which has it beside itself. */
+export function openingLine({ target, state, deadLetterFile }: Begun): string | undefined {
+  if (state === undefined) return undefined;
+  return deadLetterFile === undefined
+    ? `Writing to ${target}. Its state is kept in ${state}.`
+    : `Forwarding to ${target}. Its state is kept in ${state}, dead letters in ${deadLetterFile}.`;
+}
+
+/** What an export goes on from. */
+export interface Resumed {
+  /** Kept from an interrupted run. */
+  readonly rows: number;
+  readonly pages: number;
+  /** Everything was written; only putting the file in place is left. */
+  readonly isSealed: boolean;
+  /** Parts of the plan. */
+  readonly parts: number;
+  /** The first unfinished part, from 1, and the page of it that comes next, from 1. */
+  readonly part: number;
+  readonly page: number;
+  /** Later parts that were begun too. */
+  readonly otherParts: number;
+}
+
+/**
+ * The calm line of an export that goes on.
+ *
+ * @param begun what it has begun with: an endpoint may have got more rows than were committed, and a plugin's sink may be anything.
+ * @example 'Going on after 12,300 rows in 123 pages, at page 4 of part 3 of 12.'
+ */
+export function resumedLine(
+  { rows, pages, isSealed, parts, part, page, otherParts }: Resumed,
+  begun: Pick<Begun, 'state' | 'deadLetterFile'> = {},
+): string {
+  const words = wordsFor(begun);
+  if (isSealed) return `All ${formatCount(rows, 'row')} are ${words.sealed}`;
+  if (pages === 0 && words.first !== undefined) return words.first;
+  const of = parts === 1 ? '' : ` of part ${formatNumber(part)} of ${formatNumber(parts)}`;
+  const others = otherParts === 0 ? '' : `, and in ${formatCount(otherParts, 'later part')}`;
+  return `Going on after ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, at page ${formatNumber(page)}${of}${others}.`;
+}
+
+/** What is said of a target before its first page, and when only its end is left. */
+interface TargetWords {
+  readonly sealed: string;
+  readonly first?: string;
+}
+
+const ofFile: TargetWords = { sealed: 'written already; only putting the file in place is left.' };
+const ofEndpoint: TargetWords = {
+  sealed: 'delivered already; only clearing up is left.',
+  first: 'Going on from the first page; what was delivered is not sent again.',
+};
+const ofSink: TargetWords = {
+  sealed: 'there already; only closing the target is left.',
+  first: 'Going on from the first page: no row was committed yet.',
+};
+
+/** A file has its state beside itself, and only an endpoint has dead letters. */
+function wordsFor({ state, deadLetterFile }: Pick<Begun, 'state' | 'deadLetterFile'>): TargetWords {
+  if (state === undefined) return ofFile;
+  return deadLetterFile === undefined ? ofSink : ofEndpoint;
+}
+
+/** What an export came to. */
+export interface Summary {
+  readonly rows: number;
+  readonly pages: number;
+  /** Rows of an interrupted run before it. */
+  readonly resumedRows: number;
+  /** Where the rows are, as the person named it. */
+  readonly target: string;
+  readonly bytes: number | undefined;
+  /** In ms. */
+  readonly elapsed: number;
+  readonly retries: number;
+  /** Requests to an endpoint that had to be repeated. */
+  readonly redeliveries?: number;
+  /** Records that an endpoint did not take, and where they are. */
+  readonly deadLetters?: { readonly count: number; readonly path: string };
+  /** An earlier run had done all of it by then (ISO 8601). */
+  readonly finishedAt?: string;
+}
+
+/** The calm line at the end. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
+export function summaryLine(summary: Summary): string {
+  if (summary.finishedAt !== undefined) return finishedLine(summary, summary.finishedAt);
+  const { rows, pages, resumedRows, target, bytes, elapsed, retries, redeliveries = 0, deadLetters } = summary;
+  const details = [
+    ...(bytes === undefined ? [] : [formatBytes(bytes)]),
+    formatDuration(elapsed),
+    ...(resumedRows > 0 ? [`${formatCount(resumedRows, 'row')} from before`] : []),
+    ...(retries > 0 ? [formatCount(retries, 'retry', 'retries')] : []),
+    ...(redeliveries > 0 ? [formatCount(redeliveries, 'delivery', 'deliveries') + ' repeated'] : []),
+    ...(deadLetters ? [formatCount(deadLetters.count, 'dead letter')] : []),
+  ];
+  return `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;
+}
+
+function finishedLine({ target, rows }: Summary, finishedAt: string): string {
+  const when = finishedAt.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
+  return `${target} is complete (${formatCount(rows, 'row')}, exported ${when}); use --if-exists overwrite to export it again`;
+}
+
+/** What an export that goes on from a checkpoint says of it. */
+export function resumedAt({ rows, pages, parts, position, isSealed }: Checkpoint): Resumed {
+  const { before, begun } = position;
+  const first = begun[before];
+  const others = Object.entries(begun).filter(([part, at]) => at !== 'done' && Number(part) !== before);
+  return {
+    ...{ rows, pages, parts, isSealed: isSealed ?? false },
+    part: before + 1,
+    page: first === undefined || first === 'done' ? 1 : first.pages + 1,
+    otherParts: others.length,
+  };
+}

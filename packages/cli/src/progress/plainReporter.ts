@@ -1,0 +1,52 @@
+import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../terminal/format.js';
+import { openingLine, resumedLine, summaryLine } from './messages.js';
+import { type Progress, rowsPerSecond, timeLeft } from './progress.js';
+import { every, type Reporter, type ReporterContext } from './reporter.js';
+
+const lineEvery = 5000;
+
+/** `--progress plain`: a line every five seconds, for logs. */
+export function plainReporter({ output, clock, begun, read }: ReporterContext): Reporter {
+  const opening = openingLine(begun);
+  if (opening !== undefined) output.tell(`${opening}\n`);
+  const stop = every(clock, lineEvery, () => {
+    output.tell(`${plainLine(read())}\n`);
+  });
+  return {
+    resumed: (resumed) => {
+      output.tell(`${resumedLine(resumed, begun)}\n`);
+    },
+    warn: (message) => {
+      output.tell(`sluice: ${message}\n`);
+    },
+    info: (message) => {
+      output.tell(`${message}\n`);
+    },
+    done: (summary) => {
+      stop();
+      if (summary) output.tell(`${summaryLine(summary)}\n`);
+    },
+    ended: () => {
+      stop();
+      return false;
+    },
+  };
+}
+
+/** Progress as a line of a log. @example '12,300 rows in 123 pages, 1,024 rows/s, 130 requests, 7 retries, waited 4.1 s' */
+export function plainLine(progress: Progress): string {
+  const { rows, total, pages, requests, retries, waited, pausedFor, sent } = progress;
+  const left = timeLeft(progress);
+  const of = total === undefined ? '' : ` of ${formatNumber(total)}`;
+  return [
+    `${formatNumber(rows)}${of} ${rows === 1 && of === '' ? 'row' : 'rows'} in ${formatCount(pages, 'page')}`,
+    `${formatNumber(rowsPerSecond(progress))} rows/s`,
+    formatCount(requests, 'request'),
+    ...(retries > 0 ? [formatCount(retries, 'retry', 'retries')] : []),
+    ...(waited >= 100 ? [`waited ${formatDuration(waited)}`] : []),
+    ...(pausedFor > 0 ? [`paused for ${formatDuration(pausedFor)}`] : []),
+    ...(sent ? [formatCount(sent.deliveries, 'delivery', 'deliveries')] : []),
+    ...(sent && sent.redeliveries > 0 ? [`${formatNumber(sent.redeliveries)} repeated`] : []),
+    ...(left === undefined ? [] : [`about ${formatTimeLeft(left)} left`]),
+  ].join(', ');
+}

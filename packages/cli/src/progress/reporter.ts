@@ -1,0 +1,49 @@
+import type { Clock } from '@sluice/core';
+import type { Output } from '../environment/output.js';
+import type { Resumed, Summary } from './messages.js';
+import type { Begun, Progress } from './progress.js';
+
+/** What shows progress has to stand on. */
+export interface ReporterContext {
+  readonly output: Output;
+  readonly clock: Clock;
+  readonly begun: Begun;
+  /** How far it is now; asked whenever something is shown. */
+  readonly read: () => Progress;
+}
+
+/** Why an export ended without a report. */
+export interface Ending {
+  readonly kind: 'failed' | 'stopped';
+  /** The sentence for people. */
+  readonly message: string;
+  readonly exitCode: number;
+  /** Rows that the next run goes on behind, where one can. */
+  readonly keptRows?: number;
+  /** The command line that goes on. */
+  readonly resume?: string;
+}
+
+/** Shows how an export goes. At the end either `done` or `ended` is called, once; nothing is shown afterwards. */
+export interface Reporter {
+  readonly resumed: (resumed: Resumed) => void;
+  readonly warn: (message: string) => void;
+  /** What is worth knowing, and no more. */
+  readonly info: (message: string) => void;
+  /** @param summary what is said to people at the end, if anything. */
+  readonly done: (summary: Summary | undefined) => void;
+  /** Whether it told the ending, so that nobody else has to. */
+  readonly ended: (ending: Ending) => boolean;
+}
+
+/** Calls back every `ms` until the answer is called. */
+export function every(clock: Clock, ms: number, callback: () => void): () => void {
+  let cancel = clock.after(ms, tick);
+  function tick(): void {
+    cancel = clock.after(ms, tick);
+    callback();
+  }
+  return () => {
+    cancel();
+  };
+}

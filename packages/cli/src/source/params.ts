@@ -1,0 +1,154 @@
+import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
+import { flagOf } from '../errors/cliTerms.js';
+import { UsageError } from '../errors/errors.js';
+
+/** What a source is asked for on a command line, by name. */
+type Params = Readonly<Record<string, unknown>>;
+
+/**
+ * Makes what a source is asked with, so that what it refuses is said in the words of `--param`.
+ *
+ * @throws UsageError if a parameter is missing, wrong, or none of the source's; what the source raises else.
+ */
+export function askedBy<R>(source: ApiSource, params: Params, make: (params: Params) => R): R {
+  try {
+    const made = make(params);
+    refuseIdleParams(source, params);
+    return made;
+  } catch (error) {
+    throw paramFault(error, source, params) ?? error;
+  }
+}
+
+/** The library says it to programs. `undefined` where it is about something else than a parameter. */
+function paramFault(error: unknown, source: ApiSource, given: Params): UsageError | undefined {
+  if (!SluiceError.is(error, 'config')) return undefined;
+  const { name, params } = source.describe();
+  const { param: path } = error.details;
+  if (typeof path !== 'string') return undefined;
+  if (params?.length === 0)
+    return new UsageError(`${name} takes no parameters. Leave out ${Object.keys(given).map(flagFor).join(', ')}.`);
+  const begun = `${name} can't be asked like that: `;
+  if (!error.message.startsWith(begun)) return undefined;
+  const said = error.message.slice(begun.length);
+  if (path === '')
+    return new UsageError(
+      `${begun}${said} Say what is wanted with --param NAME=…; "sluice sources" lists what there is.`,
+    );
+  const what = said.startsWith(`${path}: `) ? said.slice(path.length + 2) : said;
+  const [param = path] = /^[^.[]+/.exec(path) ?? [];
+  const way = wayToGive(param, params?.find((known) => known.name === param)?.type);
+  if (!(param in given)) return new UsageError(`${name} needs the parameter ${path}: ${what} Give ${way}.`);
+  return new UsageError(`${name} refuses ${flagFor(param)}${inside(path, param)}: ${what} Give ${way}.`);
+}
+
+function flagFor(param: string): string {
+  return `--param ${param}`;
+}
+
+function inside(path: string, param: string): string {
+  return path === param ? '' : ` (at ${path})`;
+}
+
+/** @param type as JSON Schema names it, where the source says it. */
+function wayToGive(param: string, type: string | undefined): string {
+  switch (type) {
+    case 'object':
+      return `--param ${param}:=JSON`;
+    case 'array':
+      return `--param ${param}=…, once for each`;
+    case undefined:
+      return `--param ${param}=…, or ${param}:=JSON where it is no text`;
+    default:
+      return `--param ${param}=…`;
+  }
+}
+
+/** What a source takes besides its parameters. */
+const bounds: ReadonlySet<string> = new Set(['pageSize', 'maxRows', 'maxPages']);
+
+type Described = Pick<SourceDescription, 'params'>;
+
+/**
+ * The parameters of a command line, by name. One that is given several times is a list.
+ *
+ * @param texts `name=value`, taken as text unless the source says that it is a number or a truth value, or `name:=JSON`.
+ * @param options those of the command that bound what is asked for, by their names in the library.
+ * @throws UsageError if one is neither, or no parameter but a bound.
+ * @example readParams(['currency=usd', 'ids:=[1,2]'], {}, ['pageSize']) // { currency: 'usd', ids: [1, 2] }
+ */
+export function readParams(
+  texts: readonly string[],
+  { params = [] }: Described,
+  options: readonly ('pageSize' | 'maxRows')[],
+): Readonly<Record<string, unknown>> {
+  const values = new Map<string, unknown[]>();
+  for (const text of texts) {
+    const [, name, sign, value] = /^([A-Za-z_][\w.-]*)(:?=)(.*)$/s.exec(text) ?? [];
+    if (name === undefined || value === undefined)
+      throw new UsageError('--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].');
+    if (bounds.has(name)) {
+      const own = options.find((option) => option === name);
+      throw new UsageError(
+        own
+          ? `--param ${name} is an option of its own: give ${flagOf(own)}.`
+          : `--param ${name} is no parameter, and this command has no option for it. Leave it out.`,
+      );
+    }
+    const type = params.find((param) => param.name === name)?.type;
+    const read = sign === '=' ? ofType(value, type) : parsed(name, value);
+    values.set(name, [...(values.get(name) ?? []), read]);
+  }
+  return Object.fromEntries(
+    Array.from(values, ([name, all]) => {
+      const isList = all.length > 1 || params.find((param) => param.name === name)?.type === 'array';
+      return [name, isList && !(all.length === 1 && Array.isArray(all[0])) ? all : all[0]];
+    }),
+  );
+}
+
+/** What is no number stays text, for the source to refuse it. */
+function ofType(text: string, type: string | undefined): unknown {
+  const isNumber = (type === 'number' || type === 'integer') && text.trim() !== '' && Number.isFinite(Number(text));
+  if (isNumber) return Number(text);
+  return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text;
+}
+
+function parsed(name: string, json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new UsageError(`--param ${name}:= is followed by no JSON. Write ${name}=… for text.`);
+  }
+}
+
+/** Values that what is asked for may depend on. */
+const others: readonly unknown[] = [undefined, '', 'x', 'true', 'false', '0', '1', true, false, 0, 1, []];
+
+/**
+ * Refuses a parameter that nothing depends on, where the source does not tell which ones it takes: most likely it is misspelt, and then
+ * something else would be exported than what was meant.
+ *
+ * @throws UsageError if what the source asks for is the same without it, and with any other value.
+ */
+function refuseIdleParams(source: ApiSource, params: Readonly<Record<string, unknown>>): void {
+  const { name, params: known } = source.describe();
+  if (known) return;
+  const asked = askedFor(source, params);
+  for (const [param, value] of Object.entries(params)) {
+    const values = typeof value === 'string' ? [...others, `${value}x`] : others;
+    if (values.some((other) => askedFor(source, { ...params, [param]: other }) !== asked)) continue;
+    throw new UsageError(
+      `${name} asks for the same with --param ${param} and without it: it has no such parameter. Leave it out, or look for its right name.`,
+    );
+  }
+}
+
+/** What decides which rows come; a value that is refused decides it, too. */
+function askedFor(source: ApiSource, params: Readonly<Record<string, unknown>>): string | undefined {
+  try {
+    return JSON.stringify(source(params).info.identity);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,121 @@
+import { resolve } from 'node:path';
+import { type EndpointOptions, webhook } from '@sluice/exporters/webhook';
+import type { Config } from '../config/config.js';
+import type { Environment } from '../environment/environment.js';
+import { UsageError } from '../errors/errors.js';
+import { readHeaders } from '../input/readInput.js';
+import { findWebhookSecrets } from '../input/secrets.js';
+import { type ForwardPlaces, tallyDeliveries } from './deliveries.js';
+import { namedTarget } from './namedTarget.js';
+import type { Target } from './target.js';
+
+/** Options of every command that forwards rows or changes to an endpoint. */
+export interface ForwardOptions extends EndpointChoice, Partial<ForwardPlaces> {
+  /** Its address. Never shown beyond its origin. */
+  readonly forward?: string;
+  readonly batch?: number;
+  readonly maxDeadLetters?: number;
+  readonly onDead?: 'continue' | 'park';
+  readonly breakLock?: boolean;
+  readonly trustFilesystem?: boolean;
+}
+
+/**
+ * The webhook that a command line asks for.
+ *
+ * @throws UsageError, ConfigError or ForbiddenAddressError if it can't be one, before anything is sent.
+ */
+export async function forwardTarget<T extends object>(
+  url: string,
+  options: ForwardOptions,
+  environment: Environment,
+  config: Config,
+): Promise<Target<T>> {
+  const { batch, concurrency, maxDeadLetters, onDead, breakLock, trustFilesystem } = options;
+  if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
+  if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
+  const places = placesOf(url, options, config);
+  const { tally, ...listeners } = tallyDeliveries();
+  const sink = webhook<T>({
+    ...(await endpointOptions(url, options, environment)),
+    ...listeners,
+    deadLetter: resolve(environment.folder, places.deadLetters),
+    ...(batch !== undefined && { batch }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(maxDeadLetters !== undefined && { maxDeadLetters }),
+    ...(onDead && { onDead }),
+    ...(breakLock !== undefined && { breakLock }),
+    ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
+  });
+  return {
+    ...{ kind: 'endpoint', name: new URL(url).origin, format: 'json', state: places.state },
+    open: () => Promise.resolve(sink),
+    forwarding: { ...places, tally },
+  };
+}
+
+/** A store of a plugin's gives dead letters no name. */
+function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, config: Config): ForwardPlaces {
+  const store = state === undefined ? undefined : namedTarget(state, 'stores', config);
+  const given = { ...(state !== undefined && !store && { state }), ...(deadLetters !== undefined && { deadLetters }) };
+  return { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
+}
+
+/** Options of every command that posts to an endpoint. */
+export interface EndpointChoice {
+  /** A path, or `-` for stdin. */
+  readonly secretFile?: string;
+  readonly headerFile?: string;
+  readonly allowAddress?: readonly string[];
+  readonly concurrency?: number;
+  /** Longest time for one answer, in ms. */
+  readonly timeout?: number;
+  /** Ms for which a fault that may pass is tried. Default: the library's. */
+  readonly retryFor?: number;
+}
+
+/** How an endpoint is posted to, as a command line says it. @throws UsageError if there is no secret, or a file can't be read. */
+export async function endpointOptions(
+  url: string,
+  { secretFile, headerFile, allowAddress, timeout, retryFor }: EndpointChoice,
+  environment: Environment,
+): Promise<EndpointOptions> {
+  const secret = await findWebhookSecrets(secretFile, environment);
+  return {
+    ...{ url, secret },
+    ...(headerFile !== undefined && { headers: await readHeaders(headerFile, environment) }),
+    ...(allowAddress && { allowAddresses: allowAddress }),
+    ...(timeout !== undefined && { timeout }),
+    ...(retryFor !== undefined && { retry: { for: retryFor } }),
+  };
+}
+
+/**
+ * Names beside nothing else, so they are made of the endpoint's host; or of the state's, where that is given, so that two forwards with
+ * states of their own have dead letters of their own.
+ *
+ * @example forwardPlaces('https://hooks.example.com/changes', {})
+ * // { state: 'hooks.example.com.sluice', deadLetters: 'hooks.example.com.dead.jsonl' }
+ */
+export function forwardPlaces(url: string, given: Partial<ForwardPlaces>): ForwardPlaces {
+  const state = given.state ?? `${nameOf(url)}.sluice`;
+  const { deadLetters = `${state.replace(/[/\\]+$/, '').replace(/\.sluice$/, '')}.dead.jsonl` } = given;
+  return { state, deadLetters };
+}
+
+/** A host as part of a file's name, with its port, as there may be several on one machine. */
+function nameOf(url: string): string {
+  const host = URL.canParse(url) ? new URL(url).host : '';
+  return host.replace(/[^\w.-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '') || 'webhook';
+}
+
+/**
+ * An endpoint's address as it may be shown: what stands behind its origin may be a token.
+ *
+ * @example shownAddress('https://hooks.example.com/T0/s3cret') // 'https://hooks.example.com/…'
+ */
+export function shownAddress(url: string): string {
+  if (!URL.canParse(url)) return '…';
+  const { origin, href } = new URL(url);
+  return href === `${origin}/` ? origin : `${origin}/…`;
+}

@@ -1,0 +1,58 @@
+import { SluiceError } from '@sluice/core';
+import { type Aftermath, Interruption } from '../errors/errors.js';
+import { isEndpointFault } from '../errors/formatError.js';
+import { type Forwarding, setAside } from '../target/deliveries.js';
+import { ownState } from '../target/statePlace.js';
+import type { TargetKind } from '../target/target.js';
+import { formatCount } from '../terminal/format.js';
+
+/** How a watch ended before its end. */
+export interface WatchEnd {
+  readonly fault: unknown;
+  /** Polls that had failed in a row, this one left out. */
+  readonly failures: number;
+  readonly maxFailures: number | undefined;
+  /** So many polls were asked for, and the last of them is the fault. */
+  readonly lastOf?: number;
+  /** The state as people know it, if one is kept. */
+  readonly state: string | undefined;
+  /** Whether anything is known that a next run can go on with. */
+  readonly isKnown: boolean;
+  /** The command line as it was given would begin anew. */
+  readonly isRestart: boolean;
+  /** What the changes go to. */
+  readonly kind: TargetKind;
+  /** Of an endpoint. */
+  readonly forwarding?: Forwarding | undefined;
+}
+
+/** What an early end means for a watch; `undefined` if the fault says it all. */
+export function watchAftermath(end: WatchEnd): Aftermath | undefined {
+  const { forwarding, kind } = end;
+  const told = consequencesOf(end);
+  const needed = ownState(end.fault, kind);
+  if (needed !== undefined) told.push(needed);
+  if (forwarding && forwarding.tally.deadLetters > 0)
+    told.unshift(setAside(forwarding.tally.deadLetters, forwarding.deadLetters));
+  return told.length === 0 ? undefined : { consequence: told.join(' ') };
+}
+
+function consequencesOf(end: WatchEnd): string[] {
+  const { fault, failures, maxFailures, lastOf, state, isKnown, isRestart } = end;
+  const same = `the same command${isRestart ? ' without --restart' : ''} goes on`;
+  const kept = state !== undefined && isKnown ? `What is known is kept in ${state}: ${same}.` : '';
+  if (fault instanceof Interruption) {
+    if (kept !== '') return [kept];
+    return state === undefined
+      ? ['Nothing is kept without --state DIR: the same command begins anew.']
+      : ['Nothing was known yet: the same command begins anew.'];
+  }
+  if (isEndpointFault(fault)) return [`No change is lost: ${same}.`];
+  const polled = SluiceError.is(fault) && !['config', 'checkpoint', 'lock', 'sink'].includes(fault.code);
+  const isTooMany = polled && maxFailures !== undefined && failures >= maxFailures;
+  const many = isTooMany
+    ? `That was ${formatCount(failures + 1, 'failed poll')} in a row, more than --max-failures ${String(maxFailures)} allows.`
+    : '';
+  const last = lastOf === undefined ? '' : `That was the last poll that --polls ${String(lastOf)} allows.`;
+  return [many, last, polled ? kept : ''].filter((sentence) => sentence !== '');
+}

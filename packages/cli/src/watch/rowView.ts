@@ -1,0 +1,160 @@
+import type { NftHolding } from '@sluice/aptos';
+import { type EvmStream, evmStreamSchema } from '@sluice/streams';
+import { UsageError } from '../errors/errors.js';
+import type { Colors } from '../terminal/colors.js';
+import { fieldText, formatCount, formatNumber } from '../terminal/format.js';
+import type { Column } from '../terminal/table.js';
+import type { Phrase } from '../terminal/text.js';
+
+/** How the rows of a watched listing are shown to people. */
+export interface RowLook<T> {
+  /** What a row is called: one, and many. */
+  readonly noun: readonly [one: string, many: string];
+  /** What people know a row by. */
+  readonly name: (row: T) => string;
+  /** What else there is to say of a row that came or went. */
+  readonly about: (row: T) => readonly Phrase[];
+  /** What became of a row, where its kind has words of its own for that; the fields that these words don't cover come behind. */
+  readonly became: (
+    before: T,
+    after: T,
+  ) => { readonly phrases: readonly Phrase[]; readonly covered: readonly string[] };
+  /** Many rows in a few words. */
+  readonly inShort: (rows: readonly T[]) => string;
+}
+
+/** Enough of both ends of an address to know a wallet by. */
+const shortAddress = /^(0x[0-9a-f]{4})[0-9a-f]+([0-9a-f]{4})$/i;
+const longestCollection = 30;
+
+/** NFTs as people watch them: by name, with the collection, the wallet and how many it holds. */
+export function holdingLook({ dim }: Colors): RowLook<NftHolding> {
+  const where = (nft: NftHolding): Phrase[] => [
+    { text: fieldText(nft.collection_name), most: longestCollection },
+    { text: fieldText(nft.owner_address).replace(shortAddress, '$1…$2'), paint: dim },
+  ];
+  return {
+    noun: ['NFT', 'NFTs'],
+    name: (nft) => fieldText(nft.name).trim() || fieldText(nft.token_data_id_hash),
+    about: (nft) => [{ text: `x ${fieldText(nft.amount) || '?'}` }, ...where(nft)],
+    became: (before, after) => {
+      const hasOtherAmount = fieldText(before.amount) !== fieldText(after.amount);
+      const amounts = `x ${fieldText(before.amount) || '?'} -> ${fieldText(after.amount) || '?'}`;
+      return {
+        phrases: [{ text: hasOtherAmount ? amounts : 'changed' }, ...where(after)],
+        covered: hasOtherAmount ? ['amount'] : [],
+      };
+    },
+    inShort: (nfts) =>
+      `in ${formatCount(new Set(nfts.map((nft) => fieldText(nft.collection_name))).size, 'collection')}`,
+  };
+}
+
+const mostStatuses = 6;
+const longestStatus = 24;
+
+/** Streams as people watch them: by tag, with their status and what the API says about it. */
+export function streamLook(colors: Colors): RowLook<EvmStream> {
+  const status = (stream: EvmStream): Phrase => ({
+    text: fieldText(stream.status) || 'no status',
+    paint: (text) => paintedStatus(text, colors),
+    most: longestStatus,
+  });
+  const message = (stream: EvmStream): Phrase => ({ text: fieldText(stream.statusMessage), paint: colors.dim });
+  return {
+    noun: ['stream', 'streams'],
+    name: (stream) => fieldText(stream.tag).trim() || String(stream.id),
+    about: (stream) => [status(stream), message(stream)],
+    became: (before, after) => {
+      const hasNewStatus = before.status !== after.status;
+      if (!hasNewStatus && fieldText(before.statusMessage) === fieldText(after.statusMessage))
+        return { phrases: [], covered: [] };
+      const arrow = hasNewStatus
+        ? [status(before), { text: '->', gap: 1 }, { ...status(after), gap: 1 }]
+        : [status(after)];
+      return { phrases: [...arrow, message(after)], covered: ['status', 'statusMessage'] };
+    },
+    inShort: countsByStatus,
+  };
+}
+
+/** @example '31 active, 6 error, 3 paused' */
+function countsByStatus(streams: readonly EvmStream[]): string {
+  const counts = new Map<string, number>();
+  for (const stream of streams) {
+    const status = fieldText(stream.status) || 'no status';
+    counts.set(status, (counts.get(status) ?? 0) + 1);
+  }
+  const sorted = [...counts].sort(([, a], [, b]) => b - a);
+  const shown = sorted.slice(0, mostStatuses).map(([status, count]) => `${formatNumber(count)} ${status}`);
+  return [...shown, ...(sorted.length > mostStatuses ? ['…'] : [])].join(', ');
+}
+
+const mostFields = 3;
+const longestField = 30;
+
+/** Rows of which only the columns are known, as soon as these are: by the first of them, with the next ones behind it. */
+export function recordLook(columns: () => readonly string[], { dim }: Colors): RowLook<Record<string, unknown>> {
+  return {
+    noun: ['row', 'rows'],
+    name: (row) => fieldText(row[columns()[0] ?? '']).trim() || '?',
+    about: (row) =>
+      columns()
+        .slice(1, 1 + mostFields)
+        .map((column) => ({ text: fieldText(row[column]), paint: dim, most: longestField })),
+    became: () => ({ phrases: [], covered: [] }),
+    inShort: () => '',
+  };
+}
+
+/** A stream's status in its colour. Those are known to be in use; any other text stays as it is. */
+function paintedStatus(status: string, colors: Colors): string {
+  switch (status) {
+    case 'active':
+      return colors.green(status);
+    case 'paused':
+      return colors.yellow(status);
+    case 'error':
+    case 'terminated':
+      return colors.red(status);
+    default:
+      return status;
+  }
+}
+
+/** A whole UUID: one that is cut can't be copied. */
+const wholeId = 36;
+
+/**
+ * The columns of a table of streams: what a person looks for first comes first.
+ *
+ * @param leastId how far ids may be cut.
+ */
+export function streamColumns(colors: Colors, leastId = wholeId): readonly Column<EvmStream>[] {
+  return [
+    { title: 'id', least: leastId, cell: (stream) => String(stream.id) },
+    {
+      title: 'status',
+      least: 10,
+      cell: (stream) => fieldText(stream.status),
+      paint: (status) => paintedStatus(status, colors),
+    },
+    { title: 'tag', least: 12, cell: (stream) => fieldText(stream.tag) || fieldText(stream.description) },
+    { title: 'chains', least: 8, cell: (stream) => fieldText(stream.chainIds) },
+    { title: 'message', least: 16, cell: (stream) => fieldText(stream.statusMessage), paint: colors.dim },
+    { title: 'webhook', least: 20, cell: (stream) => fieldText(stream.webhookUrl), paint: colors.dim },
+  ];
+}
+
+/** The columns of a table that shows these fields as they are. @throws UsageError if one is unknown. */
+export function fieldColumns(fields: readonly string[]): readonly Column<EvmStream>[] {
+  const known = evmStreamSchema.columns;
+  const unknown = fields.find((field) => !known.includes(field));
+  if (unknown !== undefined)
+    throw new UsageError(`There is no column ${JSON.stringify(unknown)}. The columns are: ${known.join(', ')}.`);
+  return fields.map((field) => ({
+    title: field,
+    least: field === 'id' ? wholeId : 8,
+    cell: (stream) => fieldText(stream[field]),
+  }));
+}
