@@ -1,4 +1,4 @@
-import { isRecord } from './record.js';
+import { isRecord } from './values.js';
 
 /** An error as those see it who only watch: plain and frozen, so that nobody alters through it what others will catch. */
 export interface ErrorReport {

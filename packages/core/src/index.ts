@@ -8,7 +8,7 @@
 export { createClient, type Client, type ClientOptions } from './client.js';
 
 // Plugins
-export { definePlugin } from './plugins/definePlugin.js';
+export { definePlugin } from './plugins/checkPlugin.js';
 export { checkPlugin } from './plugins/checkPlugin.js';
 export type {
   ApiAnswer,
@@ -35,10 +35,10 @@ export { byLink, type LinkOptions } from './api/byLink.js';
 export { byOffset, type OffsetOptions } from './api/byOffset.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';
 export type { PageAddress, Paging } from './api/paging.js';
-export { cursorOf, offsetOf } from './api/mark.js';
+export { cursorOf, offsetOf } from './api/paging.js';
 export type { Answer, PageAnswer, Where } from './api/answer.js';
 export { isApiSource, type ApiSource, type SourceDescription, type SourceOpening } from './api/apiSource.js';
-export { sourcesOf } from './api/sourcesOf.js';
+export { sourcesOf } from './api/apiSource.js';
 export type { FreeParams, WalkBounds, WatchBounds } from './api/decodeOptions.js';
 export type { ParamDescription } from './api/decodeParams.js';
 export type { StandardIssue, StandardProperties, StandardResult, StandardSchema } from './api/standardSchema.js';
@@ -114,7 +114,7 @@ export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';
 export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportRun.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
-export type { RowEncoder, RowFormat } from './sink/rowFormat.js';
+export type { RowEncoder, RowFormat } from './sink/sink.js';
 export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';
 export type { StateLog, StateStore } from './sink/stateStore.js';
@@ -144,7 +144,7 @@ export {
 } from './errors.js';
 
 // Options
-export { checkCount } from './count.js';
+export { checkCount } from './checks.js';
 
 // Time
 export { systemClock, type Clock } from './clock.js';

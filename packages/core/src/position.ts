@@ -1,4 +1,4 @@
-import { isCount, isRecord } from './record.js';
+import { isCount, isRecord } from './values.js';
 
 /** Where a chain of pages goes on: at the API's own cursor, or after a number of rows. */
 export type Mark = { readonly cursor: string } | { readonly offset: number };

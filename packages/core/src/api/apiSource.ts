@@ -3,6 +3,7 @@ import { ConfigError } from '../errors.js';
 import type { ArrayFormat } from '../http/query.js';
 import type { Endpoint } from '../plugins/plugin.js';
 import type { Source } from '../source/source.js';
+import { isRecord } from '../values.js';
 import type { Change } from '../watch/change.js';
 import { watch, type WatchOptions } from '../watch/watch.js';
 import { decodeOptions, type WalkBounds, type WatchBounds } from './decodeOptions.js';
@@ -63,7 +64,7 @@ export interface SourceOpening {
 }
 
 /** What an {@link ApiSource} is made of. */
-export interface SourceParts<Row> {
+interface SourceParts<Row> {
   readonly opening: SourceOpening;
   readonly walk: (params: object, bounds: WalkBounds) => Source<Row>;
   readonly describe: () => SourceDescription;
@@ -102,4 +103,19 @@ function addMembers<Params extends object, Row>(
 /** Whether a value is a source of an API, whichever copy of this package made it. */
 export function isApiSource(value: unknown): value is ApiSource {
   return typeof value === 'function' && brand in value;
+}
+
+/**
+ * All sources of APIs on a client, by how they are reached on it, e.g. `coins.markets`.
+ *
+ * @example
+ * for (const [name, source] of sourcesOf(client)) console.log(name, source.describe().columns);
+ */
+export function sourcesOf(client: object): ReadonlyMap<string, ApiSource> {
+  const sources = new Map<string, ApiSource>();
+  for (const [plugin, namespace] of Object.entries(client))
+    if (isRecord(namespace))
+      for (const [name, member] of Object.entries(namespace))
+        if (isApiSource(member)) sources.set(`${plugin}.${name}`, member);
+  return sources;
 }

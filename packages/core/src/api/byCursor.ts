@@ -1,7 +1,6 @@
 import type { Where } from './answer.js';
-import { cursorOf } from './mark.js';
-import type { Paging } from './paging.js';
-import { finder } from './where.js';
+import { cursorOf, type Paging } from './paging.js';
+import { finder } from './documentPath.js';
 
 /** Options of {@link byCursor}. */
 export interface CursorOptions {

@@ -1,6 +1,5 @@
 import type { Mark } from '../position.js';
-import { offsetOf } from './mark.js';
-import type { Paging } from './paging.js';
+import { offsetOf, type Paging } from './paging.js';
 
 /** Options of {@link byOffset}. */
 export interface OffsetOptions {

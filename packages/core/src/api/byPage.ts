@@ -1,10 +1,9 @@
 import { ConfigError } from '../errors.js';
-import { isCount } from '../record.js';
-import { checkCount } from '../count.js';
+import { isCount } from '../values.js';
+import { checkCount } from '../checks.js';
 import type { Where } from './answer.js';
-import { cursorOf } from './mark.js';
-import type { Paging } from './paging.js';
-import { finder } from './where.js';
+import { cursorOf, type Paging } from './paging.js';
+import { finder } from './documentPath.js';
 
 /** Options of {@link byPage}. */
 export interface PageNumberOptions {

@@ -15,7 +15,7 @@ export type WatchBounds = Omit<WalkBounds, 'maxRows'>;
 export type FreeParams = { readonly [Name in keyof WalkBounds]?: never };
 
 /** What a source is asked with, apart. */
-export interface SplitOptions {
+interface SplitOptions {
   readonly params: Readonly<Record<string, unknown>>;
   readonly bounds: WalkBounds;
 }

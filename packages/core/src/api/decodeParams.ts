@@ -1,5 +1,5 @@
 import { ConfigError, SluiceError } from '../errors.js';
-import { isRecord } from '../record.js';
+import { isRecord } from '../values.js';
 import { issuesText } from './issueText.js';
 import { isResult, lateSchema, type StandardProperties, type StandardSchema } from './standardSchema.js';
 
@@ -13,7 +13,7 @@ export interface ParamDescription {
 }
 
 /** What checks a source's parameters. */
-export interface ParamCheck<Out> {
+interface ParamCheck<Out> {
   readonly schema: StandardSchema<object, Out> | undefined;
   /** All that there are, where that is known. */
   readonly known: readonly ParamDescription[] | undefined;

@@ -1,9 +1,7 @@
-import { kindOf } from '../kindOf.js';
-import { isRecord } from '../record.js';
+import { isRecord, kindOf } from '../values.js';
 import type { DocumentReader } from '../source/documentReader.js';
-import { issuesText } from './issueText.js';
+import { issuesText, thrownFault } from './issueText.js';
 import { isResult, lateSchema, type StandardSchema } from './standardSchema.js';
-import { thrownFault } from './thrownFault.js';
 
 /**
  * Makes a row of what an API sent, or refuses it with `read.fault`. The same value has to give the same row.
@@ -21,7 +19,7 @@ export interface RowMaking<Row> {
 }
 
 /** Makes all rows of an answer, or none. `path` is where their list stands. */
-export type DecodeRows<Row> = (received: readonly unknown[], path: string, read: DocumentReader) => readonly Row[];
+type DecodeRows<Row> = (received: readonly unknown[], path: string, read: DocumentReader) => readonly Row[];
 
 /** What makes the rows that a definition describes. Beyond the schema or the function itself, a row costs next to nothing. */
 export function rowDecoder<Row>({ schema, decode }: RowMaking<Row>): DecodeRows<Row> {

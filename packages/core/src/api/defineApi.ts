@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import type { ArrayFormat } from '../http/query.js';
-import { kindOf } from '../kindOf.js';
+import { kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
 import { reservedNames } from '../plugins/fit.js';
 import type { Plugin, PluginContext } from '../plugins/plugin.js';

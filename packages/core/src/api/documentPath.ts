@@ -1,10 +1,11 @@
 import { ConfigError } from '../errors.js';
-import { kindOf } from '../kindOf.js';
-import { isRecord } from '../record.js';
+import type { Json } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
+import { isRecord, kindOf } from '../values.js';
+import type { Answer, Where } from './answer.js';
 
 /** Where something stands in a document. */
-export interface DocumentPath {
+interface DocumentPath {
   /** As errors show it, e.g. `data.items`; empty for the document itself. */
   readonly text: string;
   /**
@@ -90,4 +91,23 @@ function fieldOf(value: unknown, name: string | number, at: string, read: Docume
   if (value === null && at !== '') throw read.fault(at, 'it is null: if it may be, write ? after its name');
   if (!isRecord(value)) throw read.fault(at, `it is ${kindOf(value)}, and not an object`);
   return Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** A {@link Where} that is ready to look: whichever of the two it was, it is asked the same way. */
+export interface Finder {
+  readonly isPath: boolean;
+  /** Where it looks, as errors show it; empty where only a function knows. */
+  readonly text: string;
+  readonly identity: Json;
+  find(answer: Answer): unknown;
+}
+
+/** Makes a path ready once for all answers. @throws ConfigError if it is none. */
+export function finder(where: Where<unknown>): Finder {
+  if (typeof where === 'function') return { isPath: false, text: '', identity: 'function', find: where };
+  const path = documentPath(where);
+  return {
+    ...{ isPath: true, text: path.text, identity: where },
+    find: ({ body, read }) => path.find(body, read),
+  };
 }

@@ -1,8 +1,10 @@
-import { kindOf } from '../kindOf.js';
+import { SluiceError } from '../errors.js';
+import type { DocumentReader } from '../source/documentReader.js';
+import { kindOf } from '../values.js';
 import type { StandardIssue } from './standardSchema.js';
 
 /** An issue in words that may be logged. */
-export interface IssueText {
+interface IssueText {
   /** Where in the value, as it goes on behind the value's own path, e.g. `.price` or `[2].name`; empty for the value itself. */
   readonly path: string;
   readonly what: string;
@@ -32,7 +34,7 @@ export function issuesText(issues: readonly StandardIssue[], subject: unknown): 
  * A message about a value, on one line; `undefined` if it shows any of it. Rows hold what is nobody's business, errors are logged, and
  * some libraries quote what they refuse.
  */
-export function shownText(message: string, subject: unknown): string | undefined {
+function shownText(message: string, subject: unknown): string | undefined {
   const line = message.slice(0, longestRead).replace(/\s+/g, ' ').trim().replace(/\.$/, '');
   if (line === '' || leavesOf(subject).some((leaf) => shows(line, leaf))) return undefined;
   return line.length > longestText ? `${line.slice(0, longestText)}…` : line;
@@ -70,4 +72,14 @@ function leavesOf(value: unknown): readonly string[] {
     else if (typeof next === 'object' && next !== null) left.push(...valuesOf(next));
   }
   return leaves;
+}
+
+/**
+ * The error for what a definition's own code has thrown at an answer: with the place, and without the thrown error as its cause, which
+ * may quote the answer.
+ */
+export function thrownFault(error: unknown, path: string, subject: unknown, read: DocumentReader): SluiceError {
+  if (SluiceError.is(error)) return error;
+  const shown = shownText(String(error), subject);
+  return read.fault(path, `the source's definition failed at it${shown === undefined ? '' : ` with ${shown}`}`);
 }

@@ -1,8 +1,8 @@
-import { checkCount } from '../count.js';
+import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import type { Query, QueryValue } from '../http/query.js';
-import { kindOf } from '../kindOf.js';
+import { kindOf } from '../values.js';
 import type { Json } from '../source/definition.js';
 import type { PageAddress, Paging } from './paging.js';
 
@@ -40,7 +40,7 @@ export interface Asking<Params> {
 }
 
 /** The requests of one source. */
-export interface ListingPlan {
+interface ListingPlan {
   readonly parts: number;
   readonly offset: number;
   /** Rows a page; absent where the API alone decides. */

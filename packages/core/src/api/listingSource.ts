@@ -9,7 +9,7 @@ import { listingPlan } from './listingPlan.js';
 import type { Asked } from './pageReader.js';
 
 /** A listing on an API, and what reads its answers. */
-export interface OpenListing<Row extends object, In extends object, Params> {
+interface OpenListing<Row extends object, In extends object, Params> {
   readonly definition: ListingDefinition<Row, In, Params>;
   readonly read: (answer: ApiAnswer, asked: Asked) => UndecodedPage<Row>;
   readonly opening: SourceOpening;

@@ -1,15 +1,13 @@
-import { kindOf } from '../kindOf.js';
+import { isCount, kindOf } from '../values.js';
 import type { ApiAnswer } from '../plugins/plugin.js';
 import type { Mark } from '../position.js';
-import { isCount } from '../record.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { documentReader } from '../source/documentReader.js';
 import type { Answer, Where } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
-import { documentPath } from './documentPath.js';
+import { documentPath, finder, type Finder } from './documentPath.js';
 import type { Paging } from './paging.js';
-import { thrownFault } from './thrownFault.js';
-import { finder, type Finder } from './where.js';
+import { thrownFault } from './issueText.js';
 
 /** Rows that a function has found, and where they stand, so that errors can say so. */
 export interface FoundRows {

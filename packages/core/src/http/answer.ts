@@ -8,8 +8,7 @@ import {
   UnexpectedRedirectError,
   type SluiceError,
 } from '../errors.js';
-import type { AttemptAnswer } from './adapter/adapter.js';
-import type { AdapterFault } from './adapter/adapterFault.js';
+import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
 import { connectionMayDo, dateAfter, retryAfter } from './retryPolicy.js';
@@ -34,7 +33,7 @@ export interface AnswerContext {
 }
 
 /** The context of an answer to a request that carries a key, if there is one. */
-export interface ApiAnswerContext extends AnswerContext {
+interface ApiAnswerContext extends AnswerContext {
   readonly hasKey: boolean;
 }
 

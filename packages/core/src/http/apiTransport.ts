@@ -10,7 +10,7 @@ import type { Secrets } from './secrets.js';
 import type { Transport, TransportRequest } from './transport.js';
 
 /** What the requests of a client share. */
-export interface ApiTransportOptions extends ExchangeOptions {
+interface ApiTransportOptions extends ExchangeOptions {
   readonly keys: KeyRing;
   readonly secrets: Secrets;
   /** Where the key may go. */

@@ -1,13 +1,13 @@
 import axios, { type AxiosInstance } from 'axios';
+import axiosRetry from 'axios-retry';
 import { reportOf } from '../errorReport.js';
 import { NetworkError } from '../errors.js';
-import { addRetries } from './axiosRetries.js';
-import { AttemptFailure, closedError, Exchange, Failure, type Call, type ExchangeOptions } from './exchange.js';
+import { AttemptFailure, type Call, closedError, Exchange, type ExchangeOptions, Failure } from './exchange.js';
 import { SignalWatch } from './signalWatch.js';
 import type { TransportResponse } from './transport.js';
 
 /** Carries calls, each with its retries. */
-export type Caller = (call: Call) => Promise<TransportResponse>;
+type Caller = (call: Call) => Promise<TransportResponse>;
 
 /**
  * Calls by axios. No error of axios leaves this file: those hold the whole request, and more than a caller needs to see.
@@ -78,4 +78,26 @@ function shown(error: unknown, route: string): unknown {
   if (axios.isAxiosError(error))
     return new NetworkError(`${route} could not be sent (${error.code ?? 'no reason given'}).`, { details: { route } });
   return error;
+}
+
+/** When and after what an attempt is repeated. */
+interface RetryHooks {
+  readonly shouldRetry: (error: unknown) => boolean;
+  /** Resolves when the next attempt may begin. */
+  readonly beforeRetry: (error: unknown) => Promise<void>;
+}
+
+/**
+ * Lets axios-retry repeat what fails on `instance`.
+ *
+ * The waiting is ours: axios-retry's own has no cap, overflows its timer and knows nothing of a clock that tests can turn.
+ */
+function addRetries(instance: AxiosInstance, retries: number, { shouldRetry, beforeRetry }: RetryHooks): void {
+  axiosRetry(instance, {
+    retries,
+    retryCondition: shouldRetry,
+    onRetry: (_count, error) => beforeRetry(error),
+    retryDelay: () => 0,
+    shouldResetTimeout: true,
+  });
 }

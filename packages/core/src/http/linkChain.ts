@@ -1,7 +1,6 @@
 import type { Clock } from '../clock.js';
-import { kindOf } from '../kindOf.js';
+import { isRecord, kindOf } from '../values.js';
 import { PluginError, SluiceError } from '../errors.js';
-import { isRecord } from '../record.js';
 import { linkTimeoutError } from './answer.js';
 import { closedError } from './exchange.js';
 import { SignalWatch } from './signalWatch.js';
@@ -9,7 +8,7 @@ import { Stopwatch } from './stopwatch.js';
 import type { Link, Transport, TransportRequest, TransportResponse } from './transport.js';
 
 /** What a chain of links is held to. */
-export interface LinkChainOptions {
+interface LinkChainOptions {
   readonly clock: Clock;
   /** Ms that links may take for a request; `Infinity` sets no deadline. What is below them has deadlines of its own. */
   readonly total: number;

@@ -1,4 +1,4 @@
-import { isRecord } from '../record.js';
+import { isRecord } from '../values.js';
 
 /** Far beyond what APIs send, and far from where going through a value, or writing it as JSON, would run out of stack. */
 export const deepestDocument = 500;

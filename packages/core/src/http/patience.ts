@@ -1,10 +1,9 @@
-import { checkCount } from '../count.js';
-import { checkNumbers } from '../numbers.js';
+import { checkCount, checkNumbers } from '../checks.js';
 import { defaultTimeouts, totalBeyondRetries, type Timeouts } from './exchange.js';
 import { defaultRetry, type RetryOptions } from './retryPolicy.js';
 
 /** How long a request is waited for, and how often it is repeated. */
-export interface Patience {
+interface Patience {
   readonly timeouts: Timeouts;
   readonly retry: RetryOptions;
 }

@@ -1,9 +1,8 @@
 import type { Clock } from '../clock.js';
 import { SluiceError } from '../errors.js';
-import type { Adapter, AttemptAnswer, AttemptRequest } from './adapter/adapter.js';
-import { AdapterFault } from './adapter/adapterFault.js';
+import { type Adapter, AdapterFault, type AttemptAnswer, type AttemptRequest } from './adapter/adapter.js';
 
-export interface SendOptions {
+interface SendOptions {
   readonly adapter: Adapter;
   readonly clock: Clock;
   /** Ms until the last byte of the answer. */

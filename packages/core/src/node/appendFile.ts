@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
-import { isCount } from '../record.js';
+import { isCount } from '../values.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
 

@@ -5,7 +5,7 @@ import type { FileSystem } from './fileSystem.js';
 import { checkTarget, type TargetFile } from './partFile.js';
 
 /** How an endless file is written. */
-export interface EndlessFileOptions {
+interface EndlessFileOptions {
   readonly ifExists: 'fail' | 'overwrite';
   /** What each file of it begins with. */
   readonly header: string;

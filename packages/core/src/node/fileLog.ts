@@ -4,8 +4,7 @@ import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { explained } from './appendFile.js';
 import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
-import { unfinishedName } from './unfinishedFile.js';
-import { writeAll } from './wholeFile.js';
+import { unfinishedName, writeAll } from './wholeFile.js';
 import { checkWrittenByUs } from './writtenByUs.js';
 
 /** What every log begins with, whatever its version. */

@@ -1,8 +1,7 @@
 import { dirname, resolve } from 'node:path';
-import { checkCount } from '../count.js';
+import { checkCount } from '../checks.js';
 import { ConfigError, SinkError } from '../errors.js';
-import type { RowEncoder, RowFormat } from '../sink/rowFormat.js';
-import type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
+import type { RowEncoder, RowFormat, Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
 import { AppendFile, decodeFilePlace, explained, isDamage } from './appendFile.js';
 import { ByteBlocks, type Gzip } from './byteBlocks.js';

@@ -7,11 +7,10 @@ import { explained } from './appendFile.js';
 import { platformCode, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
 import { together } from './together.js';
-import { unfinishedName } from './unfinishedFile.js';
-import { readWhole, writeWhole } from './wholeFile.js';
+import { readWhole, unfinishedName, writeWhole } from './wholeFile.js';
 
 /** How a folder is locked. */
-export interface FolderLockOptions {
+interface FolderLockOptions {
   /** Whoever locks it for something else is not in the way. */
   readonly use: StateUse;
   readonly fileSystem: FileSystem;

@@ -1,5 +1,5 @@
 import { CheckpointError } from '../errors.js';
-import { isCount, isRecord } from '../record.js';
+import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
 import { decodeFilePlace, type AppendFile, type FilePlace } from './appendFile.js';
 import type { ByteBlocks } from './byteBlocks.js';

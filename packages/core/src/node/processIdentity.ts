@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, readlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { promisify } from 'node:util';
-import { isCount, isRecord } from '../record.js';
+import { isCount, isRecord } from '../values.js';
 
 /** What tells a process from every other one that is, was or will be. A process number alone is used again. Texts are empty where unknown. */
 export interface ProcessIdentity {

@@ -1,8 +1,7 @@
 import type { Writable } from 'node:stream';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { ConfigError, SinkError } from '../errors.js';
-import type { RowFormat } from '../sink/rowFormat.js';
-import type { Sink } from '../sink/sink.js';
+import type { RowFormat, Sink } from '../sink/sink.js';
 import { ByteBlocks } from './byteBlocks.js';
 import { platformCode } from './fileSystem.js';
 

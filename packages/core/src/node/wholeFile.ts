@@ -1,6 +1,6 @@
-import { explained } from './appendFile.js';
-import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
 import { SinkError } from '../errors.js';
+import { explained } from './appendFile.js';
+import { type FileSystem, platformCode, type WritableFile } from './fileSystem.js';
 
 /** All bytes of a small file; `undefined` if there is none. @throws SinkError if it can't be read. */
 export async function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer | undefined> {
@@ -53,4 +53,22 @@ export async function writeAll(file: WritableFile, path: string, bytes: Uint8Arr
       throw new SinkError(`${path} can't be written: the disk takes no more bytes. Make room, then run it again.`);
     at += written;
   }
+}
+
+const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
+const pattern = new RegExp(`^sluice-${uuid}-new-(.+)$`);
+
+/**
+ * A name for a file that is not complete yet, and is to be called `name`. Each is used once, and nobody else calls a file like that: so
+ * what a kill left behind can be cleared away by its name, also where people keep files of their own beside it.
+ *
+ * @example unfinishedName('checkpoint') // 'sluice-0b1f…-new-checkpoint'
+ */
+export function unfinishedName(name: string): string {
+  return `sluice-${crypto.randomUUID()}-new-${name}`;
+}
+
+/** What an unfinished file was to be called; `undefined` for any other file. */
+export function intendedName(name: string): string | undefined {
+  return pattern.exec(name)?.[1];
 }

@@ -1,4 +1,4 @@
-import { sleep, type Clock } from '../clock.js';
+import { type Clock, sleep } from '../clock.js';
 import { ConfigError } from '../errors.js';
 
 /** When something is done again and again. */
@@ -45,4 +45,15 @@ export class Ticks {
     if (due > now) await sleep(this.#clock, due - now, signal);
     else signal.throwIfAborted();
   }
+}
+
+/** An API that is down is not helped by being asked. */
+const mostSkipped = 7;
+/** Ms. However rarely it is asked, nobody should have to wait much longer to hear that it is back. */
+const longestExtraWait = 5 * 60_000;
+
+/** How many ticks are skipped after so many failed polls in a row, with `every` ms from one to the next. */
+export function skippedTicks(failures: number, every: number): number {
+  if (failures === 0) return 0;
+  return Math.min(2 ** (failures - 1) - 1, mostSkipped, Math.floor(longestExtraWait / every));
 }

@@ -21,7 +21,7 @@ export const reservedNames = [
 ] as const;
 
 /** A plugin that must not be used, and why. */
-export interface Refused<Reason extends string> {
+interface Refused<Reason extends string> {
   readonly refused: Reason;
 }
 

@@ -7,9 +7,10 @@ import type { ArrayFormat } from '../http/query.js';
 import type { Secrets } from '../http/secrets.js';
 import type { Transport } from '../http/transport.js';
 import type { StateStore } from '../sink/stateStore.js';
+import type { SourceEvent } from '../source/sourceEvent.js';
+import { isCount, isRecord } from '../values.js';
 import type { EventHub } from './eventHub.js';
 import type { ApiAnswer, ApiRequest, Endpoint, PluginContext, PluginLogger } from './plugin.js';
-import { sourceEventOf } from './sourceEventOf.js';
 
 const noEvent = 'It told of something that is no event of a source: it was dropped.';
 
@@ -77,4 +78,44 @@ function endpoint(
     observe: (event) => hub.emit(() => sourceEventOf(event) ?? { type: 'warning', message: noEvent, plugin }),
     warn: (message) => logger.warn(message),
   } satisfies Endpoint);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What a plugin told of a source, made anew of the fields that such an event has; `undefined` if it is none. A plugin may tell anything. */
+function sourceEventOf(told: unknown): SourceEvent | undefined {
+  try {
+    return isRecord(told) ? eventOf({ ...told }) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function eventOf(fields: Fields): SourceEvent | undefined {
+  switch (fields['type']) {
+    case 'page':
+      return pageOf(fields);
+    case 'commit':
+      return commitOf(fields);
+    case 'error':
+      return errorOf(fields);
+    default:
+      return undefined;
+  }
+}
+
+function pageOf({ source, part, page, rows, total }: Fields): SourceEvent | undefined {
+  if (typeof source !== 'string' || !isCount(part) || !isCount(page) || !isCount(rows)) return undefined;
+  return { type: 'page', source, part, page, rows, ...(isCount(total) && { total }) };
+}
+
+function commitOf({ source, sink, rows, pages, isSealed }: Fields): SourceEvent | undefined {
+  if (typeof source !== 'string' || typeof sink !== 'string' || typeof isSealed !== 'boolean') return undefined;
+  if (!isCount(rows) || !isCount(pages)) return undefined;
+  return { type: 'commit', source, sink, rows, pages, isSealed };
+}
+
+function errorOf({ of, name, error }: Fields): SourceEvent | undefined {
+  if (typeof name !== 'string' || (of !== 'walk' && of !== 'watch' && of !== 'export')) return undefined;
+  return { type: 'error', of, name, error: reportOf(error) };
 }

@@ -1,6 +1,6 @@
 import { CheckpointError } from '../errors.js';
 import { isPosition, withoutPart, type Position } from '../position.js';
-import { isCount, isRecord } from '../record.js';
+import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
 
 /** The durable record "all rows up to this position are in the sink, up to this place". */

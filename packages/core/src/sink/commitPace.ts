@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 
 /** How often an export commits. */
-export interface CommitPaceOptions {
+interface CommitPaceOptions {
   /** Pages between two commits, and nothing else. Default: as {@link CommitPace} says. */
   readonly commitEvery: number | undefined;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-import { checkCount } from '../count.js';
+import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';

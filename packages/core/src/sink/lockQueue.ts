@@ -16,7 +16,7 @@ interface Claimant {
  * Lets one holder in at a time, in the order of asking. What is stopped and started again in one breath has to wait for itself: its
  * first run still closes what is open. Exports wait for others as well; a watch has no end that anybody could wait for.
  */
-export class LockQueue {
+class LockQueue {
   readonly #use: StateUse;
   readonly #claimants = new Set<Claimant>();
   #last: Promise<void> = Promise.resolve();

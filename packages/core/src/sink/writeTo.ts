@@ -1,5 +1,5 @@
 import { Observable, Subscription, type OperatorFunction } from 'rxjs';
-import { checkCount } from '../count.js';
+import { checkCount } from '../checks.js';
 import { BackpressureError } from '../errors.js';
 import type { RowSchema } from '../source/definition.js';
 import type { ExportProgress, ExportReport } from './exportRun.js';

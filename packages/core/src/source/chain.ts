@@ -1,7 +1,6 @@
 import { DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
-import { kindOf } from '../kindOf.js';
+import { isRecord, kindOf } from '../values.js';
 import type { ChainPosition, Mark } from '../position.js';
-import { isRecord } from '../record.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
 import { LateRows } from './lateRows.js';

@@ -1,5 +1,5 @@
 import { DecodeError } from '../errors.js';
-import { isRecord } from '../record.js';
+import { isRecord } from '../values.js';
 
 /** What an API's decoder is made of: small checks that name the place in the document where one fails. */
 export interface DocumentReader {

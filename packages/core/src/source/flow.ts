@@ -5,10 +5,10 @@ import { done, type Puller } from './stoppable.js';
  * How a flow's consumer takes what comes. A pusher is served as fast as it goes and shows no demand; a puller asks for each
  * piece, so something can be made ready for it in the meantime.
  */
-export type Demand = 'push' | 'pull';
+type Demand = 'push' | 'pull';
 
 /** Opens a flow for one consumer: an iterator over chunks, each given out whole before the next one is asked for. */
-export type OpenFlow<T> = (demand: Demand) => Puller<readonly T[]>;
+type OpenFlow<T> = (demand: Demand) => Puller<readonly T[]>;
 
 /**
  * An Observable that can also be pulled, with `for await`.

@@ -1,5 +1,5 @@
 import { from, type Observable, type OperatorFunction } from 'rxjs';
-import { checkCount } from '../count.js';
+import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
 import type { Json, RowSchema, SourceDefinition } from './definition.js';

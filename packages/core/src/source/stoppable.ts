@@ -11,7 +11,7 @@ export interface Puller<T> extends AsyncIterator<T, undefined>, AsyncDisposable 
 }
 
 /** One step of a {@link stoppable} iterator. */
-export type Step<T> = (signal: AbortSignal) => Promise<IteratorResult<T, undefined>>;
+type Step<T> = (signal: AbortSignal) => Promise<IteratorResult<T, undefined>>;
 
 /** The end of every iteration. */
 export const done: { readonly done: true; readonly value: undefined } = { done: true, value: undefined };

@@ -6,7 +6,7 @@ import type { SourceDefinition } from './definition.js';
 import { pageOf, type Page } from './page.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, stoppable, type Puller } from './stoppable.js';
-import { untilSent } from './untilSent.js';
+import { untilSent } from './lateRows.js';
 
 /** How a walk is made. */
 export interface WalkOptions {

@@ -1,4 +1,4 @@
-import { isRecord } from '../record.js';
+import { isRecord } from '../values.js';
 
 /** A value as it comes back from a file. */
 export function throughJson(value: unknown): unknown {

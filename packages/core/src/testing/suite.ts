@@ -35,7 +35,7 @@ export type Check<F, Given extends readonly unknown[] = []> = (trial: Trial<F, G
 export type Checks<F, Given extends readonly unknown[] = []> = Readonly<Record<string, Check<F, Given>>>;
 
 /** Makes what is to be tested. */
-export type Factory<F, Given extends readonly unknown[] = []> = (...given: Given) => F | Promise<F>;
+type Factory<F, Given extends readonly unknown[] = []> = (...given: Given) => F | Promise<F>;
 
 /** Ends a check that can't be made, without a fault. */
 export class Skipped extends Error {}

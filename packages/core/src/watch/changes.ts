@@ -5,8 +5,7 @@ import type { Snapshot } from '../operators/poll.js';
 import { applied, changesOf } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
 import { fieldsBetween, type ComparisonOptions } from './comparison.js';
-import { SnapshotRows } from './snapshotRows.js';
-import { rowKey } from './rowKey.js';
+import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judge } from './verdict.js';
 import { WalkComparison } from './walkComparison.js';
 

@@ -1,10 +1,8 @@
 import { ConfigError } from '../errors.js';
-import { isRecord } from '../record.js';
+import { isRecord } from '../values.js';
 import type { RowKey } from '../source/definition.js';
-import { differingFields } from './differingFields.js';
-import { fieldAt, fieldPaths, type FieldPath } from './fieldPath.js';
-import { isPlainlySame } from './plainlySame.js';
-import { pick, without } from './projection.js';
+import { differingFields, isPlainlySame } from './differingFields.js';
+import { fieldAt, type FieldPath, fieldPaths, pick, without } from './fieldPath.js';
 
 /** How rows are told apart, and when two of them differ. */
 export interface ComparisonOptions<T> {

@@ -1,11 +1,11 @@
 import { CheckpointError } from '../errors.js';
-import { isCount, isRecord } from '../record.js';
+import { isCount, isRecord } from '../values.js';
 import type { Delta } from './acceptedSnapshot.js';
 import type { Difference } from './change.js';
 import type { Missing } from './verdict.js';
 
 /** The first record of a log: the snapshot that follows it, in pieces. */
-export interface BaseRecord {
+interface BaseRecord {
   readonly kind: 'base';
   readonly v: 1;
   /** Of the source and its identity. */
@@ -23,7 +23,7 @@ export interface BaseRecord {
 }
 
 /** A record of a watch's log. */
-export type WatchRecord<T> =
+type WatchRecord<T> =
   | BaseRecord
   | { readonly kind: 'rows'; readonly rows: readonly (readonly [string, T])[] }
   | ({ readonly kind: 'delta' } & Delta<T>)

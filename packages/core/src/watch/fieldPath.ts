@@ -1,4 +1,5 @@
-import { isRecord } from '../record.js';
+import { isRecord } from '../values.js';
+import { asJson } from './checkStorable.js';
 
 /** Where a field is in a row. */
 export interface FieldPath {
@@ -27,4 +28,20 @@ export function fieldAt(row: Record<string, unknown>, { path, names }: FieldPath
 /** A field of the record itself: one may be called `constructor`. */
 export function ownField(record: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** Some fields of a row, each under its path; what is no record stays as it is. */
+export function pick(row: unknown, paths: readonly FieldPath[]): unknown {
+  if (!isRecord(row)) return row;
+  const fields = paths.map((each): [string, unknown] => [each.path, fieldAt(row, each)]);
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+}
+
+/** A value without the fields that are ignored. */
+export function without(value: unknown, ignored: ReadonlySet<string>, path = ''): unknown {
+  if (ignored.size === 0) return value;
+  const plain = asJson(value);
+  if (!isRecord(plain)) return value;
+  const kept = Object.entries(plain).filter(([name]) => !ignored.has(pathOf(path, name)));
+  return Object.fromEntries(kept.map(([name, field]) => [name, without(field, ignored, pathOf(path, name))]));
 }

@@ -25,7 +25,7 @@ export interface RemovalRules {
 }
 
 /** What one complete walk means for the accepted snapshot. */
-export interface Verdict<T> {
+interface Verdict<T> {
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
   /** Removals that are held back. */
@@ -33,7 +33,7 @@ export interface Verdict<T> {
 }
 
 /** What a walk is judged by. */
-export interface Judgement {
+interface Judgement {
   readonly rules: RemovalRules;
   /** Ms since 1970. */
   readonly now: number;

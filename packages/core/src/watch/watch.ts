@@ -1,8 +1,7 @@
 import { systemClock, type Clock } from '../clock.js';
-import { checkCount } from '../count.js';
+import { checkCount, checkNumbers } from '../checks.js';
 import { reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
-import { checkNumbers } from '../numbers.js';
 import { Ticks, type TickOptions } from '../operators/ticks.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';

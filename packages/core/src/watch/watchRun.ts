@@ -1,9 +1,9 @@
 import type { Clock } from '../clock.js';
 import { CheckpointError, ConfigError } from '../errors.js';
-import type { Ticks } from '../operators/ticks.js';
+import { skippedTicks, type Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../position.js';
-import { isCount } from '../record.js';
+import { isCount } from '../values.js';
 import type { Release } from '../sink/lockQueue.js';
 import type { StateLog, StateStore } from '../sink/stateStore.js';
 import type { Page, PageHealth } from '../source/page.js';
@@ -14,9 +14,7 @@ import type { Change } from './change.js';
 import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './comparison.js';
 import { isFatal, pollFault } from './pollFault.js';
-import { rowKey } from './rowKey.js';
-import { skippedTicks } from './skippedTicks.js';
-import { SnapshotRows } from './snapshotRows.js';
+import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judge, type RemovalRules } from './verdict.js';
 import { WalkComparison, type Findings } from './walkComparison.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
@@ -42,7 +40,7 @@ export interface WatchSettings<T> {
 }
 
 /** Where a run begins. */
-export interface WatchStart {
+interface WatchStart {
   /** The generation that it goes on behind; absent at the start. */
   readonly startAt: number | undefined;
   /** The history that begins with it, if one does. */

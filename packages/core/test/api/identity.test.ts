@@ -11,7 +11,7 @@ import {
   type Listing,
   type Sink,
 } from '../../src/index.js';
-import { changedSettings, exportPlan } from '../../src/sink/exportPlan.js';
+import { changedSettings, exportPlan } from '../../src/sink/findCheckpoint.js';
 import { numbered, openListing, serve } from './servedApi.js';
 
 interface Params {

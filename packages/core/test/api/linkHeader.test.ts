@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hasRelation, parseLinkHeader } from '../../src/api/linkHeader.js';
+import { hasRelation, parseLinkHeader } from '../../src/api/byLink.js';
 
 const nexts = (header: string): string[] | undefined =>
   parseLinkHeader(header)

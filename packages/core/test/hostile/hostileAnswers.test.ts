@@ -3,8 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { heapNeed } from '../../src/http/adapter/heapNeed.js';
-import { jsonText } from '../../src/http/adapter/jsonText.js';
-import { Utf8Body } from '../../src/http/adapter/utf8Body.js';
+import { jsonText, Utf8Body } from '../../src/http/adapter/utf8Body.js';
 import { readAnswer } from '../../src/http/answer.js';
 import { Secrets } from '../../src/http/secrets.js';
 import { createSource, DecodeError, RateLimitError, UnexpectedRedirectError, type Source } from '../../src/index.js';
@@ -50,7 +49,7 @@ describe('an answer', () => {
   test('T3 that would fill the memory once it is read is refused before', async () => {
     // Four million empty records: 12 KiB on the way, and 256 MB of heap.
     const server = await startServer(answer(200, gzipSync(`{"result":[${'{},'.repeat(4_000_000)}{}]}`), packed));
-    const { stdout, stderr, code } = await runChild(new URL('../http/children/request.ts', import.meta.url), {
+    const { stdout, stderr, code } = await runChild(new URL('../http/children/request.js', import.meta.url), {
       args: [server.url],
       env: { SLUICE_API_KEY: canary },
       node: ['--max-old-space-size=128'],

@@ -190,7 +190,7 @@ describe('a process that aborts its last request ends by itself', () => {
   ])('T4 at this stage: $stage', async ({ stage, answers, nudge, sent }) => {
     const server = await startServer(...answers);
     const options = nudge ? { nudge: nudge(server) } : {};
-    const outcome = await runChild(new URL('./children/abort.ts', import.meta.url), {
+    const outcome = await runChild(new URL('./children/abort.js', import.meta.url), {
       args: [stage, server.url],
       ...options,
     });
@@ -214,7 +214,7 @@ describe('a process that aborts its last request ends by itself', () => {
       });
     });
     const url = `https://127.0.0.1:${String(portOf(server.address()))}`;
-    const outcome = await runChild(new URL('./children/abort.ts', import.meta.url), { args: ['connect', url], nudge });
+    const outcome = await runChild(new URL('./children/abort.js', import.meta.url), { args: ['connect', url], nudge });
     expect(outcome).toEqual({ code: 0, signal: null, stdout: '["enough"]\n', stderr: '' });
   });
 });

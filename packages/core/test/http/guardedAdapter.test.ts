@@ -5,8 +5,7 @@ import { createServer, setDefaultAutoSelectFamily, Socket, type Server } from 'n
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi, type MockInstance } from 'vitest';
-import type { AddressGuard, ResolvedAddress } from '../../src/http/adapter/adapter.js';
-import { AdapterFault } from '../../src/http/adapter/adapterFault.js';
+import { AdapterFault, type AddressGuard, type ResolvedAddress } from '../../src/http/adapter/adapter.js';
 import { Attendance } from '../../src/http/adapter/attendance.js';
 import { checkedAddresses } from '../../src/http/adapter/checkedAddresses.js';
 import { createAdapter as createFetchAdapter } from '../../src/http/adapter/fetchAdapter.js';
@@ -470,7 +469,7 @@ test('W8 where addresses can not be seen, a guard is refused rather than ignored
 
 /** One request of a process of its own; its names lead to 127.0.0.1. */
 async function ask(mode: string, url: string, env: NodeJS.ProcessEnv = {}): Promise<unknown> {
-  const outcome = await runChild(new URL('./children/guardedRequest.ts', import.meta.url), { args: [mode, url], env });
+  const outcome = await runChild(new URL('./children/guardedRequest.js', import.meta.url), { args: [mode, url], env });
   expect(outcome).toMatchObject({ code: 0, stderr: '' });
   return JSON.parse(outcome.stdout);
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { jsonText } from '../../src/http/adapter/jsonText.js';
+import { jsonText } from '../../src/http/adapter/utf8Body.js';
 
 type Outcome = { readonly value: unknown } | 'no JSON';
 

@@ -8,7 +8,7 @@ test('thousands of requests under one signal, retries included, leave less than 
     nth += 1;
     (nth % 3 === 0 ? answer(503) : ok())(response);
   });
-  const { stdout, stderr } = await runChild(new URL('./children/manyRequests.ts', import.meta.url), {
+  const { stdout, stderr } = await runChild(new URL('./children/manyRequests.js', import.meta.url), {
     args: [server.url],
     node: ['--expose-gc'],
   });

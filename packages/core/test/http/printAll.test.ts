@@ -31,7 +31,7 @@ test('T2 nothing that a process prints or writes holds the key, whatever it prin
   onTestFinished(() => {
     rmSync(cwd, { recursive: true });
   });
-  const outcome = await runChild(new URL('./children/printAll.ts', import.meta.url), {
+  const outcome = await runChild(new URL('./children/printAll.js', import.meta.url), {
     args: [server.url, String(faults.length)],
     env: { SLUICE_API_KEY: canary, NODE_DEBUG: 'undici,fetch' },
     cwd,

@@ -43,7 +43,7 @@ beforeEach(async () => {
 
 /** One request of a process with this environment. */
 async function ask(url: string, env: NodeJS.ProcessEnv): Promise<{ outcome: ChildOutcome; printed: unknown }> {
-  const outcome = await runChild(new URL('./children/request.ts', import.meta.url), {
+  const outcome = await runChild(new URL('./children/request.js', import.meta.url), {
     args: [url],
     env: { SLUICE_API_KEY: canary, ...env },
   });

@@ -23,7 +23,7 @@ export interface ChildOutcome {
 
 /** Runs a script in a process of its own, to its end. It does not outlive the test. */
 export function runChild(script: URL, options: ChildOptions = {}): Promise<ChildOutcome> {
-  const { args = [], env = {}, node = [], cwd = fileURLToPath(new URL('.', script)), nudge } = options;
+  const { args = [], env = {}, node = [], cwd = fileURLToPath(new URL('./', script)), nudge } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...node, bundled(script), ...args], {
       cwd,

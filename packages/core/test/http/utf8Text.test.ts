@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { utf8Text } from '../../src/http/adapter/utf8Text.js';
+import { utf8Text } from '../../src/http/adapter/utf8Body.js';
 
 const texts = fc.oneof(fc.string(), fc.string({ unit: 'binary', maxLength: 300 }), fc.string({ unit: 'grapheme' }));
 

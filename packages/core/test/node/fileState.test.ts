@@ -18,7 +18,7 @@ import {
   type FileSystem,
   type Volume,
 } from '../../src/node/index.js';
-import { unfinishedName } from '../../src/node/unfinishedFile.js';
+import { unfinishedName } from '../../src/node/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { tempFolder } from './tempFolder.js';
 

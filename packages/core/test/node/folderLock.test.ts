@@ -14,7 +14,7 @@ import {
   type FileSystem,
   type ProcessIdentity,
 } from '../../src/node/index.js';
-import { unfinishedName } from '../../src/node/unfinishedFile.js';
+import { unfinishedName } from '../../src/node/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { forkChild } from './forkChild.js';
 import { tempFolder } from './tempFolder.js';

@@ -27,7 +27,7 @@ import {
   type StateStore,
 } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
-import { unfinishedName } from '../../src/node/unfinishedFile.js';
+import { unfinishedName } from '../../src/node/wholeFile.js';
 import { namesBeside } from './namesBeside.js';
 import { fileOf, partsOf } from './partRows.js';
 import { tempFolder } from './tempFolder.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CheckpointError, exportTo, memoryState } from '../../src/index.js';
-import { isRecord } from '../../src/record.js';
+import { isRecord } from '../../src/values.js';
 import { checkpointWithoutPart, decodeCheckpoint } from '../../src/sink/checkpoint.js';
 import { checkpointName } from '../../src/sink/findCheckpoint.js';
 import { startHoldings, type Row } from '../sandboxSource.js';

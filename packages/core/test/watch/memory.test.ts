@@ -6,7 +6,7 @@ import { tempFolder } from '../node/tempFolder.js';
 const size = 5_000;
 
 test('C11 a poll leaves less than 1 kB behind, from the 100th to the 200th', async () => {
-  const { stdout, stderr } = await runChild(new URL('./children/manyPolls.ts', import.meta.url), {
+  const { stdout, stderr } = await runChild(new URL('./children/manyPolls.js', import.meta.url), {
     args: [join(tempFolder(), 'state'), String(size)],
     node: ['--expose-gc'],
   });
@@ -20,7 +20,7 @@ test('C11 a poll leaves less than 1 kB behind, from the 100th to the 200th', asy
 });
 
 test('C11 a watch keeps less than 200 bytes of a row beyond the row', async () => {
-  const { stdout, stderr } = await runChild(new URL('./children/stateBytes.ts', import.meta.url), {
+  const { stdout, stderr } = await runChild(new URL('./children/stateBytes.js', import.meta.url), {
     args: ['20000'],
     node: ['--expose-gc'],
   });

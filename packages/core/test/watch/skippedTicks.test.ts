@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { skippedTicks } from '../../src/watch/skippedTicks.js';
+import { skippedTicks } from '../../src/operators/ticks.js';
 
 test.each<[every: number, skipped: readonly number[]]>([
   [1_000, [0, 0, 1, 3, 7, 7, 7]],

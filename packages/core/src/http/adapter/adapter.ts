@@ -1,5 +1,3 @@
-import type { AnswerBody } from './answerBody.js';
-
 /** What an adapter has to keep to. */
 export interface AdapterOptions {
   /** Ms to connect in, TLS included. */
@@ -68,4 +66,34 @@ export interface Adapter {
   readonly send: (request: AttemptRequest) => Promise<AttemptAnswer>;
   /** Closes what it keeps open. */
   close(): Promise<void>;
+}
+
+/** The body of an answer, read in one way or the other. */
+export interface AnswerBody {
+  /** As it came. */
+  readonly text: string;
+  /** A JSON text that says what the body says, or that is none where the body is none. It need not be the same text: see `jsonText`. */
+  readonly json: string;
+}
+
+/** A body of which only the text is known. */
+export function textBody(text: string): AnswerBody {
+  return { text, json: text };
+}
+
+/**
+ * Why an adapter got no whole answer, in words that every adapter shares. It carries a code and nothing of the request, so
+ * that it can't carry the key.
+ */
+export class AdapterFault extends Error {
+  /** `stale`: the server closed a connection that was to be used again, before a byte of the answer came. */
+  readonly kind: 'network' | 'stale' | 'connect-timeout' | 'cut-body' | 'not-text' | 'too-large' | 'too-heavy';
+  /** The platform's own word for it, e.g. `ECONNREFUSED`. */
+  readonly platformCode: string | undefined;
+
+  constructor(kind: AdapterFault['kind'], platformCode?: string) {
+    super(kind);
+    this.kind = kind;
+    this.platformCode = platformCode;
+  }
 }

@@ -1,12 +1,11 @@
 import { abortable } from '../../abortable.js';
 import { SluiceError } from '../../errors.js';
-import type { AddressGuard, GuardedHost, ResolvedAddress } from './adapter.js';
-import { AdapterFault } from './adapterFault.js';
+import { AdapterFault, type AddressGuard, type GuardedHost, type ResolvedAddress } from './adapter.js';
 
 /** The addresses of a name, all of them checked. */
 export type CheckedAddresses = readonly [ResolvedAddress, ...ResolvedAddress[]];
 
-export interface LookupEnds {
+interface LookupEnds {
   /** Ms until there must be an answer; 0 sets no deadline. */
   readonly timeout: number;
   /** Told how to stop the lookup when nobody waits for it any more. The answer is called when it has ended. */

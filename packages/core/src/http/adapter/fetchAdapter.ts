@@ -1,8 +1,13 @@
 import { abortable } from '../../abortable.js';
 import { ConfigError } from '../../errors.js';
-import type { Adapter, AdapterOptions, AttemptAnswer, AttemptRequest } from './adapter.js';
-import { AdapterFault } from './adapterFault.js';
-import { textBody } from './answerBody.js';
+import {
+  type Adapter,
+  AdapterFault,
+  type AdapterOptions,
+  type AttemptAnswer,
+  type AttemptRequest,
+  textBody,
+} from './adapter.js';
 
 /**
  * The platform's `fetch` under axios, for browsers, workers, Bun and Deno. Redirects are not followed: they come as answers

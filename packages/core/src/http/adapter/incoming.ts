@@ -1,9 +1,9 @@
 import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import { AdapterFault } from './adapterFault.js';
+import { AdapterFault } from './adapter.js';
 
-export interface IncomingOptions {
+interface IncomingOptions {
   /** Bytes of the body, after decompression. */
   readonly maxBytes: number;
   /** Ends it at once, whatever undici is doing: it takes an abort to heart only once it is connected. */

@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
-import { Incoming } from './incoming.js';
-import { ObservedSocket } from './observedSocket.js';
+import { type Connection, Incoming } from './incoming.js';
 
 /** A request that says what its answer is handed to. */
 export interface ObservedRequest extends Dispatcher.DispatchOptions {
@@ -39,3 +38,77 @@ function observedClient(origin: URL, options: Client.Options): Client {
     },
   });
 }
+
+/** Watches what a socket reads, and mends the one thing in it that undici does not take. */
+class ObservedSocket implements Connection {
+  #requests = 0;
+  #hasAnswered = false;
+  #reading: 'status' | 'interim' | 'answer' = 'status';
+  /** Where in its line the next byte stands. */
+  #at = 0;
+
+  constructor(socket: { read(size?: number): unknown }) {
+    const read = socket.read.bind(socket);
+    socket.read = (size?: number): unknown => {
+      const chunk: unknown = read(size);
+      if (chunk instanceof Uint8Array) this.#see(chunk);
+      return chunk;
+    };
+  }
+
+  /** Undici sends one request at a time, so what is read from here on answers it. */
+  begin(): void {
+    this.#requests += 1;
+    this.#hasAnswered = false;
+    this.#expect('status');
+  }
+
+  get isUnanswered(): boolean {
+    return this.#requests > 1 && !this.#hasAnswered;
+  }
+
+  #see(chunk: Uint8Array): void {
+    this.#hasAnswered = true;
+    for (let index = 0; index < chunk.length && this.#reading !== 'answer'; index += 1) {
+      const byte = chunk[index] ?? 0;
+      if (this.#reading === 'interim') this.#skip(byte);
+      else chunk[index] = this.#status(byte);
+    }
+  }
+
+  /**
+   * Makes `102 Processing` of `100 Continue`: RFC 9110, section 15.2, has a client accept interim answers that it did not ask for, but
+   * undici breaks the connection for this one. It passes over all others.
+   */
+  #status(byte: number): number {
+    const isBlankLine = this.#at === 0 && (byte === carriageReturn || byte === lineFeed);
+    if (isBlankLine) return byte;
+    this.#at += 1;
+    if (this.#at === hundreds && byte !== zero + 1) this.#expect('answer');
+    if (this.#at === hundreds + 1 && byte !== zero) this.#expect('interim');
+    if (this.#at < hundreds + 2) return byte;
+    // 101 is no interim answer: another protocol follows, and nobody here has asked for one.
+    this.#expect(byte === zero + 1 ? 'answer' : 'interim');
+    return byte === zero ? zero + 2 : byte;
+  }
+
+  /** Up to the blank line that ends an interim answer. */
+  #skip(byte: number): void {
+    if (byte === carriageReturn) return;
+    if (byte !== lineFeed) this.#at += 1;
+    else if (this.#at > 0) this.#at = 0;
+    else this.#expect('status');
+  }
+
+  #expect(what: 'status' | 'interim' | 'answer'): void {
+    this.#reading = what;
+    // The line that says what comes is not blank.
+    this.#at = what === 'interim' ? 1 : 0;
+  }
+}
+
+/** Characters of a status line up to and with the first digit of the status: `HTTP/1.1 1`. */
+const hundreds = 10;
+const carriageReturn = 13;
+const lineFeed = 10;
+const zero = 48;

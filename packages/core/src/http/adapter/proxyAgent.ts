@@ -3,7 +3,7 @@ import connectThrough from 'undici/lib/api/api-connect.js';
 import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { ConfigError } from '../../errors.js';
-import { AdapterFault } from './adapterFault.js';
+import { AdapterFault } from './adapter.js';
 import { codeOf } from './incoming.js';
 import { observedPool } from './observedPool.js';
 

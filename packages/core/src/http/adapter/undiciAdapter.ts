@@ -7,9 +7,14 @@ import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { ConfigError, SluiceError } from '../../errors.js';
 import { isLoopback } from '../origin.js';
-import type { Adapter, AdapterOptions, AddressGuard } from './adapter.js';
-import { AdapterFault } from './adapterFault.js';
-import { textBody, type AnswerBody } from './answerBody.js';
+import {
+  type Adapter,
+  AdapterFault,
+  type AdapterOptions,
+  type AddressGuard,
+  type AnswerBody,
+  textBody,
+} from './adapter.js';
 import { Attendance } from './attendance.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 import { heapNeed } from './heapNeed.js';

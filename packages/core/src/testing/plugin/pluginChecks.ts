@@ -9,9 +9,7 @@ import { sampleEvents } from './sampleEvents.js';
 import { UsedPlugin } from './usedPlugin.js';
 
 /** Checks of a plugin by what they prove. */
-export type PluginChecks = Readonly<
-  Record<string, <Api extends object>(trial: Trial<PluginFixture<Api>>) => Promise<void>>
->;
+type PluginChecks = Readonly<Record<string, <Api extends object>(trial: Trial<PluginFixture<Api>>) => Promise<void>>>;
 
 /** What a client and the other plugins on it rely on. */
 export const pluginChecks: PluginChecks = {

@@ -1,5 +1,5 @@
 import { SluiceError } from '../../errors.js';
-import { isRecord } from '../../record.js';
+import { isRecord } from '../../values.js';
 import type { SinkPage } from '../../sink/sink.js';
 import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
 import { canonicalJson } from '../plainJson.js';

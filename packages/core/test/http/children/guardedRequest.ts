@@ -1,5 +1,5 @@
 // Sends one request through the adapter, and prints what came of it as one line of JSON. Every name leads to 127.0.0.1.
-import { AdapterFault } from '../../../src/http/adapter/adapterFault.js';
+import { AdapterFault } from '../../../src/http/adapter/adapter.js';
 import { createAdapter } from '../../../src/http/adapter/undiciAdapter.js';
 import { addressGuard } from '../../../src/node/index.js';
 
