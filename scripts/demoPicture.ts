@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+
+import { bundled } from './bundled.js';
+
+const root = join(import.meta.dirname, '..');
+
+/** Where the README's pictures of the demo are. */
+export const pictures = { dark: join(root, 'docs/demo-dark.svg'), light: join(root, 'docs/demo-light.svg') } as const;
+
+/** Characters in a line of the picture. */
+const columns = 108;
+/** What a terminal shows for a moment only, and a pipe gets as a line every five seconds. */
+const passing = /^[\d,]+ of [\d,]+ rows in .*\n/gm;
+/** Acts that are left out: tables that are too wide for a picture that people read at a glance. */
+const tables = ['Streams of a project', 'The first rows'];
+
+/**
+ * Runs `sluice demo` as a person would, in colour, and gives the lines of it that the picture shows: all acts but the tables, without what
+ * it says about a key of your own.
+ *
+ * @param folder where the demo may leave its file.
+ */
+export async function demoLines(folder: string): Promise<string[]> {
+  const output = await outputOf(['-c', 'exec "$0" "$1" demo 2>&1', process.execPath, commandFile()], folder);
+  const acts = output.replace(passing, '').trimEnd().split('\n\n');
+  const end = acts.findIndex((act) => plain(act).startsWith('The file is '));
+  if (end < 0) throw new Error(`The demo did not come to its end:\n${output}`);
+  const shown = acts.slice(0, end).filter((act) => !tables.some((title) => plain(act).startsWith(title)));
+  return ['$ sluice demo', ...shown.join('\n\n').split('\n')];
+}
+
+function commandFile(): string {
+  return bundled(new URL('../packages/cli/src/bin.ts', import.meta.url));
+}
+
+function outputOf(args: readonly string[], cwd: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const env = { PATH: process.env['PATH'], FORCE_COLOR: '1', COLUMNS: String(columns) };
+    const child = spawn('/bin/sh', args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.on('error', reject);
+    child.on('close', (code) => {
+      if (code === 0) resolve(output);
+      else reject(new Error(`The demo ended with exit code ${code ?? 'none'}:\n${output}`));
+    });
+  });
+}
+
+/**
+ * What of the demo's lines is the same in every run: its words, with numbers and times as `#`. How often the sandbox failed, and which streams
+ * changed while it was watched, is up to the machine: of such lines the beginning is kept, and of equal ones the first.
+ */
+export function shapeOf(lines: readonly string[]): string[] {
+  const words = lines.map((line) =>
+    plain(line)
+      .replace(/█[█▏▎▍▌▋▊▉ ]*/g, '█ ')
+      .replace(/(\d{4}-\d\d-\d\d [\d:]+)\s+(?=[^\d\s]).*/, '$1 a change')
+      .replace(/(\d{4}-\d\d-\d\d [\d:]+\s+\d[^:]*:).*/, '$1 …')
+      .replace(/[\d.,:]*\d/g, '#')
+      .replace(/(failed requests?:|the API refused) .*/, '$1 …')
+      .replace(/\b(retr|request|record|time|page|row)(s|y|ies)?\b/g, '$1')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  );
+  return words.filter((line, index) => line !== '' && line !== words[index - 1]);
+}
+
+function plain(text: string): string {
+  return stripVTControlCharacters(text);
+}
