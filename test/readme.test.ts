@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { bundled } from '../scripts/bundled.js';
+import { pictures } from '../scripts/demoPicture.js';
 import { run } from './run.js';
 import { codeIn, examples, runShown, standsInExample } from './shownCode.js';
 import { pages } from './shownCode/pages.js';
@@ -16,13 +17,24 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const programs = examples.filter((name) => dirname(name) === 'examples' || name.endsWith('.test.ts'));
 
 describe('the README', () => {
-  test('can be read on one screen or three', () => {
-    expect(readme.split('\n').length).toBeLessThanOrEqual(120);
+  test('can be read on one screen or two', () => {
+    expect(readme.split('\n').length).toBeLessThanOrEqual(80);
+  });
+
+  test('begins with a sentence, six lines of code, a picture and eight short points', () => {
+    const [first = ''] = codeIn(readme, 'ts');
+    expect(first.trimEnd().split('\n')).toHaveLength(6);
+    const images = [...readme.matchAll(/(?:src|srcset)="([^"]+)"/g)].map(([, path = '']) => join(root, path));
+    expect(images).toEqual([pictures.dark, pictures.light]);
+    for (const path of images) expect(existsSync(path), path).toBe(true);
+    const points = [...readme.matchAll(/^- \*\*(.*)$/gm)].map(([, point = '']) => point.split(' '));
+    expect(points).toHaveLength(8);
+    for (const words of points) expect(words.length, words.join(' ')).toBeLessThanOrEqual(13);
   });
 
   test('shows code that stands in an example, word for word', () => {
     const shown = codeIn(readme, 'ts');
-    expect(shown.length).toBeGreaterThan(3);
+    expect(shown.length).toBeGreaterThan(0);
     for (const code of shown) expect(standsInExample(code), code).toBe(true);
   });
 
@@ -50,6 +62,14 @@ test.each(pages)('%s links to nothing that is not there', (page) => {
     expect(existsSync(target), link).toBe(true);
     if (anchor !== undefined) expect(anchorsOf(readFileSync(target, 'utf8')), link).toContain(anchor);
   }
+});
+
+/** A package's page is in its tarball, too, where nothing else of the repository is. */
+test.each(pages.filter((page) => page.startsWith('packages')))('%s links to nothing outside its package', (page) => {
+  const [packages = '', name = ''] = page.split(sep);
+  const targets = [...readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)];
+  for (const [link, path = ''] of targets)
+    expect(join(dirname(page), path).startsWith(join(packages, name, sep)), link).toBe(true);
 });
 
 /** As a web page of the repository has them. */

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { describe, expect, inject, test } from 'vitest';
@@ -58,10 +58,14 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
     });
   });
 
-  test('links to nothing in its own folder that is not there', () => {
-    const readme = readFileSync(join(installed, 'README.md'), 'utf8');
-    const targets = [...readme.matchAll(/\]\((?!https?:|#|\.\.\/)([^)#]+)/g)].map(([, target = '']) => target);
-    for (const target of targets) expect(existsSync(join(installed, target)), target).toBe(true);
+  test('links to nothing that is not there', () => {
+    for (const page of filesIn(installed).filter((file) => file.endsWith('.md'))) {
+      const links = readFileSync(join(installed, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g);
+      for (const [link, target = ''] of links) {
+        const path = join(installed, dirname(page), target);
+        expect(path.startsWith(join(installed, sep)) && existsSync(path), `${page}: ${link}`).toBe(true);
+      }
+    }
   });
 
   test('is what publint wants of a package', async () => {
