@@ -5,7 +5,7 @@ const root = join(import.meta.dirname, '..', '..');
 
 /** The pages that people read, as paths from the repository's folder. What typedoc writes is made of docstrings, and is none of them. */
 export const pages: readonly string[] = [
-  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md'],
+  ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md'],
   ...pagesIn('docs').filter((page) => !page.startsWith(join('docs', 'api'))),
   ...readdirSync(join(root, 'packages')).flatMap((name) => [
     ...[join('packages', name, 'README.md')].filter((page) => existsSync(join(root, page))),
