@@ -16,13 +16,13 @@ holdings
   .pipe(
     filter((nft) => (amountOf(nft) ?? 0n) > 1n),
     map((nft) => `${nft.name ?? 'unnamed'} x ${nft.amount ?? '?'}`),
-    take(3), // the walk ends here: no further request is made, and one under way is aborted
+    take(3), // the walk ends here: no more requests, and an open one is aborted
   )
   .subscribe((line) => console.log(line));
 
 let seen = 0;
 for await (const nft of holdings) {
-  // pulled: nothing is fetched further ahead than one page, however slow this loop is
+  // at most one page is fetched ahead, however slow this loop is
   if (nft.owner_address === ownerAddresses[1]) break;
   seen += 1;
 }

@@ -39,7 +39,7 @@ async function receive(request: IncomingMessage): Promise<number> {
   }
   if (!isEnvelope(envelope)) return 400;
   if (!seen.has(envelope.id)) take(envelope.data);
-  seen.add(envelope.id); // a service of your own keeps it in its database, in the transaction that does the work
+  seen.add(envelope.id); // a real service stores it in its database, in the transaction that does the work
   return 204;
 }
 
@@ -69,7 +69,7 @@ const changes = client.streams.watch({ every, state, polls: 4 });
 const sink = webhook<Change<EvmStream>>({
   url,
   secret,
-  allowAddresses: ['127.0.0.1'], // a public https address needs no leave
+  allowAddresses: ['127.0.0.1'], // not needed for public https addresses
   deadLetter: join(folder, 'dead.jsonl'),
 });
 

@@ -12,7 +12,7 @@ const every = 300; // ms: 30 seconds are plenty for a real project
 
 await using client = createClient({ apiKey }).use(streams({ baseUrl: streamsUrl }));
 
-// The API may be down for a while. What stays wrong, such as the key, ends the pipeline with its error.
+// The API may be down for a while. A permanent error, such as a wrong key, ends the pipeline.
 const onFailure = (error: SluiceError) => console.warn(`will try again: ${error.message}`);
 
 const failing = poll(client.streams.list(), { every, onFailure }).pipe(

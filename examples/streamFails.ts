@@ -37,7 +37,7 @@ const changes = client.streams
 
 for await (const { after } of changes) {
   const { tag, id, statusMessage } = after;
-  // Nothing is polled meanwhile, and what was not sent when this process dies comes again when it starts.
+  // The watch waits for this. After a crash, the next start emits unsent changes again.
   if (after.status === 'error') await send(`${tag ?? id} failed: ${statusMessage ?? 'no reason given'}`);
   if (sent === 2) break; // enough for an example
 }

@@ -1,4 +1,4 @@
-// An API that goes on by offset and tells how many rows there are: { "data": { "items": [ … ], "total": 4213 } }
+// An API with offset paging and a total: { "data": { "items": [ … ], "total": 4213 } }
 import { byOffset, defineApi, listing } from '@sluice/core';
 import { z } from 'zod';
 

@@ -16,7 +16,7 @@ export const sqlite = ({ path }: { readonly path: string }): Sink<object> => ({
     const [place, found] = [Number(resumeAt?.place ?? 0), await last()];
     if (found < place) throw new CheckpointError(`${path} has lost rows: start over with restart.`);
     if (found > 0 && !resumeAt) throw new SinkError(`${path} has rows: name another file, or start over with restart.`);
-    db.prepare('DELETE FROM rows WHERE rowid > ?').run(place); // they come again
+    db.prepare('DELETE FROM rows WHERE rowid > ?').run(place); // the source emits them again
 
     const fields = columns.map((name) => `value ->> '${name}'`).join();
     const insert = db.prepare(`INSERT INTO rows SELECT ${fields} FROM json_each(?) ORDER BY key`);
