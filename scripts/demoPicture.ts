@@ -21,9 +21,10 @@ const tables = ['Streams of a project', 'The first rows'];
  * it says about a key of your own.
  *
  * @param folder where the demo may leave its file.
+ * @param signal ends it early.
  */
-export async function demoLines(folder: string): Promise<string[]> {
-  const output = await outputOf(['-c', 'exec "$0" "$1" demo 2>&1', process.execPath, commandFile()], folder);
+export async function demoLines(folder: string, signal?: AbortSignal): Promise<string[]> {
+  const output = await outputOf(['-c', 'exec "$0" "$1" demo 2>&1', process.execPath, commandFile()], folder, signal);
   const acts = output.replace(passing, '').trimEnd().split('\n\n');
   const end = acts.findIndex((act) => plain(act).startsWith('The file is '));
   if (end < 0) throw new Error(`The demo did not come to its end:\n${output}`);
@@ -32,13 +33,14 @@ export async function demoLines(folder: string): Promise<string[]> {
 }
 
 function commandFile(): string {
-  return bundled(new URL('../packages/cli/src/bin.ts', import.meta.url));
+  return bundled(new URL('../packages/cli/src/bin.js', import.meta.url));
 }
 
-function outputOf(args: readonly string[], cwd: string): Promise<string> {
+function outputOf(args: readonly string[], cwd: string, signal?: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const env = { PATH: process.env['PATH'], FORCE_COLOR: '1', COLUMNS: String(columns) };
-    const child = spawn('/bin/sh', args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const stop = signal && { signal };
+    const child = spawn('/bin/sh', args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'], ...stop });
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.on('error', reject);

@@ -9,8 +9,10 @@ const shown = {
   light: linesIn(readFileSync(pictures.light, 'utf8')),
 };
 
-test('the pictures of the demo show what it prints today; if not, `npm run picture` draws them again', async () => {
-  const printed = shapeOf(await demoLines(temporaryFolder()));
+test('the pictures of the demo show what it prints today; if not, `npm run picture` draws them again', async ({
+  signal,
+}) => {
+  const printed = shapeOf(await demoLines(temporaryFolder(), signal));
   expect(printed.length).toBeGreaterThan(10);
   expect(shapeOf(shown.dark)).toEqual(printed);
 });
