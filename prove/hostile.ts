@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startSandbox } from '@sluice/sandbox';
+import { shortened } from '../test/hostile/hostileDocument.js';
 import { Campaign, type Finding } from './hostile/campaign.js';
 import { corpusCases } from './hostile/corpusCases.js';
 import type { HostileCase, ValidRows } from './hostile/hostileCase.js';
@@ -110,13 +111,6 @@ function shown({ texts, wires, first, ...rest }: HostileCase): string {
       (text, at) => `${shortened(text)}${wires ? `\n  on the wire: ${shortened(JSON.stringify(wires[at]))}` : ''}`,
     ),
   ].join('\n');
-}
-
-/** With what can't be seen as escapes. */
-function shortened(text: string): string {
-  const ends =
-    text.length > 1_500 ? `${text.slice(0, 1_000)} … ${text.length - 1_500} characters … ${text.slice(-500)}` : text;
-  return JSON.stringify(ends);
 }
 
 function tellOfEnds(): void {

@@ -1,7 +1,8 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { ChildSettings, HeapReport, Order, StormOrder, StormReport, WalkOrder, WalkReport } from './order.js';
+import type { WalkOrder, WalkReport } from '../../test/hostile/hostileWalks.js';
+import type { ChildSettings, HeapReport, Order, StormOrder, StormReport } from './order.js';
 
 /** Megabytes of heap that the child has. */
 export const childHeap = 128;
@@ -25,7 +26,7 @@ export class HostileChild implements AsyncDisposable {
     this.#settings = settings;
   }
 
-  ask(order: WalkOrder): Promise<WalkReport | Death>;
+  ask(order: WalkOrder & { readonly kind: 'walk' }): Promise<WalkReport | Death>;
   ask(order: StormOrder): Promise<StormReport | Death>;
   ask(order: { readonly kind: 'heap' }): Promise<HeapReport | Death>;
   async ask(order: Order): Promise<object> {

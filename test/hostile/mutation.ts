@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ApiName } from './apiName.js';
+import { pageFields, type ApiName } from './apiReference.js';
 import { nested } from './hostileTexts.js';
 import { placesIn, scalar, setAt, textOf, valueAt, type JsonList, type JsonTree, type Place } from './jsonTree.js';
 import { levels, nastyName, shape } from './nastyValue.js';
@@ -22,12 +22,10 @@ type Change =
   | { readonly kind: 'repeat'; readonly times: number }
   | { readonly kind: 'swap'; readonly with: number };
 
-const fieldsOf = { streams: ['result', 'cursor', 'total'], aptos: ['result', 'cursor', 'hasNextPage'] } as const;
-
 /** Changes of every kind, with these values. */
 export function mutation(api: ApiName, values: fc.Arbitrary<JsonTree>): fc.Arbitrary<Mutation> {
   return fc.record({
-    at: fc.oneof({ weight: 2, arbitrary: fc.nat(500) }, { weight: 1, arbitrary: fc.constantFrom(...fieldsOf[api]) }),
+    at: fc.oneof({ weight: 2, arbitrary: fc.nat(500) }, { weight: 1, arbitrary: fc.constantFrom(...pageFields[api]) }),
     change: fc.oneof(
       { weight: 8, arbitrary: values.map((by): Change => ({ kind: 'replace', by })) },
       { weight: 3, arbitrary: fc.constant<Change>({ kind: 'remove' }) },

@@ -1,45 +1,8 @@
-import type { ApiName } from '../../packages/core/test/hostile/apiName.js';
-import type { ExpectedWalk } from '../../packages/core/test/hostile/expectedWalk.js';
+import { rowFields, type ApiName } from './apiReference.js';
+import { revived } from './exactJson.js';
+import type { ExpectedWalk } from './expectedWalk.js';
 import { readCsv } from '../../packages/exporters/test/readCsv.js';
-import type { WalkReport } from './order.js';
-
-/** The fields of the API's reference. */
-const columns: Readonly<Record<ApiName, readonly string[]>> = {
-  streams: [
-    'id',
-    'status',
-    'statusMessage',
-    'webhookUrl',
-    'description',
-    'tag',
-    'topic0',
-    'allAddresses',
-    'includeNativeTxs',
-    'includeContractLogs',
-    'includeInternalTxs',
-    'includeAllTxLogs',
-    'getNativeBalances',
-    'abi',
-    'advancedOptions',
-    'chainIds',
-    'demo',
-    'triggers',
-  ],
-  aptos: [
-    'amount',
-    'collection_data_id_hash',
-    'collection_name',
-    'creator_address',
-    'last_transaction_timestamp',
-    'last_transaction_version',
-    'name',
-    'owner_address',
-    'property_version',
-    'table_type',
-    'token_data_id_hash',
-    'token_properties',
-  ],
-};
+import type { WalkReport } from './hostileWalks.js';
 
 /** What is wrong with rows that were written as CSV or JSON Lines, read back by a reader that is not ours. */
 export function writtenFault(
@@ -51,7 +14,7 @@ export function writtenFault(
     const values = rows.map((row): Record<string, unknown> => JSON.parse(row, revived));
     return (
       (jsonl === undefined ? undefined : linesFault(jsonl, values)) ??
-      (csv === undefined ? undefined : cellsFault(csv, values, columns[api]))
+      (csv === undefined ? undefined : cellsFault(csv, values, rowFields[api]))
     );
   });
   return faults.includes(undefined) ? undefined : faults[0];
@@ -89,18 +52,4 @@ function cellOf(value: unknown): string {
 /** A file has no halves of characters. */
 function whole(text: string): string {
   return text.replace(/\\ud[89a-f][\da-f]{2}/g, '\ufffd').replace(/\p{Surrogate}/gu, '\ufffd');
-}
-
-/** What exactJson wrote down, as it was. */
-function revived(_name: string, value: unknown): unknown {
-  switch (value) {
-    case 'number -0':
-      return -0;
-    case 'number Infinity':
-      return Infinity;
-    case 'number -Infinity':
-      return -Infinity;
-    default:
-      return value;
-  }
 }

@@ -5,3 +5,17 @@ export function exactJson(value: unknown): string {
     return Number.isFinite(each) && !Object.is(each, -0) ? each : `number ${Object.is(each, -0) ? '-0' : String(each)}`;
   });
 }
+
+/** What {@link exactJson} wrote down, as it was; for `JSON.parse`. */
+export function revived(_name: string, value: unknown): unknown {
+  switch (value) {
+    case 'number -0':
+      return -0;
+    case 'number Infinity':
+      return Infinity;
+    case 'number -Infinity':
+      return -Infinity;
+    default:
+      return value;
+  }
+}

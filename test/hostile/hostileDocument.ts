@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ApiName } from './apiName.js';
+import type { ApiName } from './apiReference.js';
 import { edit, edited, type Edit } from './edit.js';
 import { treeOf } from './jsonTree.js';
 import { mutated, mutation } from './mutation.js';
@@ -52,4 +52,11 @@ function validDocument({ api, rows }: Omit<DocumentOrigin, 'secret'>): fc.Arbitr
   return api === 'streams'
     ? fc.record({ total: fc.constantFrom(undefined, null, 0, 3, 1e9), cursor, result })
     : fc.record({ cursor, hasNextPage: fc.constantFrom(undefined, null, false, false, true), result });
+}
+
+/** A document for people to read, with what can't be seen as escapes. */
+export function shortened(text: string): string {
+  const ends =
+    text.length > 1_500 ? `${text.slice(0, 1_000)} … ${text.length - 1_500} characters … ${text.slice(-500)}` : text;
+  return JSON.stringify(ends);
 }

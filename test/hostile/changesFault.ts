@@ -1,8 +1,8 @@
-import type { ApiName } from '../../packages/core/test/hostile/apiName.js';
-import { exactJson } from '../../packages/core/test/hostile/exactJson.js';
-import { expectedPage } from '../../packages/core/test/hostile/expectedPage.js';
-import type { ExpectedWalk } from '../../packages/core/test/hostile/expectedWalk.js';
-import type { SeenChange, WalkReport } from './order.js';
+import { keyOf, type ApiName } from './apiReference.js';
+import { exactJson } from './exactJson.js';
+import { expectedPage } from './expectedPage.js';
+import type { ExpectedWalk } from './expectedWalk.js';
+import type { SeenChange, WalkReport } from './hostileWalks.js';
 
 /** What is wrong with the changes that a watch saw between a first listing and a walk through hostile answers. */
 export function changesFault(
@@ -38,12 +38,6 @@ function changesBetween(api: ApiName, before: readonly string[], after: readonly
   for (const [key, row] of old ?? [])
     if (!now?.has(key)) changes.push({ type: 'removed', key, before: row, after: 'null' });
   return changes;
-}
-
-/** As the plugins say what tells one row from another. */
-function keyOf(api: ApiName, row: Record<string, unknown>): string {
-  if (api === 'streams') return row['id'] === 'number -0' ? '0' : String(row['id']);
-  return JSON.stringify([row['owner_address'], row['token_data_id_hash'], row['property_version']]);
 }
 
 /** Rows are the same if they are as JSON, whatever the order of their names. */

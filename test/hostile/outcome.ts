@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { SluiceError, type Source } from '../../src/index.js';
+import { SluiceError, type Source } from '../../packages/core/src/index.js';
 import { exactJson } from './exactJson.js';
 import { keyTraces } from './keyTraces.js';
 

@@ -1,3 +1,6 @@
+/** A key of characters that every encoding writes in another way. */
+export const hostileKey = `K3y-of/the+hostile=proof%41"x\\'<&>`;
+
 /**
  * Pieces of a secret that stand in a text, however they are written: as they are, percent-encoded, as numbers of a web page, or in base64.
  * Each of them is long enough not to be there by chance.

@@ -1,4 +1,4 @@
-import type { ApiName } from './apiName.js';
+import { holdingRecord, pageFields, rowFields, type ApiName } from './apiReference.js';
 
 /** What an answer has to be read as: rows, and how to go on. */
 export interface ExpectedPage {
@@ -18,20 +18,8 @@ export interface ExpectedFault {
 
 export type Expected = ExpectedPage | ExpectedFault;
 
-/** The fields of a holding that are text, by the API's reference; it has one more. */
-const holdingTexts = [
-  'amount',
-  'collection_data_id_hash',
-  'collection_name',
-  'creator_address',
-  'last_transaction_timestamp',
-  'last_transaction_version',
-  'name',
-  'owner_address',
-  'property_version',
-  'table_type',
-  'token_data_id_hash',
-];
+/** The fields of a holding that are text. */
+const holdingTexts = rowFields.aptos.filter((name) => name !== holdingRecord);
 /** Levels of lists and records in one another that a document may have. */
 const mostLevels = 500;
 
@@ -51,9 +39,9 @@ export function expectedPage(api: ApiName, text: string): Expected {
 }
 
 function streamsIn(document: unknown): Expected {
-  const fields = fieldsOf(document);
-  if (!fields || !isOneOf(fields, ['result', 'cursor', 'total'])) return decodeFault('');
-  const rows = rowsIn(fields.get('result'));
+  const page = fieldsOf(document);
+  if (!page || !isOneOf(page, pageFields.streams)) return decodeFault('');
+  const rows = rowsIn(page.get('result'));
   const faults = rows.flatMap((row, at) => {
     const stream = fieldsOf(row);
     if (!stream) return [`result[${at}]`];
@@ -61,11 +49,11 @@ function streamsIn(document: unknown): Expected {
     const isName = typeof id === 'string' ? id.length > 0 : Number.isSafeInteger(id);
     return isName ? [] : [`result[${at}].id`];
   });
-  const cursor = fields.get('cursor') ?? '';
+  const cursor = page.get('cursor') ?? '';
   if (typeof cursor !== 'string') return decodeFault(...faults, 'cursor');
   const next = cursor === '' ? 'end' : { cursor };
   if (faults.length > 0) return { ...decodeFault(...faults), apartFromRows: { received: rows.length, next } };
-  const total = fields.get('total');
+  const total = page.get('total');
   return {
     rows,
     next,
@@ -74,12 +62,12 @@ function streamsIn(document: unknown): Expected {
 }
 
 function holdingsIn(document: unknown): Expected {
-  const fields = fieldsOf(document);
-  if (!fields || !isOneOf(fields, ['result', 'cursor', 'hasNextPage'])) return decodeFault('');
+  const page = fieldsOf(document);
+  if (!page || !isOneOf(page, pageFields.aptos)) return decodeFault('');
   const faults: string[] = [];
-  const rows = rowsIn(fields.get('result')).map((row, at) => {
+  const rows = rowsIn(page.get('result')).map((row, at) => {
     const holding = fieldsOf(row);
-    if (!holding || !isOneOf(holding, [...holdingTexts, 'token_properties'])) {
+    if (!holding || !isOneOf(holding, rowFields.aptos)) {
       faults.push(`result[${at}]`);
       return row;
     }
@@ -91,8 +79,8 @@ function holdingsIn(document: unknown): Expected {
     });
     return Object.fromEntries(read);
   });
-  const hasNextPage = fields.get('hasNextPage') ?? undefined;
-  const cursor = fields.get('cursor') ?? '';
+  const hasNextPage = page.get('hasNextPage') ?? undefined;
+  const cursor = page.get('cursor') ?? '';
   const wrong = [
     ...(hasNextPage !== undefined && typeof hasNextPage !== 'boolean' ? ['hasNextPage'] : []),
     // Where there is no next page, nobody asks what its cursor is.

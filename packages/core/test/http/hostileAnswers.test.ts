@@ -7,11 +7,11 @@ import { jsonText, Utf8Body } from '../../src/http/adapter/utf8Body.js';
 import { readAnswer } from '../../src/http/answer.js';
 import { Secrets } from '../../src/http/secrets.js';
 import { createSource, DecodeError, RateLimitError, UnexpectedRedirectError, type Source } from '../../src/index.js';
-import { canary } from '../http/canary.js';
-import { openTransport } from '../http/openTransport.js';
-import { runChild } from '../http/runChild.js';
-import { answer, begun, startServer } from '../http/scriptedServer.js';
-import { nested } from './hostileTexts.js';
+import { canary } from './canary.js';
+import { openTransport } from './openTransport.js';
+import { runChild } from './runChild.js';
+import { answer, begun, startServer } from './scriptedServer.js';
+import { nested } from '../../../../test/hostile/hostileTexts.js';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage: () => void = runInNewContext('gc');
@@ -49,7 +49,7 @@ describe('an answer', () => {
   test('T3 that would fill the memory once it is read is refused before', async () => {
     // Four million empty records: 12 KiB on the way, and 256 MB of heap.
     const server = await startServer(answer(200, gzipSync(`{"result":[${'{},'.repeat(4_000_000)}{}]}`), packed));
-    const { stdout, stderr, code } = await runChild(new URL('../http/children/request.js', import.meta.url), {
+    const { stdout, stderr, code } = await runChild(new URL('children/request.js', import.meta.url), {
       args: [server.url],
       env: { SLUICE_API_KEY: canary },
       node: ['--max-old-space-size=128'],

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { nested } from '../../packages/core/test/hostile/hostileTexts.js';
+import { nested } from './hostileTexts.js';
 
 const folder = new URL('corpus/', import.meta.url);
 
