@@ -18,6 +18,7 @@ import { childHeap, HostileChild } from './hostile/hostileChild.js';
 import { HostileServer } from './hostile/hostileServer.js';
 import type { HeapReport } from './hostile/order.js';
 import { storms } from './hostile/storms.js';
+import { wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
 
 /** Bytes that may be in use at the end beyond what was at the beginning: caches fill, but nothing is kept of an answer. */
@@ -162,10 +163,4 @@ async function validRows(): Promise<ValidRows> {
 
 function megabytes(bytes: number): number {
   return Math.round(bytes / 1e5) / 10;
-}
-
-function wholeNumber(name: string, text: string, least: number): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
-  console.error(`--${name} is "${text}": give a whole number of at least ${least}.`);
-  process.exit(2);
 }

@@ -1,4 +1,4 @@
-import { apis } from '../../test/hostile/apiReference.js';
+import { apis } from '../../test/kit/apiReference.js';
 import { corpusTexts } from '../../test/hostile/corpus.js';
 import { hostileKey } from '../../test/hostile/keyTraces.js';
 import type { HostileCase } from './hostileCase.js';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ApiName } from '../../test/hostile/apiReference.js';
+import type { ApiName } from '../../test/kit/apiReference.js';
 import { expectedPage } from '../../test/hostile/expectedPage.js';
 import { hostileChange, hostileDocument, type DocumentOrigin } from '../../test/hostile/hostileDocument.js';
 import type { HostileWalk, Use } from '../../test/hostile/hostileWalks.js';

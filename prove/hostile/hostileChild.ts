@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { WalkOrder, WalkReport } from '../../test/hostile/hostileWalks.js';
 import type { ChildSettings, HeapReport, Order, StormOrder, StormReport } from './order.js';
+import { withoutProxies } from '../../test/kit/environment.js';
 
 /** Megabytes of heap that the child has. */
 export const childHeap = 128;
@@ -81,8 +82,4 @@ export class HostileChild implements AsyncDisposable {
     ]);
     return { process: child, gone };
   }
-}
-
-function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !/proxy$/i.test(name)));
 }

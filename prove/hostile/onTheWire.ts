@@ -1,4 +1,4 @@
-import type { ApiName } from '../../test/hostile/apiReference.js';
+import type { ApiName } from '../../test/kit/apiReference.js';
 import { expectedPage, type Expected } from '../../test/hostile/expectedPage.js';
 import { bodyOf, packings, readAs } from './body.js';
 import { framed, inPieces, type Arrival } from './framing.js';

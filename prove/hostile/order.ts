@@ -1,4 +1,4 @@
-import type { ApiName } from '../../test/hostile/apiReference.js';
+import type { ApiName } from '../../test/kit/apiReference.js';
 import type { WalkOrder, WalkReport } from '../../test/hostile/hostileWalks.js';
 
 /** What a child is started with. */

@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
-import { apis, type ApiName } from '../../test/hostile/apiReference.js';
+import { apis, type ApiName } from '../../test/kit/apiReference.js';
 import type { HostileChild } from './hostileChild.js';
 import type { HostileServer } from './hostileServer.js';
 

@@ -1,4 +1,4 @@
-import { holdingRecord, pageFields, rowFields, type ApiName } from './apiReference.js';
+import { holdingRecord, pageFields, rowFields, type ApiName } from '../kit/apiReference.js';
 
 /** What an answer has to be read as: rows, and how to go on. */
 export interface ExpectedPage {

@@ -2,7 +2,7 @@ import { startSandbox } from '@sluice/sandbox';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { casesOf } from '../../scripts/testEffort.js';
-import { apis, type ApiName } from './apiReference.js';
+import { apis, type ApiName } from '../kit/apiReference.js';
 import { corpusTexts } from './corpus.js';
 import { hostileDocument, shortened } from './hostileDocument.js';
 import { HostileWalks } from './hostileWalks.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, inject, test } from 'vitest';
 import { onTestEnd } from '../../scripts/testScope.js';
 import { run } from '../run.js';
-import { temporaryFolder } from '../temporaryFolder.js';
+import { temporaryFolder } from '../kit/temporaryFolder.js';
 
 const consumer = inject('consumer');
 const pages = 5;

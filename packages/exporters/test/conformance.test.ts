@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { simulatedDisk } from '../../core/test/node/simulatedDisk.js';
 import { allBut } from '../../testing/test/offering.js';
 import { cellFor, readCsv } from './readCsv.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { openReceiver, webhookTo } from './webhook/forwarding.js';
 
 type FileSinkOf = (target: { readonly path: string; readonly fileSystem: FileSystem }) => Sink<SampleRow>;
@@ -50,7 +50,7 @@ describe('G5 a CSV file on the disk of this machine', () => {
     ...allBut(noStart),
     rows: cells,
     factory: () => {
-      const path = join(tempFolder(), 'rows.csv');
+      const path = join(temporaryFolder(), 'rows.csv');
       return { sink: () => csv({ path }), rows: () => readRecords(textOf(readFileSync(path))) };
     },
   });

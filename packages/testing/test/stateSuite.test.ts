@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { memoryState } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { testStateStore } from '../src/index.js';
-import { tempFolder } from '../../core/test/node/tempFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testMutants } from './caughtMutants.js';
 import { stateMutants } from './mutants/stateMutants.js';
 import { RecordedSuite } from './recordedSuite.js';
@@ -11,7 +11,7 @@ import { RecordedSuite } from './recordedSuite.js';
 test('G5 the suite passes a state store that does all that one has to do, and skips nothing', async () => {
   const suite = new RecordedSuite((options) => {
     const factory = () => {
-      const folder = join(tempFolder(), 'state');
+      const folder = join(temporaryFolder(), 'state');
       return { store: fileState(folder), another: () => fileState(folder) };
     };
     testStateStore({ ...options, factory });
