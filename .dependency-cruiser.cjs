@@ -1,11 +1,11 @@
 /**
  * The architecture, as rules. Data moves left to right, and a file imports only from its left:
  *
- *   core  <-  streams, aptos, exporters  <-  cli          (sandbox stands alone)
+ *   core  <-  streams, aptos, exporters, testing  <-  cli          (sandbox stands alone)
  *
  * and inside core:
  *
- *   root files  <-  http  <-  source  <-  operators  <-  sink  <-  watch  <-  client, plugins  <-  api  <-  node  <-  testing
+ *   root files  <-  http  <-  source  <-  operators  <-  sink  <-  watch  <-  client, plugins  <-  api  <-  node
  *
  * and inside the command line, from what knows nothing of it to the program:
  *
@@ -28,7 +28,6 @@ const rooms = [
   ['client', `${core}(client\\.ts$|plugins/)`],
   ['api', `${core}api/`],
   ['node', `${core}node/`],
-  ['testing', `${core}testing/`],
 ];
 
 const cli = src('cli');
@@ -57,8 +56,8 @@ const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|index)\\
 
 /** The files through which a package may be entered from another. */
 const doors = [
-  `${core}(index|node/index|testing/index)\\.ts$`,
-  `${src('(streams|aptos|sandbox)')}index\\.ts$`,
+  `${core}(index|node/index)\\.ts$`,
+  `${src('(streams|aptos|testing|sandbox)')}index\\.ts$`,
   `${src('exporters')}[^/]+\\.ts$`,
 ];
 
@@ -92,6 +91,20 @@ module.exports = {
       severity: 'error',
       from: { path: src('exporters') },
       to: { path: '^packages/', pathNot: [src('exporters'), core] },
+    },
+    {
+      name: 'testing-knows-core-only',
+      comment: 'The suites judge parts of any author by what the main entry of core says of them, on any platform.',
+      severity: 'error',
+      from: { path: src('testing') },
+      to: { path: '^packages/', pathNot: [src('testing'), `${core}index\\.ts$`] },
+    },
+    {
+      name: 'only-tests-need-testing',
+      comment: 'No package needs the suites at run time.',
+      severity: 'error',
+      from: { path: '^packages/[^/]+/src/', pathNot: src('testing') },
+      to: { path: '^packages/testing/' },
     },
     {
       name: 'sandbox-stands-alone',
@@ -135,15 +148,15 @@ module.exports = {
       name: 'nothing-imports-its-own-entry',
       comment: 'The entry is a table of contents. A file of core imports from the room itself.',
       severity: 'error',
-      from: { path: core, pathNot: `${core}testing/` },
+      from: { path: core },
       to: { path: `${core}index\\.ts$` },
     },
     {
-      name: 'main-entry-leaves-node-and-testing-out',
-      comment: 'Each has an entry of its own, so that nobody loads what they do not use.',
+      name: 'main-entry-leaves-node-out',
+      comment: 'It has an entry of its own, so that nobody loads what they do not use.',
       severity: 'error',
       from: { path: `${core}index\\.ts$` },
-      to: { path: `${core}(node|testing)/`, reachable: true },
+      to: { path: `${core}node/`, reachable: true },
     },
     {
       name: 'node-builtins-in-two-places',

@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { Campaign } from './crash/campaign.js';
 import { leastPages, size } from './crash/exportOrder.js';
 import { shortcomings, tallyOf } from './crash/tally.js';
+import { wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
 
 const { values } = parseArgs({
@@ -77,10 +78,4 @@ function tell(): boolean {
   else if (only !== undefined) console.log('\nNo differences in this job.');
   else console.log('\nProven: the same bytes after every kill, nothing left behind, and few pages fetched again.');
   return isProven;
-}
-
-function wholeNumber(name: string, text: string, least: number): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
-  console.error(`--${name} is "${text}": give a whole number of at least ${least}.`);
-  process.exit(2);
 }

@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startSandbox } from '@sluice/sandbox';
+import { shortened } from '../test/hostile/hostileDocument.js';
 import { Campaign, type Finding } from './hostile/campaign.js';
 import { corpusCases } from './hostile/corpusCases.js';
 import type { HostileCase, ValidRows } from './hostile/hostileCase.js';
@@ -17,6 +18,7 @@ import { childHeap, HostileChild } from './hostile/hostileChild.js';
 import { HostileServer } from './hostile/hostileServer.js';
 import type { HeapReport } from './hostile/order.js';
 import { storms } from './hostile/storms.js';
+import { wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
 
 /** Bytes that may be in use at the end beyond what was at the beginning: caches fill, but nothing is kept of an answer. */
@@ -112,13 +114,6 @@ function shown({ texts, wires, first, ...rest }: HostileCase): string {
   ].join('\n');
 }
 
-/** With what can't be seen as escapes. */
-function shortened(text: string): string {
-  const ends =
-    text.length > 1_500 ? `${text.slice(0, 1_000)} … ${text.length - 1_500} characters … ${text.slice(-500)}` : text;
-  return JSON.stringify(ends);
-}
-
 function tellOfEnds(): void {
   const places = ['reading', 'socket', 'file', 'watch'];
   console.log(
@@ -168,10 +163,4 @@ async function validRows(): Promise<ValidRows> {
 
 function megabytes(bytes: number): number {
   return Math.round(bytes / 1e5) / 10;
-}
-
-function wholeNumber(name: string, text: string, least: number): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
-  console.error(`--${name} is "${text}": give a whole number of at least ${least}.`);
-  process.exit(2);
 }

@@ -15,6 +15,7 @@ import { coverage, sourcesOf } from './mutants/coverage.js';
 import { judge, type Verdict } from './mutants/judge.js';
 import { folderOf, sampled, staleEquivalents, type Candidate } from './mutants/sample.js';
 import { TestRuns } from './mutants/testRun.js';
+import { refuse, wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
 
 const folders = ['http', 'source', 'sink', 'watch'];
@@ -156,14 +157,4 @@ async function tell(): Promise<void> {
   ];
   for (const lack of lacks) console.log(`\n${lack}`);
   process.exitCode = lacks.length > 0 ? 1 : 0;
-}
-
-function wholeNumber(name: string, text: string, from: number): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) >= from) return Number(text);
-  refuse(`--${name} is "${text}": give a whole number of at least ${from}.`);
-}
-
-function refuse(why: string): never {
-  console.error(why);
-  process.exit(2);
 }

@@ -7,6 +7,7 @@
 // `kills` does one of the four.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { refuse, wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
 import type { ComparisonCost } from './watch/comparisonCost.js';
 import type { Spread } from './watch/cpu.js';
@@ -143,14 +144,4 @@ function whole(figure: number): number {
 
 function range({ least, most }: Spread): string {
   return `${whole(least)} to ${whole(most)}`;
-}
-
-function wholeNumber(name: string, text: string, least: number): number {
-  if (/^\d{1,9}$/.test(text) && Number(text) >= least) return Number(text);
-  return refuse(`--${name} is "${text}": give a whole number of at least ${least}.`);
-}
-
-function refuse(why: string): never {
-  console.error(why);
-  process.exit(2);
 }

@@ -7,7 +7,7 @@ import { startSecondServer } from '../packages/exporters/test/secondServer.js';
 import { casesOf } from '../scripts/testEffort.js';
 import { bundled } from '../scripts/bundled.js';
 import { run } from './run.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const many = casesOf(12_345);
 

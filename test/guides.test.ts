@@ -7,7 +7,7 @@ import { byOffsetAndTotal, startListing } from '../examples/servers/listingServe
 import { onTestEnd } from '../scripts/testScope.js';
 import { run as runScript } from './run.js';
 import { codeIn, runShown } from './shownCode.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'docs', 'guides');

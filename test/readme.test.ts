@@ -9,7 +9,7 @@ import { pictures } from '../scripts/demoPicture.js';
 import { run } from './run.js';
 import { codeIn, examples, runShown, standsInExample } from './shownCode.js';
 import { pages } from './shownCode/pages.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');

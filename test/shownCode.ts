@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Sandbox } from '@sluice/sandbox';
 import { binFor } from '../packages/cli/test/runSluice.js';
 import { onTestEnd } from '../scripts/testScope.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { inScopeOf, onTestEnd } from '../scripts/testScope.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from './kit/temporaryFolder.js';
 
 describe('what a test makes', () => {
   let folder = '';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { createClient } from '@sluice/core';
-import { testSource, type Answering } from '@sluice/core/testing';
+import { testSource, type Answering } from '@sluice/testing';
 import { coins } from './coins.js';
 
 const rows = Array.from({ length: 25 }, (_, index) => ({ id: `c${index}`, name: `Coin ${index}`, price: index }));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { testSink } from '@sluice/core/testing';
+import { testSink } from '@sluice/testing';
 import { sqlite } from './sqlite.js';
 
 testSink({

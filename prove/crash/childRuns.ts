@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { bundled } from '../../scripts/bundled.js';
 import type { ChildMessage, ExportOrder } from './exportOrder.js';
+import { withoutProxies } from '../../test/kit/environment.js';
 
 /** How a run ended. */
 export type RunEnd =
@@ -65,8 +66,4 @@ async function endOf(child: ChildProcess, isKilled: () => boolean): Promise<RunE
   if (message && 'error' in message) return { how: 'failed', why: message.error };
   if (signal === 'SIGTERM') return { how: 'failed', why: `it did not end within ${patience / 1_000} s` };
   return { how: 'failed', why: `exit code ${code}, signal ${signal}: ${stderr}` };
-}
-
-function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !/proxy$/i.test(name)));
 }

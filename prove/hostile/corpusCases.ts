@@ -1,10 +1,9 @@
-import type { ApiName } from '../../packages/core/test/hostile/apiName.js';
-import { hostileKey } from '../../packages/core/test/hostile/hostileKey.js';
-import { corpusTexts } from './corpus.js';
+import { apis } from '../../test/kit/apiReference.js';
+import { corpusTexts } from '../../test/hostile/corpus.js';
+import { hostileKey } from '../../test/hostile/keyTraces.js';
 import type { HostileCase } from './hostileCase.js';
 import { oddWires, plainWire } from './wire.js';
 
-const apis: readonly ApiName[] = ['streams', 'aptos'];
 const nothing = '{"result":[]}';
 /** A page like others, which repeats what it was sent. */
 const page = JSON.stringify({ result: [{ id: 'a', name: 'a', sent: hostileKey }], cursor: null, hasNextPage: false });

@@ -1,25 +1,15 @@
 import fc from 'fast-check';
-import type { ApiName } from '../../packages/core/test/hostile/apiName.js';
-import { expectedPage } from '../../packages/core/test/hostile/expectedPage.js';
-import {
-  hostileChange,
-  hostileDocument,
-  type DocumentOrigin,
-} from '../../packages/core/test/hostile/hostileDocument.js';
-import { hostileKey } from '../../packages/core/test/hostile/hostileKey.js';
-import type { Use } from './order.js';
+import type { ApiName } from '../../test/kit/apiReference.js';
+import { expectedPage } from '../../test/hostile/expectedPage.js';
+import { hostileChange, hostileDocument, type DocumentOrigin } from '../../test/hostile/hostileDocument.js';
+import type { HostileWalk, Use } from '../../test/hostile/hostileWalks.js';
+import { hostileKey } from '../../test/hostile/keyTraces.js';
 import { wire, type Wire } from './wire.js';
 
-/** One walk, and what it is told. */
-export interface HostileCase {
-  readonly api: ApiName;
-  readonly use: Use;
-  /** The documents of its answers; of a watch, those of its second poll. */
-  readonly texts: readonly string[];
-  /** How they come; absent where they are read without a socket in between. */
+/** One walk, and how what it is told comes. */
+export interface HostileCase extends HostileWalk {
+  /** Absent where the documents are read without a socket in between. */
   readonly wires?: readonly Wire[];
-  /** What the first poll of a watch finds: a listing of one page, however odd its rows are. */
-  readonly first?: string;
 }
 
 /** Rows of valid answers. */

@@ -1,7 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { ChildSettings, HeapReport, Order, StormOrder, StormReport, WalkOrder, WalkReport } from './order.js';
+import type { WalkOrder, WalkReport } from '../../test/hostile/hostileWalks.js';
+import type { ChildSettings, HeapReport, Order, StormOrder, StormReport } from './order.js';
+import { withoutProxies } from '../../test/kit/environment.js';
 
 /** Megabytes of heap that the child has. */
 export const childHeap = 128;
@@ -25,7 +27,7 @@ export class HostileChild implements AsyncDisposable {
     this.#settings = settings;
   }
 
-  ask(order: WalkOrder): Promise<WalkReport | Death>;
+  ask(order: WalkOrder & { readonly kind: 'walk' }): Promise<WalkReport | Death>;
   ask(order: StormOrder): Promise<StormReport | Death>;
   ask(order: { readonly kind: 'heap' }): Promise<HeapReport | Death>;
   async ask(order: Order): Promise<object> {
@@ -80,8 +82,4 @@ export class HostileChild implements AsyncDisposable {
     ]);
     return { process: child, gone };
   }
-}
-
-function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !/proxy$/i.test(name)));
 }

@@ -1,4 +1,4 @@
-import { hostileKey } from '../../packages/core/test/hostile/hostileKey.js';
+import { hostileKey } from '../../test/hostile/keyTraces.js';
 
 /** Header lines. */
 export interface Header {

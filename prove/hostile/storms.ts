@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
-import type { ApiName } from '../../packages/core/test/hostile/apiName.js';
+import { apis, type ApiName } from '../../test/kit/apiReference.js';
 import type { HostileChild } from './hostileChild.js';
 import type { HostileServer } from './hostileServer.js';
 
@@ -25,7 +25,6 @@ export interface StormEnd {
 
 const walksAtOnce = 16;
 const MiB = 1024 * 1024;
-const apis: readonly ApiName[] = ['streams', 'aptos'];
 
 /** Throws each bomb at many walks at once, of one API and then of the other. */
 export async function* storms(child: HostileChild, server: HostileServer): AsyncGenerator<StormEnd> {

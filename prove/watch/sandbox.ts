@@ -1,13 +1,7 @@
 // The sandbox's streams, in a process of their own: `node sandbox.ts ROWS`. It says where it is; at each message one row in a hundred
 // goes to another status, and it says so.
 import { startSandbox } from '@sluice/sandbox';
-import { changedShare } from './streamPages.js';
-
-/** The first message. */
-export interface SandboxAddress {
-  readonly streamsUrl: string;
-  readonly apiKey: string;
-}
+import { changedShare, type SandboxAddress } from './sandboxProcess.js';
 
 const rows = Number(process.argv[2]);
 const sandbox = await startSandbox({ streams: rows });

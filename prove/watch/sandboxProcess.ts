@@ -1,7 +1,15 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { SandboxAddress } from './sandbox.js';
+
+/** Of a listing's rows, how many change between two polls. */
+export const changedShare = 0.01;
+
+/** The first message of the process. */
+export interface SandboxAddress {
+  readonly streamsUrl: string;
+  readonly apiKey: string;
+}
 
 /** The sandbox's streams, served by a process of their own. */
 export interface SandboxProcess extends SandboxAddress, AsyncDisposable {

@@ -1,12 +1,9 @@
 import { createSource, type Source } from '@sluice/core';
 import { evmStreamSchema, type EvmStream } from '../../packages/streams/src/index.js';
-import { startSandboxProcess } from './sandboxProcess.js';
+import { changedShare, startSandboxProcess } from './sandboxProcess.js';
 
 /** Rows a page: the most that the API gives. */
 export const pageSize = 100;
-
-/** Of a listing's rows, how many change between two polls. */
-export const changedShare = 0.01;
 
 /**
  * The pages of the sandbox's streams as texts in memory: what is measured with them has no network in it. They come from another

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { coverage, sourcesOf, type CoveringTest } from '../../prove/mutants/coverage.js';
 import { byFile, judge, withinBudget } from '../../prove/mutants/judge.js';
 import { TestRuns } from '../../prove/mutants/testRun.js';
-import { temporaryFolder } from '../temporaryFolder.js';
+import { temporaryFolder } from '../kit/temporaryFolder.js';
 
 /** Each run starts Vitest, on a machine that may be busy. */
 const patience = { timeout: 240_000 };

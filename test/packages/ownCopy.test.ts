@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, inject, test } from 'vitest';
 import { onTestEnd } from '../../scripts/testScope.js';
 import { run } from '../run.js';
-import { temporaryFolder } from '../temporaryFolder.js';
+import { temporaryFolder } from '../kit/temporaryFolder.js';
 
 const consumer = inject('consumer');
 const pages = 5;
@@ -114,4 +114,61 @@ describe("errors of a plugin's own copy of the core", () => {
     const ids = readFileSync(join(folder, 'tea.jsonl'), 'utf8').trimEnd().split('\n');
     expect(ids).toEqual(Array.from({ length: 2 * pages }, (_, id) => `{"id":${id}}`));
   });
+});
+
+test('G5 the suites judge parts of another copy of the core as they judge those of their own', async () => {
+  const project = temporaryFolder();
+  const files: Readonly<Record<string, string>> = {
+    'package.json': '{ "type": "module" }',
+    'suites/suites.js': `export * from '@sluice/testing'; export { createClient as own } from '@sluice/core';`,
+    'parts/parts.js': `
+      import { mkdtempSync, readFileSync } from 'node:fs';
+      import { join } from 'node:path';
+      import { createClient, createSource, definePlugin, HttpError, memoryState } from '@sluice/core';
+      import { jsonl } from '@sluice/exporters/jsonl';
+      export { createClient as own };
+      export const state = () => ({ store: memoryState() });
+      export const plugin = () => ({ plugin: () => definePlugin({ name: 'tea', setup: () => ({ brew: () => 'tea' }) }) });
+      export const sink = () => {
+        const path = join(mkdtempSync(join(import.meta.dirname, 'rows-')), 'rows.jsonl');
+        const rows = () => readFileSync(path, 'utf8').split('\\n').filter(Boolean).map((line) => JSON.parse(line));
+        return { sink: () => jsonl({ path }), rows };
+      };
+      export const source = () => {
+        const seen = { made: 0, open: 0 };
+        let how = 'well';
+        const fetch = async ({ at, signal }) => {
+          seen.made += 1;
+          seen.open += 1;
+          try {
+            if (how === 'never') await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+            await new Promise(setImmediate);
+            signal.throwIfAborted();
+            if (how === 'fail') throw new HttpError('It is away.', { status: 500, excerpt: '' });
+            const page = Number(at?.cursor ?? 0);
+            return { rows: [{ id: page }], next: page < 2 ? { cursor: String(page + 1) } : 'end' };
+          } finally {
+            seen.open -= 1;
+          }
+        };
+        const made = () => createSource({ name: 'tea.leaves', identity: null, schema: { columns: ['id'] }, fetch });
+        return { source: made, requests: () => ({ ...seen }), answer: (next) => (how = next) };
+      };`,
+    'suites.test.js': `
+      import { ok } from 'node:assert';
+      import { test } from 'node:test';
+      import * as suites from './suites/suites.js';
+      import * as parts from './parts/parts.js';
+      test('there are two copies', () => ok(suites.own !== parts.own));
+      suites.testSource({ test, factory: parts.source });
+      suites.testSink({ test, factory: parts.sink });
+      suites.testStateStore({ test, factory: parts.state });
+      suites.testPlugin({ test, factory: parts.plugin });`,
+  };
+  for (const part of ['suites', 'parts'])
+    cpSync(join(consumer, 'node_modules'), join(project, part, 'node_modules'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
+  const { code, output } = await run(['--test', '--test-reporter=tap', 'suites.test.js'], project, {});
+  expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/^# fail 0$/m) });
+  expect(Number(/^# pass (\d+)$/m.exec(output)?.[1])).toBeGreaterThan(50);
 });

@@ -1,7 +1,7 @@
 // Names that a shown piece of code may use without saying where they come from: each means the same in all docs.
 import type { AptosApi, NftHolding } from '../../packages/aptos/src/index.js';
 import type { ApiPlugin, Client, Flow, Position, Sink, Source, StateStore } from '../../packages/core/src/index.js';
-import type { TestFunction } from '../../packages/core/src/testing/index.js';
+import type { TestFunction } from '../../packages/testing/src/index.js';
 import type { coins as coinsApi } from '../../examples/plugins/coins.js';
 import type { sqlite as sqliteSink } from '../../examples/plugins/sqlite.js';
 import type { Receiver, Sandbox } from '@sluice/sandbox';

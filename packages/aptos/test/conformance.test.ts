@@ -1,8 +1,8 @@
-import { testPlugin, testSource } from '@sluice/core/testing';
+import { testPlugin, testSource } from '@sluice/testing';
 import { startSandbox } from '@sluice/sandbox';
 import { describe } from 'vitest';
-import { allBut } from '../../core/test/testing/offering.js';
-import { onSandbox } from '../../core/test/testing/onSandbox.js';
+import { allBut } from '../../testing/test/offering.js';
+import { onSandbox } from '../../testing/test/onSandbox.js';
 import { aptos } from '../src/index.js';
 
 describe('G5 the holdings of wallets', () => {

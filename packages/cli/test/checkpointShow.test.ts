@@ -6,7 +6,7 @@ import type { CheckpointReport } from '../src/commands/checkpoint/report.js';
 import { reportLines } from '../src/commands/checkpoint/lines.js';
 import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { listenTo, watchArgs } from './watching.js';
 
 const perWallet = ['--owners-per-request', '1'];

@@ -4,7 +4,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { exportArgs } from './interruptedExport.js';
 import { settingsFor, sluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 test('P4 an export from an API that goes round in a circle keeps each row once, says so each time it is run, and starts over once it is mended', async () => {
   let isMended = false;

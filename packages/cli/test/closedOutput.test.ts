@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { bash, settingsFor, sluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const isLinux = process.platform === 'linux';
 const fast = ['--rate', 'unlimited'];

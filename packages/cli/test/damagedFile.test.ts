@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { settingsFor, sluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { changesInFile, watchArgs } from './watching.js';
 
 const holdings = 4000;

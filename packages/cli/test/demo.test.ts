@@ -6,7 +6,7 @@ import { Interruption } from '../src/errors/errors.js';
 import { main } from '../src/main.js';
 import { displayWidth } from '../src/terminal/text.js';
 import { sluice, startSluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
 describe('sluice demo', () => {

@@ -3,7 +3,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { exportArgs, exportedIn, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const lifetime = 60_000;
 

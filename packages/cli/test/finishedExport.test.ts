@@ -4,7 +4,7 @@ import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { exportArgs } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 async function finished(sandbox: Sandbox): Promise<{ args: string[]; options: RunOptions; path: string }> {
   const cwd = temporaryFolder();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Delivery, Receiver, Sandbox } from '@sluice/sandbox';
 import { main } from '../src/main.js';
 import { settingsFor, type Outcome } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
 export const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
 import { settingsFor } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 // Most tests run the sources. What Node finds from the built files is for it to say.
 

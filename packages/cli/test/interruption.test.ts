@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../scripts/testEffort.js';
 import { commitEvery, exportArgs, exportedIn, interrupt, signalled } from './interruptedExport.js';
 import { settingsFor, sluice, startShell, startSluice, type Outcome, type Running } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const fast = ['--rate', 'unlimited'];
 

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { bash, settingsFor } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 test('an export of one page ends before V8 optimizes the parser of its answer', async () => {
   await using sandbox = await startSandbox({ holdings: 10, owners: 1 });

@@ -5,7 +5,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { exportArgs, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 test('E8 a second process on the same target is refused, and told whom to wait for', async () => {
   await using sandbox = await startSandbox({ holdings: 3000, latency: 5 });

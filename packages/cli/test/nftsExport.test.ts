@@ -5,7 +5,7 @@ import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { settingsFor, sluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const fast = ['--rate', 'unlimited'];
 

@@ -5,7 +5,7 @@ import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
 import { exportArgs, exportedIn, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const checkpoint = join('out.csv.sluice', 'checkpoint');
 

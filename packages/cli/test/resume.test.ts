@@ -8,7 +8,7 @@ import { someOf } from '../../../scripts/testEffort.js';
 import { main } from '../src/main.js';
 import { commitEvery, exportArgs, exportedIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
 describe('the same command after an interruption', () => {

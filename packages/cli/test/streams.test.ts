@@ -5,7 +5,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { main } from '../src/main.js';
 import { settingsFor, sluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment, type TestEnvironment } from './testEnvironment.js';
 
 describe('sluice streams list', () => {

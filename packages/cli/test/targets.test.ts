@@ -5,7 +5,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { exportArgs, exportedIn } from './interruptedExport.js';
 import { bash, settingsFor, sluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const isLinux = process.platform === 'linux';
 /** Permission bits don't stop root; these do. */

@@ -4,7 +4,7 @@ import { startSandbox, type Fault } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { main } from '../src/main.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 import { changesInFile, listenTo, watchArgs } from './watching.js';
 

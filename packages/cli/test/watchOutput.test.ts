@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
 import { main } from '../src/main.js';
 import { bash, settingsFor, sluice, startSluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 import { changesIn, folded, listed, listenTo, polled, watchArgs } from './watching.js';
 

@@ -5,7 +5,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { filesIn } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { brokenLinks, changesIn, changesInFile, folded, listed, listenTo, polled, watchArgs } from './watching.js';
 
 describe('C4 a watch that is started again and again, as by cron', () => {

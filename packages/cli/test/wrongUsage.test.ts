@@ -5,7 +5,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { main } from '../src/main.js';
 import { settingsFor, sluice, startSluice, type RunOptions } from './runSluice.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
 /** An address where nobody answers: whoever asks it gets another fault than the expected one. */

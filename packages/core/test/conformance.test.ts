@@ -1,15 +1,15 @@
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
+import { testLimiter, testSink, testStateStore, type RowSamples } from '@sluice/testing';
 import { describe } from 'vitest';
 import { unlimited } from '../src/http/unlimited.js';
 import { fileSink, fileState, streamSink } from '../src/node/index.js';
-import { testLimiter, testSink, testStateStore, type RowSamples } from '../src/testing/index.js';
 import { simulatedDisk } from './node/simulatedDisk.js';
 import type { RestartMode } from './node/simulatedDisk/survivors.js';
 import { newProcess } from './node/simulatedExport.js';
 import { textFormat } from './node/textRows.js';
-import { allBut } from './testing/offering.js';
-import { tableFixture } from './testing/tableSink.js';
+import { allBut } from '../../testing/test/offering.js';
+import { tableFixture } from '../../testing/test/tableSink.js';
 
 const lines: RowSamples<string> = { row: (nth) => `row ${nth}` };
 

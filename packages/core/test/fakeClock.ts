@@ -1,4 +1,4 @@
-import { ManualClock } from '../src/testing/manualClock.js';
+import { ManualClock } from '@sluice/testing';
 
 /** Time that only moves when a test says so; whoever is called back has done all that it does next by then. */
 export class FakeClock extends ManualClock {

@@ -6,7 +6,7 @@ import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { jsonl } from '../src/jsonl.js';
 import { sandboxClient } from './sandboxClient.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const pageSize = 10;
 const holdings = 400;
@@ -38,7 +38,7 @@ test.each([
 ])(
   'P4 an export from a server that goes round %s keeps each row once, however often it is run again, and says to start over',
   async (_how, minted, requests) => {
-    const path = join(tempFolder(), 'holdings.jsonl');
+    const path = join(temporaryFolder(), 'holdings.jsonl');
     let isMended = false;
     const isLast = (cursor: string | null): boolean => placeOf(cursor) === (lead + length - 1) * pageSize;
     await using sandbox = await startSandbox({

@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { gunzipSync } from 'node:zlib';
-import { sampleRows, testSink, type RowSamples, type SampleRow, type SinkFixture } from '@sluice/core/testing';
+import { sampleRows, testSink, type RowSamples, type SampleRow, type SinkFixture } from '@sluice/testing';
 import type { Sink } from '@sluice/core';
 import type { FileSystem } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
@@ -8,9 +8,9 @@ import { jsonl } from '@sluice/exporters/jsonl';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { simulatedDisk } from '../../core/test/node/simulatedDisk.js';
-import { allBut } from '../../core/test/testing/offering.js';
+import { allBut } from '../../testing/test/offering.js';
 import { cellFor, readCsv } from './readCsv.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { openReceiver, webhookTo } from './webhook/forwarding.js';
 
 type FileSinkOf = (target: { readonly path: string; readonly fileSystem: FileSystem }) => Sink<SampleRow>;
@@ -50,7 +50,7 @@ describe('G5 a CSV file on the disk of this machine', () => {
     ...allBut(noStart),
     rows: cells,
     factory: () => {
-      const path = join(tempFolder(), 'rows.csv');
+      const path = join(temporaryFolder(), 'rows.csv');
       return { sink: () => csv({ path }), rows: () => readRecords(textOf(readFileSync(path))) };
     },
   });

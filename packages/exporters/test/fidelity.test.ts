@@ -11,7 +11,7 @@ import { csv } from '../src/csv.js';
 import { jsonl } from '../src/jsonl.js';
 import { cellFor, fieldOf, readCsv } from './readCsv.js';
 import { startSecondServer } from './secondServer.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const many = casesOf(12_345);
 
@@ -44,7 +44,7 @@ describe.each([
   test(`E11 every field of ${many} holdings of 3 owners comes back from a CSV as it was sent`, async () => {
     await using origin = await start();
     await using client = clientOf(origin);
-    const path = join(tempFolder(), 'holdings.csv');
+    const path = join(temporaryFolder(), 'holdings.csv');
     const report = await exportTo(holdingsOf(client, origin), csv({ path, extra: true })).run();
     expect(report).toMatchObject({ rows: many, target: path, bytes: readFileSync(path).length });
     expect(readCsv(readFileSync(path, 'utf8'))).toEqual(tableOf(origin.holdings, nftHoldingSchema.columns));
@@ -53,7 +53,7 @@ describe.each([
   test('E11 the formula guard changes no cell but those that a spreadsheet would run', async () => {
     await using origin = await start();
     await using client = clientOf(origin);
-    const path = join(tempFolder(), 'holdings.csv');
+    const path = join(temporaryFolder(), 'holdings.csv');
     await exportTo(holdingsOf(client, origin), csv({ path, extra: true, guardFormulas: true })).run();
     const expected = tableOf(origin.holdings, nftHoldingSchema.columns).map((record) => record.map(guardedByHand));
     expect(readCsv(readFileSync(path, 'utf8'))).toEqual(expected);
@@ -63,7 +63,7 @@ describe.each([
   test('E12 every holding comes back from JSON Lines as it was sent', async () => {
     await using origin = await start();
     await using client = clientOf(origin);
-    const path = join(tempFolder(), 'holdings.jsonl');
+    const path = join(temporaryFolder(), 'holdings.jsonl');
     await exportTo(holdingsOf(client, origin), jsonl({ path })).run();
     const lines = readFileSync(path, 'utf8').split('\n');
     expect(lines.pop()).toBe('');
@@ -74,7 +74,7 @@ describe.each([
   test('E5 a compressed file unpacks to the bytes of a plain one', async () => {
     await using origin = await start(2_345);
     await using client = clientOf(origin);
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const holdings = holdingsOf(client, origin, 100);
     for (const sinkTo of [csv, jsonl]) {
       const plain = join(folder, `${sinkTo.name}.plain`);
@@ -89,7 +89,7 @@ describe.each([
   test('E11 every field of 157 streams comes back from a CSV as it was sent', async () => {
     await using origin = await start();
     await using client = clientOf(origin);
-    const path = join(tempFolder(), 'streams.csv');
+    const path = join(temporaryFolder(), 'streams.csv');
     await exportTo(client.streams.list({ pageSize: 50 }), csv({ path, extra: true })).run();
     expect(readCsv(readFileSync(path, 'utf8'))).toEqual(tableOf(origin.streams, evmStreamSchema.columns));
   });
@@ -97,7 +97,7 @@ describe.each([
   test('E12 every stream comes back from JSON Lines as it was sent', async () => {
     await using origin = await start();
     await using client = clientOf(origin);
-    const path = join(tempFolder(), 'streams.jsonl');
+    const path = join(temporaryFolder(), 'streams.jsonl');
     await exportTo(client.streams.list(), jsonl({ path })).run();
     const read = readFileSync(path, 'utf8').trimEnd().split('\n');
     expect(read.map((line) => JSON.stringify(JSON.parse(line)))).toEqual(

@@ -7,7 +7,7 @@ import { startSandbox, type Fault, type Sandbox, type SandboxRequest } from '@sl
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { csv, type CsvOptions } from '../src/csv.js';
 import { sandboxClient } from './sandboxClient.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 /** A sandbox of 10 pages, with what is to be looked at or to go wrong at each of them. */
 async function sandboxOf(script?: (request: SandboxRequest) => Fault | undefined): Promise<Sandbox> {
@@ -23,7 +23,7 @@ async function exportFrom(sandbox: Sandbox, options: CsvOptions): Promise<Export
 
 describe('E2 the final name', () => {
   test('is free until the whole file takes it', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const seen: string[][] = [];
     const sandbox = await sandboxOf(() => {
       seen.push(readdirSync(folder));
@@ -35,7 +35,7 @@ describe('E2 the final name', () => {
   });
 
   test('holds the old file until the new one replaces it', async () => {
-    const path = join(tempFolder(), 'holdings.csv');
+    const path = join(temporaryFolder(), 'holdings.csv');
     writeFileSync(path, 'the old file');
     const seen: string[] = [];
     const sandbox = await sandboxOf(() => {
@@ -48,14 +48,14 @@ describe('E2 the final name', () => {
   });
 
   test('stays free when the API fails half-way', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const sandbox = await sandboxOf(({ nth }) => (nth === 5 ? { kind: 'status', status: 500 } : undefined));
     await expect(exportFrom(sandbox, { path: join(folder, 'holdings.csv') })).rejects.toThrow(HttpError);
     expect(readdirSync(folder)).toEqual([]);
   });
 
   test('keeps the old file when the API fails half-way', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const path = join(folder, 'holdings.csv');
     writeFileSync(path, 'the old file');
     const sandbox = await sandboxOf(({ nth }) => (nth >= 5 ? { kind: 'reset' } : undefined));
@@ -65,7 +65,7 @@ describe('E2 the final name', () => {
   });
 
   test('stays free when the export is stopped', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const stop = new AbortController();
     const sandbox = await sandboxOf(({ nth }) => {
       if (nth === 5) stop.abort(new Error('enough'));
@@ -113,7 +113,7 @@ describe('E9 before any request, an export says clearly that', () => {
       /is no regular file, and its name is needed/,
     ],
   ])('%s', async (_what, prepare, message) => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const path = join(folder, 'holdings.csv');
     const options = { path, ...prepare(path) };
     const before = readdirSync(folder);
@@ -130,7 +130,7 @@ describe('E9 before any request, an export says clearly that', () => {
     ['a pipe', (path: string) => void execFileSync('mkfifo', [path])],
     ['a link that leads nowhere', (path: string) => void symlinkSync('nowhere', path)],
   ])('%s is not overwritten either', async (_what, prepare) => {
-    const path = join(tempFolder(), 'holdings.csv');
+    const path = join(temporaryFolder(), 'holdings.csv');
     prepare(path);
     const sandbox = await sandboxOf();
     await expect(exportFrom(sandbox, { path, ifExists: 'overwrite' })).rejects.toThrow(SinkError);
@@ -140,7 +140,7 @@ describe('E9 before any request, an export says clearly that', () => {
 
 describe('E9 a target that', () => {
   test('appears while the export runs is not touched, and no row is lost', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const path = join(folder, 'holdings.csv');
     const sandbox = await sandboxOf(({ nth }) => {
       if (nth === 5) writeFileSync(path, 'mine');
@@ -148,13 +148,13 @@ describe('E9 a target that', () => {
     });
     await expect(exportFrom(sandbox, { path })).rejects.toThrow(/appeared.*not touched.*All rows are in .*\.part/);
     expect(readFileSync(path, 'utf8')).toBe('mine');
-    const whole = join(tempFolder(), 'whole.csv');
+    const whole = join(temporaryFolder(), 'whole.csv');
     await exportFrom(await sandboxOf(), { path: whole });
     expect(readFileSync(`${path}.part`).equals(readFileSync(whole))).toBe(true);
   });
 
   test('is a link to a file is replaced itself, and the file it leads to stays', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     writeFileSync(join(folder, 'old.csv'), 'the old file');
     const path = join(folder, 'latest.csv');
     symlinkSync('old.csv', path);
@@ -166,7 +166,7 @@ describe('E9 a target that', () => {
   });
 
   test('has the .part file of an interrupted export is written anew with restart', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const path = join(folder, 'holdings.csv');
     writeFileSync(`${path}.part`, 'left behind '.repeat(100_000));
     const sandbox = await sandboxOf();
@@ -180,7 +180,7 @@ describe('E9 a target that', () => {
 });
 
 test('E9 a disk that is full stops the walk: the request under way is aborted, and none follows', async () => {
-  const folder = tempFolder();
+  const folder = temporaryFolder();
   const sandbox = await startSandbox({
     holdings: 1_000,
     script: ({ nth }) => (nth > 3 ? { kind: 'never' } : undefined),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, test } from 'vitest';
 import { runExportChild } from './runExportChild.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 /** `SLUICE_TEST_ROWS=10000000` tells the full promise. */
 const wanted = process.env['SLUICE_TEST_ROWS'];
@@ -15,7 +15,7 @@ test(
   wanted === undefined ? {} : { timeout: 0 },
   async () => {
     await using sandbox = await startSandbox({ holdings: rows });
-    const path = join(tempFolder(), 'holdings.csv');
+    const path = join(temporaryFolder(), 'holdings.csv');
     const nodeOptions = ['--max-old-space-size=64', '--expose-gc'];
     const outcome = await runExportChild(sandbox, path, { nodeOptions, lanes: 3 });
     expect(outcome).toMatchObject({ rows, bytes: statSync(path).size });

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { csv } from '../src/csv.js';
 import { jsonl } from '../src/jsonl.js';
 import { sandboxClient } from './sandboxClient.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const pageSize = 25;
 const holdings = 1_000;
@@ -42,10 +42,10 @@ describe.each(formats)('E1 a %s export whose API fails, run again with its state
     ['as many pages as by default', {}],
   ])('writes the bytes of an uninterrupted run, with commits after %s', async (_commits, options) => {
     await using undisturbed = await startSandbox({ holdings });
-    const whole = join(tempFolder(), name);
+    const whole = join(temporaryFolder(), name);
     await run(undisturbed, sinkTo({ path: whole }));
 
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const path = join(folder, name);
     const state = memoryState();
     // Before the first commit and between others, wherever those fall.
@@ -71,7 +71,7 @@ describe.each(formats)('E1 a %s export whose API fails, run again with its state
   });
 
   test('E4 does not fetch again what was committed', async () => {
-    const path = join(tempFolder(), name);
+    const path = join(temporaryFolder(), name);
     const state = memoryState();
     await using sandbox = await startSandbox({
       holdings,
@@ -85,7 +85,7 @@ describe.each(formats)('E1 a %s export whose API fails, run again with its state
   });
 
   test('has every row once with several lanes', async () => {
-    const path = join(tempFolder(), name);
+    const path = join(temporaryFolder(), name);
     const state = memoryState();
     const owners = 12;
     await using sandbox = await startSandbox({
@@ -102,7 +102,7 @@ describe.each(formats)('E1 a %s export whose API fails, run again with its state
         expect(error).toMatchObject({ status: 500 });
         return undefined;
       });
-    const ordered = join(tempFolder(), name);
+    const ordered = join(temporaryFolder(), name);
     await run(sandbox, sinkTo({ path: ordered }), { ownersPerRequest: 1 });
     expect(report.rows).toBe(holdings);
     expect(linesOf(path)).toEqual(linesOf(ordered));

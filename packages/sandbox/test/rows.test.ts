@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { nastyCollectionNames, nastyTexts } from '../src/nastyValues.js';
 import { startSandbox } from '../src/index.js';
 import { rowsOf, texts, walk } from './ask.js';
+import { rowFields } from '../../../test/kit/apiReference.js';
 
 describe('holdings', () => {
   test('that are not nasty carry all fields of the reference, as text, and their properties as an object', async () => {
     await using sandbox = await startSandbox({ nasty: 0, holdings: 2_000 });
     for (const row of sandbox.holdingsOf(sandbox.owners)) {
-      expect(Object.keys(row).sort()).toEqual(holdingFields);
+      expect(Object.keys(row).sort()).toEqual(rowFields.aptos);
       expect(row).toMatchObject({
         amount: expect.stringMatching(/^[1-9]\d*$/),
         collection_data_id_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -85,7 +86,7 @@ describe('streams', () => {
   test('that are not nasty carry all fields of the reference', async () => {
     await using sandbox = await startSandbox({ nasty: 0 });
     for (const row of sandbox.streamRows()) {
-      expect(Object.keys(row).sort()).toEqual(streamFields);
+      expect(Object.keys(row).sort()).toEqual(rowFields.streams.toSorted());
       expect(row).toMatchObject({
         id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/),
         status: expect.stringMatching(/^(active|paused|error|terminated)$/),
@@ -105,39 +106,3 @@ describe('streams', () => {
     expect(rowsOf(await walk(sandbox, 'streams'))).toEqual(texts(rows));
   });
 });
-
-const holdingFields = [
-  'amount',
-  'collection_data_id_hash',
-  'collection_name',
-  'creator_address',
-  'last_transaction_timestamp',
-  'last_transaction_version',
-  'name',
-  'owner_address',
-  'property_version',
-  'table_type',
-  'token_data_id_hash',
-  'token_properties',
-];
-
-const streamFields = [
-  'abi',
-  'advancedOptions',
-  'allAddresses',
-  'chainIds',
-  'demo',
-  'description',
-  'getNativeBalances',
-  'id',
-  'includeAllTxLogs',
-  'includeContractLogs',
-  'includeInternalTxs',
-  'includeNativeTxs',
-  'status',
-  'statusMessage',
-  'tag',
-  'topic0',
-  'triggers',
-  'webhookUrl',
-];

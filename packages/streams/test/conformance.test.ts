@@ -1,9 +1,9 @@
 import { createClient } from '@sluice/core';
-import { testPlugin, testSource, type SourceFixture, type TestedSource } from '@sluice/core/testing';
+import { testPlugin, testSource, type SourceFixture, type TestedSource } from '@sluice/testing';
 import { startSandbox } from '@sluice/sandbox';
 import { describe } from 'vitest';
-import { allBut } from '../../core/test/testing/offering.js';
-import { onSandbox } from '../../core/test/testing/onSandbox.js';
+import { allBut } from '../../testing/test/offering.js';
+import { onSandbox } from '../../testing/test/onSandbox.js';
 import { streams, type StreamsApi } from '../src/index.js';
 
 /** A source of the streams of a sandbox. */

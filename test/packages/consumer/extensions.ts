@@ -10,7 +10,7 @@ import {
   type Change,
   type Source,
 } from '@sluice/core';
-import { testStateStore } from '@sluice/core/testing';
+import { testStateStore } from '@sluice/testing';
 import { startSandbox } from '@sluice/sandbox';
 import { streams, type StreamsApi } from '@sluice/streams';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { main } from '../../src/main.js';
-import { temporaryFolder } from '../temporaryFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from '../testEnvironment.js';
 
 const packages = join(import.meta.dirname, '..', '..', '..');

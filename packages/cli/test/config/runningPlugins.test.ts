@@ -7,7 +7,7 @@ import { runningPluginsIn } from '../../src/environment/untrustedCode.js';
 import { Interruption } from '../../src/errors/errors.js';
 import { main } from '../../src/main.js';
 import { settingsFor } from '../runSluice.js';
-import { temporaryFolder } from '../temporaryFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from '../testEnvironment.js';
 import { configFolder } from './configFolder.js';
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { main } from '../../src/main.js';
 import { idleLanes } from '../../src/commands/nfts.js';
 import { settingsFor } from '../runSluice.js';
-import { temporaryFolder } from '../temporaryFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from '../testEnvironment.js';
 
 const wallets = (count: number): string[] => Array.from({ length: count }, (_, nth) => `0x${nth + 1}`);

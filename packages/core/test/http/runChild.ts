@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { bundled } from '../../../../scripts/bundled.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
+import { withoutProxies } from '../../../../test/kit/environment.js';
 
 export interface ChildOptions {
   readonly args?: readonly string[];
@@ -41,8 +42,4 @@ export function runChild(script: URL, options: ChildOptions = {}): Promise<Child
       resolve({ code, signal, stdout, stderr });
     });
   });
-}
-
-function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !/proxy$/i.test(name)));
 }

@@ -1,7 +1,7 @@
+import { ManualClock } from '@sluice/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Stopwatch } from '../../src/http/stopwatch.js';
-import { ManualClock } from '../../src/testing/manualClock.js';
 
 const ms = (max: number): fc.Arbitrary<number> => fc.double({ min: 0, max, noNaN: true });
 

@@ -6,13 +6,13 @@ import { describe, expect, test } from 'vitest';
 import { AppendFile } from '../../src/node/appendFile.js';
 import { nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 
 const room = 64 * 1024;
 
 describe('a file that grows', () => {
   test('holds what was appended, in its order, texts and bytes of any size', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const size = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: room - 2, max: 5 * room }));
     const piece = fc.record({ size, isText: fc.boolean(), isFlushed: fc.nat(5).map((nth) => nth === 0) });
     let files = 0;
@@ -44,7 +44,7 @@ describe('a file that grows', () => {
   ])('tells of %s that could not be written, and takes nothing more', async (_, content) => {
     let isFull = true;
     const fileSystem = faultyFileSystem((call) => (isFull && call === 'write' ? { code: 'ENOSPC' } : undefined));
-    const file = await AppendFile.create(fileSystem, join(tempFolder(), 'file'));
+    const file = await AppendFile.create(fileSystem, join(temporaryFolder(), 'file'));
     await expect(file.append(content)).rejects.toMatchObject({
       code: 'sink',
       message: expect.stringContaining('full'),
@@ -67,7 +67,7 @@ test('a file that gets much between two flushes is written in larger pieces', as
       return { ...file, write: (bytes, at) => (sizes.push(bytes.length), file.write(bytes, at)) };
     },
   };
-  const file = await AppendFile.create(fileSystem, join(tempFolder(), 'file'));
+  const file = await AppendFile.create(fileSystem, join(temporaryFolder(), 'file'));
   for (let nth = 0; nth < 15; nth += 1) await file.append('x'.repeat(room));
   await file.flush();
   expect(sizes.map((size) => size / room)).toEqual([1, 1, 1, 1, 4, 4, 3]);
@@ -92,7 +92,7 @@ test('what is made durable now is not set about twice', async () => {
     if (call === 'sync') syncs += 1;
     return undefined;
   });
-  const file = await AppendFile.create(fileSystem, join(tempFolder(), 'file'));
+  const file = await AppendFile.create(fileSystem, join(temporaryFolder(), 'file'));
   // The disk is set to work on each two megabytes, and here the last of that is written by the flush.
   await file.append('x'.repeat(33 * room));
   expect(syncs).toBe(0);
@@ -117,7 +117,7 @@ test('a write-back that fails while the file is to be made durable is told, and 
         return { ...opened, sync: () => ((syncs += 1) === 1 ? writeBack : opened.sync()) };
       },
     },
-    join(tempFolder(), 'file'),
+    join(temporaryFolder(), 'file'),
   );
   await file.append('x'.repeat(42 * room));
   expect(syncs).toBe(1);

@@ -5,12 +5,12 @@ import { fileSink, fileState } from '../../src/node/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { faultyFileSystem, type DiskCall } from './faultyFileSystem.js';
 import { partsOf } from './partRows.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
 /** How often an export of so many pages makes the disk wait: for bytes, and for names. */
 async function syncsOf(pages: number, commitEvery?: number): Promise<{ bytes: number; names: number }> {
-  const path = join(tempFolder(), 'rows.txt');
+  const path = join(temporaryFolder(), 'rows.txt');
   const calls: DiskCall[] = [];
   const fileSystem = faultyFileSystem((call) => void calls.push(call));
   const source = partsOf([Array.from({ length: pages }, () => 1)]);

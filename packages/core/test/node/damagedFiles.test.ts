@@ -26,7 +26,7 @@ import {
 } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileTarget } from '../../src/node/index.js';
 import { fileOf, partsOf, type OnFetch } from './partRows.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
 const parts = [
@@ -114,7 +114,7 @@ describe.each<[string, Run]>([
     test.each(how.commitEvery === 100 ? ['at the seal'] : ['at a page', 'at the seal'])(
       'is not published but kept, and the next run starts over (%s)',
       async (when) => {
-        const path = join(tempFolder(), 'rows.txt');
+        const path = join(temporaryFolder(), 'rows.txt');
         const { state = fileState(`${path}.sluice`), ...rest } = how;
         const attacked: Run =
           when === 'at a page'
@@ -139,7 +139,7 @@ describe.each<[string, Run]>([
 
 describe('E6 a .part that is changed while the export runs', () => {
   test('and after it was gone on with, is not published either, and a damaged one never replaces another', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     for (const nth of ['', '-2', '-3']) {
       await failed(
         run(path, {
@@ -156,7 +156,7 @@ describe('E6 a .part that is changed while the export runs', () => {
   });
 
   test('and had something appended is cut back by the next run, since what was committed is sound', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const error = await failed(run(path, { onFetch: lateIn((part) => appendFileSync(part, 'mine'), `${path}.part`) }));
     expect(error.message).toMatch(/\d+ bytes, but \d+ were written.*run it again: what was committed is sound\.$/);
     const { resumedRows } = await run(path);
@@ -165,7 +165,7 @@ describe('E6 a .part that is changed while the export runs', () => {
   });
 
   test('and had something appended at the seal is put in place by the next run, without what was appended', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const state = atTheSeal(fileState(`${path}.sluice`), () => appendFileSync(`${path}.part`, 'mine'));
     expect((await failed(run(path, { state }))).message).toMatch(/somebody else changes it/);
     expect(existsSync(path)).toBe(false);
@@ -174,7 +174,7 @@ describe('E6 a .part that is changed while the export runs', () => {
   });
 
   test.each(['at a page', 'at the seal'])('and was removed (%s), is written again by the next run', async (when) => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const error = await failed(
       when === 'at a page'
         ? run(path, { onFetch: lateIn(rmSync, `${path}.part`) })
@@ -188,7 +188,7 @@ describe('E6 a .part that is changed while the export runs', () => {
   test.each(['at a page', 'at the seal'])(
     'and was replaced by one of the same size (%s), leaves that to its owner, and says the way out',
     async (when) => {
-      const path = join(tempFolder(), 'rows.txt');
+      const path = join(temporaryFolder(), 'rows.txt');
       const error = await failed(
         when === 'at a page'
           ? run(path, { onFetch: lateIn(replace, `${path}.part`) })
@@ -205,7 +205,7 @@ describe('E6 a .part that is changed while the export runs', () => {
   );
 
   test('a change between two looks at its end, which leaves a gap of the right size, is found too', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     let writes = 0;
     const fileSystem = {
       ...nodeFileSystem,
@@ -231,7 +231,7 @@ describe.each(Object.entries(attacks))(
   'E6 rows that wait for others, and are %s while the export runs',
   (_, attack) => {
     test('do not get into the file, and are kept under another name', async () => {
-      const path = join(tempFolder(), 'rows.txt');
+      const path = join(temporaryFolder(), 'rows.txt');
       const segment = join(`${path}.sluice`, 'rows-1');
       let isDone = false;
       const attacked = run(path, {

@@ -17,7 +17,7 @@ import { fileSink, fileState } from '../../src/node/index.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { fileOf, partsOf, type OnFetch } from './partRows.js';
 import { namesBeside } from './namesBeside.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
 const parts = [
@@ -71,7 +71,7 @@ const textIn = (path: string): string => {
 
 describe('E7 a cursor that the API refuses', () => {
   test('is an error with the way out, and what came before stays', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/3': 1 });
     const error: unknown = await run(partsOf(parts, refusals.onFetch), path).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(PaginationError);
@@ -101,7 +101,7 @@ describe('E7 a cursor that the API refuses', () => {
   ] as const)(
     'in %s: restart-part takes back the rows of that part, and of no other',
     async (_, refused, takenBack, lanes, name) => {
-      const path = join(tempFolder(), name);
+      const path = join(temporaryFolder(), name);
       const refusals = new Refusals(refused);
       const warnings: string[] = [];
       const options = { onExpired: 'restart-part', lanes, onWarning: (text: string) => warnings.push(text) } as const;
@@ -123,7 +123,7 @@ describe('E7 a cursor that the API refuses', () => {
   );
 
   test('at a resume, after a long pause: restart-part goes on with the other parts as they were', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const stop = new Refusals({ '1/4': 1 });
     await expect(run(partsOf(parts, stop.onFetch), path)).rejects.toThrow(PaginationError);
     const refusals = new Refusals({ '1/4': 1 });
@@ -134,7 +134,7 @@ describe('E7 a cursor that the API refuses', () => {
   });
 
   test('for ever: the part is walked anew three times, then the error comes, and the rows of the others stay', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/4': 99 });
     await expect(run(partsOf(parts, refusals.onFetch), path, { onExpired: 'restart-part' })).rejects.toMatchObject({
       code: 'cursor-refused',
@@ -146,14 +146,14 @@ describe('E7 a cursor that the API refuses', () => {
   });
 
   test('before the first commit: the part is walked anew, too', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '0/1': 1 });
     await run(partsOf(parts, refusals.onFetch), path, { onExpired: 'restart-part', commitEvery: 32 });
     expect(textIn(path)).toBe(fileOf(parts));
   });
 
   test('counts the rows that were written, not those that were walked', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/4': 1 });
     const odd = partsOf(parts, refusals.onFetch).perPage(
       filter((_row, index) => index % 2 === 0),
@@ -164,7 +164,7 @@ describe('E7 a cursor that the API refuses', () => {
   });
 
   test('keeps to maxRows', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/4': 1 });
     const some = partsOf(parts, refusals.onFetch, { maxRows: 19 });
     expect(await run(some, path, { onExpired: 'restart-part' })).toMatchObject({ rows: 19 });

@@ -5,13 +5,13 @@ import { CheckpointError, SinkError, type StateLog } from '../../src/index.js';
 import { fileState, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { simulatedDisk } from './simulatedDisk.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 
 const records = [{ n: 1 }, { n: 2, text: 'ä\u2028\n"\ud800', deep: { __proto__x: [null, true] } }, { n: 3 }];
 
 /** A folder with a log of `records`, and where it is. */
 async function logOf(written: readonly object[] = records): Promise<{ folder: string; path: string; log: StateLog }> {
-  const folder = join(tempFolder(), 'state');
+  const folder = join(temporaryFolder(), 'state');
   mkdirSync(folder);
   const log = fileState(folder).log('watch');
   onTestFinished(() => log.close());
@@ -58,7 +58,7 @@ describe('a log in a file', () => {
   });
 
   test('has no records where there is none, and makes nothing', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     expect(await readBack(folder)).toEqual([]);
     expect(readdirSync(join(folder, '..'))).toEqual([]);
   });

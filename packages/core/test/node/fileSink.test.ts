@@ -24,7 +24,7 @@ import {
 } from '../../src/index.js';
 import { fileSink, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
 import { faultyFileSystem, systemError, type DiskCall, type DiskFault } from './faultyFileSystem.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { pagesOf, tenPages, textFormat, textOf } from './textRows.js';
 
 function run(target: FileTarget, options?: ExportOptions, onFetch?: (page: number) => void): Promise<ExportReport> {
@@ -35,7 +35,7 @@ function run(target: FileTarget, options?: ExportOptions, onFetch?: (page: numbe
 async function callsOf(target: Omit<FileTarget, 'path'>, options?: ExportOptions): Promise<DiskCall[]> {
   const calls: DiskCall[] = [];
   const fileSystem = faultyFileSystem((call) => void calls.push(call));
-  const path = join(tempFolder(), 'rows.txt');
+  const path = join(temporaryFolder(), 'rows.txt');
   if (target.ifExists === 'overwrite') writeFileSync(path, 'the old file');
   await run({ ...target, path, fileSystem }, options);
   return calls;
@@ -45,7 +45,7 @@ const whole = textOf(tenPages);
 
 describe('a file', () => {
   test('holds the header and all rows', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const report = await run({ path });
     expect(readFileSync(path, 'utf8')).toBe(whole);
     expect(report).toMatchObject({ target: path, bytes: whole.length, rows: 30 });
@@ -54,7 +54,7 @@ describe('a file', () => {
   test.each(['é', '€', '🎉', '\ud800', 'a🎉'])(
     'is the same where pages of "%s" do not fit in what is written at once',
     async (text) => {
-      const path = join(tempFolder(), 'rows.txt');
+      const path = join(temporaryFolder(), 'rows.txt');
       // Of odd lengths, so that the borders lie at all places of a character; the last ones are of several such pieces.
       const pages = [1, 7, 70_001, 140_003, 300_007, 5, 700_001].map((length) => [
         text.repeat(length / text.length + 1),
@@ -65,7 +65,7 @@ describe('a file', () => {
   );
 
   test('is the same when the disk takes one byte at a time', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const slow: FileSystem = {
       ...nodeFileSystem,
       open: async (name, mode) => {
@@ -78,7 +78,7 @@ describe('a file', () => {
   });
 
   test('E5 is compressed in members that end after a number of pages', async () => {
-    const path = join(tempFolder(), 'rows.txt.gz');
+    const path = join(temporaryFolder(), 'rows.txt.gz');
     for (const pagesPerMember of [1, 3, 10, 11]) {
       const { bytes } = await run({ path, gzip: { pagesPerMember }, ifExists: 'overwrite' });
       const texts = tenPages.map((rows, page) => (page === 0 ? textOf([rows]) : textOf([rows]).slice('rows\n'.length)));
@@ -92,7 +92,7 @@ describe('a file', () => {
   });
 
   test('E5 is compressed when its name ends in .gz, or when told to', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     await run({ path: join(folder, 'a.gz') });
     await run({ path: join(folder, 'b'), gzip: true });
     await run({ path: join(folder, 'c.gz'), gzip: false });
@@ -101,7 +101,7 @@ describe('a file', () => {
   });
 
   test.each(['rows.txt', 'rows.txt.gz'])('without rows has its header only (%s)', async (name) => {
-    const path = join(tempFolder(), name);
+    const path = join(temporaryFolder(), name);
     for (const pages of [[], [[], []]]) {
       await exportTo(pagesOf(pages), fileSink(textFormat, { path, ifExists: 'overwrite' })).run();
       const bytes = readFileSync(path);
@@ -117,7 +117,7 @@ describe('a file', () => {
 test.each([false, true])(
   'a row that has no text, in the midst of a page, leaves what was committed (gzip: %s)',
   async (gzip) => {
-    const cwd = tempFolder();
+    const cwd = temporaryFolder();
     const path = join(cwd, 'rows.txt');
     let isBroken = true;
     const format: RowFormat<string> = {
@@ -159,7 +159,7 @@ describe('E9 a disk that fails', () => {
     ['EACCES', /no permission/],
   ])('with %s is explained, and leaves nothing behind', async (code, advice) => {
     for (const failing of ['open', 'write', 'sync'] as const) {
-      const folder = tempFolder();
+      const folder = temporaryFolder();
       const fileSystem = faultyFileSystem((call) => (call === failing ? { code } : undefined));
       const error: unknown = await run({ path: join(folder, 'rows.txt'), fileSystem }).catch(
         (reason: unknown) => reason,
@@ -173,7 +173,7 @@ describe('E9 a disk that fails', () => {
   test('in a sync poisons the sink: it takes nothing more, even if the disk says that all is well again', async () => {
     let isFailing = false;
     const fileSystem = faultyFileSystem((call) => (isFailing && call === 'sync' ? { code: 'EIO' } : undefined));
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
     await writer.write({ items: ['kept'], part: 0, endsPart: false });
@@ -192,7 +192,7 @@ describe('E9 a disk that fails', () => {
   });
 
   test('in the sync of one part is told once those of the others have ended, which go on beside it', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     let letGo = (): void => undefined;
     const released = new Promise<void>((resolve) => (letGo = resolve));
@@ -237,7 +237,7 @@ describe('E9 a disk that fails', () => {
     const fileSystem = faultyFileSystem((call) =>
       call === 'sync' && (syncs += 1) === 1 ? { code: 'EIO' } : undefined,
     );
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
     // The disk is set to work on so much before anybody asks for it.
@@ -250,7 +250,7 @@ describe('E9 a disk that fails', () => {
   });
 
   test('by taking no more bytes without saying why is noticed', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const full: FileSystem = {
       ...nodeFileSystem,
       open: async (name, mode) => ({ ...(await nodeFileSystem.open(name, mode)), write: () => Promise.resolve(0) }),
@@ -262,7 +262,7 @@ describe('E9 a disk that fails', () => {
   test('stops the walk: no page is fetched afterwards', async () => {
     const fetched: number[] = [];
     const fileSystem = faultyFileSystem((call) => (call === 'write' ? { code: 'ENOSPC' } : undefined));
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const pages = Array.from({ length: 20 }, (_, page) => [`${page} ${'x'.repeat(100_000)}`]);
     const source = pagesOf(pages, (page) => fetched.push(page));
     await expect(exportTo(source, fileSink(textFormat, { path, fileSystem })).run()).rejects.toThrow(SinkError);
@@ -279,7 +279,7 @@ describe('E9 a disk that fails', () => {
       async (when) => {
         const calls = await callsOf({ ifExists });
         for (const at of someOf([...calls.keys()])) {
-          const folder = tempFolder();
+          const folder = temporaryFolder();
           const path = join(folder, 'rows.txt');
           if (ifExists === 'overwrite') writeFileSync(path, 'the old file');
           const fileSystem = faultyFileSystem((_call, n) => (n === at + 1 ? { code: 'EIO', when } : undefined));
@@ -303,7 +303,7 @@ describe('E9 a disk that fails', () => {
           for (const at of someOf([...calls.keys()], first + commitEvery)) {
             // A file that was created without our knowledge is taken for somebody else's.
             if (calls[at] === 'open' && when === 'after') continue;
-            const path = join(tempFolder(), 'rows.txt');
+            const path = join(temporaryFolder(), 'rows.txt');
             if (ifExists === 'overwrite') writeFileSync(path, 'the old file');
             const state = memoryState();
             const fileSystem = faultyFileSystem((_call, n) => (n === at + 1 ? { code: 'EIO', when } : undefined));
@@ -325,11 +325,11 @@ describe('E9 a disk that fails', () => {
       async (name) => {
         const gzip = name.endsWith('.gz') && { pagesPerMember: 3 };
         const calls = await callsOf({ ifExists, gzip }, { state: memoryState(), commitEvery: 2 });
-        const undisturbed = join(tempFolder(), name);
+        const undisturbed = join(temporaryFolder(), name);
         await run({ path: undisturbed, gzip });
         for (const [first, when] of (['before', 'after'] as const).entries()) {
           for (const at of someOf([...calls.keys()], first)) {
-            const path = join(tempFolder(), name);
+            const path = join(temporaryFolder(), name);
             if (ifExists === 'overwrite') writeFileSync(path, 'the old file');
             const state = memoryState();
             const fileSystem = faultyFileSystem((_call, n) =>
@@ -379,7 +379,7 @@ describe('E2 putting a file in place', () => {
   });
 
   test('refuses to put in place what another run has begun over it', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     let second: Promise<ExportReport> | undefined;
     let letGo = (): void => undefined;
     const isHeld = new Promise<void>((resolve) => (letGo = resolve));
@@ -402,7 +402,7 @@ describe('E2 putting a file in place', () => {
   });
 
   test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])('works where the file system knows no links (%s)', async (code) => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const path = join(folder, 'rows.txt');
     const linkless = faultyFileSystem((call) => (call === 'link' ? { code } : undefined));
     await run({ path, fileSystem: linkless });
@@ -411,7 +411,7 @@ describe('E2 putting a file in place', () => {
   });
 
   test('replaces nothing there either', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const linkless: FileSystem = {
       ...nodeFileSystem,
       link: () => {
@@ -425,7 +425,7 @@ describe('E2 putting a file in place', () => {
   });
 
   test('goes on without fetching a page when the name is free again', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const state = memoryState();
     const taken = run({ path }, { state }, (page) => {
       if (page === 5) writeFileSync(path, 'mine');
@@ -444,7 +444,7 @@ describe('E2 putting a file in place', () => {
 describe('E6 a .part file that', () => {
   /** A run that fails after page 9, with a commit after page 6, and then goes on with what the test made of the file. */
   async function goOnWith(change: (part: string) => void, failing: DiskFault = { code: 'EIO' }) {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const state = memoryState();
     let writes = 0;
     const fileSystem = faultyFileSystem((call) => (call === 'write' && (writes += 1) === 3 ? failing : undefined));
@@ -486,7 +486,7 @@ describe('E6 a .part file that', () => {
     ['a place without checksum', { bytes: 100 }],
     ['a place in words', { bytes: '100', crc32: 0 }],
   ])('has a checkpoint with %s is not touched', async (_what, place) => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     writeFileSync(`${path}.part`, 'rows\n');
     const sink = fileSink(textFormat, { path });
     const resumeAt = { place: JSON.parse(JSON.stringify(place)), isSealed: false };
@@ -497,7 +497,7 @@ describe('E6 a .part file that', () => {
   });
 
   test('somebody else appends to while the export runs is not committed', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const disturbed = run({ path }, { state: memoryState(), commitEvery: 3 }, (page) => {
       if (page === 5) appendFileSync(`${path}.part`, 'mine'.repeat(1_000));
     });

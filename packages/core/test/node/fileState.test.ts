@@ -20,13 +20,13 @@ import {
 } from '../../src/node/index.js';
 import { unfinishedName } from '../../src/node/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 
 const never = new AbortController().signal;
 const record = { v: 1, text: 'ä\u2028"', nested: { '2': [1], '10': null, b: true } };
 
 function stateFolder(): string {
-  const folder = join(tempFolder(), 'state');
+  const folder = join(temporaryFolder(), 'state');
   mkdirSync(folder);
   return folder;
 }
@@ -56,7 +56,7 @@ describe('state in files', () => {
   });
 
   test.runIf(process.platform !== 'win32')('is made so that its owner alone can read it', async () => {
-    const state = fileState(join(tempFolder(), 'state'));
+    const state = fileState(join(temporaryFolder(), 'state'));
     const release = await state.lock(never);
     await state.save('checkpoint', record);
     const log = state.log('watch');
@@ -263,7 +263,7 @@ describe('E9 a file system that promises less', () => {
   };
 
   test('a network is refused, unless it is trusted', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     await expect(fileState(folder, on('network')[0]).lock(never)).rejects.toThrow(
       /network file system.*trustFileSystem: nothing was changed/,
     );
@@ -276,7 +276,7 @@ describe('E9 a file system that promises less', () => {
   });
 
   test('memory is warned of', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const [options, warnings] = on('memory');
     await (
       await fileState(folder, options).lock(never)
@@ -291,7 +291,10 @@ describe('E9 a file system that promises less', () => {
 
   test.runIf(process.platform === 'linux')('this machine’s own are told apart', async () => {
     expect(await nodeFileSystem.volume('/dev/shm')).toMatchObject({ kind: 'memory' });
-    const [here, there] = await Promise.all([nodeFileSystem.volume(tempFolder()), nodeFileSystem.volume('/dev/shm')]);
+    const [here, there] = await Promise.all([
+      nodeFileSystem.volume(temporaryFolder()),
+      nodeFileSystem.volume('/dev/shm'),
+    ]);
     expect(here.id).not.toBe(there.id);
   });
 });

@@ -14,7 +14,7 @@ import { recordingSink } from '../sink/recordingSink.js';
 import { fileOf, partsOf } from './partRows.js';
 import { simulatedDisk, type SimulatedDisk } from './simulatedDisk.js';
 import { runOn, target, textOn, type Scenario } from './simulatedExport.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { systemError } from './faultyFileSystem.js';
 import { textFormat } from './textRows.js';
 
@@ -37,7 +37,7 @@ async function run(path: string, { target, source, ...options }: Run = {}): Prom
 
 describe('E1 an export that finished, and is run again', () => {
   test('is done at once, asks for nothing, and says when it finished', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const clock = new FakeClock();
     const first = await run(path, { clock });
     expect(first.finishedAt).toBeUndefined();
@@ -55,7 +55,7 @@ describe('E1 an export that finished, and is run again', () => {
     ['without its file', {}, (path) => rmSync(path)],
     ['as another plan, without its file', { source: { identity: 'other' } }, (path) => rmSync(path)],
   ])('%s begins from the start', async (_, how, change) => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     await run(path);
     change(path);
     expect(await run(path, how)).toMatchObject({ rows: 8, resumedRows: 0, asked: 3 });
@@ -72,7 +72,7 @@ describe('E1 an export that finished, and is run again', () => {
       () => undefined,
     ],
   ])('%s is refused as before, and nothing is changed', async (_, how, change) => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const withKey = { endpoint: { keyFingerprint: (salt: string) => Promise.resolve(`one ${salt}`) } };
     await run(path, { source: withKey });
     change(path);
@@ -82,7 +82,7 @@ describe('E1 an export that finished, and is run again', () => {
   });
 
   test('knows its file with state in memory too', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const state = memoryState();
     await run(path, { state });
     expect(await run(path, { state })).toMatchObject({ asked: 0, rows: 8 });
@@ -100,7 +100,7 @@ describe('E1 an export that finished, and is run again', () => {
   });
 
   test('E9 is done all the same where the disk has no room for its record', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     let isSealed = false;
     const fileSystem = {
       ...nodeFileSystem,

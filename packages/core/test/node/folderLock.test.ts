@@ -17,7 +17,7 @@ import {
 import { unfinishedName } from '../../src/node/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { forkChild } from './forkChild.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 
 const rounds = casesOf(30);
 const never = new AbortController().signal;
@@ -33,7 +33,7 @@ function claimOf(folder: string, identity: Partial<ProcessIdentity> | string, na
 
 describe('E8 a locked folder', () => {
   test('is made, and is gone when it is released', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const release = await lock(folder);
     expect(readdirSync(folder)).toEqual([expect.stringMatching(/^lock-/)]);
     expect(JSON.parse(readFileSync(join(folder, readdirSync(folder)[0]!), 'utf8'))).toEqual(await nodeProcesses.self());
@@ -42,7 +42,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('is gone when its name can not be made durable', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const fileSystem = faultyFileSystem((call) => (call === 'syncFolder' ? { code: 'EIO' } : undefined));
     await expect(lock(folder, { fileSystem })).rejects.toThrow(SinkError);
     expect(existsSync(folder)).toBe(false);
@@ -52,7 +52,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('stays when something is left in it', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const release = await lock(folder);
     writeFileSync(join(folder, 'mine'), '');
     await release();
@@ -60,7 +60,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('lets the same process wait, whichever object it asks through, and in turn', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const events: string[] = [];
     const use = async (name: string, state = fileState(folder)): Promise<void> => {
       const release = await state.lock(never);
@@ -78,7 +78,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('lets a watch of the same process wait for one that is closing, and for no other', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const closing = new AbortController();
     const release = await fileState(folder).lock(closing.signal, 'watch');
     await expect(fileState(folder).lock(never, 'watch')).rejects.toThrow(
@@ -105,7 +105,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('lets one of two watches in that have claimed it at the same moment', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     let claims = 0;
     let goOn = (): void => undefined;
     const bothClaimed = new Promise<void>((resolve) => (goOn = resolve));
@@ -130,7 +130,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('lets one who waits be stopped', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     for (const other of [fileState(folder), undefined]) {
       const first = other ?? fileState(folder);
       const release = await first.lock(never);
@@ -147,7 +147,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('of a process that was killed is taken over; of one that runs it is refused, and the message says whose it is', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const child = forkChild('lockContender.ts', folder);
     await child.next();
     child.tell('go');
@@ -173,7 +173,7 @@ describe('E8 a locked folder', () => {
   });
 
   test(`has one owner in each of ${rounds} rounds of four contenders, with a dead one to take over from`, async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const dead = { ...(await nodeProcesses.self()), startedAt: '1' };
     const children = Array.from({ length: 4 }, () => forkChild('lockContender.ts', folder));
     for (const child of children) expect(await child.next()).toBe('ready');
@@ -192,7 +192,7 @@ describe('E8 a locked folder', () => {
   test.runIf(process.platform === 'linux')(
     'of a process that was killed, and that its parent has not asked after, is taken over',
     async () => {
-      const folder = join(tempFolder(), 'state');
+      const folder = join(temporaryFolder(), 'state');
       // The shell becomes `sleep`, which asks after no child: once that is so, this one stays a zombie.
       const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
       onTestFinished(() => void parent.kill('SIGKILL'));
@@ -210,7 +210,7 @@ describe('E8 a locked folder', () => {
   );
 
   test('that this process could not give back is in nobody’s way', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const release = await lock(folder);
     renameSync(folder, `${folder}.away`);
     await release();
@@ -222,7 +222,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('that could not be claimed is not left behind', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const full: FileSystem = {
       ...nodeFileSystem,
       open: async (path, mode) => ({ ...(await nodeFileSystem.open(path, mode)), write: () => Promise.resolve(0) }),
@@ -232,7 +232,7 @@ describe('E8 a locked folder', () => {
   });
 
   test.each(['lock-export-0', 'checkpoint'])('with a pipe for %s is refused at once', async (name) => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     mkdirSync(folder);
     execFileSync('mkfifo', [join(folder, name)]);
     const state = fileState(folder);
@@ -240,7 +240,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('of our own process number with another start time is a dead one’s', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     claimOf(folder, { ...(await nodeProcesses.self()), startedAt: '12345' });
     await (
       await lock(folder)
@@ -249,7 +249,7 @@ describe('E8 a locked folder', () => {
   });
 
   test('of before the machine was started is a dead one’s', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     claimOf(folder, { ...(await nodeProcesses.self()), boot: 'another' });
     await (
       await lock(folder)
@@ -263,7 +263,7 @@ describe('E8 a locked folder', () => {
     ['from another container', { space: 'pid:[1]' }],
     ['of a process whose start is not known', { startedAt: '' }],
   ])('%s is refused, unless the lock is broken', async (_, difference) => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     claimOf(folder, { ...(await nodeProcesses.self()), ...difference });
     await expect(lock(folder)).rejects.toThrow(/can't be told from here.*with breakLock: nothing was changed/);
     expect(readdirSync(folder)).toEqual(['lock-export-0']);
@@ -276,7 +276,7 @@ describe('E8 a locked folder', () => {
   test.each(['', '{', '{}', 'null', '{"pid":1}'])(
     'by a claim that can not be read (%j) is refused, too',
     async (text) => {
-      const folder = join(tempFolder(), 'state');
+      const folder = join(temporaryFolder(), 'state');
       claimOf(folder, text);
       await expect(lock(folder)).rejects.toThrow(LockError);
       await (
@@ -286,21 +286,21 @@ describe('E8 a locked folder', () => {
   );
 
   test('needs the folder around it', async () => {
-    const folder = join(tempFolder(), 'missing', 'state');
+    const folder = join(temporaryFolder(), 'missing', 'state');
     const error: unknown = await lock(folder).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(SinkError);
     expect(error).toMatchObject({ message: expect.stringMatching(/missing is not there\. Create it/) });
   });
 
   test('is not a file', async () => {
-    const file = join(tempFolder(), 'state');
+    const file = join(temporaryFolder(), 'state');
     writeFileSync(file, 'mine');
     await expect(lock(file)).rejects.toThrow(SinkError);
     expect(readFileSync(file, 'utf8')).toBe('mine');
   });
 
   test('is cleared of what was being written when somebody was killed', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     mkdirSync(folder);
     for (const name of ['checkpoint', 'lock-export-1', 'spool.log'])
       writeFileSync(join(folder, unfinishedName(name)), '{');
@@ -312,7 +312,7 @@ describe('E8 a locked folder', () => {
 });
 
 test('E8 a folder that is taken away while it is made is made again', async () => {
-  const folder = join(tempFolder(), 'state');
+  const folder = join(temporaryFolder(), 'state');
   const over = new AbortController();
   const taking = (async () => {
     while (!over.signal.aborted) await nodeFileSystem.removeFolder(folder).catch(() => undefined);

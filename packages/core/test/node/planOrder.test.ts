@@ -6,7 +6,7 @@ import { casesOf } from '../../../../scripts/testEffort.js';
 import { CheckpointError, createSource, exportTo, memoryState, type Source } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
 import { systemError } from './faultyFileSystem.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
 /** Pages of each part, and how long each takes: the order in which they come is up to that. */
@@ -64,7 +64,7 @@ function stuckSource(isStuck: boolean): Source<string> {
 }
 
 async function undisturbed(plan: Plan): Promise<Buffer> {
-  const path = join(tempFolder(), 'rows');
+  const path = join(temporaryFolder(), 'rows');
   await exportTo(sourceOf(plan), fileSink(textFormat, { path, gzip: gzipOf(plan) })).run();
   return readFileSync(path);
 }
@@ -77,7 +77,7 @@ describe('a file written from parts side by side', () => {
   test('E1 has the bytes of one written part by part, in any number of lanes', async () => {
     await fc.assert(
       fc.asyncProperty(plans, fc.integer({ min: 2, max: 5 }), async (plan, lanes) => {
-        const folder = tempFolder();
+        const folder = temporaryFolder();
         const path = join(folder, 'rows');
         await exportTo(sourceOf(plan), fileSink(textFormat, { path, gzip: gzipOf(plan) }), { lanes }).run();
         expect(readFileSync(path).equals(await undisturbed(plan))).toBe(true);
@@ -96,7 +96,7 @@ describe('a file written from parts side by side', () => {
         }),
         fc.integer({ min: 1, max: 4 }),
         async (plan, interruptions, commitEvery) => {
-          const folder = tempFolder();
+          const folder = temporaryFolder();
           const path = join(folder, 'rows');
           const state = memoryState();
           let isDone = false;
@@ -128,7 +128,7 @@ describe('a file written from parts side by side', () => {
   });
 
   test('E6 is left as it was, all of it, where one of its files was edited', async () => {
-    const path = join(tempFolder(), 'rows');
+    const path = join(temporaryFolder(), 'rows');
     const state = memoryState();
     const sink = fileSink(textFormat, { path });
     await expect(exportTo(stuckSource(true), sink, { state, lanes: 3, commitEvery: 1 }).run()).rejects.toThrow('stuck');
@@ -154,7 +154,7 @@ describe('a file written from parts side by side', () => {
     const parts = Array.from({ length: 60 }, (_, part) => (part % 4 === 0 ? [3, 3, 3] : [1, 1, 1]));
     const plan = { parts, pagesPerMember: undefined };
     for (const state of [memoryState(), undefined]) {
-      const folder = tempFolder();
+      const folder = temporaryFolder();
       const path = join(folder, 'rows');
       let most = 0;
       const source = sourceOf(plan, () => {
@@ -171,7 +171,7 @@ describe('a file written from parts side by side', () => {
   });
 
   test.runIf(process.platform !== 'win32')('keeps the rows that wait where nobody else can read them', async () => {
-    const path = join(tempFolder(), 'rows');
+    const path = join(temporaryFolder(), 'rows');
     const state = fileState(`${path}.sluice`);
     const run = exportTo(stuckSource(true), fileSink(textFormat, { path }), { lanes: 3, commitEvery: 1, state }).run();
     await expect(run).rejects.toThrow('stuck');
@@ -185,7 +185,7 @@ describe('a file written from parts side by side', () => {
   test('goes on where somebody else was faster to clear away what it needs no more', async () => {
     const parts = Array.from({ length: 8 }, (_, part) => (part % 4 === 0 ? [3, 3, 3] : [1, 1, 1]));
     const plan = { parts, pagesPerMember: undefined };
-    const path = join(tempFolder(), 'rows');
+    const path = join(temporaryFolder(), 'rows');
     let cleared = 0;
     const fileSystem: FileSystem = {
       ...nodeFileSystem,
@@ -211,7 +211,7 @@ describe('a file written from parts side by side', () => {
       ],
       pagesPerMember: undefined,
     };
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const path = join(folder, 'rows');
     mkdirSync(`${path}.sluice`);
     for (const part of [1, 2]) writeFileSync(join(`${path}.sluice`, `rows-${part}`), 'from another day');
@@ -229,7 +229,7 @@ describe('a file written from parts side by side', () => {
       ],
       pagesPerMember: undefined,
     };
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     let left = 7;
     const failing = sourceOf(plan, () => {
       if ((left -= 1) < 0) throw new Error('interrupted');

@@ -30,7 +30,7 @@ import { fileSink, fileState, nodeFileSystem, type FileSystem, type FileTarget }
 import { unfinishedName } from '../../src/node/wholeFile.js';
 import { namesBeside } from './namesBeside.js';
 import { fileOf, partsOf } from './partRows.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
 const parts = [
@@ -61,7 +61,7 @@ function run(
 
 /** An export that was interrupted, with rows in a segment; answers its path. */
 async function interrupted(from = source({}, true)): Promise<string> {
-  const path = join(tempFolder(), 'rows.txt');
+  const path = join(temporaryFolder(), 'rows.txt');
   await expect(run(path, { from, lanes: 2 })).rejects.toThrow('interrupted');
   expect(readdirSync(join(path, '..')).sort()).toEqual(['rows.txt.part', 'rows.txt.sluice']);
   expect(readdirSync(`${path}.sluice`).sort()).toEqual(['checkpoint', 'rows-1']);
@@ -163,7 +163,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
       };
       return partsOf(parts, stop, { endpoint: { keyFingerprint: (salt) => Promise.resolve(`${key} and ${salt}`) } });
     };
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     await expect(run(path, { from: withKey('one', 4) })).rejects.toThrow('interrupted');
     const error = await refused(path, { from: withKey('two') });
     expect(error).toBeInstanceOf(CheckpointError);
@@ -230,7 +230,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     ['a device', (path) => symlinkSync('/dev/null', path)],
     ['a folder', (path) => mkdirSync(path)],
   ])('a target that is %s', async (_, make) => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     make(path);
     const error = await refused(path);
     expect(error).toBeInstanceOf(SinkError);
@@ -239,7 +239,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
   });
 
   test('a target on another file system than its state', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const twoDisks: FileSystem = {
       ...nodeFileSystem,
       volume: (folder) => Promise.resolve({ id: folder.endsWith('.sluice') ? '2' : '1', kind: 'disk' }),
@@ -253,7 +253,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
   });
 
   test.runIf(existsSync('/dev/shm'))('a target on the disk with its state in memory', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const state = fileState(join('/dev/shm', `sluice-test-${process.pid}`));
     await expect(exportTo(source(), fileSink(textFormat, { path }), { state }).run()).rejects.toThrow(
       /different file systems/,
@@ -277,7 +277,7 @@ describe('E1 a kill before the old file is replaced', () => {
       },
     ],
   ])('is made good by the next run, also if that file %s', async (_, make, fileSystem) => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     writeFileSync(join(path, '..', 'elsewhere'), 'old');
     make(path);
     const stuck: FileSystem = { ...fileSystem, rename: () => Promise.reject(new Error('killed')) };
@@ -290,7 +290,7 @@ describe('E1 a kill before the old file is replaced', () => {
 
 describe('E6 one state for two targets', () => {
   test('is refused before the first commit, when nothing else would tell them apart', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const state = fileState(`${path}.sluice`);
     const killed: StateStore = {
       folder: state.folder,
@@ -310,7 +310,7 @@ describe('E6 one state for two targets', () => {
 
 describe('E9 a .part that vanishes while the export runs', () => {
   test('is noticed at the next commit', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     let fetches = 0;
     const from = partsOf([Array.from({ length: 50 }, () => 1)], () => {
       if ((fetches += 1) === 10) rmSync(`${path}.part`);
@@ -332,7 +332,7 @@ describe('E6 restart', () => {
   });
 
   test('takes a target that is not ours for no obstacle that it may remove', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     writeFileSync(path, 'mine');
     expect((await refused(path, { restart: true })).message).toMatch(/exists already/);
   });

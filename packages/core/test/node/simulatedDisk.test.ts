@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { nodeFileSystem, type FileSystem, type WritableFile } from '../../src/node/index.js';
 import { platformCode } from '../../src/node/fileSystem.js';
 import { simulatedDisk, type SimulatedDisk } from './simulatedDisk.js';
-import { tempFolder } from './tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 
 const paths = ['/a', '/b', '/d', '/e', '/d/a', '/d/b', '/e/a', '/a/x', '/no/a'] as const;
 const path = fc.constantFrom(...paths);
@@ -166,7 +166,7 @@ describe('a simulated disk', () => {
   test.runIf(process.platform === 'linux')('answers and fails like the real one', async () => {
     await fc.assert(
       fc.asyncProperty(sequences, async (sequence) => {
-        const real = new Session(nodeFileSystem, tempFolder());
+        const real = new Session(nodeFileSystem, temporaryFolder());
         const simulated = new Session(simulatedDisk());
         try {
           for (const step of [...prelude, ...sequence])

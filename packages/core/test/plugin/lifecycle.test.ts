@@ -12,7 +12,7 @@ import { canary } from '../http/canary.js';
 import { testApi } from '../http/children/testApi.js';
 import { never, startServer } from '../http/scriptedServer.js';
 import { noting } from './noting.js';
-import { thrownBy } from './thrownBy.js';
+import { thrownBy } from '../../../../test/kit/thrownBy.js';
 
 const options: ClientOptions = { apiKey: canary, rateLimit: false };
 const question = { route: 'test.route', path: '/things', query: {} };

@@ -11,7 +11,7 @@ import {
 } from '../../src/index.js';
 import { canary } from '../http/canary.js';
 import { noting } from './noting.js';
-import { thrownBy } from './thrownBy.js';
+import { thrownBy } from '../../../../test/kit/thrownBy.js';
 
 const options: ClientOptions = { apiKey: canary, rateLimit: false };
 

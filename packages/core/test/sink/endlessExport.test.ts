@@ -14,7 +14,7 @@ import {
   type StateStore,
 } from '../../src/index.js';
 import { fileSink, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
-import { tempFolder } from '../node/tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat, textOf } from '../node/textRows.js';
 import { changeLines } from '../watch/changeLines.js';
 import { Listing, rowsOf, type Row } from '../watch/listing.js';
@@ -48,7 +48,7 @@ describe('an export of what never ends, without state of its own', () => {
     const state = memoryState();
     const watched = (polls?: number): PageSource<Change<Row>> =>
       watch(listing.source(), { every: 1_000, clock: new SkippingClock(), state, ...(polls && { polls }) });
-    const path = join(tempFolder(), 'changes.txt');
+    const path = join(temporaryFolder(), 'changes.txt');
     const stop = new AbortController();
     let pages = 0;
     const onProgress = (): void => {
@@ -87,7 +87,7 @@ describe('an export of what never ends, without state of its own', () => {
   });
 
   test('keeps what no page asked a commit for, however it ends', async () => {
-    const stopped = join(tempFolder(), 'rows.txt');
+    const stopped = join(temporaryFolder(), 'rows.txt');
     const stop = new AbortController();
     const running = exportTo(
       endless(() => false),
@@ -101,7 +101,7 @@ describe('an export of what never ends, without state of its own', () => {
     await expect(running).rejects.toBe('enough');
     expect(readFileSync(stopped, 'utf8')).toBe(rows(3));
 
-    const failed = join(tempFolder(), 'rows.txt');
+    const failed = join(temporaryFolder(), 'rows.txt');
     const failing = endless(
       () => false,
       (page) => {
@@ -125,7 +125,7 @@ describe('an export of what never ends, without state of its own', () => {
         };
       },
     };
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const sink = fileSink<string>(textFormat, { path, fileSystem: failing });
     const running = exportTo(
       endless((page) => page === 0),
@@ -166,7 +166,7 @@ describe('an export of what never ends, without state of its own', () => {
   });
 
   test('leaves no file where nothing was written', async () => {
-    const path = join(tempFolder(), 'rows.txt');
+    const path = join(temporaryFolder(), 'rows.txt');
     const source = endless(
       () => true,
       () => {
@@ -217,7 +217,7 @@ test('an export of what never ends lets go of its lock only when its source has 
 });
 
 test('an export that does end is still cleared away without state, as nobody could go on with it', async () => {
-  const path = join(tempFolder(), 'rows.txt');
+  const path = join(temporaryFolder(), 'rows.txt');
   const { pages } = endless(
     () => true,
     (page) => {

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { fileState, nodeFileSystem, type FileSystem } from '../../src/node/index.js';
-import { tempFolder } from '../node/tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { FoldedChanges } from './foldedChanges.js';
 import { Listing, row, rowsOf, type Row } from './listing.js';
 import { watchPolls } from './watchPolls.js';
@@ -57,7 +57,7 @@ const rowBytes = JSON.stringify(['row 00000', row('row 00000', 'changed in 0000'
 describe('C11 the log of a listing with 2,500 rows, of which 25 change a poll', () => {
   test('grows by what changed, and is compacted when that outweighs the rows', async () => {
     const disk = counting();
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const listing = changing();
     const state = fileState(folder, { fileSystem: disk.fileSystem });
     const folded = new FoldedChanges<Row>().take((await watchPolls(listing, 1, { state })).changes);
@@ -80,7 +80,7 @@ describe('C11 the log of a listing with 2,500 rows, of which 25 change a poll', 
 
   test('is compacted also when each run does a single poll, and nothing is lost', async () => {
     const disk = counting();
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const listing = changing();
     const folded = new FoldedChanges<Row>();
     for (let run = 0; run < 160; run += 1) {
@@ -94,7 +94,7 @@ describe('C11 the log of a listing with 2,500 rows, of which 25 change a poll', 
   test('is not written where nothing changed', async () => {
     const disk = counting();
     const listing = new Listing(rowsOf('a', 'b'));
-    const state = fileState(join(tempFolder(), 'state'), { fileSystem: disk.fileSystem });
+    const state = fileState(join(temporaryFolder(), 'state'), { fileSystem: disk.fileSystem });
     await watchPolls(listing, 1, { state });
     disk.bytes = 0;
     await watchPolls(listing, 50, { state });
@@ -103,7 +103,7 @@ describe('C11 the log of a listing with 2,500 rows, of which 25 change a poll', 
 
   test('does not grow for ever where a row is missed every other time, though nothing is told', async () => {
     const disk = counting();
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const listing = new Listing(rowsOf('a', 'b', 'c'));
     listing.seenAs = (rows, { walk }) => rows.slice(walk % 2);
     const state = fileState(folder, { fileSystem: disk.fileSystem });
@@ -115,7 +115,7 @@ describe('C11 the log of a listing with 2,500 rows, of which 25 change a poll', 
 
   test('C2 keeps how often a row was missed, also when it is compacted meanwhile', async () => {
     const disk = counting();
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const listing = new Listing(rowsOf('a', 'b', 'c'));
     const options = { state: fileState(folder, { fileSystem: disk.fileSystem }), confirmations: 600 };
     await watchPolls(listing, 1, options);

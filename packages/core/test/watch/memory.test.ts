@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runChild } from '../http/runChild.js';
-import { tempFolder } from '../node/tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 
 const size = 5_000;
 
 test('C11 a poll leaves less than 1 kB behind, from the 100th to the 200th', async () => {
   const { stdout, stderr } = await runChild(new URL('./children/manyPolls.js', import.meta.url), {
-    args: [join(tempFolder(), 'state'), String(size)],
+    args: [join(temporaryFolder(), 'state'), String(size)],
     node: ['--expose-gc'],
   });
   expect(stderr).toBe('');

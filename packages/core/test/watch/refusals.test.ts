@@ -20,7 +20,7 @@ import {
 import { fileSink, fileState } from '../../src/node/index.js';
 import { hashOf } from '../../src/source/fingerprint.js';
 import { forkChild } from '../node/forkChild.js';
-import { tempFolder } from '../node/tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { changeLines } from './changeLines.js';
 import { inShort } from './foldedChanges.js';
@@ -133,7 +133,7 @@ test.each(['lock', 'plugin', 'sink', 'config', 'checkpoint'] as const)(
 
 /** A listing that was watched for two polls, with its state, to which nothing may happen from here on. */
 async function watched(): Promise<{ listing: Listing; folder: string; log: string; bytes: Buffer }> {
-  const folder = join(tempFolder(), 'state');
+  const folder = join(temporaryFolder(), 'state');
   const listing = new Listing(rowsOf('a', 'b', 'c'));
   await watchPolls(listing, 2, { state: fileState(folder) });
   listing.set('a', 'error');
@@ -186,7 +186,7 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
   test('one with changes of other fields, for an export of them', async () => {
     const state = memoryState();
     const listing = new Listing(rowsOf('a'));
-    const path = join(tempFolder(), 'changes');
+    const path = join(temporaryFolder(), 'changes');
     const run = (project: readonly string[]): Promise<unknown> => {
       const options = { every: 1_000, clock: new SkippingClock(), polls: 1, state, project };
       return exportTo(watch(listing.source(), options), fileSink(changeLines, { path }), { state }).run();
@@ -226,7 +226,7 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
 
   test('one that was made with another key', async () => {
     const { listing } = await watched();
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const run = async (key: string, sameProject = false): Promise<string[]> => {
       const source = listing.source();
       const info = { ...source.info, keyFingerprint: (salt: string) => Promise.resolve(hashOf(key + salt)) };
@@ -325,7 +325,7 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
 });
 
 describe('E8 two watches on one state', () => {
-  const folder = (): string => join(tempFolder(), 'state');
+  const folder = (): string => join(temporaryFolder(), 'state');
   const shared = (state: StateStore): readonly [StateStore, StateStore] => [state, state];
   /** States that two watches may be given: the same object, or two of one folder. */
   const states: [string, () => readonly [StateStore, StateStore]][] = [
@@ -396,7 +396,7 @@ describe('E8 two watches on one state', () => {
   );
 
   test('in two processes: the second one is refused, and told whose it is', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     mkdirSync(folder);
     const child = forkChild(new URL('children/holdWatch.ts', import.meta.url), folder);
     expect(await child.next()).toBe('watching');

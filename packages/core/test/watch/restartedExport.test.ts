@@ -13,7 +13,7 @@ import {
 } from '../../src/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { simulatedDisk } from '../node/simulatedDisk.js';
-import { tempFolder } from '../node/tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { changeLines, changesIn } from './changeLines.js';
 import { FoldedChanges, inShort } from './foldedChanges.js';
@@ -36,7 +36,7 @@ async function run(listing: Listing, { state, path, restart = false }: Run): Pro
 
 describe('C7 an export that starts over begins its watch anew', () => {
   test('so that the new file begins with initial, and goes on from there', async () => {
-    const [state, path] = [memoryState(), join(tempFolder(), 'changes')];
+    const [state, path] = [memoryState(), join(temporaryFolder(), 'changes')];
     const listing = new Listing(rowsOf('a', 'b'));
     expect(await run(listing, { state, path })).toEqual(['initial a', 'initial b']);
     listing.set('a', 'error');
@@ -68,7 +68,7 @@ describe('C7 an export that starts over begins its watch anew', () => {
 
   test('whatever is left of it: damaged, of another listing, or made with another key', async () => {
     const listing = new Listing(rowsOf('a'));
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const path = join(folder, '..', 'changes');
     const start = (restart: boolean): Promise<string[]> => run(listing, { state: fileState(folder), path, restart });
     await start(false);
@@ -112,7 +112,7 @@ describe('C7 an export that starts over begins its watch anew', () => {
   });
 
   test('and what was known stays until its first poll succeeds, in this run or a later one', async () => {
-    const [state, path] = [memoryState(), join(tempFolder(), 'changes')];
+    const [state, path] = [memoryState(), join(temporaryFolder(), 'changes')];
     const listing = new Listing(rowsOf('a', 'b'));
     await run(listing, { state, path });
     const { walks } = listing;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { watch, type StateStore } from '../../src/index.js';
 import { fileState } from '../../src/node/index.js';
-import { tempFolder } from '../node/tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { FoldedChanges, inShort } from './foldedChanges.js';
 import { Listing, row, rowsOf, type Row } from './listing.js';
 import { SkippingClock } from './skippingClock.js';
@@ -24,7 +24,7 @@ const netChanges = [
 
 describe('a watch that is started again', () => {
   test('C4 tells exactly what changed while it was down, each once', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const listing = new Listing(rowsOf(...ids), 7);
     const folded = new FoldedChanges<Row>().take((await watchPolls(listing, 2, { state: fileState(folder) })).changes);
     change(listing);
@@ -39,7 +39,7 @@ describe('a watch that is started again', () => {
   });
 
   test('C4 gives out again what was not taken, and only then asks', async () => {
-    const state = fileState(join(tempFolder(), 'state'));
+    const state = fileState(join(temporaryFolder(), 'state'));
     const listing = new Listing(rowsOf('a', 'b'));
     const watched = watch(listing.source(), { every: 1_000, clock: new SkippingClock(), state });
     const firstPage = async (): Promise<readonly string[]> => {
@@ -63,7 +63,7 @@ describe('a watch that is started again', () => {
 describe('a watch that polls once at a time, as under cron', () => {
   /** Each run is a process of its own, a minute after the one before. */
   function cron(listing: Listing): (polls: number) => Promise<WatchedPolls> {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const clock = new SkippingClock();
     return async (polls) => {
       const runs: WatchedPolls[] = [];
@@ -114,7 +114,7 @@ describe('a watch that polls once at a time, as under cron', () => {
 
   test('C3 holds them for twice the rate, however quickly one run follows another', async () => {
     const listing = new Listing(rowsOf(...ids), 7);
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const clock = new SkippingClock();
     const runAt = async (minutes: number): Promise<number> => {
       clock.time = minutes * 60_000;
@@ -132,7 +132,7 @@ describe('a watch that polls once at a time, as under cron', () => {
 
   test('C3 takes removals when told to, also when they are held already', async () => {
     const listing = new Listing(rowsOf(...ids), 7);
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const poll = async (acceptRemovals: boolean): Promise<readonly string[]> =>
       (await watchPolls(listing, 1, { state: fileState(folder), acceptRemovals })).changes.map(inShort);
     await poll(false);

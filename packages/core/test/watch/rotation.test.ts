@@ -22,7 +22,7 @@ import {
 import { fileSink, fileState, nodeFileSystem, type FileSystem, type WritableFile } from '../../src/node/index.js';
 import { simulatedDisk, type SimulatedDisk } from '../node/simulatedDisk.js';
 import { newStates } from '../node/simulatedDisk/newStates.js';
-import { tempFolder } from '../node/tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from '../node/textRows.js';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { changeLines, changesIn } from './changeLines.js';
@@ -104,7 +104,7 @@ function disturbed(
 
 describe.each(Object.entries(rotations))('C6 a file of changes that is %s', (_, rotate) => {
   test('between two polls is begun anew under its name, and each change is in one of both', async () => {
-    const path = join(tempFolder(), 'changes.jsonl');
+    const path = join(temporaryFolder(), 'changes.jsonl');
     const listing = movingListing();
     const move = listing.onFetch;
     listing.onFetch = (fetch) => {
@@ -122,7 +122,7 @@ describe.each(Object.entries(rotations))('C6 a file of changes that is %s', (_, 
   });
 
   test('while the watch is not running goes on in a new one', async () => {
-    const path = join(tempFolder(), 'changes.jsonl');
+    const path = join(temporaryFolder(), 'changes.jsonl');
     const listing = movingListing();
     await watchInto(path, { listing, polls: 3 });
     rotate(path, `${path}.1`);
@@ -141,7 +141,7 @@ describe.each(Object.entries(rotations))('C6 a file of changes that is %s', (_, 
     '%s rows are written to it that are not committed, which go into the new one',
     async (when) => {
       for (const nth of [1, 2, 4]) {
-        const path = join(tempFolder(), 'changes.jsonl');
+        const path = join(temporaryFolder(), 'changes.jsonl');
         const fileSystem = disturbed(
           (name) => name === path,
           nth,
@@ -159,7 +159,7 @@ describe.each(Object.entries(rotations))('C6 a file of changes that is %s', (_, 
   );
 
   test('and whose watch was killed with rows that were not committed, has all of them in the new one', async () => {
-    const path = join(tempFolder(), 'changes.jsonl');
+    const path = join(temporaryFolder(), 'changes.jsonl');
     const listing = movingListing();
     await watchInto(path, { listing, polls: 2 });
     const killed = disturbed(
@@ -190,7 +190,7 @@ describe('E6 a file of changes that is changed in another way', () => {
     },
   };
   test.each(Object.entries(edits))('%s, is an error while the watch runs, and no change is lost', async (_, edit) => {
-    const path = join(tempFolder(), 'changes.jsonl');
+    const path = join(temporaryFolder(), 'changes.jsonl');
     const listing = movingListing();
     const move = listing.onFetch;
     let before = '';
@@ -210,7 +210,7 @@ describe('E6 a file of changes that is changed in another way', () => {
   test.each(['overwritten in place', 'cut in its middle', 'replaced by another'])(
     '%s, is an error when the watch starts, and nothing is touched',
     async (name) => {
-      const path = join(tempFolder(), 'changes.jsonl');
+      const path = join(temporaryFolder(), 'changes.jsonl');
       const listing = movingListing();
       await watchInto(path, { listing, polls: 3 });
       edits[name]?.(path);
@@ -221,7 +221,7 @@ describe('E6 a file of changes that is changed in another way', () => {
   );
 
   test('only touched, goes on', async () => {
-    const path = join(tempFolder(), 'changes.jsonl');
+    const path = join(temporaryFolder(), 'changes.jsonl');
     const listing = movingListing();
     const move = listing.onFetch;
     listing.onFetch = (fetch) => {
@@ -234,7 +234,7 @@ describe('E6 a file of changes that is changed in another way', () => {
 });
 
 test('each file of an endless export begins with its header', async () => {
-  const path = join(tempFolder(), 'rows.txt');
+  const path = join(temporaryFolder(), 'rows.txt');
   const source: PageSource<string> = {
     info: { name: 'endless', identity: null, parts: 1, isEndless: true },
     async *pages(): AsyncGenerator<Page<string>> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { forkChild, type Child } from '../node/forkChild.js';
 import { Random } from '../node/simulatedDisk/random.js';
-import { tempFolder } from '../node/tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { changesIn } from './changeLines.js';
 import { FoldedChanges } from './foldedChanges.js';
 import type { Row } from './listing.js';
@@ -15,7 +15,7 @@ test('C6 a process that is killed again and again writes each change once, while
   const random = new Random(4);
   const server = await RestlessServer.start(random);
   onTestFinished(() => server.close());
-  const path = join(tempFolder(), 'changes.jsonl');
+  const path = join(temporaryFolder(), 'changes.jsonl');
   const child = (...polls: string[]): Child =>
     forkChild(new URL('children/exportChanges.ts', import.meta.url), server.url, path, ...polls);
   // The next one gets ready meanwhile, since a process takes longer to begin than it is given to live.

@@ -22,11 +22,11 @@ import { simulatedDisk } from '../../../core/test/node/simulatedDisk.js';
 import { deadLetterFolder } from '../../src/webhook/deadLetterJournal.js';
 import { readDeadLetters } from '../../src/webhook/readDeadLetters.js';
 import { replayDeadLetters } from '../../src/webhook/replayDeadLetters.js';
-import { tempFolder } from '../tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { fileLetters, idsIn, letterOf, openLetters, refusal } from './deadLetterSamples.js';
 
 function newPath(): string {
-  return join(tempFolder(), 'dead.jsonl');
+  return join(temporaryFolder(), 'dead.jsonl');
 }
 
 async function faultOf(work: Promise<unknown>): Promise<SluiceError> {
@@ -254,8 +254,9 @@ describe('W9 refused, and nothing touched:', () => {
   });
 
   test('no name, and the name of a folder', async () => {
-    for (const path of ['', `${tempFolder()}/`]) expect(await faultOf(openLetters(path))).toBeInstanceOf(ConfigError);
-    const error = await faultOf(openLetters(join(tempFolder(), 'none', 'dead.jsonl')));
+    for (const path of ['', `${temporaryFolder()}/`])
+      expect(await faultOf(openLetters(path))).toBeInstanceOf(ConfigError);
+    const error = await faultOf(openLetters(join(temporaryFolder(), 'none', 'dead.jsonl')));
     expect(error.message).toMatch(/none is not there\. Create it/);
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkHeaders, secretsIn } from '../../src/webhook/extraHeaders.js';
-import { thrownBy } from '../thrownBy.js';
+import { thrownBy } from '../../../../test/kit/thrownBy.js';
 
 test.each([
   ['webhook-id', 'mine'],

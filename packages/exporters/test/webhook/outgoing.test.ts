@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { RowSchema } from '@sluice/core';
 import { rowEncoder } from '../../src/webhook/outgoing.js';
 import { rowId } from '../../src/webhook/rowId.js';
-import { thrownBy } from '../thrownBy.js';
+import { thrownBy } from '../../../../test/kit/thrownBy.js';
 
 interface Thing {
   readonly uuid?: string;

@@ -12,7 +12,7 @@ import {
   type ReplayMessage,
   type ReplayOptions,
 } from '../../src/webhook/replayDeadLetters.js';
-import { tempFolder } from '../tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { fileLetters, idsIn, letterOf, openLetters, refusal } from './deadLetterSamples.js';
 
 /** Says what becomes of a letter: `undefined` = it is taken. */
@@ -33,7 +33,7 @@ function endpoint(verdict: Verdict = () => undefined): {
 }
 
 async function filed(...letters: readonly DeadLetter[]): Promise<string> {
-  const path = join(tempFolder(), 'dead.jsonl');
+  const path = join(temporaryFolder(), 'dead.jsonl');
   await fileLetters(path, letters);
   return path;
 }
@@ -272,7 +272,7 @@ describe('W9 a journal', () => {
       },
       async (path: string) => (await openLetters(path)).close(),
     ]) {
-      const path = join(tempFolder(), 'dead.jsonl');
+      const path = join(temporaryFolder(), 'dead.jsonl');
       mkdirSync(deadLetterFolder(path));
       writeFileSync(join(deadLetterFolder(path), 'replayed'), `${'0'.repeat(64)}\n`);
       await clear(path);
@@ -282,7 +282,7 @@ describe('W9 a journal', () => {
 });
 
 test('W9 a file that is not there is told, and an empty one is removed', async () => {
-  const path = join(tempFolder(), 'dead.jsonl');
+  const path = join(temporaryFolder(), 'dead.jsonl');
   const { send } = endpoint();
   const missing = replayDeadLetters(path, { send });
   await expect(missing).rejects.toThrow(SinkError);

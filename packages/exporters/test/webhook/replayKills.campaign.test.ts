@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { forkChild, type Child } from '../../../core/test/node/forkChild.js';
 import { Random } from '../../../core/test/node/simulatedDisk/random.js';
-import { tempFolder } from '../tempFolder.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { fileLetters, idsIn, letterOf } from './deadLetterSamples.js';
 
 const kills = 10;
@@ -12,7 +12,7 @@ const count = 150;
 
 test('W9 a replay that its receiver kills again and again loses nothing, keeps the order of keys, and rewrites no letter', async () => {
   const random = new Random(5);
-  const path = join(tempFolder(), 'dead.jsonl');
+  const path = join(temporaryFolder(), 'dead.jsonl');
   const letters = Array.from({ length: count }, (_, n) =>
     letterOf(n, { key: n % 4 === 0 ? null : `key-${String(n % 9)}` }),
   );

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { signer } from '../../src/webhook/signature.js';
-import { thrownBy } from '../thrownBy.js';
+import { thrownBy } from '../../../../test/kit/thrownBy.js';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const other = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;

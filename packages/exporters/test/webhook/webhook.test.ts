@@ -5,8 +5,8 @@ import { fileState } from '@sluice/core/node';
 import { replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import { startReceiver, type Delivery } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { tempFolder } from '../tempFolder.js';
-import { thrownBy } from '../thrownBy.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
+import { thrownBy } from '../../../../test/kit/thrownBy.js';
 import { openReceiver, secret, webhookTo } from './forwarding.js';
 import { thingsOf, thingSource, type Thing } from './thingSource.js';
 
@@ -128,7 +128,7 @@ describe('W6 a batch', () => {
     const receiver = await openReceiver({
       script: (delivery) => (isPoison(delivery) ? { status: 422, body: 'n must not be 37' } : 'ok'),
     });
-    const deadLetter = join(tempFolder(), 'dead.jsonl');
+    const deadLetter = join(temporaryFolder(), 'dead.jsonl');
     const sink = webhookTo(receiver, { batch: 100, deadLetter });
     const report = await exportTo(thingSource({ count: 100 }), sink).run();
     expect(report.deadLetters).toEqual({ count: 1, path: deadLetter });
@@ -180,7 +180,7 @@ describe('W5 a fault of the endpoint', () => {
   ])(
     '%s ends the export, which goes on once it is mended: nothing is lost, nothing dead',
     async (_what, options, expected) => {
-      const [folder, deadLetter] = [tempFolder(), join(tempFolder(), 'dead.jsonl')];
+      const [folder, deadLetter] = [temporaryFolder(), join(temporaryFolder(), 'dead.jsonl')];
       const broken = await startReceiver({ secrets: [secret], ...options });
       const run = (): Promise<unknown> =>
         exportTo(
@@ -213,7 +213,7 @@ describe('W5 a fault of the endpoint', () => {
   });
 
   test('in the middle is gone on from there: what was taken does not come again', async () => {
-    const state = fileState(join(tempFolder(), 'state'));
+    const state = fileState(join(temporaryFolder(), 'state'));
     let isDown = false;
     const receiver = await openReceiver({
       script: ({ n }) => ((isDown ||= n === 431) ? { status: 503 } : 'ok'),
@@ -256,7 +256,7 @@ describe('W5 dead letters', () => {
 
   test('beyond the number that is allowed they end the export, which goes on with a higher one', async () => {
     const receiver = await openReceiver(refusing(3, 5, 7, 9));
-    const [state, deadLetter] = [fileState(join(tempFolder(), 'state')), join(tempFolder(), 'dead.jsonl')];
+    const [state, deadLetter] = [fileState(join(temporaryFolder(), 'state')), join(temporaryFolder(), 'dead.jsonl')];
     const run = (maxDeadLetters: number) =>
       exportTo(thingSource({ count: 20 }), webhookTo(receiver, { deadLetter, maxDeadLetters, concurrency: 1 }), {
         state,
@@ -277,7 +277,7 @@ describe('W5 dead letters', () => {
     ['park', [], [4, 6, 8, 10]],
   ] as const)('W7 later records of their key go on or are parked: %s', async (onDead, taken, dead) => {
     const receiver = await openReceiver(refusing(4));
-    const deadLetter = join(tempFolder(), 'dead.jsonl');
+    const deadLetter = join(temporaryFolder(), 'dead.jsonl');
     const source = thingSource({ count: 12, groups: 2 });
     const sink = webhookTo(receiver, { deadLetter, onDead, key: ({ group }) => group });
     await exportTo(source, sink).run();
@@ -291,7 +291,7 @@ describe('W5 dead letters', () => {
   });
 
   test('W7 parked keys stay parked over a restart', async () => {
-    const [state, deadLetter] = [fileState(join(tempFolder(), 'state')), join(tempFolder(), 'dead.jsonl')];
+    const [state, deadLetter] = [fileState(join(temporaryFolder(), 'state')), join(temporaryFolder(), 'dead.jsonl')];
     let isDown = true;
     const receiver = await openReceiver({
       script: ({ records }) => {
@@ -376,7 +376,7 @@ describe('W1 a source without end', () => {
     );
 
   test('that ends before its first page has first sent what an earlier run left', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const options = { state: fileState(join(folder, 'state')), commitEvery: 50 };
     let isDown = true;
     const receiver = await openReceiver({ script: () => (isDown ? { status: 503 } : 'ok'), latency: 5 });
@@ -395,7 +395,7 @@ describe('W1 a source without end', () => {
   });
 
   test('counts the dead letters that are there, and not those that were replayed', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const deadLetter = join(folder, 'dead.jsonl');
     const state = fileState(join(folder, 'state'));
     let isPicky = true;
@@ -413,7 +413,7 @@ describe('W1 a source without end', () => {
 
 describe('secrets', () => {
   test('W9 stand in no error, spool, checkpoint or dead letter, even where the endpoint quotes them', async () => {
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const token = 'T0K3N-in-the-address-9876';
     const bearer = 'bearer-token-0123456789';
     let n = 0;
@@ -444,7 +444,7 @@ describe('secrets', () => {
   });
 
   test('W1 nobody else can read the spool', async () => {
-    const folder = join(tempFolder(), 'state');
+    const folder = join(temporaryFolder(), 'state');
     const modes: number[] = [];
     const receiver = await openReceiver({
       onRequest: () => modes.push(statSync(join(folder, 'spool.log')).mode & 0o777),
@@ -512,20 +512,20 @@ describe('refuses', () => {
 
   test("dead letters whose lock would be the export's own", async () => {
     const receiver = await openReceiver();
-    const deadLetter = join(tempFolder(), 'dead.jsonl');
+    const deadLetter = join(temporaryFolder(), 'dead.jsonl');
     const sink = webhookTo(receiver, { deadLetter });
     const state = fileState(`${deadLetter}.sluice`);
     expect(await faultOf(exportTo(thingSource({ count: 3 }), sink, { state }).run())).toMatchObject({
       ...{ code: 'config', details: { option: 'deadLetter' } },
     });
-    const folder = tempFolder();
+    const folder = temporaryFolder();
     const inFolder = exportTo(thingSource({ count: 3 }), webhookTo(receiver, { deadLetter: folder })).run();
     expect(await faultOf(inFolder)).toMatchObject({ code: 'sink' });
     expect(receiver.counts.requests).toBe(0);
   });
 
   test('to go on at another endpoint', async () => {
-    const state = fileState(join(tempFolder(), 'state'));
+    const state = fileState(join(temporaryFolder(), 'state'));
     const receiver = await openReceiver({ script: ({ n }) => (n > 2 ? { status: 404 } : 'ok') });
     await faultOf(exportTo(thingSource({ count: 10 }), webhookTo(receiver), { state }).run());
     const elsewhere = webhookTo({ url: `${receiver.url}/elsewhere` });

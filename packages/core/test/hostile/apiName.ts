@@ -1,2 +1,0 @@
-/** The two APIs that we speak. */
-export type ApiName = 'streams' | 'aptos';

@@ -1,7 +1,0 @@
-/** A value as JSON that keeps what JSON.stringify loses: numbers without end, and the sign of zero. Names keep their order. */
-export function exactJson(value: unknown): string {
-  return JSON.stringify(value, (_name, each: unknown) => {
-    if (typeof each !== 'number') return each;
-    return Number.isFinite(each) && !Object.is(each, -0) ? each : `number ${Object.is(each, -0) ? '-0' : String(each)}`;
-  });
-}

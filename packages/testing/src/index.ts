@@ -1,0 +1,25 @@
+/**
+ * Suites that tell whether a part of your own does what the rest of Sluice relies on, for any test runner.
+ *
+ * @module @sluice/testing
+ */
+
+// Suites
+export { testLimiter, type LimiterSuiteOptions } from './limiter/testLimiter.js';
+export { testPlugin, type PluginSuiteOptions } from './plugin/testPlugin.js';
+export { testSink, type SinkSuiteOptions } from './sink/testSink.js';
+export { testSource, type SourceSuiteOptions } from './source/testSource.js';
+export { testStateStore, type StateStoreSuiteOptions } from './state/testStateStore.js';
+
+// What they are made on
+export type { Keeping, LimiterFixture, LimiterSetting } from './limiter/limiterFixture.js';
+export type { PluginFixture } from './plugin/pluginFixture.js';
+export { sampleRows, type RowSamples, type SampleNote, type SampleRow, type SinkFixture } from './sink/sinkFixture.js';
+export type { Answering, SeenRequests, SourceFixture, TestedSource } from './source/sourceFixture.js';
+export type { StateStoreFixture } from './state/stateStoreFixture.js';
+
+// Time
+export { ManualClock } from './manualClock.js';
+
+// Runners
+export type { Fixture, SuiteOptions, TestFunction } from './suite.js';

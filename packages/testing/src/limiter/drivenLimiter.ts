@@ -1,0 +1,175 @@
+import { systemClock, type Limit, type Limiter, type Turn } from '@sluice/core';
+import { check, checkSame } from '../check.js';
+import { ManualClock } from '../manualClock.js';
+import { calm, eventually } from '../patience.js';
+import { Skipped, type Trial } from '../suite.js';
+import type { Keeping, LimiterFixture, LimiterSetting } from './limiterFixture.js';
+
+/** What a limiter's checks are made with. */
+export interface LimiterTrial extends Trial<LimiterFixture, [LimiterSetting]> {
+  readonly keeps: readonly Keeping[];
+  readonly isRealTime: boolean;
+}
+
+/** One turn that was asked for. */
+export interface AskedTurn {
+  readonly nth: number;
+  readonly route: string;
+  /** Ms by the limiter's clock when it was given; absent before. */
+  readonly begunAt?: number;
+  readonly turn?: Turn;
+  /** Why it was not given; absent unless it was refused. */
+  readonly refusal?: { readonly reason: unknown; readonly isThrown: boolean };
+}
+
+/** Turns a clock, or waits. */
+interface Time {
+  now(): number;
+  pass(ms: number): Promise<void>;
+  /** Lets ms pass in which the process gets no turn; absent where that can't be had. */
+  readonly stall?: (ms: number) => Promise<void>;
+}
+
+/** What has not begun by then never will. */
+const mostWindows = 12;
+
+/** So many begin in a window that no check comes near it. */
+const roomy = 100;
+
+/** A limiter, and what became of each turn that it was asked for. */
+export class DrivenLimiter {
+  readonly limiter: Limiter;
+  readonly time: Time;
+  /** Ms of one window. */
+  readonly per: number;
+  /** Those that began, in their order. */
+  readonly begun: AskedTurn[] = [];
+  readonly #patience: number;
+  #asked = 0;
+
+  private constructor(limiter: Limiter, time: Time, per: number, patience: number) {
+    this.limiter = limiter;
+    this.time = time;
+    this.per = per;
+    this.#patience = patience;
+  }
+
+  /**
+   * A limiter of one limit. What it does not say is so much that it is never reached.
+   *
+   * @param needs what the limiter has to keep to for the check to make sense.
+   */
+  static async on(
+    trial: LimiterTrial,
+    limit: Partial<Limit> = {},
+    ...needs: readonly Keeping[]
+  ): Promise<DrivenLimiter> {
+    const missing = needs.find((need) => !trial.keeps.includes(need));
+    if (missing) throw new Skipped(`a limiter that keeps '${missing}'`);
+    const per = trial.isRealTime ? 100 : 1_000;
+    const limits = [{ requests: roomy, per, ...limit }];
+    if (trial.isRealTime) {
+      const { limiter } = await trial.fixture({ limits, clock: systemClock });
+      return new DrivenLimiter(limiter, realTime, per, trial.patience);
+    }
+    const settled: { until: () => Promise<unknown> } = { until: () => calm(3) };
+    const clock = new ManualClock(() => settled.until());
+    const { limiter } = await trial.fixture({ limits, clock });
+    settled.until = () => quiet(limiter);
+    const time: Time = {
+      now: () => clock.monotonic(),
+      pass: async (ms) => {
+        await clock.advance(ms);
+        await quiet(limiter);
+      },
+      stall: async (ms) => {
+        await clock.stall(ms);
+        await quiet(limiter);
+      },
+    };
+    return new DrivenLimiter(limiter, time, per, trial.patience);
+  }
+
+  /** Asks for a turn, and keeps it until somebody releases it. */
+  ask({ route = 'testing.route', signal }: { readonly route?: string; readonly signal?: AbortSignal } = {}): AskedTurn {
+    const asked: { -readonly [field in keyof AskedTurn]: AskedTurn[field] } = { nth: this.#asked++, route };
+    let isThrown = true;
+    const turn = (async () => {
+      const given = this.limiter.turn({ route, ...(signal && { signal }) });
+      isThrown = false;
+      return given;
+    })();
+    turn.then(
+      (given) => {
+        asked.turn = given;
+        asked.begunAt = this.time.now();
+        this.begun.push(asked);
+      },
+      (reason: unknown) => {
+        asked.refusal = { reason, isThrown };
+      },
+    );
+    return asked;
+  }
+
+  askMany(count: number, route?: string): AskedTurn[] {
+    return Array.from({ length: count }, () => this.ask({ ...(route !== undefined && { route }) }));
+  }
+
+  /** Gives the turns that began back. */
+  releaseAll(): void {
+    for (const { turn } of this.begun) turn?.release();
+  }
+
+  /** Lets go on what is under way, at the same time. */
+  async settle(): Promise<void> {
+    await this.time.pass(0);
+  }
+
+  /** Lets time pass until so many turns began, but no longer than they may take. */
+  async untilBegun(count: number, what: string): Promise<void> {
+    for (let quarter = 0; this.begun.length < count; quarter += 1) {
+      const windows = quarter / 4;
+      check(
+        windows < mostWindows,
+        `${what}: ${this.begun.length} turns began where ${count} should, in ${mostWindows} windows.`,
+      );
+      await this.time.pass(this.per / 4);
+    }
+  }
+
+  /** Resolves once a condition holds, without any time passing by the limiter's clock. */
+  eventually(condition: () => boolean, what: string): Promise<void> {
+    return eventually(condition, what, this.#patience);
+  }
+
+  checkState(queued: number, running: number, when: string): void {
+    const { state } = this.limiter;
+    checkSame({ queued: state.queued, running: state.running }, { queued, running }, `The limiter's state ${when}`);
+  }
+
+  /** The numbers of the turns that began, in their order. */
+  get order(): number[] {
+    return this.begun.map(({ nth }) => nth);
+  }
+}
+
+const realTime: Time = {
+  now: () => performance.now(),
+  pass: async (ms) => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    await calm(3);
+  },
+};
+
+/** A limiter may need some turns of the event loop for each of its own: waits until its state stands still. */
+async function quiet(limiter: Limiter): Promise<void> {
+  let before = '';
+  for (let still = 0; still < 6; still += 1) {
+    const { queued, running } = limiter.state;
+    const now = `${queued} ${running}`;
+    if (now !== before) still = 0;
+    before = now;
+    await calm(1);
+  }
+}

@@ -1,0 +1,175 @@
+import { SluiceError } from '@sluice/core';
+import { check, checkSame, shown } from '../check.js';
+import { Skipped } from '../suite.js';
+import { DrivenLimiter, type AskedTurn, type LimiterTrial } from './drivenLimiter.js';
+import type { LimiterChecks } from './turnChecks.js';
+
+/** What a limiter keeps to. */
+export const limitChecks: LimiterChecks = {
+  'lets no more begin in any window than it may, and all in the end': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { requests: 4 }, 'rate');
+    driven.askMany(13);
+    await driven.untilBegun(13, 'At 4 a window');
+    checkWindows(trial, driven, 4);
+    const { begunAt: first = 0 } = driven.begun[0] ?? {};
+    const { begunAt: last = Infinity } = driven.begun[12] ?? {};
+    check(
+      trial.isRealTime || last - first <= 5 * driven.per,
+      `13 turns at 4 a window took ${(last - first) / driven.per} windows.`,
+    );
+    // Idle time is no credit.
+    driven.releaseAll();
+    await driven.time.pass(3 * driven.per);
+    driven.askMany(9);
+    await driven.untilBegun(22, 'After some idle time, at 4 a window');
+    checkWindows(trial, driven, 4);
+  },
+
+  'does not make up for time in which the process got no turn': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { requests: 3 }, 'rate');
+    const { stall } = driven.time;
+    if (!stall) throw new Skipped('a limiter that takes a clock');
+    driven.askMany(12);
+    await driven.untilBegun(3, 'At 3 a window');
+    await stall(10 * driven.per);
+    await driven.untilBegun(12, 'After a stall, at 3 a window');
+    checkWindows(trial, driven, 3);
+  },
+
+  'counts no turn that was aborted while it waited for its window': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { requests: 2 }, 'rate');
+    driven.askMany(2);
+    await driven.untilBegun(2, 'At 2 a window');
+    const start = driven.time.now();
+    const stops = [new AbortController(), new AbortController()];
+    const aborted = stops.map(({ signal }) => driven.ask({ signal }));
+    driven.askMany(2);
+    await driven.settle();
+    for (const stop of stops) stop.abort(new Error('Not wanted any more.'));
+    await driven.settle();
+    driven.checkState(2, 2, 'as soon as two of four that waited were aborted');
+    await driven.untilBegun(4, 'At 2 a window, with two aborted');
+    checkSame(driven.order, [0, 1, 4, 5], 'The turns that began when the first two that waited were aborted');
+    const { begunAt = Infinity } = driven.begun[3] ?? {};
+    check(
+      trial.isRealTime || begunAt - start <= 1.5 * driven.per,
+      `${aborted.length} turns that were aborted took the places of others: the last one began ${begunAt - start} ms later, in windows of ${driven.per}.`,
+    );
+  },
+
+  'keeps its windows through a pause': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { requests: 2 }, 'rate');
+    const { per } = driven;
+    driven.askMany(6);
+    await driven.untilBegun(2, 'At 2 a window');
+    const end = driven.time.now() + 3 * per;
+    driven.limiter.pause(3 * per);
+    await driven.untilBegun(6, 'After a pause, at 2 a window');
+    check(
+      driven.begun.slice(2).every(({ begunAt = 0 }) => begunAt >= end),
+      'A turn began during a pause, since its window had come.',
+    );
+    checkWindows(trial, driven, 2);
+  },
+
+  'lets no more run at once than it may': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { concurrent: 2 }, 'concurrent');
+    driven.askMany(7);
+    for (let count = 2; count <= 7; count += 1) {
+      await driven.untilBegun(count, 'With room for two at once');
+      await driven.time.pass(driven.per);
+      checkSame(driven.begun.length, count, 'The number of turns that began with room for two at once');
+      driven.checkState(7 - count, 2, `when ${count} of 7 began, two at once`);
+      // The last one to begin is the next one to end, so that the first one is under way all the time.
+      driven.begun.at(-1)?.turn?.release();
+    }
+    driven.releaseAll();
+    driven.checkState(0, 0, 'when all were released');
+  },
+
+  'gives the place of a released turn to one other, however often it is released': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { concurrent: 1 }, 'concurrent');
+    driven.askMany(3);
+    await driven.untilBegun(1, 'With room for one at once');
+    driven.begun[0]?.turn?.release();
+    driven.begun[0]?.turn?.release();
+    await driven.untilBegun(2, 'When one was released');
+    driven.begun[0]?.turn?.release();
+    await driven.time.pass(2 * driven.per);
+    checkSame(
+      driven.begun.length,
+      2,
+      'The number of turns that began when the first one of them was released three times',
+    );
+    driven.checkState(1, 1, 'when the first of three was released three times');
+  },
+
+  'gives no place to a turn that was aborted while it waited for one': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { concurrent: 1 }, 'concurrent');
+    const stop = new AbortController();
+    driven.ask();
+    const aborted = driven.ask({ signal: stop.signal });
+    driven.askMany(2);
+    await driven.untilBegun(1, 'With room for one at once');
+    stop.abort(new Error('Not wanted any more.'));
+    await driven.settle();
+    driven.checkState(2, 1, 'as soon as one of three that waited was aborted');
+    for (const count of [2, 3]) {
+      driven.begun.at(-1)?.turn?.release();
+      await driven.untilBegun(count, 'When a turn was released, and the one behind it had been aborted');
+    }
+    check(aborted.turn === undefined, 'A turn was given that was aborted.');
+    driven.checkState(0, 1, 'when all but the aborted one began');
+  },
+
+  'counts what requests of a route cost': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { requests: 4, costs: { 'testing.dear': 3 } }, 'rate', 'costs');
+    for (const route of [
+      'testing.dear',
+      'testing.route',
+      'testing.route',
+      'testing.dear',
+      'testing.dear',
+      'testing.route',
+    ])
+      driven.ask({ route });
+    await driven.untilBegun(6, 'At 4 units a window');
+    checkSame(driven.order, [0, 1, 2, 3, 4, 5], 'The order of turns with different costs');
+    checkWindows(trial, driven, 4, ({ route }) => (route === 'testing.dear' ? 3 : 1));
+  },
+
+  'refuses at once what costs more than it ever lets begin': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { requests: 4, costs: { 'testing.huge': 5 } }, 'rate', 'costs');
+    const huge = driven.ask({ route: 'testing.huge' });
+    driven.ask();
+    await driven.eventually(
+      () => huge.refusal !== undefined || huge.turn !== undefined,
+      'A turn that can never be given was not refused',
+    );
+    check(
+      SluiceError.is(huge.refusal?.reason),
+      `A turn that can never be given has to be refused with a ConfigError, and not with ${shown(huge.refusal?.reason)}.`,
+    );
+    await driven.untilBegun(1, 'Behind one that was refused');
+    driven.checkState(0, 1, 'when one was refused and one runs');
+  },
+};
+
+/** Checks every window that ends with a turn. */
+function checkWindows(
+  trial: LimiterTrial,
+  { begun, per }: DrivenLimiter,
+  most: number,
+  costOf: (turn: AskedTurn) => number = () => 1,
+): void {
+  // By a real clock we see a turn a little later than it began, and not always by as much.
+  const window = trial.isRealTime ? 0.7 * per : per;
+  for (const { begunAt: end = 0 } of begun) {
+    const within = begun.filter(({ begunAt = 0 }) => begunAt > end - window && begunAt <= end);
+    const cost = within.reduce((sum, turn) => sum + costOf(turn), 0);
+    check(
+      cost <= most,
+      `${cost} began in a window of ${per} ms where ${most} may: at ${within.map(({ begunAt }) => shown(begunAt)).join(', ')} ms.`,
+    );
+  }
+}

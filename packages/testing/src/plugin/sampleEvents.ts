@@ -1,0 +1,38 @@
+import type { ClientEvent, ErrorReport, HookName } from '@sluice/core';
+
+const error: ErrorReport = { name: 'HttpError', message: 'testing.rows was answered with 500.', code: 'http' };
+const of = { route: 'testing.rows', request: 1 };
+
+/** One event of each type at least, as a client tells them. */
+export const sampleEvents: { readonly [Name in HookName]: readonly Extract<ClientEvent, { readonly type: Name }>[] } = {
+  request: [{ type: 'request', ...of, method: 'GET', url: 'https://api.example.com/rows' }],
+  attempt: [{ type: 'attempt', ...of, attempt: 1, waited: 0 }],
+  response: [{ type: 'response', ...of, attempt: 1, status: 500, took: 12.5 }],
+  retry: [{ type: 'retry', ...of, attempt: 1, delay: 250, reason: 'http', error, left: 60_000 }],
+  paused: [{ type: 'paused', ...of, for: 1_000 }],
+  settled: [
+    { type: 'settled', ...of, attempts: 2, took: 40, outcome: 'answered', status: 200 },
+    { type: 'settled', ...of, attempts: 2, took: 40, outcome: 'failed', error },
+    { type: 'settled', ...of, attempts: 0, took: 40, outcome: 'stopped' },
+  ],
+  page: [
+    { type: 'page', source: 'testing.rows', part: 0, page: 1, rows: 100, total: 250 },
+    { type: 'page', source: 'testing.rows', part: 1, page: 1, rows: 0 },
+  ],
+  commit: [{ type: 'commit', source: 'testing.rows', sink: 'csv', rows: 100, pages: 1, isSealed: false }],
+  error: [
+    { type: 'error', of: 'request', name: 'testing.rows', error },
+    { type: 'error', of: 'export', name: 'testing.rows', error: { name: 'Error', message: '' } },
+  ],
+  warning: [{ type: 'warning', message: 'Two addresses are the same.', plugin: 'testing' }],
+  info: [{ type: 'info', message: 'Begun.', plugin: 'testing' }],
+  'plugin-fault': [{ type: 'plugin-fault', plugin: 'testing', hook: 'page', error }],
+  close: [{ type: 'close' }],
+};
+
+/** Every hook that there is. */
+export const hookNames: readonly HookName[] = Object.keys(sampleEvents).filter(isHookName);
+
+function isHookName(name: string): name is HookName {
+  return Object.hasOwn(sampleEvents, name);
+}

@@ -1,0 +1,117 @@
+import type { Json, SinkPage, SinkReport, SinkWriter } from '@sluice/core';
+import { check, checkPlainJson, shown } from '../check.js';
+
+/** What a checkpoint would say: the place, if there is one yet, and the pages before it. */
+export interface Committed {
+  readonly place: Json | undefined;
+  readonly pages: number;
+}
+
+/** A writer, and how far it came. */
+export class DrivenWriter<T> {
+  /** The last commit: at first the place before the first row, where the sink has one. */
+  committed: Committed;
+  /** No call is allowed any more. */
+  isEnded = false;
+  readonly #writer: SinkWriter<T>;
+  #pages: number;
+
+  /** @param resumed where it goes on; absent on a new target. */
+  constructor(writer: SinkWriter<T>, resumed?: Committed) {
+    this.#writer = writer;
+    this.committed = resumed ?? {
+      place: writer.start === undefined ? undefined : readAgain(writer.start, 'start'),
+      pages: 0,
+    };
+    this.#pages = this.committed.pages;
+  }
+
+  get canSuspend(): boolean {
+    return this.#writer.suspend !== undefined;
+  }
+
+  async write(...pages: readonly SinkPage<T>[]): Promise<void> {
+    for (const page of pages) await called(() => this.#writer.write(page), 'write', takingOf(page));
+    this.#pages += pages.length;
+  }
+
+  /** Commits if a commit may fall here, and answers whether it could. */
+  async commit(): Promise<boolean> {
+    if (this.#writer.isCommittable === false) return false;
+    this.committed = {
+      place: readAgain(await called(() => this.#writer.flush(), 'flush'), 'flush'),
+      pages: this.#pages,
+    };
+    return true;
+  }
+
+  /** Writes pages, with a commit behind each. */
+  async writeAndCommit(...pages: readonly SinkPage<T>[]): Promise<void> {
+    for (const page of pages) {
+      await this.write(page);
+      await this.commit();
+    }
+  }
+
+  /** Writes those of all pages that are not committed yet, and ends. */
+  async finish(pages: readonly SinkPage<T>[] = []): Promise<void> {
+    await this.write(...pages.slice(this.committed.pages));
+    await this.seal();
+    await this.close();
+  }
+
+  async seal(): Promise<Json> {
+    return readAgain(await called(() => this.#writer.seal(), 'seal'), 'seal');
+  }
+
+  async close(): Promise<SinkReport> {
+    this.isEnded = true;
+    return checkReport(await called(() => this.#writer.close(), 'close'), 'close');
+  }
+
+  async suspend(): Promise<void> {
+    this.isEnded = true;
+    const { suspend } = this.#writer;
+    if (suspend) checkReport(await called(() => suspend.call(this.#writer), 'suspend'), 'suspend');
+  }
+
+  async abort(isResumable: boolean): Promise<void> {
+    this.isEnded = true;
+    const reason = new Error('The export is given up.');
+    await called(() => this.#writer.abort(reason, { isResumable }), 'abort', `let go (isResumable: ${isResumable})`);
+  }
+}
+
+/** @throws Error naming the call, if it fails: a check calls nothing that may. */
+async function called<R>(call: () => Promise<R>, name: string, what = 'do what it is called for'): Promise<R> {
+  try {
+    return await call();
+  } catch (error) {
+    throw new Error(`${name} failed, though nothing stood in its way: it has to ${what}. It threw ${shown(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** What a page asks of its sink, for people: it may be the rows or the shape that it did not take. */
+function takingOf<T>({ items, part, endsPart }: SinkPage<T>): string {
+  const first = items.length === 0 ? '' : `, the first of which is ${shown(items[0])}`;
+  return `take a page of ${items.length} rows of part ${part}${endsPart ? ', which ends here' : ''}${first}`;
+}
+
+/** A place as the next process has it. */
+function readAgain(place: Json, call: string): Json {
+  checkPlainJson(place, `The place of ${call}`);
+  return structuredClone(place);
+}
+
+function checkReport(report: SinkReport, call: string): SinkReport {
+  const { target, bytes } = report;
+  check(
+    typeof target === 'string' && target !== '',
+    `${call} has to say where the rows are (target), and not ${shown(target)}.`,
+  );
+  const isCount = bytes === undefined || (Number.isSafeInteger(bytes) && bytes >= 0);
+  check(isCount, `The bytes that ${call} tells of have to be a number of them, and not ${shown(bytes)}.`);
+  return report;
+}

@@ -1,0 +1,158 @@
+import { SluiceError } from '@sluice/core';
+import { check, shown } from '../check.js';
+import { Skipped } from '../suite.js';
+import { DrivenSink, type Opening } from './drivenSink.js';
+import { DrivenWriter } from './drivenWriter.js';
+import type { SinkChecks } from './rowChecks.js';
+import { pagesOf } from './samplePages.js';
+
+/** What is left when an export gives up, and what the next one does with it. */
+export const endingChecks: SinkChecks = {
+  'goes on where an export gave up for now': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    const pages = pagesOf(trial.samples, [2, 1, 3]);
+    const writer = await target.open();
+    await writer.writeAndCommit(...pages.slice(0, 2));
+    await writer.write(...pages.slice(2));
+    const { committed } = writer;
+    await writer.abort(true);
+    // The same sink again: a program may try again without a restart.
+    const again = await target.resume(committed);
+    await again.finish(pages);
+    await target.checkSurvived(pages, 'Given up behind a commit, gone on there, and to the end');
+  },
+
+  'has room for a new export where one gave up for good': async (trial) => {
+    for (const commits of [0, 1]) {
+      const target = await DrivenSink.on(trial);
+      const [old, pages] = [pagesOf(trial.samples, [2, 1]), pagesOf(trial.samples, [1, 2], 50)];
+      const writer = await target.open();
+      await writer.writeAndCommit(...old.slice(0, commits));
+      await writer.write(...old.slice(commits));
+      await writer.abort(false);
+      const again = await target.open();
+      await again.finish(pages);
+      await target.checkSurvived(pages, 'Given up for good, and written anew', [...old, ...pages]);
+    }
+  },
+
+  'starts over, if told to, where an unfinished export left something': async (trial) => {
+    for (const commits of [0, 1, 2]) {
+      const target = await DrivenSink.on(trial);
+      const [old, pages] = [pagesOf(trial.samples, [2, 3]), pagesOf(trial.samples, [1, 2], 50)];
+      const writer = await target.open();
+      await writer.writeAndCommit(...old.slice(0, commits));
+      await writer.write(...old.slice(commits));
+      await target.crash();
+      const again = await target.open({ restart: true });
+      await again.writeAndCommit(...pages.slice(0, 1));
+      // A restart is only said once: from here on it is an export like others.
+      await target.crash();
+      const last = await target.resume(again.committed);
+      await last.finish(pages);
+      await target.checkSurvived(pages, 'Started over, crashed, and to the end', [...old, ...pages]);
+    }
+  },
+
+  'leaves what is finished alone, unless it replaces it as a whole': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    const [old, pages] = [pagesOf(trial.samples, [2, 3]), pagesOf(trial.samples, [1, 2], 50)];
+    const writer = await target.open();
+    await writer.finish(old);
+    target.startAnew();
+    const second = await openedOrRefused(target, {});
+    await target.checkHolds(old, 'Opened a second time, when all was finished');
+    await second?.abort(false);
+    await target.checkHolds(old, 'Opened a second time, when all was finished, and given up');
+    const third = await openedOrRefused(target, { restart: true });
+    await third?.finish(pages);
+    if (!third) await target.checkHolds(old, 'A restart that was refused, when all was finished');
+    else await target.checkSurvived(pages, 'Started over when all was finished', [...old, ...pages]);
+  },
+
+  'leaves what is unfinished alone where it refuses a second export': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    const pages = pagesOf(trial.samples, [2, 3]);
+    const writer = await target.open();
+    await writer.writeAndCommit(...pages.slice(0, 1));
+    await target.crash();
+    if (await openedOrRefused(target, {}))
+      throw new Skipped('a sink that refuses a target on which another export is at work');
+    const again = await target.resume(writer.committed);
+    await again.finish(pages);
+    await target.checkSurvived(pages, 'Gone on after somebody else was refused');
+  },
+
+  'refuses a place that its target does not reach, and goes on at one that it does': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    if (!target.isExact) throw new Skipped('a sink that promises exactly-once');
+    const pages = pagesOf(trial.samples, [2, 3]);
+    const writer = await target.open();
+    await writer.writeAndCommit(...pages.slice(0, 1));
+    const near = writer.committed;
+    await writer.writeAndCommit(...pages.slice(1));
+    const far = writer.committed;
+    if (near.place === undefined || far.pages === near.pages)
+      throw new Skipped('a sink that can commit after any page');
+    await target.crash();
+    const cut = await target.resume(near);
+    await cut.abort(true);
+    const beyond = await target.tryOpen({ resumeAt: { place: far.place ?? null, isSealed: false } });
+    check(
+      !(beyond instanceof DrivenWriter),
+      'Rows were cut off, and a place behind them was taken all the same: they would be missing. Refuse it with a CheckpointError.',
+    );
+    check(
+      SluiceError.is(beyond.refusal, 'checkpoint'),
+      `A place that the target does not reach has to be refused with a CheckpointError that says what to do, and not with ${shown(beyond.refusal)}`,
+    );
+    const again = await target.resume(near);
+    await again.finish(pages);
+    await target.checkHolds(pages, 'Gone on after a place was refused');
+  },
+
+  'says in check what open would say, and touches nothing': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    if (!target.sink.check) throw new Skipped('`check` of the sink');
+    const pages = pagesOf(trial.samples, [2, 1]);
+    await checkAgreement(target, { isEndless: true }, 'a new target and a source without an end');
+    await checkAgreement(target, {}, 'a new target');
+    const writer = await target.open();
+    await writer.finish(pages);
+    target.startAnew();
+    await target.sink.check(target.context({ restart: true })).catch(() => undefined);
+    await target.checkHolds(pages, 'After check was asked whether all may be replaced');
+    await checkAgreement(target, {}, 'a finished target');
+    await checkAgreement(target, { restart: true }, 'a finished target that is to be replaced');
+  },
+};
+
+/** The writer; nothing if the sink refused, in words that are meant for people. */
+async function openedOrRefused<T>(target: DrivenSink<T>, opening: Opening): Promise<DrivenWriter<T> | undefined> {
+  const outcome = await target.tryOpen(opening);
+  if (outcome instanceof DrivenWriter) return outcome;
+  checkRefusal(outcome.refusal);
+  return undefined;
+}
+
+async function checkAgreement<T>(target: DrivenSink<T>, opening: Opening, what: string): Promise<void> {
+  const asked = (async () => target.sink.check?.(target.context(opening)))().then(
+    () => 'accepts',
+    (error: unknown) => {
+      checkRefusal(error);
+      return 'refuses';
+    },
+  );
+  const said = await target.inTime(asked, 'check');
+  const writer = await openedOrRefused(target, opening);
+  const did = writer ? 'accepts' : 'refuses';
+  check(said === did, `check ${said} ${what}, which open ${did}.`);
+  await writer?.abort(false);
+}
+
+function checkRefusal(error: unknown): void {
+  check(
+    SluiceError.is(error),
+    `A target that can't be used has to be refused with a SinkError (of ours: ConfigError, CheckpointError) that says what to do, and not with ${shown(error)}`,
+  );
+}

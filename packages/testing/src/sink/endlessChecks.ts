@@ -1,0 +1,54 @@
+import { SluiceError } from '@sluice/core';
+import { Skipped } from '../suite.js';
+import { DrivenSink } from './drivenSink.js';
+import { DrivenWriter } from './drivenWriter.js';
+import type { SinkChecks } from './rowChecks.js';
+import { pagesOf } from './samplePages.js';
+
+/** Sources that never end, as a watch: what they give is in its final place from the beginning. */
+export const endlessChecks: SinkChecks = {
+  'shows what a source without an end gives as soon as it is committed': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    const pages = pagesOf(trial.samples, [2, 0, 1]);
+    const writer = await openEndless(target);
+    for (const [at, page] of pages.entries()) {
+      await writer.write(page);
+      if (await writer.commit()) await target.checkHolds(pages.slice(0, at + 1), `Committed behind page ${at}`);
+    }
+  },
+
+  'goes on with a source without an end after a crash': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    const pages = pagesOf(trial.samples, [2, 1, 3]);
+    const writer = await openEndless(target);
+    await writer.writeAndCommit(...pages.slice(0, 1));
+    await writer.write(...pages.slice(1, 2));
+    await target.crash();
+    const again = await target.resume(writer.committed, { isEndless: true });
+    await again.writeAndCommit(...pages.slice(again.committed.pages));
+    await target.checkSurvived(pages, 'After a crash, and what came then');
+  },
+
+  'is suspended, and goes on another day': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    const pages = pagesOf(trial.samples, [2, 1, 3]);
+    const writer = await openEndless(target);
+    if (!writer.canSuspend) throw new Skipped('`suspend` of the writer');
+    await writer.writeAndCommit(...pages.slice(0, 2));
+    await writer.suspend();
+    await target.checkHolds(pages.slice(0, 2), 'When it was suspended');
+    target.startAnew();
+    const again = await target.resume(writer.committed, { isEndless: true });
+    await again.writeAndCommit(...pages.slice(again.committed.pages));
+    await again.suspend();
+    await target.checkHolds(pages, 'When it was suspended again');
+  },
+};
+
+/** Not every target can take what never ends: what is compressed has no end to its last block. */
+async function openEndless<T>(target: DrivenSink<T>): Promise<DrivenWriter<T>> {
+  const outcome = await target.tryOpen({ isEndless: true });
+  if (outcome instanceof DrivenWriter) return outcome;
+  if (SluiceError.is(outcome.refusal)) throw new Skipped('a sink that takes sources without an end');
+  throw outcome.refusal;
+}

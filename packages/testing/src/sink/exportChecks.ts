@@ -1,0 +1,64 @@
+import { createSource, exportTo, type ExportFlow, type ExportOptions, type Source } from '@sluice/core';
+import { check, shown } from '../check.js';
+import { DrivenSink, type SinkTrial } from './drivenSink.js';
+import { Interruption, manners, type Manner } from './interruption.js';
+import type { SinkCheck, SinkChecks } from './rowChecks.js';
+import { pagesOf } from './samplePages.js';
+
+const sizes = [2, 0, 1, 3, 1];
+const options: ExportOptions = { commitEvery: 2, prefetch: 0 };
+
+/** Whole exports, interrupted at each of their steps in turn and run again. */
+export const exportChecks: SinkChecks = Object.fromEntries(
+  manners.map((manner): [string, SinkCheck] => [
+    `ends like an undisturbed export after one that ${manner} any of its steps`,
+    async (trial) => {
+      for (let nth = 1; ; nth += 1) if (await isUndisturbed(trial, manner, nth)) return;
+    },
+  ]),
+);
+
+/** Answers `true` once an export has fewer steps, so that all were tried. */
+async function isUndisturbed<T>(trial: SinkTrial<T>, manner: Manner, nth: number): Promise<boolean> {
+  const target = await DrivenSink.on(trial);
+  const interruption = new Interruption(target, manner, nth);
+  const run = begin(target, trial, interruption).run();
+  const failure = await target.inTime(Promise.race([interruption.died, run.then(() => undefined, shown)]), 'An export');
+  const pages = pagesOf(trial.samples, sizes);
+  if (interruption.step === '') {
+    check(failure === undefined, `An export that nothing disturbs failed: ${failure ?? ''}`);
+    await target.checkHolds(pages, 'After an export that nothing disturbs');
+    return true;
+  }
+  const what = `An export that ${manner} ${interruption.step}`;
+  if (manner.startsWith('dies')) await target.crash();
+  else target.startAnew();
+  const again = await target.inTime(
+    begin(target, trial)
+      .run()
+      .then(() => undefined, shown),
+    `${what}, and is run again,`,
+  );
+  check(again === undefined, `${what} can't be gone on with: ${again ?? ''}`);
+  await target.checkSurvived(pages, `${what}, run again`);
+  return false;
+}
+
+function begin<T>(target: DrivenSink<T>, trial: SinkTrial<T>, interruption?: Interruption<T>): ExportFlow {
+  const { sink, state } = interruption ?? target;
+  return exportTo(sourceOf(trial), sink, { ...options, state });
+}
+
+function sourceOf<T>({ samples }: SinkTrial<T>): Source<T> {
+  const pages = pagesOf(samples, sizes);
+  return createSource({
+    name: 'testing.rows',
+    identity: { sizes },
+    schema: samples.schema ?? { columns: [] },
+    fetch: ({ at }) => {
+      const index = at && 'cursor' in at ? Number(at.cursor) : 0;
+      const next = index + 1 < pages.length ? { cursor: String(index + 1) } : ('end' as const);
+      return Promise.resolve({ rows: pages[index]?.items ?? [], next });
+    },
+  });
+}

@@ -1,0 +1,87 @@
+import type { Sink, SinkWriter, StateStore } from '@sluice/core';
+import type { DrivenSink } from './drivenSink.js';
+
+/** How an export is disturbed at a step: the step fails, or its process dies, before it has done anything or when it has done all. */
+export type Manner = 'fails before' | 'fails after' | 'dies before' | 'dies after';
+
+export const manners: readonly Manner[] = ['fails before', 'fails after', 'dies before', 'dies after'];
+
+/** A sink and a state of which one step is the last: it fails, or what it answers never arrives. */
+export class Interruption<T> {
+  readonly sink: Sink<T>;
+  readonly state: StateStore;
+  /** Resolves when the step was reached at which the process dies. */
+  readonly died: Promise<void>;
+  /** The step that was interrupted; empty if it was not reached. */
+  step = '';
+  readonly #target: DrivenSink<T>;
+  readonly #manner: Manner;
+  #left: number;
+  #die: () => void = () => undefined;
+
+  /** @param nth counts the steps of an export from 1. */
+  constructor(target: DrivenSink<T>, manner: Manner, nth: number) {
+    this.#target = target;
+    this.#manner = manner;
+    this.#left = nth;
+    this.died = new Promise((resolve) => (this.#die = resolve));
+    this.sink = this.#sink(target.sink);
+    this.state = this.#state(target.state);
+  }
+
+  /** Steps are counted, and one of them does not go well. */
+  async #at<R>(step: string, call: () => Promise<R>, canEndAfter = true): Promise<R> {
+    const isAfter = this.#manner.endsWith('after');
+    if (isAfter && !canEndAfter) return call();
+    this.#left -= 1;
+    if (this.#left !== 0) return call();
+    this.step = step;
+    if (isAfter) await call();
+    if (this.#manner.startsWith('fails')) throw new Error(`The check lets ${step} fail.`);
+    this.#die();
+    return new Promise(() => undefined);
+  }
+
+  #sink(sink: Sink<T>): Sink<T> {
+    const { name, identity, target, promises, withoutPart } = sink;
+    return {
+      ...{ name, identity, promises },
+      ...(target !== undefined && { target }),
+      ...(withoutPart && { withoutPart }),
+      check: (context) => this.#at('check', async () => sink.check?.(context)),
+      open: async (context) => {
+        const open = async (): Promise<SinkWriter<T>> => {
+          const writer = await sink.open(context);
+          if (this.#manner.startsWith('dies')) this.#target.letGoAtEnd(writer);
+          return this.#writer(writer);
+        };
+        // Whoever fails to open has changed nothing.
+        return this.#at('open', open, this.#manner === 'dies after');
+      },
+    };
+  }
+
+  #writer(writer: SinkWriter<T>): SinkWriter<T> {
+    const { start } = writer;
+    return {
+      ...(start !== undefined && { start }),
+      get isCommittable() {
+        return writer.isCommittable ?? true;
+      },
+      write: (page) => this.#at('write', () => writer.write(page)),
+      flush: () => this.#at('flush', () => writer.flush()),
+      seal: () => this.#at('seal', () => writer.seal()),
+      close: () => this.#at('close', () => writer.close()),
+      abort: (reason, how) => writer.abort(reason, how),
+    };
+  }
+
+  #state(state: StateStore): StateStore {
+    return {
+      ...state,
+      save: (name, record) => this.#at('the saving of a checkpoint', () => state.save(name, record)),
+      // When the checkpoint is gone, nothing of the export is left to go on with.
+      remove: (name) => this.#at('the removal of the checkpoint', () => state.remove(name), false),
+    };
+  }
+}

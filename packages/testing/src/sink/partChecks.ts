@@ -1,0 +1,84 @@
+import type { SinkPage } from '@sluice/core';
+import { check, checkNoneLost, checkPlainJson, checkRows, shown } from '../check.js';
+import { canonicalJson } from '../plainJson.js';
+import { Skipped } from '../suite.js';
+import { DrivenSink } from './drivenSink.js';
+import type { SinkChecks } from './rowChecks.js';
+import { partPagesOf, type PageShape } from './samplePages.js';
+
+/** Three parts side by side; one ends with a page that has no rows, the first one last of all. */
+const shapes: readonly PageShape[] = [
+  { part: 0, rows: 2 },
+  { part: 1, rows: 1 },
+  { part: 2, rows: 3, endsPart: true },
+  { part: 1, rows: 2 },
+  { part: 1, rows: 0, endsPart: true },
+  { part: 0, rows: 1, endsPart: true },
+];
+
+/** Parts of a plan that are walked side by side. Which part's rows come first is the sink's affair. */
+export const partChecks: SinkChecks = {
+  'holds the rows of parts that come side by side, each part in order': async (trial) => {
+    const target = await DrivenSink.on(trial);
+    const pages = partPagesOf(trial.samples, shapes);
+    const writer = await target.open();
+    await writer.writeAndCommit(...pages);
+    await writer.finish();
+    await checkParts(target, pages, 'After parts that came side by side');
+  },
+
+  'goes on after a crash in the middle of parts that come side by side': async (trial) => {
+    for (let commits = 0; commits < shapes.length; commits += 1) {
+      const target = await DrivenSink.on(trial);
+      const pages = partPagesOf(trial.samples, shapes);
+      const writer = await target.open();
+      await writer.writeAndCommit(...pages.slice(0, commits));
+      await writer.write(...pages.slice(commits, commits + 1));
+      await target.crash();
+      const again = await target.resume(writer.committed);
+      await again.finish(pages);
+      await checkParts(target, pages, `After parts that came side by side, and a crash behind page ${commits}`);
+    }
+  },
+
+  'takes back the rows of one part, and of no other': async (trial) => {
+    for (const part of [0, 1]) {
+      const target = await DrivenSink.on(trial);
+      const { withoutPart } = target.sink;
+      if (!withoutPart) throw new Skipped('`withoutPart` of the sink');
+      const pages = partPagesOf(trial.samples, shapes);
+      const [begun, rest] = [pages.slice(0, 4), pages.slice(4)];
+      const writer = await target.open();
+      await writer.writeAndCommit(...begun);
+      const { place, pages: count } = writer.committed;
+      if (place === undefined || count < begun.length) throw new Skipped('a sink that can commit after any page');
+      const without = withoutPart(place, part);
+      checkPlainJson(without, 'The place that withoutPart answers');
+      await writer.abort(true);
+      const again = await target.open({ resumeAt: { place: structuredClone(without), isSealed: false } });
+      await again.write(...begun.filter((page) => page.part === part), ...rest);
+      await again.finish();
+      await checkParts(target, pages, `Part ${part} taken back, and walked anew`);
+    }
+  },
+};
+
+async function checkParts<T>(target: DrivenSink<T>, pages: readonly SinkPage<T>[], when: string): Promise<void> {
+  const rows = await target.rows();
+  const expected = target.readBack(pages);
+  checkNoneLost(rows, { expected, written: expected }, when);
+  if (!target.isExact) return;
+  check(
+    rows.length === expected.length,
+    `${when}: ${rows.length} rows where ${expected.length} belong: ${shown(rows)}.`,
+  );
+  for (const part of [0, 1, 2]) {
+    const ofPart = target.readBack(pages.filter((page) => page.part === part));
+    const known = new Set(ofPart.map(canonicalJson));
+    checkRows(
+      rows.filter((row) => known.has(canonicalJson(row))),
+      ofPart,
+      `${when}, part ${part}`,
+    );
+  }
+}

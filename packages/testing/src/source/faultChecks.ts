@@ -1,0 +1,123 @@
+import { SluiceError, type PagesOptions } from '@sluice/core';
+import { check, checkRows, checkSame, shown } from '../check.js';
+import { calm } from '../patience.js';
+import type { SourceChecks } from './walkChecks.js';
+import { pulled, rowsOf, WalkedSource } from './walkedSource.js';
+
+/** What a source does when its API fails, and what it refuses. */
+export const faultChecks: SourceChecks = {
+  'gives all earlier rows before a fault, and the position to go on from': async (trial) => {
+    for (const prefetch of [0, 2]) {
+      for (const count of [0, 1, 2]) {
+        const walked = await WalkedSource.thatEnds(trial);
+        const pages = await walked.manyPages();
+        // What was fetched ahead is there already.
+        if (count + prefetch >= pages.length) continue;
+        const all = rowsOf(pages);
+        const { rows, error } = await failAfter(walked, count, { prefetch });
+        const what = `A fault behind ${count} pages, ${prefetch} fetched ahead,`;
+        check(SluiceError.is(error), `${what} has to be a SluiceError, and not ${shown(error)}.`);
+        const { position } = error;
+        check(position !== undefined, `${what} has to come with the position to go on from: ${shown(error)}.`);
+        checkRows(rows, all.slice(0, rows.length), `${what} and the rows before it`);
+        walked.answer('well');
+        checkRows(await walked.rowsBehind(position), all.slice(rows.length), `${what} and gone on from its position`);
+      }
+    }
+  },
+
+  'tells a subscriber of a fault once, behind all earlier rows': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    walked.answer('well');
+    const pages = await walked.manyPages();
+    const all = rowsOf(pages);
+    const told: string[] = [];
+    const rows: unknown[] = [];
+    const failed = new Promise<void>((resolve) => {
+      walked.source.subscribe({
+        next: (row) => {
+          walked.answer('fail');
+          rows.push(row);
+          told.push('row');
+        },
+        error: () => {
+          told.push('error');
+          resolve();
+        },
+        complete: () => {
+          told.push('complete');
+          resolve();
+        },
+      });
+    });
+    await walked.inTime(failed, 'A subscriber was not told of a fault');
+    await calm();
+    const first = pages.find(({ items }) => items.length > 0)?.items.length ?? 0;
+    checkRows(rows, all.slice(0, first), 'Pushed, until the request behind the first rows failed');
+    checkSame(
+      told.filter((what) => what !== 'row'),
+      ['error'],
+      'What a subscriber was told of beside rows',
+    );
+    checkSame(told.at(-1), 'error', 'The last that a subscriber was told');
+  },
+
+  'asks for nothing more after a fault': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const { walk } = await failAfter(walked, 1, { prefetch: 0 });
+    const { made } = walked.requests;
+    walked.answer('well');
+    const next = await walked.next(walk);
+    check(next.done === true, 'A walk that has failed goes on.');
+    await calm();
+    checkSame(walked.requests.made, made, 'The number of requests after a fault');
+  },
+
+  'refuses, before it asks for anything, a position that is none of its plan': async (trial) => {
+    const walked = await WalkedSource.on(trial);
+    const { parts } = walked.source.info;
+    const made = walked.countsRequests ? walked.requests.made : 0;
+    const wrong: readonly PagesOptions[] = [
+      { startAt: { before: parts + 1, begun: {}, rows: 0, pages: 0 } },
+      { startAt: { before: 0, begun: { [parts]: 'done' }, rows: 0, pages: 0 } },
+      { startAt: { before: -1, begun: {}, rows: 0, pages: 0 } },
+      { lanes: 0 },
+      { prefetch: -1 },
+      { prefetch: 0.5 },
+    ];
+    for (const options of wrong) {
+      const error = await refusalOf(walked, options);
+      check(
+        SluiceError.is(error),
+        `pages(${shown(options)}) has to be refused with a ConfigError, and not with ${shown(error)}.`,
+      );
+    }
+    if (walked.countsRequests) checkSame(walked.requests.made, made, 'The number of requests when all was refused');
+  },
+};
+
+/** Pulls so many pages, lets all further requests fail, and pulls on until they do. */
+async function failAfter<T>(walked: WalkedSource<T>, count: number, options: PagesOptions) {
+  const walk = pulled(walked.source.pages(options));
+  const rows: T[] = [];
+  if (count === 0) walked.answer('fail');
+  for (let pages = 0; ; pages += 1) {
+    if (pages === count) walked.answer('fail');
+    const next = await walked.next(walk).catch((error: unknown) => ({ error }));
+    if ('error' in next) return { walk, rows, error: next.error };
+    check(!next.done, 'A walk ended as if it were through, though the API failed.');
+    rows.push(...next.value.items);
+  }
+}
+
+/** What is thrown at once, or by the first page at the latest. */
+async function refusalOf<T>(walked: WalkedSource<T>, options: PagesOptions): Promise<unknown> {
+  try {
+    const walk = pulled(walked.source.pages(options));
+    await walked.next(walk);
+    await walk.return?.();
+    return 'a page';
+  } catch (error) {
+    return error;
+  }
+}

@@ -1,0 +1,52 @@
+import type { SourceInfo } from '@sluice/core';
+import { check, checkPlainJson, checkSame, shown } from '../check.js';
+import { Skipped } from '../suite.js';
+import type { SourceChecks } from './walkChecks.js';
+import { pulled, WalkedSource } from './walkedSource.js';
+
+/** What a source says of itself: a checkpoint goes by it. */
+export const infoChecks: SourceChecks = {
+  'says what it is, and always the same': async (trial) => {
+    const walked = await WalkedSource.on(trial);
+    const { info } = walked.source;
+    const { name, identity, rowsIdentity, parts, schema } = info;
+    check(typeof name === 'string' && name !== '', `The source's name has to be a text, and not ${shown(name)}.`);
+    checkPlainJson(identity, "The source's identity");
+    if (rowsIdentity !== undefined) checkPlainJson(rowsIdentity, "The source's rowsIdentity");
+    check(Number.isSafeInteger(parts) && parts >= 1, `The parts have to be at least one, and not ${shown(parts)}.`);
+    const columns = schema?.columns ?? [];
+    check(
+      columns.every((column) => typeof column === 'string') && new Set(columns).size === columns.length,
+      `The columns have to be different texts, and not ${shown(columns)}.`,
+    );
+    const said = described(info);
+    const walk = pulled(walked.source.pages({ prefetch: 0 }));
+    await walked.next(walk);
+    await walk.return?.();
+    checkSame(described(walked.source.info), said, 'What a source says of itself when it was walked');
+    checkSame(
+      described(walked.another().info),
+      said,
+      'What another source like it says of itself (a checkpoint would not fit)',
+    );
+  },
+
+  'tells API keys apart without giving them away': async (trial) => {
+    const { keyFingerprint } = (await WalkedSource.on(trial)).source.info;
+    if (!keyFingerprint) throw new Skipped('a source with an API key');
+    const [one, again, other] = [
+      await keyFingerprint('one'),
+      await keyFingerprint('one'),
+      await keyFingerprint('other'),
+    ];
+    checkSame(again, one, 'The fingerprint of the key with the same salt');
+    check(one !== other, 'The fingerprint of the key is the same with another salt: it could be looked up.');
+    check(one.length <= 16, `The fingerprint of the key has ${one.length} characters: so many may give the key away.`);
+  },
+};
+
+/** All that decides whether a checkpoint fits. */
+function described<T>(info: SourceInfo<T>): object {
+  const { name, identity, rowsIdentity, parts, maxRows, isUnversioned, isEndless, schema } = info;
+  return { name, identity, rowsIdentity, parts, maxRows, isUnversioned, isEndless, columns: schema?.columns };
+}

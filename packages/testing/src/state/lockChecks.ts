@@ -1,0 +1,126 @@
+import { SluiceError } from '@sluice/core';
+import { check, checkSame, shown } from '../check.js';
+import { calm, eventually } from '../patience.js';
+import type { Trial } from '../suite.js';
+import { OpenedState, type AskedLock } from './openedState.js';
+import type { StateChecks } from './recordChecks.js';
+import type { StateStoreFixture } from './stateStoreFixture.js';
+
+/** Who may work with a state, and when. */
+export const lockChecks: StateChecks = {
+  'lets one export in at a time, in the order of asking': async (trial) => {
+    const state = await OpenedState.on(trial);
+    const asked = [state.ask(), state.ask(), state.ask()];
+    for (const [at, lock] of asked.entries()) {
+      await given(trial, lock, `Export ${at}`);
+      await calm();
+      const inside = asked.filter(({ outcome }) => outcome === 'given').length;
+      checkSame(inside, at + 1, 'The number of exports that were let in, one after the other,');
+      await lock.release();
+    }
+    const again = state.ask();
+    await given(trial, again, 'An export that came when all others were done');
+  },
+
+  'lets an export and a watch in together': async (trial) => {
+    const state = await OpenedState.on(trial);
+    await given(trial, state.ask('watch'), 'A watch');
+    await given(trial, state.ask('export'), 'An export beside a watch');
+  },
+
+  'refuses a second watch with a LockError, unless the first one is closing': async (trial) => {
+    const state = await OpenedState.on(trial);
+    const first = new AbortController();
+    const watch = state.ask('watch', first.signal);
+    await given(trial, watch, 'A watch');
+    const second = state.ask('watch');
+    await settled(trial, second, 'A second watch');
+    check(
+      second.outcome === 'refused' && SluiceError.is(second.reason, 'lock'),
+      `A second watch has to be refused with a LockError, since a watch has no end to wait for, but was ${toldOf(second)}.`,
+    );
+    first.abort(new Error('Closing.'));
+    const third = state.ask('watch');
+    await calm();
+    checkSame(third.outcome, 'waits', 'What becomes of a watch that comes while another one is closing');
+    await watch.release();
+    await given(trial, third, 'A watch that waited for one that was closing');
+  },
+
+  'gives up waiting at once when aborted, and forgets who waited': async (trial) => {
+    const state = await OpenedState.on(trial);
+    const first = state.ask();
+    await given(trial, first, 'An export');
+    const stop = new AbortController();
+    const aborted = state.ask('export', stop.signal);
+    const last = state.ask();
+    await calm();
+    const reason = new Error('Not wanted any more.');
+    stop.abort(reason);
+    await settled(trial, aborted, 'An export that was aborted while it waited');
+    checkAborted(aborted, reason);
+    await calm();
+    checkSame(
+      last.outcome,
+      'waits',
+      'What becomes of an export behind one that gave up, while another one is at work,',
+    );
+    await first.release();
+    await given(trial, last, 'An export behind one that gave up');
+  },
+
+  'lets nobody in who is aborted already': async (trial) => {
+    const state = await OpenedState.on(trial);
+    const reason = new Error('Not wanted from the beginning.');
+    const aborted = state.ask('export', AbortSignal.abort(reason));
+    await settled(trial, aborted, 'An export that was aborted already');
+    checkAborted(aborted, reason);
+    await given(trial, state.ask(), 'An export behind one that was aborted already');
+  },
+
+  'lets nobody in from elsewhere while it is locked': async (trial) => {
+    const state = await OpenedState.on(trial);
+    const another = await state.another();
+    for (const use of ['export', 'watch'] as const) {
+      const first = state.ask(use);
+      await given(trial, first, `The first ${use}`);
+      const stop = new AbortController();
+      const second = state.ask(use, stop.signal, another);
+      await calm();
+      check(second.outcome !== 'given', `Two have the lock for the same ${use}, by two stores on one state.`);
+      if (second.outcome === 'refused')
+        check(
+          SluiceError.is(second.reason, 'lock'),
+          `Who comes from elsewhere has to wait, or be refused with a LockError, but was ${toldOf(second)}.`,
+        );
+      const reason = new Error('Not wanted any more.');
+      stop.abort(reason);
+      await settled(trial, second, 'Who came from elsewhere, and was aborted,');
+      await first.release();
+      const third = state.ask(use, undefined, another);
+      await given(trial, third, 'Who comes from elsewhere when nobody is at work');
+      await third.release();
+    }
+  },
+};
+
+function given(trial: Trial<StateStoreFixture>, lock: AskedLock, who: string): Promise<void> {
+  return settled(trial, lock, who).then(() => {
+    check(lock.outcome === 'given', `${who} has to be let in, but was ${toldOf(lock)}.`);
+  });
+}
+
+function settled({ patience }: Trial<StateStoreFixture>, lock: AskedLock, who: string): Promise<void> {
+  return eventually(() => lock.outcome !== 'waits', `${who} was neither let in nor refused`, patience);
+}
+
+function checkAborted(lock: AskedLock, reason: unknown): void {
+  check(
+    lock.outcome === 'refused' && lock.reason === reason,
+    `Who is aborted has to be refused with signal.reason itself, but was ${toldOf(lock)}.`,
+  );
+}
+
+function toldOf({ outcome, reason }: AskedLock): string {
+  return outcome === 'refused' ? `refused with ${shown(reason)}` : outcome === 'given' ? 'let in' : 'left waiting';
+}

@@ -1,0 +1,106 @@
+import type { StateLog, StateStore } from '@sluice/core';
+import { inTime } from '../patience.js';
+import { Skipped, type Trial } from '../suite.js';
+import type { StateStoreFixture } from './stateStoreFixture.js';
+
+/** Gives a lock back. */
+type Release = Awaited<ReturnType<StateStore['lock']>>;
+
+/** A state, as an export uses it: locked. */
+export class OpenedState {
+  /** Of the process that runs now. */
+  store: StateStore;
+  readonly #trial: Trial<StateStoreFixture>;
+  readonly #fixture: StateStoreFixture;
+  #release: Release = () => Promise.resolve();
+
+  private constructor(trial: Trial<StateStoreFixture>, fixture: StateStoreFixture) {
+    this.#trial = trial;
+    this.#fixture = fixture;
+    this.store = fixture.store;
+  }
+
+  /** A new state that nobody has locked. */
+  static async on(trial: Trial<StateStoreFixture>): Promise<OpenedState> {
+    return new OpenedState(trial, await trial.fixture());
+  }
+
+  /** A new state, locked. */
+  static async locked(trial: Trial<StateStoreFixture>): Promise<OpenedState> {
+    const state = await OpenedState.on(trial);
+    await state.#take();
+    trial.atEnd(() => state.#release());
+    return state;
+  }
+
+  /** Another process begins: it finds what is durable. */
+  async nextProcess(): Promise<void> {
+    await this.#release();
+    await this.#fixture.crash?.();
+    this.store = await this.another();
+    await this.#take();
+  }
+
+  /** A store on the same state that is used at the same time. */
+  async another(): Promise<StateStore> {
+    if (!this.#fixture.another) throw new Skipped('`another` of the fixture');
+    return this.#fixture.another();
+  }
+
+  /** Asks for a lock; what becomes of it is to be seen. */
+  ask(use: 'export' | 'watch' = 'export', signal = new AbortController().signal, store = this.store): AskedLock {
+    const asked = new AskedLock((async () => store.lock(signal, use))());
+    this.#trial.atEnd(() => asked.release());
+    return asked;
+  }
+
+  /** A log as who opens it finds it: read, since only then it may be appended to. */
+  async log(name: string): Promise<{ readonly log: StateLog; readonly records: readonly unknown[] }> {
+    const log = this.store.log(name);
+    this.#trial.atEnd(() => log.close());
+    return { log, records: await recordsIn(log) };
+  }
+
+  /** The records of a log, read by somebody who opens it anew. */
+  async logged(name: string): Promise<readonly unknown[]> {
+    return (await this.log(name)).records;
+  }
+
+  async #take(): Promise<void> {
+    const lock = this.store.lock(new AbortController().signal, 'export');
+    this.#release = await inTime(lock, 'A lock that nobody has was not given', this.#trial.patience);
+  }
+}
+
+/** A lock that somebody asked for. */
+export class AskedLock {
+  /** Given, refused with a reason, or waited for. */
+  outcome: 'waits' | 'given' | 'refused' = 'waits';
+  reason: unknown;
+  #release: Release | undefined;
+
+  constructor(lock: Promise<Release>) {
+    lock.then(
+      (release) => {
+        this.outcome = 'given';
+        this.#release = release;
+      },
+      (reason: unknown) => {
+        this.outcome = 'refused';
+        this.reason = reason;
+      },
+    );
+  }
+
+  async release(): Promise<void> {
+    const release = this.#release;
+    this.#release = undefined;
+    await release?.();
+  }
+}
+
+export async function recordsIn(log: StateLog): Promise<readonly unknown[]> {
+  const records: unknown[] = [];
+  for await (const record of log.read()) records.push(record);
+  return records;
+}

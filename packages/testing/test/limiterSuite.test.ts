@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { bottleneckLimiter } from '../../core/src/http/bottleneckLimiter.js';
+import { testLimiter, type LimiterSetting } from '../src/index.js';
+import { testMutants } from './caughtMutants.js';
+import { limiterMutants } from './mutants/limiterMutants.js';
+import { RecordedSuite } from './recordedSuite.js';
+
+const factory = ({ limits, clock }: LimiterSetting) => ({ limiter: bottleneckLimiter(limits, clock) });
+
+test('G5 the suite passes a limiter that does all that a limiter has to do, and skips nothing', async () => {
+  const suite = new RecordedSuite((options) => {
+    testLimiter({ ...options, factory });
+  });
+  expect(await suite.verdicts()).toEqual({});
+  expect(suite.skipped).toEqual([]);
+});
+
+test("G5 the suite passes one that is given the machine's clock, and skips only what needs a stalled process", async () => {
+  const suite = new RecordedSuite((options) => {
+    testLimiter({ ...options, factory, realTime: true });
+  });
+  expect(await suite.verdicts()).toEqual({});
+  expect(suite.skipped).toEqual(['does not make up for time in which the process got no turn']);
+});
+
+testMutants('limiter', limiterMutants, testLimiter);

@@ -1,0 +1,82 @@
+import { createSource, HttpError, type Source, type SourceDefinition } from '@sluice/core';
+import type { Answering, SeenRequests, SourceFixture } from '../src/index.js';
+
+/** A row of the listing. */
+export interface Item {
+  readonly id: string;
+}
+
+/** Rows on each page of each part. */
+const parts = [
+  [2, 1, 0, 3],
+  [1, 2],
+];
+
+/** An API in memory that counts its requests, and answers as it is told. */
+export class ListingApi {
+  how: Answering = 'well';
+  #made = 0;
+  #open = 0;
+
+  get requests(): SeenRequests {
+    return { made: this.#made, open: this.#open };
+  }
+
+  readonly fetch: SourceDefinition<Item>['fetch'] = async ({ part, at, signal }) => {
+    this.#made += 1;
+    this.#open += 1;
+    try {
+      if (this.how === 'never') await aborted(signal);
+      await new Promise((resolve) => setImmediate(resolve));
+      signal.throwIfAborted();
+      if (this.how === 'fail') throw new HttpError('The listing is away.', { status: 500, excerpt: '' });
+      return pageOf(part, at && 'cursor' in at ? Number(at.cursor) : 0);
+    } finally {
+      this.#open -= 1;
+    }
+  };
+
+  /** A source that does all that a source has to do. */
+  source(more: Partial<SourceDefinition<Item>> = {}): Source<Item> {
+    return createSource<Item>({
+      name: 'testing.items',
+      identity: { parts },
+      rowsIdentity: { of: 'items' },
+      schema: { columns: ['id'], key: ({ id }) => id },
+      parts: parts.length,
+      endpoint: {
+        keyFingerprint: async (salt) =>
+          [...`key ${salt}`]
+            .reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7)
+            .toString(36)
+            .slice(0, 12),
+      },
+      fetch: this.fetch,
+      ...more,
+    });
+  }
+
+  fixture(source: () => ReturnType<SourceFixture<Item>['source']> = () => this.source()): SourceFixture<Item> {
+    return {
+      source,
+      requests: () => this.requests,
+      answer: (how) => {
+        this.how = how;
+      },
+    };
+  }
+}
+
+function pageOf(part: number, page: number) {
+  const pages = parts[part] ?? [];
+  const rows = Array.from({ length: pages[page] ?? 0 }, (_, row) => ({ id: `${part}.${page}.${row}` }));
+  return { rows, next: page + 1 < pages.length ? { cursor: String(page + 1) } : ('end' as const) };
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => {
+      reject(signal.reason as Error);
+    });
+  });
+}

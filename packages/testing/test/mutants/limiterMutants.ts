@@ -1,0 +1,303 @@
+import { bottleneckLimiter } from '../../../core/src/http/bottleneckLimiter.js';
+import type { Limit, Limiter, Turn, TurnRequest } from '@sluice/core';
+import type { LimiterFixture, LimiterSetting } from '../../src/index.js';
+import type { Mutants } from './mutant.js';
+
+/** A limiter, changed in one place. */
+function mutant(caughtBy: string, spoil: (limiter: Limiter, setting: LimiterSetting) => Partial<Limiter>) {
+  const factory = (setting: LimiterSetting): LimiterFixture => {
+    const limiter = bottleneckLimiter(setting.limits, setting.clock);
+    return { limiter: changed(limiter, spoil(limiter, setting)) };
+  };
+  return { caughtBy, factory };
+}
+
+/** The same where it was made of other limits. */
+function limitMutant(caughtBy: string, change: (limit: Limit) => Partial<Limit>) {
+  const factory = ({ limits, clock }: LimiterSetting): LimiterFixture => ({
+    limiter: bottleneckLimiter(
+      limits.map((limit) => ({ ...limit, ...change(limit) })),
+      clock,
+    ),
+  });
+  return { caughtBy, factory };
+}
+
+/** Its state is asked for each time. */
+function changed(limiter: Limiter, parts: Partial<Limiter>): Limiter {
+  return {
+    turn: parts.turn ?? ((request) => limiter.turn(request)),
+    pause:
+      parts.pause ??
+      ((ms) => {
+        limiter.pause(ms);
+      }),
+    get state() {
+      return parts.state ?? limiter.state;
+    },
+  };
+}
+
+function rejection(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal?.aborted) reject(signal.reason as Error);
+    signal?.addEventListener('abort', () => {
+      reject(signal.reason as Error);
+    });
+  });
+}
+
+export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
+  'serves the last one first': mutant('gives turns in the order of asking', (limiter) => {
+    const waiting: (() => void)[] = [];
+    return {
+      turn: async (request) => {
+        const turn = await limiter.turn(request);
+        // All that begin together begin in the reverse order.
+        await new Promise<void>((resolve) => {
+          waiting.unshift(resolve);
+          setTimeout(() => waiting.shift()?.());
+        });
+        return turn;
+      },
+    };
+  }),
+
+  'says that nobody waits': mutant('says how many wait and how many run', (limiter) => ({
+    get state() {
+      return { ...limiter.state, queued: 0 };
+    },
+  })),
+
+  'counts a release each time': mutant('takes a turn back once, however often it is released', (limiter) => {
+    let released = 0;
+    const counting = (turn: Turn): Turn => ({
+      release: () => {
+        released += 1;
+        if (released === 1) turn.release();
+      },
+    });
+    return {
+      turn: async (request) => counting(await limiter.turn(request)),
+      get state() {
+        const { running, ...state } = limiter.state;
+        return { ...state, running: running - Math.max(0, released - 1) };
+      },
+    };
+  }),
+
+  'forgets an abort': mutant('refuses a turn at once when it is aborted while it waits, and forgets it', (limiter) => ({
+    turn: ({ route }) => limiter.turn({ route }),
+  })),
+
+  'refuses who was aborted, but keeps the place': mutant(
+    'counts no turn that was aborted while it waited for its window',
+    (limiter) => ({
+      turn: ({ route, signal }) => Promise.race([limiter.turn({ route }), rejection(signal)]),
+      get state() {
+        return { ...limiter.state, queued: 2 };
+      },
+    }),
+  ),
+
+  'refuses who was aborted, but gives the turn to nobody else': mutant(
+    'gives no place to a turn that was aborted while it waited for one',
+    (limiter) => ({ turn: ({ route, signal }) => Promise.race([limiter.turn({ route }), rejection(signal)]) }),
+  ),
+
+  'has words of its own for an abort': mutant(
+    'refuses a turn at once when it is aborted while it waits, and forgets it',
+    (limiter) => ({
+      turn: (request) =>
+        limiter.turn(request).catch(() => {
+          throw new Error('Aborted.');
+        }),
+    }),
+  ),
+
+  'gives a turn to who was aborted already': mutant('refuses a turn at once when it is aborted already', (limiter) => ({
+    turn: ({ route, signal }) => limiter.turn(signal?.aborted === false ? { route, signal } : { route }),
+  })),
+
+  'throws at who was aborted already, instead of rejecting': mutant(
+    'refuses a turn at once when it is aborted already',
+    (limiter) => ({
+      turn: (request) => {
+        request.signal?.throwIfAborted();
+        return limiter.turn(request);
+      },
+    }),
+  ),
+
+  'takes a turn back when it is aborted too late': mutant(
+    'takes nothing back when a turn is aborted that has begun',
+    (limiter) => ({
+      turn: async (request: TurnRequest) => {
+        const turn = await limiter.turn(request);
+        request.signal?.addEventListener('abort', () => {
+          turn.release();
+        });
+        return turn;
+      },
+    }),
+  ),
+
+  'listens for ever': mutant('leaves nothing behind at a signal', (limiter) => ({
+    turn: (request: TurnRequest) => {
+      request.signal?.addEventListener('abort', () => undefined);
+      return limiter.turn(request);
+    },
+  })),
+
+  'forgets a pause': mutant('lets nothing begin during a pause', () => ({ pause: () => undefined })),
+
+  'pauses only those that ask before': mutant('lets nothing begin during a pause', (limiter, { clock }) => {
+    let until = 0;
+    return {
+      pause: (ms) => {
+        until = clock.monotonic() + ms;
+      },
+      turn: async (request) => {
+        const isAtTheEdge = clock.monotonic() > 0 && clock.monotonic() < until;
+        if (!isAtTheEdge) await new Promise<void>((resolve) => clock.after(until - clock.monotonic(), resolve));
+        return limiter.turn(request);
+      },
+    };
+  }),
+
+  'keeps to the last of several pauses': mutant('keeps to the longest of several pauses', (limiter, { clock }) => {
+    let until = 0;
+    return {
+      pause: (ms) => {
+        until = clock.monotonic() + ms;
+      },
+      turn: async (request) => {
+        while (clock.monotonic() < until)
+          await new Promise<void>((resolve) => clock.after(until - clock.monotonic(), resolve));
+        return limiter.turn(request);
+      },
+    };
+  }),
+
+  'does not say that it is paused': mutant('says how long a pause lasts', (limiter) => ({
+    get state() {
+      return { ...limiter.state, pausedFor: 0 };
+    },
+  })),
+
+  'hears of an abort only when a pause is over': mutant(
+    'refuses a turn at once when it is aborted during a pause',
+    (limiter) => ({
+      turn: async ({ route, signal }) => {
+        const turn = await limiter.turn({ route });
+        if (signal?.aborted) turn.release();
+        signal?.throwIfAborted();
+        return turn;
+      },
+    }),
+  ),
+
+  'lets one more begin': limitMutant(
+    'lets no more begin in any window than it may, and all in the end',
+    ({ requests }) => ({
+      requests: requests + 1,
+    }),
+  ),
+
+  'has windows that are too short': limitMutant(
+    'lets no more begin in any window than it may, and all in the end',
+    ({ per }) => ({
+      per: per / 2,
+    }),
+  ),
+
+  'goes at half the speed': limitMutant(
+    'lets no more begin in any window than it may, and all in the end',
+    ({ per }) => ({
+      per: 2 * per,
+    }),
+  ),
+
+  'makes up for a stall': (() => {
+    // Every second of the clock brings new turns, and what nobody takes is kept.
+    const bucket = ({ limits, clock }: LimiterSetting): LimiterFixture => {
+      const limiter = bottleneckLimiter([{ requests: 1_000, per: 1 }], clock);
+      const { requests = 1, per = 1 } = limits[0] ?? {};
+      let taken = 0;
+      const queue = [Promise.resolve()];
+      const turn = async (request: TurnRequest): Promise<Turn> => {
+        const before = queue.at(-1);
+        let leave: () => void = () => undefined;
+        queue.push(new Promise((resolve) => (leave = resolve)));
+        await before;
+        while (taken >= requests * (1 + Math.floor(clock.monotonic() / per)))
+          await new Promise<void>((resolve) => clock.after(per - (clock.monotonic() % per), resolve));
+        taken += 1;
+        leave();
+        return limiter.turn(request);
+      };
+      return { limiter: changed(limiter, { turn }) };
+    };
+    return { caughtBy: 'does not make up for time in which the process got no turn', factory: bucket };
+  })(),
+
+  'forgets its windows in a pause': (() => {
+    const factory = ({ limits, clock }: LimiterSetting): LimiterFixture => {
+      let limiter = bottleneckLimiter(limits, clock);
+      const turn = async (request: TurnRequest): Promise<Turn> => {
+        await Promise.resolve();
+        return limiter.turn(request);
+      };
+      const waiting = bottleneckLimiter(
+        limits.map((limit) => ({ ...limit, requests: 100 })),
+        clock,
+      );
+      const pause = (ms: number): void => {
+        waiting.pause(ms);
+        limiter = waiting;
+      };
+      return {
+        limiter: {
+          turn,
+          pause,
+          get state() {
+            return limiter.state;
+          },
+        },
+      };
+    };
+    return { caughtBy: 'keeps its windows through a pause', factory };
+  })(),
+
+  'lets one more run': limitMutant('lets no more run at once than it may', ({ concurrent }) => ({
+    ...(concurrent !== undefined && { concurrent: concurrent + 1 }),
+  })),
+
+  'leaks a place at a second release': mutant(
+    'gives the place of a released turn to one other, however often it is released',
+    (_limiter, { limits }) => {
+      // Places are counted here, and nobody asks who gives one back.
+      let free = Math.min(...limits.map(({ concurrent = Infinity }) => concurrent));
+      const waiting: (() => void)[] = [];
+      return {
+        turn: async () => {
+          if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+          else free -= 1;
+          return {
+            release: () => {
+              const next = waiting.shift();
+              if (next) next();
+              else free += 1;
+            },
+          };
+        },
+      };
+    },
+  ),
+
+  'has one cost for all': limitMutant('counts what requests of a route cost', () => ({ costs: {} })),
+
+  'waits for what can never be': mutant('refuses at once what costs more than it ever lets begin', (limiter) => ({
+    turn: (request) => (request.route === 'testing.huge' ? new Promise(() => undefined) : limiter.turn(request)),
+  })),
+};

@@ -1,0 +1,89 @@
+import { CheckpointError, SinkError, type Json, type Sink, type SinkContext, type SinkWriter } from '@sluice/core';
+import type { SinkFixture } from '../src/index.js';
+
+/** A row as the table keeps it. */
+export interface Entry {
+  readonly part: number;
+  readonly row: unknown;
+}
+
+/** A table of a database, in memory. What was committed survives a crash. */
+export class Table {
+  committed: readonly Entry[] = [];
+
+  get rows(): unknown[] {
+    return this.committed.map(({ row }) => structuredClone(row));
+  }
+}
+
+/** How far the table was filled, and parts whose rows don't count. */
+interface TablePlace {
+  readonly rows: number;
+  readonly without?: readonly number[];
+}
+
+/** A sink that does all that a sink may do, in one transaction after the other. */
+export function tableSink(table: Table): Sink<unknown> {
+  return {
+    name: 'table',
+    identity: { columns: ['part', 'row'] },
+    target: 'memory',
+    promises: 'exactly-once',
+    withoutPart: (place, part) => {
+      const { rows, without = [] } = placeOf(place);
+      return { rows, without: [...without, part] };
+    },
+    check: async (context) => checkTable(table, context),
+    open: async (context) => {
+      checkTable(table, context);
+      const { resumeAt, restart } = context;
+      if (restart) table.committed = [];
+      if (resumeAt) {
+        const { rows, without = [] } = placeOf(resumeAt.place);
+        table.committed = table.committed.slice(0, rows).filter(({ part }) => !without.includes(part));
+      }
+      return tableWriter(table, context);
+    },
+  };
+}
+
+/** An empty table and a sink on it. */
+export function tableFixture(): SinkFixture<unknown> {
+  const table = new Table();
+  return { sink: () => tableSink(table), rows: () => table.rows };
+}
+
+function checkTable(table: Table, { resumeAt, restart, isEndless }: SinkContext<unknown>): void {
+  if (resumeAt && placeOf(resumeAt.place).rows > table.committed.length)
+    throw new CheckpointError('The table has lost rows. Start over with restart: nothing was changed.');
+  if (!resumeAt && !restart && !isEndless && table.committed.length > 0)
+    throw new SinkError('The table has rows already. Name another one: nothing was changed.');
+}
+
+function tableWriter(table: Table, { resumeAt }: SinkContext<unknown>): SinkWriter<unknown> {
+  let pending: Entry[] = [];
+  const commit = async (): Promise<Json> => {
+    table.committed = [...table.committed, ...pending];
+    pending = [];
+    return { rows: table.committed.length };
+  };
+  const report = { target: 'memory' };
+  return {
+    ...(!resumeAt && { start: { rows: table.committed.length } }),
+    write: async ({ items, part }) => {
+      pending.push(...items.map((row) => ({ part, row: structuredClone(row) })));
+    },
+    flush: commit,
+    seal: commit,
+    close: async () => report,
+    suspend: async () => report,
+    abort: async (_reason, { isResumable }) => {
+      pending = [];
+      if (!isResumable) table.committed = [];
+    },
+  };
+}
+
+function placeOf(place: Json): TablePlace {
+  return place as unknown as TablePlace;
+}

@@ -1,0 +1,127 @@
+import { holdingRecord, pageFields, rowFields, type ApiName } from '../kit/apiReference.js';
+
+/** What an answer has to be read as: rows, and how to go on. */
+export interface ExpectedPage {
+  readonly rows: readonly unknown[];
+  readonly next: { readonly cursor: string } | 'by-offset' | 'end';
+  readonly total?: number;
+}
+
+/** An error that an answer may end in: one of these codes, and of a `decode` one of these places in the document. */
+export interface ExpectedFault {
+  readonly codes: readonly string[];
+  readonly paths?: readonly string[];
+  readonly status?: number;
+  /** What is right about the answer, where only its rows are wrong: that is found out when they are wanted, which may be later. */
+  readonly apartFromRows?: { readonly received: number; readonly next: ExpectedPage['next'] };
+}
+
+export type Expected = ExpectedPage | ExpectedFault;
+
+/** The fields of a holding that are text. */
+const holdingTexts = rowFields.aptos.filter((name) => name !== holdingRecord);
+/** Levels of lists and records in one another that a document may have. */
+const mostLevels = 500;
+
+/**
+ * Reads a document by the API's reference and by what is said of our reading, and by nothing of ours: the second opinion on what an answer
+ * has to become.
+ */
+export function expectedPage(api: ApiName, text: string): Expected {
+  let document: unknown;
+  try {
+    document = JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch {
+    return decodeFault('');
+  }
+  if (isTooDeep(document)) return decodeFault('');
+  return api === 'streams' ? streamsIn(document) : holdingsIn(document);
+}
+
+function streamsIn(document: unknown): Expected {
+  const page = fieldsOf(document);
+  if (!page || !isOneOf(page, pageFields.streams)) return decodeFault('');
+  const rows = rowsIn(page.get('result'));
+  const faults = rows.flatMap((row, at) => {
+    const stream = fieldsOf(row);
+    if (!stream) return [`result[${at}]`];
+    const id = stream.get('id');
+    const isName = typeof id === 'string' ? id.length > 0 : Number.isSafeInteger(id);
+    return isName ? [] : [`result[${at}].id`];
+  });
+  const cursor = page.get('cursor') ?? '';
+  if (typeof cursor !== 'string') return decodeFault(...faults, 'cursor');
+  const next = cursor === '' ? 'end' : { cursor };
+  if (faults.length > 0) return { ...decodeFault(...faults), apartFromRows: { received: rows.length, next } };
+  const total = page.get('total');
+  return {
+    rows,
+    next,
+    ...(typeof total === 'number' && Number.isSafeInteger(total) && total >= 0 && { total }),
+  };
+}
+
+function holdingsIn(document: unknown): Expected {
+  const page = fieldsOf(document);
+  if (!page || !isOneOf(page, pageFields.aptos)) return decodeFault('');
+  const faults: string[] = [];
+  const rows = rowsIn(page.get('result')).map((row, at) => {
+    const holding = fieldsOf(row);
+    if (!holding || !isOneOf(holding, rowFields.aptos)) {
+      faults.push(`result[${at}]`);
+      return row;
+    }
+    const read = [...holding].map(([name, value]): [string, unknown] => {
+      if (!holdingTexts.includes(name) || value === null || typeof value === 'string') return [name, value];
+      if (Number.isSafeInteger(value)) return [name, JSON.stringify(value)];
+      faults.push(`result[${at}].${name}`);
+      return [name, value];
+    });
+    return Object.fromEntries(read);
+  });
+  const hasNextPage = page.get('hasNextPage') ?? undefined;
+  const cursor = page.get('cursor') ?? '';
+  const wrong = [
+    ...(hasNextPage !== undefined && typeof hasNextPage !== 'boolean' ? ['hasNextPage'] : []),
+    // Where there is no next page, nobody asks what its cursor is.
+    ...(hasNextPage !== false && typeof cursor !== 'string' ? ['cursor'] : []),
+  ];
+  if (wrong.length > 0) return decodeFault(...faults, ...wrong);
+  const isEnd = hasNextPage === false || (hasNextPage === undefined && cursor === '');
+  const next = isEnd ? 'end' : cursor === '' ? 'by-offset' : { cursor: String(cursor) };
+  if (faults.length > 0) return { ...decodeFault(...faults), apartFromRows: { received: rows.length, next } };
+  return { rows, next };
+}
+
+function decodeFault(...paths: string[]): ExpectedFault {
+  return { codes: ['decode'], paths };
+}
+
+/** The fields of a record itself; nothing for all else. */
+function fieldsOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? new Map<string, unknown>(Object.entries(value))
+    : undefined;
+}
+
+/** A record may lack any field, but one that has only others is something else. */
+function isOneOf(fields: ReadonlyMap<string, unknown>, names: readonly string[]): boolean {
+  return fields.size === 0 || names.some((name) => fields.has(name));
+}
+
+function rowsIn(result: unknown): readonly unknown[] {
+  if (result === undefined || result === null) return [];
+  return Array.isArray(result) ? result : [result];
+}
+
+/** Goes down level by level: nesting that no recursion survives is just what is looked for. */
+function isTooDeep(document: unknown): boolean {
+  let inside = [document].filter(isContainer);
+  for (let level = 0; level < mostLevels; level += 1)
+    inside = inside.length === 0 ? inside : inside.flatMap((each) => Object.values(each)).filter(isContainer);
+  return inside.length > 0;
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,161 @@
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { aptos, type AptosApi } from '../../packages/aptos/src/index.js';
+import {
+  createClient,
+  exportTo,
+  memoryState,
+  type Change,
+  type Client,
+  type ClientOptions,
+  type Source,
+} from '../../packages/core/src/index.js';
+import { csv, csvFormat } from '../../packages/exporters/src/csv.js';
+import { jsonl, jsonlFormat } from '../../packages/exporters/src/jsonl.js';
+import { streams, type StreamsApi } from '../../packages/streams/src/index.js';
+import { AnsweringLink } from './answeringLink.js';
+import type { ApiName } from '../kit/apiReference.js';
+import { exactJson } from './exactJson.js';
+import type { Mark } from './expectedWalk.js';
+import { hostileKey } from './keyTraces.js';
+import { outcomeOf, seen, type Outcome } from './outcome.js';
+import { pollution } from './pollution.js';
+
+/** What becomes of the rows of a walk: they are given out, made into texts, written to a file, or compared by a watch. */
+export type Use = 'rows' | 'texts' | 'file' | 'watch';
+
+/** A walk, and what it is told. */
+export interface HostileWalk {
+  readonly api: ApiName;
+  readonly use: Use;
+  /** The documents of its answers; of a watch, those of its second poll. */
+  readonly texts: readonly string[];
+  /** What the first poll of a watch finds: a listing of one page, however odd its rows are. */
+  readonly first?: string;
+}
+
+/** A walk to make. Its texts are read without a socket in between; where there are none, the server answers. */
+export type WalkOrder = Omit<HostileWalk, 'texts'> & Partial<Pick<HostileWalk, 'texts'>>;
+
+/** What came of a walk. */
+export interface WalkReport extends Outcome {
+  readonly marks: readonly Mark[];
+  /** The rows as CSV and as JSON Lines, where they were written. */
+  readonly written?: { readonly csv?: string; readonly jsonl?: string };
+  /** Of the second poll of a watch, as exact JSON. */
+  readonly changes?: readonly SeenChange[];
+  /** What has become of what all programs share. */
+  readonly pollution?: string;
+  /** Exceptions and rejections that nobody caught, where somebody listens for them. */
+  readonly strays?: readonly string[];
+}
+
+/** A change, as plain values: its rows as exact JSON. */
+export interface SeenChange {
+  readonly type: string;
+  readonly key: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+type Unmarked = Omit<WalkReport, 'marks'>;
+
+/** Walks through both APIs, one at a time, and tells what came of each in plain values. */
+export class HostileWalks {
+  readonly #answering = new AnsweringLink(hostileKey);
+  readonly #client: HostileClient;
+  readonly #folder: string;
+  #files = 0;
+
+  /** @param folder an empty one, for files. */
+  constructor({ url, folder }: { readonly url: string; readonly folder: string }) {
+    this.#client = clientOf(url, { rateLimit: false, links: [this.#answering.link] });
+    this.#folder = folder;
+  }
+
+  async walk({ api, use, texts, first }: WalkOrder): Promise<WalkReport> {
+    this.#answering.answerWith(api, texts && [...(first === undefined ? [] : [first]), ...texts]);
+    const { marks } = this.#answering;
+    const report = use === 'watch' ? await this.#watched(api) : await this.#walked(sourceOf(this.#client, api), use);
+    const polluted = pollution();
+    return { ...report, marks, ...(polluted !== undefined && { pollution: polluted }) };
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  #walked(source: Source<object>, use: Exclude<Use, 'watch'>): Promise<Unmarked> {
+    if (use === 'rows') return outcomeOf(source, hostileKey);
+    return use === 'texts' ? writtenAsTexts(source) : this.#writtenToFiles(source);
+  }
+
+  /** To one kind of file, turn and turn about. Rows are only told of by what is in it. */
+  async #writtenToFiles(source: Source<object>): Promise<Unmarked> {
+    this.#files += 1;
+    const kind = this.#files % 2 === 0 ? 'csv' : 'jsonl';
+    const home = join(this.#folder, String(this.#files));
+    const path = `${home}/rows.${kind}`;
+    await mkdir(home);
+    try {
+      await exportTo(source, kind === 'csv' ? csv({ path }) : jsonl({ path }), { state: memoryState() }).run();
+      return { rows: [], traces: [], written: { [kind]: await readFile(path, 'utf8') } };
+    } catch (error) {
+      return { rows: [], ...seen(error, hostileKey) };
+    } finally {
+      await rm(home, { recursive: true, force: true });
+    }
+  }
+
+  /** The first poll finds what is answered first; of the second one comes what it makes of the rest. */
+  async #watched(api: ApiName): Promise<Unmarked> {
+    const options = { every: 1, polls: 2, confirmations: 1, acceptRemovals: true };
+    const source: Source<Change<object>> =
+      api === 'streams'
+        ? this.#client.streams.watch(options)
+        : this.#client.aptos.watchWalletNfts({ ...options, ownerAddresses: ['0x1'] });
+    const changes: SeenChange[] = [];
+    let outcome: Outcome = { rows: [], traces: [] };
+    try {
+      for await (const { items, health, index } of source.pages()) {
+        if (health?.error !== undefined) outcome = { rows: [], ...seen(health.error, hostileKey) };
+        if (index === 0 && health?.outcome !== 'polled') throw new Error('The first poll has failed.');
+        if (index > 0)
+          for (const { type, key, before, after } of items)
+            changes.push({ type, key, before: exactJson(before), after: exactJson(after) });
+      }
+      return { ...outcome, changes };
+    } catch (error) {
+      return { rows: [], ...seen(error, hostileKey) };
+    }
+  }
+}
+
+async function writtenAsTexts(source: Source<object>): Promise<Unmarked> {
+  const written = { csv: '', jsonl: '' };
+  const encoders = { csv: csvFormat().encoder(source.info.schema), jsonl: jsonlFormat().encoder(source.info.schema) };
+  written.csv += encoders.csv.header;
+  const outcome = await outcomeOf(source, hostileKey, (rows) => {
+    written.csv += encoders.csv.encode(rows);
+    written.jsonl += encoders.jsonl.encode(rows);
+  });
+  return { ...outcome, written };
+}
+
+type HostileClient = Client & { readonly streams: StreamsApi; readonly aptos: AptosApi };
+
+/** A client of both APIs at this address, with little patience. */
+export function clientOf(url: string, options: Partial<ClientOptions>): HostileClient {
+  const client = createClient({
+    apiKey: hostileKey,
+    // One retry, so that a connection that the server closes behind an answer is no fault of the next one.
+    retry: { retries: 1, baseDelay: 0, maxRetryAfter: 5 },
+    timeouts: { response: 20_000 },
+    ...options,
+  });
+  return client.use(streams({ baseUrl: `${url}/streams` })).use(aptos({ baseUrl: `${url}/aptos` }));
+}
+
+export function sourceOf(client: HostileClient, api: ApiName): Source<object> {
+  return api === 'streams' ? client.streams.list() : client.aptos.walletNfts({ ownerAddresses: ['0x1'] });
+}
