@@ -62,7 +62,7 @@ describe('what an early end leaves', () => {
     ['a full disk at the very end', diskFull, sealed, {}, 'All 12,300 rows are written: the same command goes on.'],
     [
       'rows that somebody removed',
-      new SinkError('out.csv.part was removed. Start over with restart.'),
+      new SinkError('out.csv.part was removed.', { advice: [{ kind: 'restart' }] }),
       rows,
       {},
       undefined,

@@ -10,7 +10,6 @@ import {
 } from '@sluice/core';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
-import { inCommandLineWords } from '../errors/cliTerms.js';
 import { type Aftermath, Interruption, ToldFault, UnfinishedExport } from '../errors/errors.js';
 import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { faultSentence } from '../errors/formatError.js';
@@ -87,7 +86,7 @@ export async function exportRows<T>(
   const exportWarnings = new ReplaySubject<string>(mostKeptBack);
   const source = job.source();
   const resuming = await resumption?.open(client, (message) => {
-    exportWarnings.next(visibleText(inCommandLineWords(message)));
+    exportWarnings.next(visibleText(message));
   });
   const flow = exportTo(source, sink, {
     ...(lanes !== undefined && { lanes }),

@@ -58,7 +58,7 @@ const stayingFaults: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
 
 /** Whether a fault says that nothing of use is left: its own message names the way out. */
 function saysRestart(fault: unknown): boolean {
-  return SluiceError.is(fault, 'sink') && /start over with restart/i.test(fault.message);
+  return SluiceError.is(fault, 'sink') && fault.advice.some(({ kind }) => kind === 'restart');
 }
 
 function canGoOn(fault: unknown, isSealed: boolean): boolean {

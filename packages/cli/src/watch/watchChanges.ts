@@ -13,7 +13,6 @@ import {
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { inCommandLineWords } from '../errors/cliTerms.js';
 import { exitCodes } from '../errors/exitCode.js';
 import { endEarly } from '../export/exportRows.js';
 import type { WatchProgressMode } from '../options/watchOptions.js';
@@ -85,7 +84,7 @@ async function watchChanges<T extends object>(
   const stateWarnings = new ReplaySubject<string>(mostKeptBack);
   const sink = await target.open(client);
   const store = await state?.open(client, (message) => {
-    stateWarnings.next(visibleText(inCommandLineWords(message)));
+    stateWarnings.next(visibleText(message));
   });
   let last: PageHealth | undefined;
   let polls = 0;

@@ -145,8 +145,8 @@ export class FileLog implements StateLog {
     const [mine, named] = await explained(identities, this.#path, 'looked at');
     if (mine === named) return;
     throw new SinkError(
-      `${this.#path} was ${named === undefined ? 'removed' : 'replaced'} while it was in use: what it held is lost. Find out who did that, then start over with restart.`,
-      { details: { path: this.#path } },
+      `${this.#path} was ${named === undefined ? 'removed' : 'replaced'} while it was in use: what it held is lost. Find out who did that.`,
+      { details: { path: this.#path }, advice: [{ kind: 'restart' }] },
     );
   }
 

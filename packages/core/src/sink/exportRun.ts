@@ -294,8 +294,7 @@ export class ExportRun<T> {
     this.#last = undefined;
     this.#pace.settle();
     const rows = before.begun[part]?.rows ?? 0;
-    const [what] = error.message.split(' It may have expired');
-    this.#options.onWarning?.(`${what ?? ''} Its ${rows} rows are taken back, and it is walked anew.`);
+    this.#options.onWarning?.(`${error.summary} Its ${rows} rows are taken back, and it is walked anew.`);
     await this.#open({ resumeAt: { place: checkpoint.place ?? null, isSealed: false } });
     return true;
   }

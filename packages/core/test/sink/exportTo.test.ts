@@ -391,7 +391,7 @@ describe('exportTo with state', () => {
       exportTo(list({ pageSize: 50 }), { ...sink, promises }, { state }).run();
     await state.save('checkpoint', kept);
     await expect(other('exactly-once')).rejects.toThrow(
-      'The checkpoint belongs to another plan (pageSize), of which no row is kept yet. Start over with restart, which loses none, or run it as before: nothing was changed.',
+      'The checkpoint belongs to another plan (pageSize), of which no row is kept yet, so that a restart loses none. Run it as before, or start over with restart: nothing was changed.',
     );
     await expect(other('at-least-once')).rejects.toThrow('(pageSize). Run it as before, or start');
     expect(await state.load('checkpoint')).toEqual(kept);
