@@ -210,6 +210,7 @@ export class ExportRun<T> {
       return undefined;
     }
     await this.#sink.check?.(this.#context({ restart }));
+    if (restart) await this.#source.info.checkRestart?.(this.#ending.signal);
     await state.save(checkpointName, checkpoint);
     try {
       await this.#open({ restart });
