@@ -126,7 +126,7 @@ export async function exportRows<T>(
         const isFirst = latest === undefined;
         latest = progress;
         if (!isFirst) return;
-        if (resuming?.state.found) reporter.resumed(resumedAt(resuming.state.found));
+        if (resuming?.kept.found) reporter.resumed(resumedAt(resuming.kept.found));
         // Not before: what they say of the rows means nothing for an export that is refused.
         exportWarnings.subscribe(reporter.warn);
       },

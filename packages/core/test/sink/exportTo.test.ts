@@ -5,6 +5,7 @@ import {
   CheckpointError,
   ConfigError,
   createSource,
+  type ExportOptions,
   exportTo,
   memoryState,
   type Page,
@@ -320,6 +321,24 @@ describe('exportTo with state', () => {
     };
     await exportTo(first, late, { state: memoryState() }).run();
     expect(late.calls.indexOf('flush')).toBe(late.calls.indexOf('write') + 3);
+  });
+
+  test('what the next run resumes from is told: what was found, each commit, and nothing once it is done', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const state = memoryState();
+    const sink = recordingSink<Row>();
+    const told: unknown[] = [];
+    const onCommitted: ExportOptions['onCommitted'] = (checkpoint) =>
+      told.push(checkpoint && [checkpoint.rows, checkpoint.isSealed ?? false]);
+    await expect(
+      exportTo(list(), sink, { state, sameProject: true, onCommitted }).run({ signal: AbortSignal.abort() }),
+    ).rejects.toThrow();
+    expect(told).toEqual([]);
+    await interrupted(list(), sink, state);
+    const { rows } = decodeCheckpoint(await state.load('checkpoint'));
+    await exportTo(list(), sink, { state, commitEvery: 100, onCommitted }).run();
+    expect(rows).toBeGreaterThan(0);
+    expect(told).toEqual([[rows, false], [500, true], undefined]);
   });
 
   test('a sealed target is only put in place', async () => {
