@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { demoLines, pictures, shapeOf } from '../scripts/demoPicture.js';
 import { dark, drawn, light, linesIn } from '../scripts/terminalPicture.js';
-import { temporaryFolder } from './temporaryFolder.js';
+import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const shown = {
   dark: linesIn(readFileSync(pictures.dark, 'utf8')),

@@ -172,9 +172,9 @@ describe('before any request, the holdings', () => {
     ['with no row', { maxRows: 0 }, /maxRows is 0/],
     ['with 1.5 rows', { maxRows: 1.5 }, /maxRows is 1.5/],
     ['with no page', { maxPages: 0 }, /maxPages is 0/],
-    ['of a collection without hash', { includeCollections: [''] }, /"" in includeCollections is no hash/],
-    ['without a collection by name', { excludeCollections: ['Apes'] }, /"Apes" in excludeCollections is no hash/],
-    ['of two collections in one', { includeCollections: [`${hash('a')},${hash('b')}`] }, /is no hash/],
+    ['of a collection without hash', { includeCollections: [''] }, /"" in includeCollections is not a hash/],
+    ['without a collection by name', { excludeCollections: ['Apes'] }, /"Apes" in excludeCollections is not a hash/],
+    ['of two collections in one', { includeCollections: [`${hash('a')},${hash('b')}`] }, /is not a hash/],
   ])('%s are refused', async (_what, options, message) => {
     const { sandbox, walletNfts } = await setUp();
     const ask = (): unknown => walletNfts({ ownerAddresses: ['0x1'], ...options });

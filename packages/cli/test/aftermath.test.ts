@@ -1,21 +1,28 @@
 import { ConfigError, HttpError, LockError, PaginationError, SinkError, type Checkpoint } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { aftermathOf } from '../src/export/interruptedExport.js';
-import { resumeCommand, type ResumeCommands } from '../src/export/resume.js';
+import { type Kept, resumeCommand, type ResumeCommands } from '../src/export/resume.js';
 import { resumedAt, resumedLine } from '../src/progress/messages.js';
-import type { Remains } from '../src/export/watchedState.js';
 import { Interruption } from '../src/errors/errors.js';
 
+type Left = Pick<Kept, 'last' | 'isKnown'>;
+
 const commands: ResumeCommands = { goOn: 'sluice nfts export', isRestart: false };
-const rows: Remains = { kind: 'rows', rows: 12_300, isSealed: false };
-const sealed: Remains = { kind: 'rows', rows: 12_300, isSealed: true };
+const rows: Left = { last: { rows: 12_300 }, isKnown: true };
+const sealed: Left = { last: { rows: 12_300, isSealed: true }, isKnown: true };
 const interrupted = new Interruption('SIGINT');
 const diskFull = new SinkError('No.', { details: { platformCode: 'ENOSPC' } });
 
 describe('what an early end leaves', () => {
-  test.each<[string, unknown, Remains, Partial<ResumeCommands>, string | undefined]>([
+  test.each<[string, unknown, Left, Partial<ResumeCommands>, string | undefined]>([
     ['a signal', interrupted, rows, {}, '12,300 of the rows are kept. Go on with:'],
-    ['a signal after one row', interrupted, { ...rows, rows: 1 }, {}, '1 of the rows is kept. Go on with:'],
+    [
+      'a signal after one row',
+      interrupted,
+      { last: { rows: 1 }, isKnown: true },
+      {},
+      '1 of the rows is kept. Go on with:',
+    ],
     [
       'a signal, the owners from stdin',
       interrupted,
@@ -26,7 +33,7 @@ describe('what an early end leaves', () => {
     [
       'a signal before a commit, the key from stdin',
       interrupted,
-      { kind: 'nothing' },
+      { isKnown: true },
       { fromStdin: 'key' },
       'Nothing is kept, since no row was committed yet. The key has to come on stdin again. The same command starts over:',
     ],
@@ -40,14 +47,14 @@ describe('what an early end leaves', () => {
     [
       'a signal before anything',
       interrupted,
-      { kind: 'untouched' },
+      { isKnown: false },
       {},
       'Nothing was fetched yet. Run the same command again.',
     ],
     [
       'a signal before anything, the owners from stdin',
       interrupted,
-      { kind: 'untouched' },
+      { isKnown: false },
       { fromStdin: 'owners' },
       'Nothing was fetched yet. The owners have to come on stdin again. Run the same command again.',
     ],
@@ -62,12 +69,12 @@ describe('what an early end leaves', () => {
     ['a full disk at the very end', diskFull, sealed, {}, 'All 12,300 rows are written: the same command goes on.'],
     [
       'rows that somebody removed',
-      new SinkError('out.csv.part was removed. Start over with restart.'),
+      new SinkError('out.csv.part was removed.', { advice: [{ kind: 'restart' }] }),
       rows,
       {},
       undefined,
     ],
-    ['a full disk before a commit', diskFull, { kind: 'nothing' }, {}, undefined],
+    ['a full disk before a commit', diskFull, { isKnown: true }, {}, undefined],
     ['a name that was taken meanwhile', new SinkError('No.'), sealed, {}, undefined],
     [
       'an API that fails',
@@ -85,8 +92,8 @@ describe('what an early end leaves', () => {
       {},
       '12,300 of the rows are kept.',
     ],
-  ])('after %s', (_, fault, remains, more, consequence) => {
-    const aftermath = aftermathOf({ fault, hasBegun: true, remains, commands: { ...commands, ...more } });
+  ])('after %s', (_, fault, kept, more, consequence) => {
+    const aftermath = aftermathOf({ fault, hasBegun: true, kept, commands: { ...commands, ...more } });
     expect(aftermath?.consequence).toBe(consequence);
     expect(aftermath?.command).toBe(consequence?.endsWith(':') ? 'sluice nfts export' : undefined);
   });
@@ -94,7 +101,7 @@ describe('what an early end leaves', () => {
   test.each([new LockError('No.'), new ConfigError('No.'), new SinkError('No.')])(
     'an export that was refused says nothing of rows: %s',
     (fault) => {
-      expect(aftermathOf({ fault, hasBegun: false, remains: rows, commands })).toBeUndefined();
+      expect(aftermathOf({ fault, hasBegun: false, kept: rows, commands })).toBeUndefined();
     },
   );
 });

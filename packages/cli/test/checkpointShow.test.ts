@@ -104,7 +104,7 @@ describe('sluice checkpoint show', () => {
   test.each([
     ['that is not there', undefined, /checkpoint is not there: nothing was interrupted/],
     ['that is empty', '', /checkpoint is empty: .* Start over with --restart/],
-    ['that is none', 'hello\n', /checkpoint is no state of Sluice, or is damaged\./],
+    ['that is none', 'hello\n', /checkpoint is not a state of Sluice, or is damaged:/],
     ['of a newer version', 'sluice-state 9\n', /written by a newer version of Sluice/],
   ])('of a checkpoint %s says so, with exit code 1', async (_, content, sentence) => {
     const cwd = temporaryFolder();
@@ -172,7 +172,7 @@ describe('sluice checkpoint show of a watch', () => {
     const { stdout: json } = await sluice(['checkpoint', 'show', 'changes.jsonl', '--format', 'json'], { cwd });
     expect(JSON.parse(json)).toMatchObject({ log: { path: log, isMissing: true }, written: { changes: 12 } });
     // That is how it is.
-    expect((await sluice(args, options)).stderr).toContain('start over with --restart');
+    expect((await sluice(args, options)).stderr).toContain('Start over with --restart');
   });
 
   test('that knows nothing yet says so, and that it goes on', async () => {

@@ -1,4 +1,13 @@
-import { ConfigError, HttpError, NetworkError, PaginationError, RateLimitError, SinkError } from '@sluice/core';
+import {
+  type Advice,
+  CheckpointError,
+  ConfigError,
+  HttpError,
+  NetworkError,
+  PaginationError,
+  RateLimitError,
+  SinkError,
+} from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { exitCodeOf } from '../src/errors/exitCode.js';
 import {
@@ -10,7 +19,7 @@ import {
   UsageError,
 } from '../src/errors/errors.js';
 import { faultSentence } from '../src/errors/formatError.js';
-import { inCommandLineWords } from '../src/errors/cliTerms.js';
+import { sentenceOf } from '../src/errors/cliTerms.js';
 import { holdsSecret, scrubbed, scrubbedValues } from '../src/errors/redact.js';
 import { tellFault } from '../src/main.js';
 import { testEnvironment } from './testEnvironment.js';
@@ -52,8 +61,11 @@ describe('what is said', () => {
     [new HttpError('It was answered with 400.', { status: 400, excerpt: '' }), 'It was answered with 400.'],
     [new NetworkError('No answer came.'), 'No answer came. "sluice doctor" checks the settings.'],
     [
-      new RateLimitError('It said 429. Lower rateLimit, or wait.', { status: 429, retryAt: undefined }),
-      'It said 429. Lower --rate, or wait.',
+      new RateLimitError('It said 429.', {
+        ...{ status: 429, retryAt: undefined },
+        advice: [{ kind: 'lower', option: 'rateLimit' }, { kind: 'wait' }],
+      }),
+      'It said 429. Lower --rate, or try again later.',
     ],
     [
       new TypeError('x is not a function'),
@@ -63,18 +75,66 @@ describe('what is said', () => {
     expect(faultSentence(error)).toBe(sentence);
   });
 
-  test.each([
-    ['Try again later, or raise timeouts.response.', 'Try again later, or raise --timeout.'],
-    ['Ask for smaller pages (pageSize), or raise maxBodyBytes.', 'Ask for smaller pages (--page-size).'],
-    ['Use https, or set allowInsecure: true.', 'Use https.'],
-    ['Start over with restart, or remove the file.', 'Start over with --restart, or remove the file.'],
+  test.each<[Advice[], string]>([
+    [[{ kind: 'wait' }, { kind: 'raise', option: 'timeouts.response' }], 'Try again later, or raise --timeout.'],
     [
-      'It was told to wait 90 s, longer than maxRetryAfter (60 s) allows. Run it again then, or raise maxRetryAfter.',
-      'It was told to wait 90 s, longer than 60 s, the most that is waited for. Run it again then.',
+      [
+        { kind: 'lower', option: 'pageSize' },
+        { kind: 'raise', option: 'maxBodyBytes' },
+      ],
+      'Ask for smaller pages (--page-size).',
     ],
-    ['a restart of the service', 'a restart of the service'],
-  ])('the library: %s', (said, meant) => {
-    expect(inCommandLineWords(said)).toBe(meant);
+    [[{ kind: 'allow', option: 'allowInsecure' }], 'Use https.'],
+    [
+      [{ kind: 'restart-part' }, { kind: 'restart' }],
+      'Walk this part again with --on-expired restart-part, or start over with --restart.',
+    ],
+    [[{ kind: 'wait' }, { kind: 'raise', option: 'maxRetryAfter' }], 'Try again later.'],
+    [[{ kind: 'raise', option: 'maxRetryAfter' }], ''],
+  ])('what to do, in flags: %j', (advice, meant) => {
+    expect(sentenceOf(new SinkError('No.', { advice }))).toBe(`No. ${meant}`.trim());
+  });
+
+  test('what a refusal left alone is told behind the way out', () => {
+    const refused = new CheckpointError('It is damaged.', {}, [{ kind: 'restart' }]);
+    expect(refused.message).toBe('It is damaged. Start over with restart: nothing was changed.');
+    expect(sentenceOf(refused)).toBe('It is damaged. Start over with --restart: nothing was changed.');
+  });
+
+  test.each([
+    ['pageSize', 'pageSize is 0: it must be 1.', '--page-size is 0: it must be 1.'],
+    ['batch.count', 'batch.count is 0: it must be 1.', '--batch is 0: it must be 1.'],
+    ['allowAddresses', '"x" in allowAddresses is not a CIDR.', '"x" in --allow-address is not a CIDR.'],
+    ['ownerAddresses', 'ownerAddresses is empty: give one.', '--owner is empty: give one.'],
+  ])('the option %s is called as it is given', (option, said, meant) => {
+    expect(sentenceOf(new ConfigError(said, { option }))).toBe(meant);
+  });
+
+  test.each([
+    [['pageSize'], 'aptos.walletNfts', '--page-size'],
+    [['parts', 'pageSize'], 'aptos.walletNfts', '--owner or --owners-per-request, --page-size'],
+    [['collection_whitelist', 'offset'], 'aptos.walletNfts', '--include-collections, --offset'],
+    [
+      ['owners', 'include', 'exclude'],
+      'aptos.walletNfts.changes',
+      '--owner, --include-collections, --exclude-collections',
+    ],
+    [['gzip', 'pagesPerMember'], 'library.books', '--gzip'],
+    [['bom', 'extra', 'format', 'guardFormulas', 'sink'], 'library.books', '--format'],
+    [['bom', 'endpoint', 'format', 'sink'], 'library.books', '--to or --forward'],
+    [['guardFormulas', 'extra', 'bom'], 'library.books', '--no-guard-formulas, --extra, --bom'],
+    [['baseUrl', 'pageSize', 'source'], 'library.books', 'what is exported'],
+    [['baseUrl', 'maxRows', 'perPage'], 'library.books', '--only'],
+    [['paging', 'shelf'], 'library.books', 'paging, shelf'],
+    [['to'], 'library.books', '--to'],
+    [
+      ['parts', 'offset', 'collection_whitelist'],
+      'library.books',
+      'a parameter that decides what is listed, the row to begin with, collection_whitelist',
+    ],
+  ])('another plan, by the settings %j of %s', (changed, source, flags) => {
+    const fault = new CheckpointError(`It belongs to another plan (${changed.join(', ')}).`, { changed, source });
+    expect(sentenceOf(fault)).toBe(`It belongs to another plan (${flags}).`);
   });
 
   test('stays on one line and does nothing to the terminal', () => {

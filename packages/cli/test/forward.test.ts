@@ -192,7 +192,7 @@ describe('an endpoint that takes nothing', () => {
       code: 1,
       stdout: '',
       stderr:
-        'sluice: 127.0.0.1 is a loopback address, so nothing is sent there. If it is the right place, name 127.0.0.1 in --allow-address.\n',
+        'sluice: 127.0.0.1 is a loopback address, so nothing is sent there. The entry 127.0.0.1 allows it. If it is the right place, add that to --allow-address.\n',
     });
     expect([sandbox.counts.requests, receiver.connections, leftIn(folder)]).toEqual([0, 0, []]);
   });
@@ -283,7 +283,7 @@ describe('a record that is refused for what it is', () => {
     const { code, stderr } = await here(sandbox, folder, [...args, '--max-dead-letters', '1']);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /, and 1 before it: that is no accident any more\. Look at \S+dead\.jsonl for what is wrong, and raise --max-dead-letters to go on all the same\. 1 record was set aside in dead\.jsonl\. No row is lost: the same command goes on\.\n$/,
+      /, and 1 before it: that is no accident any more\. Look at \S+dead\.jsonl for what is wrong\. Raise --max-dead-letters to go on all the same\. 1 record was set aside in dead\.jsonl\. No row is lost: the same command goes on\.\n$/,
     );
     const again = await here(sandbox, folder, args);
     expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('sluice: 2 records were not taken') });

@@ -64,7 +64,7 @@ test.each<[string, string[], string]>([
   [
     'an allowed address that is none',
     [...signed, '--allow-address', '10.0.0.8,10.0.0.0/33'],
-    '"10.0.0.0/33" in --allow-address is no CIDR',
+    '"10.0.0.0/33" in --allow-address is not a CIDR',
   ],
   ['an empty list of addresses', [...signed, '--allow-address', 'a,'], 'Give names with commas between them'],
   ['a batch of nothing', [...signed, '--batch', '0'], '--batch is 0: it must be a whole number of at least 1.'],

@@ -85,7 +85,7 @@ describe('E6 a checkpoint of another plan is refused', () => {
     await first.close();
     await using second = await startSandbox({ holdings: 2000, apiKey: 'the-new-key', port: first.port });
     expect(await refused(args, { cwd }, { api: second })).toMatch(
-      /^sluice: The checkpoint was made with another API key, [^\n]* say so with --same-project; else start over with --restart: nothing was changed\.\n$/,
+      /^sluice: The checkpoint was made with another API key, [^\n]* say so with --same-project, or start over with --restart: nothing was changed\.\n$/,
     );
     const { code, stderr } = await sluice([...args, '--same-project'], { env: settingsFor(second), cwd });
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Going on after/) });

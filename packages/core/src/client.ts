@@ -193,7 +193,7 @@ export function createClient(options: ClientOptions): Client {
         // Whoever chains `use` never gets hold of the client: nobody else could dispose of the plugins before this one.
         client.close().catch(() => undefined);
         if (SluiceError.is(cause)) throw cause;
-        throw new PluginError(`The plugin "${name}" could not set up. See its cause.`, { cause });
+        throw new PluginError(`The plugin "${name}" could not set up.`, { cause, advice: [{ kind: 'see-cause' }] });
       } finally {
         settingUp = undefined;
       }

@@ -1,3 +1,4 @@
+import { type Advice, adviceOf } from './errors.js';
 import { isRecord } from './values.js';
 
 /** An error as those see it who only watch: plain and frozen, so that nobody alters through it what others will catch. */
@@ -6,6 +7,9 @@ export interface ErrorReport {
   readonly message: string;
   /** One of {@link SluiceErrorCode} where Sluice raised it. */
   readonly code?: string;
+  /** The message without its advice, where Sluice raised it. */
+  readonly summary?: string;
+  readonly advice?: readonly Advice[];
   /** Facts about it that are text, numbers or truth values, e.g. `status`. */
   readonly details?: Readonly<Record<string, string | number | boolean>>;
   readonly stack?: string;
@@ -22,11 +26,14 @@ export function reportOf(thrown: unknown, causes = mostCauses): ErrorReport {
   const [name, message] = [fieldOf(thrown, 'name'), fieldOf(thrown, 'message')];
   if (typeof message !== 'string' && !isError(thrown)) return Object.freeze({ name: 'Error', message: textOf(thrown) });
   const [code, stack, cause] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'stack'), fieldOf(thrown, 'cause')];
+  const [summary, advice] = [fieldOf(thrown, 'summary'), adviceOf(fieldOf(thrown, 'advice'))];
   const details = plainDetails(fieldOf(thrown, 'details'));
   return Object.freeze({
     name: name === undefined ? 'Error' : textOf(name),
     message: message === undefined ? noText : textOf(message),
     ...(typeof code === 'string' && { code }),
+    ...(typeof summary === 'string' && { summary }),
+    ...(advice.length > 0 && { advice }),
     ...(details && { details }),
     ...(typeof stack === 'string' && { stack }),
     ...(cause !== undefined && causes > 0 && { cause: reportOf(cause, causes - 1) }),
@@ -35,7 +42,7 @@ export function reportOf(thrown: unknown, causes = mostCauses): ErrorReport {
 
 /** The same report with all its texts rewritten, e.g. without secrets. */
 export function rewritten(report: ErrorReport, rewrite: (text: string) => string): ErrorReport {
-  const { name, message, code, details, stack, cause } = report;
+  const { name, message, code, summary, advice, details, stack, cause } = report;
   const texts =
     details &&
     Object.entries(details).map(
@@ -44,6 +51,8 @@ export function rewritten(report: ErrorReport, rewrite: (text: string) => string
   return Object.freeze({
     ...{ name: rewrite(name), message: rewrite(message) },
     ...(code !== undefined && { code: rewrite(code) }),
+    ...(summary !== undefined && { summary: rewrite(summary) }),
+    ...(advice && { advice }),
     ...(texts && { details: Object.freeze(Object.fromEntries(texts)) }),
     ...(stack !== undefined && { stack: rewrite(stack) }),
     ...(cause && { cause: rewritten(cause, rewrite) }),

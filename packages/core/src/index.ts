@@ -140,6 +140,8 @@ export {
   UnexpectedRedirectError,
   type ErrorDetails,
   type PaginationFault,
+  type Advice,
+  type Fault,
   type SluiceErrorCode,
 } from './errors.js';
 

@@ -14,13 +14,27 @@ describe('the report of an error', () => {
     const cause = Object.assign(new TypeError('refused'), { code: 'ECONNREFUSED', socket: {} });
     const error = new NetworkError('No answer came.', {
       details: { route: 'a.b', attempts: 3, isLast: true, at: null, headers: { secret: 1 } },
+      advice: [{ kind: 'wait' }],
       cause,
     });
     expect(reportOf(error)).toEqual({
-      ...{ name: 'NetworkError', code: 'network', message: 'No answer came.', stack: error.stack },
+      ...{ name: 'NetworkError', code: 'network', message: error.message, stack: error.stack },
+      ...{ summary: 'No answer came.', advice: [{ kind: 'wait' }] },
       details: { route: 'a.b', attempts: 3, isLast: true },
       cause: { name: 'TypeError', code: 'ECONNREFUSED', message: 'refused', stack: cause.stack },
     });
+  });
+
+  test('holds the advice that we know, and none that somebody else has made up', () => {
+    const advice = [
+      { kind: 'allow', option: 'sameProject' },
+      { kind: 'raise', option: 'secret' },
+      { kind: 'secret' },
+      null,
+      revoked(),
+    ];
+    expect(reportOf({ message: 'odd', advice }).advice).toBeUndefined();
+    expect(reportOf({ message: 'odd', advice: advice.slice(0, 4) }).advice).toEqual([advice[0]]);
   });
 
   test('is frozen, and does not change with its error', () => {

@@ -37,7 +37,9 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
       const columns = columnsOf(options.columns, schema);
       const known = extra ? new Set([...columns, ...(schema?.columns ?? [])]) : undefined;
       if (known?.has(extraColumn))
-        throw new ConfigError(`A column is called ${extraColumn} already, so extra can't add one of that name.`);
+        throw new ConfigError(`extra can't add a column of that name: there is one called ${extraColumn} already.`, {
+          option: 'extra',
+        });
       const names = known ? [...columns, extraColumn] : columns;
       const guard = guardFormulas ? guarded : (text: string): string => text;
       const reads = columns.map(fieldReader);

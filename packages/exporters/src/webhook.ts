@@ -134,7 +134,7 @@ async function checkLetters(
   await checkDeadLetterFile(deadLetter);
   if (stateFolder !== undefined && resolve(stateFolder) === deadLetterFolder(resolve(deadLetter)))
     throw new ConfigError(
-      `The folder ${stateFolder} is where deadLetter keeps its lock: give the export's state another folder.`,
+      `deadLetter keeps its lock in the folder ${stateFolder}: give the export's state another folder.`,
       { option: 'deadLetter' },
     );
 }

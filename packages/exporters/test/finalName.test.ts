@@ -110,7 +110,7 @@ describe('E9 before any request, an export says clearly that', () => {
     [
       'a folder has the name of the .part file',
       (path) => void mkdirSync(`${path}.part`),
-      /is no regular file, and its name is needed/,
+      /is not a regular file, and its name is needed/,
     ],
   ])('%s', async (_what, prepare, message) => {
     const folder = temporaryFolder();

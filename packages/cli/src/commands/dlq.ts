@@ -3,8 +3,8 @@ import { SluiceError, systemClock } from '@sluice/core';
 import { type ListedLetter, readDeadLetters, replay, type ReplayCounts } from '@sluice/exporters/webhook';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
+import { sentenceOf } from '../errors/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
-import { inCommandLineWords } from '../errors/cliTerms.js';
 import { type Aftermath, Interruption, UsageError } from '../errors/errors.js';
 import { exitCodes } from '../errors/exitCode.js';
 import { scrubbed } from '../errors/redact.js';
@@ -53,7 +53,7 @@ export async function dlqReplay(
     ...{ output: stderr, clock: systemClock, begun: { file, target }, read: () => latest },
   });
   const warn = (message: string): void => {
-    reporter.warn(visibleText(scrubbed(inCommandLineWords(message), secrets)));
+    reporter.warn(visibleText(scrubbed(message, secrets)));
   };
   for (const warning of environment.warnings) warn(warning);
   try {
@@ -64,7 +64,7 @@ export async function dlqReplay(
       },
       onRefused: ({ id }, error) => {
         refused += 1;
-        if (refused <= mostTold) warn(`Record ${id} was refused again. ${error.message}`);
+        if (refused <= mostTold) warn(`Record ${id} was refused again. ${sentenceOf(error)}`);
       },
       ...(concurrency !== undefined && { concurrency }),
       ...(breakLock !== undefined && { breakLock }),

@@ -4,7 +4,7 @@ import { type Config, type Invocation, noConfig } from '../config/config.js';
 import { applyDefaults } from '../config/defaults.js';
 import { type ConfigOptions, loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
-import { inCommandLineWords } from '../errors/cliTerms.js';
+import { sentenceOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { namedTarget } from '../target/namedTarget.js';
 
@@ -68,9 +68,7 @@ function withPlace(error: unknown, used: ReadonlySet<string>, { file }: Config):
   if (!file || !SluiceError.is(error, 'config')) return error;
   const { option } = error.details;
   if (typeof option !== 'string' || !used.has(option)) return error;
-  return new UsageError(
-    `${inCommandLineWords(error.message, option)} It stands in defaults.${option} of ${file.name}.`,
-  );
+  return new UsageError(`${sentenceOf(error)} It stands in defaults.${option} of ${file.name}.`);
 }
 
 /** Does work that the plugins of a configuration take part in: in an environment whose signal aborts when one of them fails. */

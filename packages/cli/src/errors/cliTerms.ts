@@ -1,115 +1,99 @@
-/** Where the library speaks of its options, and how the command line calls them; advice that it has no option for is dropped. */
-const translations: readonly (readonly [said: RegExp, meant: string])[] = [
-  // Requests
-  [/\btimeouts\.(?:connect|response|total)\b/g, '--timeout'],
-  [/\bRaise retry\.for to try for longer\b/g, 'Give --retry-for to try for longer'],
-  [/\bretry\.for\b/g, '--retry-for'],
-  [/\brateLimit(?:\.\w+)?\b/g, '--rate'],
-  [/, or raise (?:maxRetryAfter|maxBodyBytes)(?=\.)/g, ''],
-  [/, or set allowInsecure: true(?=\.)/g, ''],
-  [/\bset apiKey if it wants one\b/g, 'set SLUICE_API_KEY if it wants one'],
-  [/\bmaxRetryAfter \(([^)]*)\) allows/g, '$1, the most that is waited for'],
-  // What is exported
-  [/\bpageSize\b/g, '--page-size'],
-  [/\bmaxRows needs lanes: 1\b/g, '--max-rows needs --lanes 1'],
-  [/\bincludeCollections\b/g, '--include-collections'],
-  [/\bexcludeCollections\b/g, '--exclude-collections'],
-  [/\bownerAddresses\b/g, '--owner'],
-  [/^offset skips\b/g, '--offset skips'],
-  // Where to
-  [/with ifExists: 'overwrite' \(--if-exists overwrite\)/g, 'with --if-exists overwrite'],
-  [/\bso extra can't add\b/g, "so --extra can't add"],
-  [/\bLeave that out with perPage, or tell\b/g, 'Tell'],
-  // Forwarding
-  [/\ballowAddresses\b/g, '--allow-address'],
-  [/\bdeadLetter keeps\b/g, '--dead-letters keeps'],
-  [/\bmaxDeadLetters\b/g, '--max-dead-letters'],
-  [/(?:--|\b)batch\.(?:count|bytes)\b/g, '--batch'],
-  [/\blower the concurrency\b/g, 'lower --concurrency'],
-  // After an interruption
-  [/\bwith restart\b/g, 'with --restart'],
-  [/ \(an export does with onExpired: 'restart-part'\)/g, ' with --on-expired restart-part'],
-  [/\bwith sameProject\b/g, 'with --same-project'],
-  [/\bwith breakLock\b/g, 'with --break-lock'],
-  [/\bwith trustFileSystem\b/g, 'with --trust-filesystem'],
-];
+import type { SluiceError } from '@sluice/core';
 
-/**
- * A message of the library in the words of the command line.
- *
- * @param option the option that the message begins with, where its error names one.
- * @param source what is exported, where its error says so.
- * @example inCommandLineWords('pageSize is 0: it must be …', 'pageSize') // '--page-size is 0: it must be …'
- */
-export function inCommandLineWords(message: string, option?: string, source?: string): string {
-  const begun =
-    option !== undefined && message.startsWith(option) ? flagOf(option) + message.slice(option.length) : message;
-  return translations
-    .reduce((text, [said, meant]) => text.replace(said, meant), begun)
-    .replace(
-      /\bbelongs to another plan \(([^)]*)\)/,
-      (_, names: string) => `belongs to another plan (${changedSettings(names.split(', '), source).join(', ')})`,
-    );
+/** An error of the library in the words of the command line: what happened, with its options as flags, and the ways out that it has. */
+export function sentenceOf({ code, summary, advice, details }: SluiceError): string {
+  const text = advice.flatMap(({ kind, option }) => ways[option === undefined ? kind : `${kind} ${option}`] ?? []);
+  const wayOut = text.join(', or ');
+  const happened = inFlags(summary, details);
+  if (wayOut === '') return happened;
+  // What these errors say is refused before anything is touched.
+  const end = code === 'checkpoint' || code === 'lock' ? ': nothing was changed.' : '.';
+  return `${happened} ${wayOut.charAt(0).toUpperCase()}${wayOut.slice(1)}${end}`;
 }
 
-/** The settings of any plan by their names in the library, in the words of the command line. */
-const words: ReadonlyMap<string, string> = new Map([
+/** Ways out that a command line has, by kind and option; others are left out. */
+const ways: Readonly<Record<string, string>> = {
+  wait: 'try again later',
+  rerun: 'run it as before',
+  restart: 'start over with --restart',
+  'restart-part': 'walk this part again with --on-expired restart-part',
+  'raise timeouts.connect': 'raise --timeout',
+  'raise timeouts.response': 'raise --timeout',
+  'raise timeouts.total': 'raise --timeout',
+  'raise retry.for': 'give --retry-for to try for longer',
+  'raise maxDeadLetters': 'raise --max-dead-letters to go on all the same',
+  'lower pageSize': 'ask for smaller pages (--page-size)',
+  'lower rateLimit': 'lower --rate',
+  'lower concurrency': 'lower --concurrency',
+  'set apiKey': 'set SLUICE_API_KEY if it wants one',
+  'allow sameProject': 'if it is a new key of the same project, say so with --same-project',
+  'allow breakLock': 'if it does not, take the lock with --break-lock',
+  'allow trustFileSystem': 'use a local disk, or take the risk with --trust-filesystem',
+  'allow ifExists': 'give another name, or replace it with --if-exists overwrite',
+  'allow allowAddresses': 'if it is the right place, add that to --allow-address',
+  'allow allowInsecure': 'use https',
+};
+
+/** A summary names the option that it is about at its beginning, or behind "in"; and the settings that changed, in a row. */
+function inFlags(summary: string, { option, changed, source }: SluiceError['details']): string {
+  if (Array.isArray(changed))
+    return summary.replace(`(${changed.join(', ')})`, () => `(${settingsOf(changed.map(String), source)})`);
+  if (typeof option !== 'string') return summary;
+  const flag = optionFlags.get(option) ?? flagOf(option);
+  return summary.startsWith(option)
+    ? flag + summary.slice(option.length)
+    : summary.replace(` in ${option} `, () => ` in ${flag} `);
+}
+
+const optionFlags: ReadonlyMap<string, string> = new Map([
+  ['ownerAddresses', '--owner'],
+  ['allowAddresses', '--allow-address'],
+  ['deadLetter', '--dead-letters'],
+  ['batch.count', '--batch'],
+  ['batch.bytes', '--batch'],
+]);
+
+/** The settings in which two plans differ, as people gave them. */
+function settingsOf(names: readonly string[], source: unknown): string {
+  // Another listing differs in all that is asked, and what `--only` is added to is another source, though nothing else was changed.
+  const decisive = ['source', 'perPage', 'to'].find((name) => names.includes(name));
+  if (decisive !== undefined) return settings.get(decisive) ?? decisive;
+  if (names.includes('sink') && names.includes('endpoint')) return '--to or --forward';
+  // Another format differs in all that formats have each for themselves.
+  const told = names.includes('sink') ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
+  const own = String(source).startsWith('aptos.walletNfts') ? ofHoldings : ofOthers;
+  return [...new Set(told.map((name) => own.get(name) ?? settings.get(name) ?? name))].join(', ');
+}
+
+const settings: ReadonlyMap<string, string> = new Map([
+  ['source', 'what is exported'],
+  ['perPage', '--only'],
+  ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom'].map(
+    (name) => [name, flagOf(name)] as const,
+  ),
   ['baseUrl', 'the base address'],
-  ['pageSize', '--page-size'],
-  ['maxRows', '--max-rows'],
-  ['columns', '--columns'],
-  ['format', '--format'],
-  ['gzip', '--gzip'],
   ['pagesPerMember', '--gzip'],
   ['guardFormulas', '--no-guard-formulas'],
-  ['extra', '--extra'],
-  ['bom', '--bom'],
   ['endpoint', '--forward'],
 ]);
 
-/** A source with options of its own for what others are given as parameters; and a watch of it. */
-const holdings = 'aptos.walletNfts';
-const holdingsWatch = `${holdings}.changes`;
-
-const wordsOfHoldings: ReadonlyMap<string, string> = new Map([
-  ...words,
+/** Of a source with options of its own for what others are given as parameters; and of a watch of it. */
+const ofHoldings: ReadonlyMap<string, string> = new Map([
   ['parts', '--owner or --owners-per-request'],
   ['offset', '--offset'],
-  ['collection_whitelist', '--include-collections'],
-  ['collection_blacklist', '--exclude-collections'],
   ['owners', '--owner'],
   ['include', '--include-collections'],
   ['exclude', '--exclude-collections'],
+  ['collection_whitelist', '--include-collections'],
+  ['collection_blacklist', '--exclude-collections'],
 ]);
 
-const wordsOfOthers: ReadonlyMap<string, string> = new Map([
-  ...words,
+const ofOthers: ReadonlyMap<string, string> = new Map([
   ['parts', 'a parameter that decides what is listed'],
   ['offset', 'the row to begin with'],
 ]);
 
 const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', 'guardFormulas', 'extra', 'bom']);
-
-/**
- * The settings in which two plans differ, as people gave them.
- *
- * @param source what is exported: the holdings of wallets, unless it is said.
- * @example changedSettings(['parts', 'pageSize']) // ['--owner or --owners-per-request', '--page-size']
- */
-function changedSettings(names: readonly string[], source = holdings): string[] {
-  // Another listing differs in all that is asked, another format in all that formats have each for themselves.
-  if (names.includes('source')) return ['what is exported'];
-  // What an operator is added to is another source, though nothing else was changed.
-  if (names.includes('perPage')) return ['--only'];
-  // Sinks of plugins share no settings, so that all else differs as well.
-  if (names.includes('to')) return ['--to'];
-  // A file's state for an endpoint, or the other way round.
-  if (names.includes('sink') && names.includes('endpoint')) return ['--to or --forward'];
-  const isOtherFormat = names.includes('sink');
-  const told = isOtherFormat ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
-  const meant = source === holdings || source === holdingsWatch ? wordsOfHoldings : wordsOfOthers;
-  return [...new Set(told.map((name) => meant.get(name) ?? name))];
-}
 
 /** The command line's spelling of an option of the library. @example flagOf('pageSize') // '--page-size' */
 export function flagOf(option: string): string {

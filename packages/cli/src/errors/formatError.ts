@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { SluiceError } from '@sluice/core';
-import { inCommandLineWords } from './cliTerms.js';
+import { sentenceOf } from './cliTerms.js';
 import { Failure, Interruption, UnfinishedExport, UsageError } from './errors.js';
 import { isClosedOutput } from './exitCode.js';
 
@@ -9,25 +9,20 @@ export function faultSentence(error: unknown): string {
   if (error instanceof UnfinishedExport) return `${faultSentence(error.cause)} ${error.aftermath.consequence}`;
   if (error instanceof UsageError || error instanceof Failure || error instanceof Interruption) return error.message;
   if (isClosedOutput(error)) return 'Nobody reads the output any more.';
-  if (SluiceError.is(error)) return sentenceOf(error);
+  if (SluiceError.is(error)) return wholeSentence(error);
   return `Something unexpected happened: ${thrownText(error)} Run it again with SLUICE_DEBUG=1 to see where.`;
 }
 
-function sentenceOf(error: SluiceError): string {
-  const message = inCommandLineWords(error.message, textIn(error, 'option'), textIn(error, 'source'));
+function wholeSentence(error: SluiceError): string {
+  // What code of others threw says more than anything about it.
   if (error.code === 'plugin' && error.cause !== undefined)
-    return `${message.replace(/\.? See its cause\.$/, '')}: ${thrownText(error.cause)}`;
-  return `${message}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
-}
-
-function textIn({ details }: SluiceError, name: string): string | undefined {
-  const detail = details[name];
-  return typeof detail === 'string' ? detail : undefined;
+    return `${error.summary.replace(/\.$/, '')}: ${thrownText(error.cause)}`;
+  return `${sentenceOf(error)}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
 }
 
 /** Whether a wrong address, key or proxy of an API may well be the reason. */
 function isAboutSettings(error: SluiceError): boolean {
-  if (isEndpointFault(error)) return false;
+  if (error.fault === 'endpoint') return false;
   if (error.code === 'network' || error.code === 'unexpected-redirect') return true;
   const { status } = error.details;
   return error.code === 'http' && typeof status === 'number' && [401, 403, 404, 407].includes(status);
@@ -60,13 +55,4 @@ const readAsCommonJs = /outside a module|^Unexpected token 'export'|top level bo
 function textOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message || thrown.name;
   return typeof thrown === 'string' && thrown.trim() !== '' ? thrown : inspect(thrown, { depth: 1, compact: true });
-}
-
-/** Whether a fault is about the endpoint that records are forwarded to, and not about the API that they come from. */
-export function isEndpointFault(error: unknown): boolean {
-  if (!SluiceError.is(error)) return false;
-  const { route, deadLetters } = error.details;
-  // Too many of its refusals are no accident any more.
-  if (error.code === 'forbidden-address' || deadLetters !== undefined) return true;
-  return typeof route === 'string' && route.startsWith('The endpoint ');
 }

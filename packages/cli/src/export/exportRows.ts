@@ -10,7 +10,6 @@ import {
 } from '@sluice/core';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
-import { inCommandLineWords } from '../errors/cliTerms.js';
 import { type Aftermath, Interruption, ToldFault, UnfinishedExport } from '../errors/errors.js';
 import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { faultSentence } from '../errors/formatError.js';
@@ -87,7 +86,7 @@ export async function exportRows<T>(
   const exportWarnings = new ReplaySubject<string>(mostKeptBack);
   const source = job.source();
   const resuming = await resumption?.open(client, (message) => {
-    exportWarnings.next(visibleText(inCommandLineWords(message)));
+    exportWarnings.next(visibleText(message));
   });
   const flow = exportTo(source, sink, {
     ...(lanes !== undefined && { lanes }),
@@ -127,7 +126,7 @@ export async function exportRows<T>(
         const isFirst = latest === undefined;
         latest = progress;
         if (!isFirst) return;
-        if (resuming?.state.found) reporter.resumed(resumedAt(resuming.state.found));
+        if (resuming?.kept.found) reporter.resumed(resumedAt(resuming.kept.found));
         // Not before: what they say of the rows means nothing for an export that is refused.
         exportWarnings.subscribe(reporter.warn);
       },

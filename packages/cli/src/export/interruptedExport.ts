@@ -4,16 +4,15 @@ import { type Forwarding, setAside } from '../target/deliveries.js';
 import { ownState } from '../target/statePlace.js';
 import type { TargetKind } from '../target/target.js';
 import { formatCount, formatNumber } from '../terminal/format.js';
-import { neededAgain, type ResumeCommands, type Resuming } from './resume.js';
+import { type Kept, neededAgain, type ResumeCommands, type Resuming } from './resume.js';
 import { standardOutputName } from './rowSink.js';
-import type { Remains } from './watchedState.js';
 
 /** How an export that can be gone on with ended. */
 interface ResumableEnd {
   readonly fault: unknown;
   /** It got past its checks: what the fault says is not about the checkpoint itself. */
   readonly hasBegun: boolean;
-  readonly remains: Remains;
+  readonly kept: Pick<Kept, 'last' | 'isKnown'>;
   readonly commands: ResumeCommands;
   /** Default: those of a file. */
   readonly words?: RemainsWords;
@@ -21,33 +20,31 @@ interface ResumableEnd {
 
 /** What an early end leaves of an export, in the words of the command line; `undefined` if the fault says it all. */
 export function aftermathOf(end: ResumableEnd): Aftermath | undefined {
-  const { fault, hasBegun, remains, commands, words = fileWords } = end;
-  if (fault instanceof Interruption) return afterInterruption(remains, commands, words);
-  if (!hasBegun || remains.kind !== 'rows' || saysRestart(fault)) return undefined;
-  const { rows, isSealed } = remains;
-  const kept = isSealed ? words.all(rows) : words.kept(rows);
-  if (!canGoOn(fault, isSealed)) return isSealed ? undefined : { consequence: `${kept}.`, keptRows: rows };
+  const { fault, hasBegun, kept, commands, words = fileWords } = end;
+  if (fault instanceof Interruption) return afterInterruption(kept, commands, words);
+  if (!hasBegun || !kept.last || saysRestart(fault)) return undefined;
+  const { rows, isSealed = false } = kept.last;
+  const told = isSealed ? words.all(rows) : words.kept(rows);
+  if (!canGoOn(fault, isSealed)) return isSealed ? undefined : { consequence: `${told}.`, keptRows: rows };
   const same = commands.isRestart ? 'the same command without --restart' : 'the same command';
-  return { consequence: `${kept}: ${same} goes on.`, keptRows: rows };
+  return { consequence: `${told}: ${same} goes on.`, keptRows: rows };
 }
 
-function afterInterruption(remains: Remains, commands: ResumeCommands, words: RemainsWords): Aftermath | undefined {
+function afterInterruption(
+  { last, isKnown }: Pick<Kept, 'last' | 'isKnown'>,
+  commands: ResumeCommands,
+  words: RemainsWords,
+): Aftermath {
   const again = neededAgain(commands);
-  const { goOn } = commands;
-  switch (remains.kind) {
-    case 'untouched':
-      // What an earlier run has left is still there, and so is what was asked for: maybe to start over.
-      return { consequence: `Nothing was fetched yet. ${again}Run the same command again.` };
-    case 'nothing':
-      return { consequence: `${words.nothing} ${again}The same command starts over:`, command: goOn, keptRows: 0 };
-    case 'rows': {
-      const { rows, isSealed } = remains;
-      const consequence = isSealed
-        ? `${words.all(rows)}, and only ${words.last} is left. ${again}Finish with:`
-        : `${words.kept(rows)}. ${again}Go on with:`;
-      return { consequence, command: goOn, keptRows: rows };
-    }
-  }
+  const { goOn: command } = commands;
+  // What an earlier run has left is still there, and so is what was asked for: maybe to start over.
+  if (!isKnown) return { consequence: `Nothing was fetched yet. ${again}Run the same command again.` };
+  if (!last) return { consequence: `${words.nothing} ${again}The same command starts over:`, command, keptRows: 0 };
+  const { rows, isSealed } = last;
+  const consequence = isSealed
+    ? `${words.all(rows)}, and only ${words.last} is left. ${again}Finish with:`
+    : `${words.kept(rows)}. ${again}Go on with:`;
+  return { consequence, command, keptRows: rows };
 }
 
 /** Faults that the same command meets again, whatever time passes: their own message says the way out. */
@@ -58,7 +55,7 @@ const stayingFaults: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
 
 /** Whether a fault says that nothing of use is left: its own message names the way out. */
 function saysRestart(fault: unknown): boolean {
-  return SluiceError.is(fault, 'sink') && /start over with restart/i.test(fault.message);
+  return SluiceError.is(fault, 'sink') && fault.advice.some(({ kind }) => kind === 'restart');
 }
 
 function canGoOn(fault: unknown, isSealed: boolean): boolean {
@@ -84,9 +81,9 @@ interface UnfinishedRun {
 /** What an early end leaves of an export, wherever it went; `undefined` if the fault says it all. */
 export function exportAftermath({ fault, target, latest, resuming, forwarding }: UnfinishedRun): Aftermath | undefined {
   if (resuming) {
-    const { state, kind, commands } = resuming;
+    const { kept, kind, commands } = resuming;
     const words = wordsOf[forwarding ? 'endpoint' : kind];
-    const left = aftermathOf({ fault, hasBegun: latest !== undefined, remains: state.remains, commands, words });
+    const left = aftermathOf({ fault, hasBegun: latest !== undefined, kept, commands, words });
     const needed = ownState(fault, forwarding ? 'endpoint' : kind);
     if (forwarding) return afterForward(fault, left, forwarding, needed);
     return needed === undefined

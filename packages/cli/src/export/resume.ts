@@ -1,4 +1,4 @@
-import type { Client, ExportOptions } from '@sluice/core';
+import type { Checkpoint, Client, ExportOptions } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
@@ -8,7 +8,6 @@ import { shownAddress } from '../target/forwardTarget.js';
 import { folderPlace, statePlace } from '../target/statePlace.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { shellQuoted } from '../terminal/text.js';
-import { WatchedState } from './watchedState.js';
 
 /** Options of every command whose export goes on after an interruption. */
 export interface ResumeOptions {
@@ -33,12 +32,23 @@ export interface Resumption {
 
 /** An export that goes on after an interruption, ready to run. */
 export interface Resuming {
-  readonly state: WatchedState;
+  /** What the next run finds. */
+  readonly kept: Kept;
   /** What the target is. */
   readonly kind: TargetKind;
   /** Those of `exportTo`, the state included. */
   readonly exportOptions: ExportOptions;
   readonly commands: ResumeCommands;
+}
+
+/** What an export has left in its state, as far as it came. */
+export interface Kept {
+  /** What an earlier run left to resume from. */
+  found?: Checkpoint | undefined;
+  /** What this one leaves; absent where it has committed no row. */
+  last?: Pick<Checkpoint, 'rows' | 'isSealed'> | undefined;
+  /** Whether it came so far as to look what an earlier run left. */
+  isKnown: boolean;
 }
 
 /** What people can paste into their shell after an interruption. */
@@ -95,13 +105,18 @@ export function resumptionOf(
   return {
     place: place.name,
     open: async (client, onWarning) => {
-      const state = new WatchedState(await place.open(client, onWarning));
+      const state = await place.open(client, onWarning);
+      const kept: Kept = { isKnown: false };
+      const onCommitted = (last: Checkpoint | undefined): void => {
+        if (!kept.isKnown) kept.found = last;
+        Object.assign(kept, { last, isKnown: true });
+      };
       const exportOptions = {
-        ...{ state, onWarning, restart: restart ?? false, sameProject: sameProject ?? false },
+        ...{ state, onWarning, onCommitted, restart: restart ?? false, sameProject: sameProject ?? false },
         ...(onExpired && { onExpired }),
         ...(commitEvery !== undefined && { commitEvery }),
       };
-      return { state, kind, exportOptions, commands };
+      return { kept, kind, exportOptions, commands };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/core';
 import type { Variables } from '../environment/environment.js';
-import { inCommandLineWords } from '../errors/cliTerms.js';
+import { sentenceOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 
 /** The APIs of the command line itself, each with where its base address comes from. */
@@ -23,10 +23,7 @@ export function addressFault(error: unknown, options: BaseUrls): unknown {
   const { name, option, variable } = apis[api];
   const from = givenAs(api, options) === undefined ? variable : option;
   return new UsageError(
-    inCommandLineWords(error.message).replace(
-      `The base address of ${api}`,
-      `The base address of the ${name} (${from})`,
-    ),
+    sentenceOf(error).replace(`The base address of ${api}`, `The base address of the ${name} (${from})`),
   );
 }
 

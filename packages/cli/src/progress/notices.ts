@@ -1,7 +1,6 @@
 import type { Client, ClientEvent, HttpEvent } from '@sluice/core';
 import { concatMap, distinctUntilChanged, from, type Observable, ReplaySubject, startWith } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
-import { inCommandLineWords } from '../errors/cliTerms.js';
 import { thrownText } from '../errors/formatError.js';
 import { formatDuration } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
@@ -99,7 +98,7 @@ export function outageSentences(): (event: HttpEvent) => string | undefined {
         : isEndless
           ? 'until it passes'
           : `for up to ${formatDuration(event.left)} more (--retry-for)`;
-      return `Waiting ${howLong}: ${inCommandLineWords(event.error.message)}`;
+      return `Waiting ${howLong}: ${event.error.summary ?? event.error.message}`;
     }
     if (event.type !== 'settled' || !isTold) return undefined;
     isTold = false;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Client, SluiceError, type StateStore } from '@sluice/core';
-import { fileState, type FileState } from '@sluice/core/node';
+import { fileState } from '@sluice/core/node';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
@@ -15,14 +15,11 @@ interface FolderOptions {
   readonly trustFilesystem?: boolean;
 }
 
-/** State as it is given to an export, or to a watch. That in a folder can be asked a little more. */
-export type OpenState = StateStore & Partial<Pick<FileState, 'checkReplaceable'>>;
-
 /** Where state is kept. */
-interface StatePlace {
+export interface StatePlace {
   /** As people know it. */
   readonly name: string;
-  readonly open: (client: Pick<Client, 'stores'>, onWarning: (message: string) => void) => Promise<OpenState>;
+  readonly open: (client: Pick<Client, 'stores'>, onWarning: (message: string) => void) => Promise<StateStore>;
 }
 
 /**

@@ -1,6 +1,5 @@
 import { SluiceError } from '@sluice/core';
 import { type Aftermath, Interruption } from '../errors/errors.js';
-import { isEndpointFault } from '../errors/formatError.js';
 import { type Forwarding, setAside } from '../target/deliveries.js';
 import { ownState } from '../target/statePlace.js';
 import type { TargetKind } from '../target/target.js';
@@ -47,7 +46,7 @@ function consequencesOf(end: WatchEnd): string[] {
       ? ['Nothing is kept without --state DIR: the same command begins anew.']
       : ['Nothing was known yet: the same command begins anew.'];
   }
-  if (isEndpointFault(fault)) return [`No change is lost: ${same}.`];
+  if (SluiceError.is(fault) && fault.fault === 'endpoint') return [`No change is lost: ${same}.`];
   const polled = SluiceError.is(fault) && !['config', 'checkpoint', 'lock', 'sink'].includes(fault.code);
   const isTooMany = polled && maxFailures !== undefined && failures >= maxFailures;
   const many = isTooMany

@@ -13,7 +13,6 @@ import {
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { inCommandLineWords } from '../errors/cliTerms.js';
 import { exitCodes } from '../errors/exitCode.js';
 import { endEarly } from '../export/exportRows.js';
 import type { WatchProgressMode } from '../options/watchOptions.js';
@@ -21,13 +20,14 @@ import { afterWarning, type Note } from '../progress/notices.js';
 import { type ConnectionOptions, openClient, withClient } from '../source/openClient.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import type { ForwardOptions } from '../target/forwardTarget.js';
+import type { StatePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import { changeTargetOf, type ChangeTargetOptions } from './changeSink.js';
 import { watchAftermath, type WatchEnd } from './interruptedWatch.js';
 import type { RowLook } from './rowView.js';
 import { openWatchReporter, type WatchCounts } from './watchReporter.js';
-import { type WatchState, watchStateOf, type WatchStateOptions } from './watchState.js';
+import { watchStateOf, type WatchStateOptions } from './watchState.js';
 
 /** Options of every command that watches. */
 interface WatchChangesOptions extends WatchStateOptions, ChangeTargetOptions, ForwardOptions {
@@ -59,7 +59,7 @@ interface ChangeWatch<T> {
   readonly source: (watching: Watching) => PageSource<Change<T>>;
   readonly look: RowLook<T>;
   readonly target: Target<Change<T>>;
-  readonly state: WatchState | undefined;
+  readonly state: StatePlace | undefined;
 }
 
 const defaultEvery = 30_000;
@@ -85,7 +85,7 @@ async function watchChanges<T extends object>(
   const stateWarnings = new ReplaySubject<string>(mostKeptBack);
   const sink = await target.open(client);
   const store = await state?.open(client, (message) => {
-    stateWarnings.next(visibleText(inCommandLineWords(message)));
+    stateWarnings.next(visibleText(message));
   });
   let last: PageHealth | undefined;
   let polls = 0;

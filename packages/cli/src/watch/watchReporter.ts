@@ -1,6 +1,6 @@
-import type { Clock, PageHealth } from '@sluice/core';
+import { type Clock, type PageHealth, SluiceError } from '@sluice/core';
 import type { Output } from '../environment/output.js';
-import { inCommandLineWords } from '../errors/cliTerms.js';
+import { sentenceOf } from '../errors/cliTerms.js';
 import { scrubbed } from '../errors/redact.js';
 import type { WatchProgressMode } from '../options/watchOptions.js';
 import { openingLine } from '../progress/messages.js';
@@ -158,5 +158,6 @@ function failedLine({ failures = 1, error }: PageHealth): string {
 
 /** Why a poll failed, for people. */
 function faultOf(error: unknown): string {
-  return error instanceof Error ? inCommandLineWords(error.message) : String(error);
+  if (SluiceError.is(error)) return sentenceOf(error);
+  return error instanceof Error ? error.message : String(error);
 }

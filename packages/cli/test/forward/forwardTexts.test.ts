@@ -3,8 +3,7 @@ import type { DeadLetter } from '@sluice/exporters/webhook';
 import { NEVER } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { aftermathOf, endpointWords, exportAftermath } from '../../src/export/interruptedExport.js';
-import { resumeCommand } from '../../src/export/resume.js';
-import type { Remains } from '../../src/export/watchedState.js';
+import { type Kept, resumeCommand } from '../../src/export/resume.js';
 import { Interruption } from '../../src/errors/errors.js';
 import { deadLetterSummary, deadLetterWarning, type Forwarding } from '../../src/target/deliveries.js';
 import { forwardPlaces, shownAddress } from '../../src/target/forwardTarget.js';
@@ -17,6 +16,8 @@ import type { Progress } from '../../src/progress/progress.js';
 import { progressEvent } from '../../src/progress/jsonReporter.js';
 import { progressLine } from '../../src/progress/barReporter.js';
 import { testEnvironment } from '../testEnvironment.js';
+
+type Left = Pick<Kept, 'last' | 'isKnown'>;
 
 test.each([
   ['https://hooks.example.com', 'https://hooks.example.com'],
@@ -60,39 +61,39 @@ test('the command that goes on shows no more of an address than its origin', () 
 
 describe('what an early end leaves of a forward', () => {
   const interrupted = new Interruption('SIGINT');
-  const rows: Remains = { kind: 'rows', rows: 4000, isSealed: false };
+  const rows: Left = { last: { rows: 4000 }, isKnown: true };
   const commands = { goOn: 'sluice', isRestart: false };
   const forwarding = (deadLetters = 0): Forwarding => ({
     ...{ state: 'a.io.sluice', deadLetters: 'a.io.dead.jsonl' },
     tally: { deliveries: 0, redeliveries: 0, deadLetters, letters: NEVER, outages: NEVER },
   });
 
-  test.each<[string, Remains, object, string]>([
+  test.each<[string, Left, object, string]>([
     ['rows', rows, {}, 'At least 4,000 rows are delivered, and none is lost. Go on with:'],
-    ['one row', { ...rows, rows: 1 }, {}, 'At least 1 row is delivered, and none is lost. Go on with:'],
-    ['none that is committed', { ...rows, rows: 0 }, {}, 'No row is lost. Go on with:'],
-    ['none at all', { kind: 'nothing' }, {}, 'Nothing was sent yet. The same command starts over:'],
+    ['one row', { last: { rows: 1 }, isKnown: true }, {}, 'At least 1 row is delivered, and none is lost. Go on with:'],
+    ['none that is committed', { last: { rows: 0 }, isKnown: true }, {}, 'No row is lost. Go on with:'],
+    ['none at all', { isKnown: true }, {}, 'Nothing was sent yet. The same command starts over:'],
     [
       'all',
-      { ...rows, isSealed: true },
+      { last: { rows: 4000, isSealed: true }, isKnown: true },
       {},
       'All 4,000 rows are delivered, and only clearing up is left. Finish with:',
     ],
     [
       'a secret from stdin, and a long address',
-      { kind: 'nothing' },
+      { isKnown: true },
       { fromStdin: 'secret', isAddressCut: true },
       'Nothing was sent yet. The secret has to come on stdin again. Write the whole address in place of the one that ends in "…". The same command starts over:',
     ],
-  ])('%s', (_, remains, more, consequence) => {
-    const end = { fault: interrupted, hasBegun: true, remains, commands: { ...commands, ...more } };
+  ])('%s', (_, kept, more, consequence) => {
+    const end = { fault: interrupted, hasBegun: true, kept, commands: { ...commands, ...more } };
     expect(aftermathOf({ ...end, words: endpointWords })?.consequence).toBe(consequence);
   });
 
   test('an expired cursor: a service gives no rows back', () => {
     const fault = new PaginationError('cursor-refused', 'No.');
     expect(exportAftermath({ fault, target: 'https://a.io', latest: undefined, resuming: undefined })).toBeUndefined();
-    const resuming = { state: { remains: rows }, commands, exportOptions: {} };
+    const resuming = { kept: rows, commands, exportOptions: {} };
     const latest = { isDone: false, rows: 0, pages: 0 };
     const end = { fault, target: 'https://a.io', latest, resuming, forwarding: forwarding(2) };
     expect(exportAftermath(end as never)?.consequence).toBe(

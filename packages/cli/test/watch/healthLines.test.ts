@@ -1,4 +1,4 @@
-import type { PageHealth } from '@sluice/core';
+import { type PageHealth, RequestTimeoutError } from '@sluice/core';
 import { expect, test } from 'vitest';
 import { healthLines } from '../../src/watch/watchReporter.js';
 
@@ -52,8 +52,8 @@ test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
 });
 
 test('a fault is told in the words of the command line', () => {
-  const error = new Error('Try again later, or raise timeouts.response.');
+  const error = new RequestTimeoutError('No answer.', { advice: [{ kind: 'raise', option: 'timeouts.response' }] });
   expect(healthLines({ ...failed, error }, polled, watched)).toEqual([
-    'A poll failed, and the watch goes on: Try again later, or raise --timeout.',
+    'A poll failed, and the watch goes on: No answer. Raise --timeout.',
   ]);
 });

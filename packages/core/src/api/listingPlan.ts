@@ -113,7 +113,7 @@ function takenNames({ pageSize, paging }: Asking<never>): ReadonlySet<string> {
 function pageSizeOf(name: string, known: PageSize | undefined, wanted: number | undefined): number | undefined {
   if (!known) {
     if (wanted === undefined) return undefined;
-    throw new ConfigError(`${name} takes no pageSize: how many rows a page has, its API decides.`, {
+    throw new ConfigError(`pageSize can't be set for ${name}: how many rows a page has, its API decides.`, {
       option: 'pageSize',
     });
   }

@@ -1,4 +1,5 @@
 import {
+  type Advice,
   DecodeError,
   HttpError,
   RateLimitError,
@@ -57,15 +58,20 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
   }
   const excerpt = excerptOf(answer.body.text, context.secrets);
   const asked = retryAfter(headers['retry-after'], headers['date'], context.now);
-  const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, context.hasKey)}`;
+  const isKeyless = (status === 401 || status === 403) && !context.hasKey;
+  const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}.${adviceFor(status, context.hasKey)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {
           status,
           retryAt: asked === undefined ? undefined : dateAfter(context.now, asked),
           details: { route, excerpt },
+          advice: [{ kind: 'lower', option: 'rateLimit' }, { kind: 'wait' }],
         })
-      : new HttpError(message, { status, excerpt, details: { route } });
+      : new HttpError(message, {
+          ...{ status, excerpt, details: { route } },
+          ...(isKeyless && { advice: [{ kind: 'set', option: 'apiKey' }] }),
+        });
   // The quota belongs to the key, so the whole client waits.
   return failed({ error, retry: isRetriedStatus(status), retryAfter: asked, pauses: status === 429, status });
 }
@@ -131,12 +137,22 @@ export function faultOf(
         retry: true,
       };
     case 'too-large': {
-      const message = `${route} was answered with more than ${String(limits.maxBodyBytes)} bytes. Ask for smaller pages (pageSize), or raise maxBodyBytes.`;
-      return { error: new ResponseTooLargeError(message, { route, maxBodyBytes: limits.maxBodyBytes }), retry: false };
+      const message = `${route} was answered with more than ${String(limits.maxBodyBytes)} bytes.`;
+      const advice: readonly Advice[] = [
+        { kind: 'lower', option: 'pageSize' },
+        { kind: 'raise', option: 'maxBodyBytes' },
+      ];
+      return {
+        error: new ResponseTooLargeError(message, { route, maxBodyBytes: limits.maxBodyBytes }, advice),
+        retry: false,
+      };
     }
     case 'too-heavy': {
-      const message = `${route} was answered with a document that would take more than a sixteenth of this process's memory once it is read. Ask for smaller pages (pageSize), or raise Node's --max-old-space-size.`;
-      return { error: new ResponseTooLargeError(message, { route }), retry: false };
+      const message = `${route} was answered with a document that would take more than a sixteenth of this process's memory once it is read. Node's --max-old-space-size gives it more.`;
+      return {
+        error: new ResponseTooLargeError(message, { route }, [{ kind: 'lower', option: 'pageSize' }]),
+        retry: false,
+      };
     }
   }
 }
@@ -152,18 +168,19 @@ export function timeoutError(
     response: 'had no whole answer',
     total: 'was not done, retries included,',
   }[deadline];
-  return new RequestTimeoutError(
-    `${route} ${what} after ${String(ms)} ms. Try again later, or raise timeouts.${deadline}.`,
-    {
-      details: { route, deadline, ms },
-    },
-  );
+  return new RequestTimeoutError(`${route} ${what} after ${String(ms)} ms.`, {
+    details: { route, deadline, ms },
+    advice: [{ kind: 'wait' }, { kind: 'raise', option: `timeouts.${deadline}` }],
+  });
 }
 
 /** The error of links that took all the time of a request for themselves. */
 export function linkTimeoutError(route: string, ms: number): RequestTimeoutError {
-  const message = `${route} was not done after ${String(ms)} ms in the links that it goes through. Does one of them wait for something that never comes? Mend it, or raise timeouts.total.`;
-  return new RequestTimeoutError(message, { details: { route, deadline: 'total', ms } });
+  const message = `${route} was not done after ${String(ms)} ms in the links that it goes through. Does one of them wait for something that never comes?`;
+  return new RequestTimeoutError(message, {
+    details: { route, deadline: 'total', ms },
+    advice: [{ kind: 'raise', option: 'timeouts.total' }],
+  });
 }
 
 /** A body's beginning on one line, without what can't be seen. Secrets go first: cut in half they would not be found. */
@@ -196,11 +213,11 @@ function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
 
 function adviceFor(status: number, hasKey: boolean): string {
   if (status === 401 || status === 403)
-    return hasKey ? 'Check the API key and what it may read.' : 'No API key was sent: set apiKey if it wants one.';
-  if (status === 404) return 'Check the base address.';
-  if (status === 429) return 'Lower rateLimit, or wait.';
-  if (status >= 500 || status === 408) return 'The service is in trouble: try again later.';
-  return 'Check the request.';
+    return hasKey ? ' Check the API key and what it may read.' : ' No API key was sent.';
+  if (status === 404) return ' Check the base address.';
+  if (status === 429) return '';
+  if (status >= 500 || status === 408) return ' The service is in trouble: try again later.';
+  return ' Check the request.';
 }
 
 function failed(fault: AttemptFault): Reading {

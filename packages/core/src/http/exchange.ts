@@ -1,7 +1,7 @@
 import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
-import { NetworkError, RateLimitError, type SluiceError } from '../errors.js';
+import { type Advice, amend, NetworkError, RateLimitError, type SluiceError } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
 import { faultOf, timeoutError, type AttemptFault, type Reading } from './answer.js';
 import type { Credentials, Stamp } from './credentials.js';
@@ -218,20 +218,23 @@ export class Exchange {
       return this.#counted(fault, left);
     const { maxRetryAfter } = this.#options.retry;
     const { route } = this.#call;
-    const bound =
-      longest < maxRetryAfter ? 'timeouts.total leaves' : `maxRetryAfter (${String(maxRetryAfter / 1000)} s) allows`;
+    const bound = longest < maxRetryAfter ? 'timeouts.total' : 'maxRetryAfter';
     const retryAt = dateAfter(this.#options.clock.now(), asked);
-    const when = retryAt ? `after ${retryAt.toISOString()}` : 'then';
-    const message = `${route} was told to wait ${String(Math.round(asked / 1000))} s, longer than ${bound}. Run it again ${when}, or raise that limit.`;
-    return new RateLimitError(message, { status, retryAt, details: { route } });
+    const until = retryAt ? ` (until ${retryAt.toISOString()})` : '';
+    const message = `${route} was told to wait ${secondsOf(asked)}${until}, longer than the ${secondsOf(longest)} that are allowed.`;
+    return new RateLimitError(message, {
+      ...{ status, retryAt, details: { route } },
+      advice: [{ kind: 'wait' }, { kind: 'raise', option: bound }],
+    });
   }
 
   /** A fault that stayed through all retries says so: whoever waited for them wants to know. */
   #counted({ error, retry }: AttemptFault, left: number): SluiceError {
     if (this.attempts === 1) return error;
     const isOutOfTime = retry && left === 0;
-    const longer = `within ${secondsOf(this.#options.retry.for)}. Raise retry.for to try for longer.`;
-    error.message += ` It was tried ${this.attempts} times${isOutOfTime ? ` ${longer}` : '.'}`;
+    const within = isOutOfTime ? ` within ${secondsOf(this.#options.retry.for)}` : '';
+    const advice: readonly Advice[] = isOutOfTime ? [{ kind: 'raise', option: 'retry.for' }] : [];
+    amend(error, `It was tried ${this.attempts} times${within}.`, advice);
     return error;
   }
 
@@ -366,6 +369,7 @@ function secondsOf(ms: number): string {
 /** The error of requests to a client that is closed. */
 export function closedError(route: string): NetworkError {
   return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
+    fault: 'caller',
     details: { route, isClosed: true },
   });
 }

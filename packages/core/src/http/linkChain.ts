@@ -153,7 +153,7 @@ function named(next: Transport, link: Link, plugin: string | undefined): Transpo
       const isStop = request.signal?.aborted === true && error === request.signal.reason;
       const isOwn = plugin === undefined && error instanceof Error;
       if (isStop || isOwn || SluiceError.is(error)) throw error;
-      throw new PluginError(`${whose} failed at ${request.route}. See its cause.`, { cause: error });
+      throw new PluginError(`${whose} failed at ${request.route}.`, { cause: error, advice: [{ kind: 'see-cause' }] });
     }
     if (isResponse(answer)) return answer;
     throw new PluginError(

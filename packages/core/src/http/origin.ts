@@ -1,4 +1,4 @@
-import { ConfigError } from '../errors.js';
+import { type Advice, ConfigError } from '../errors.js';
 
 /** Whether a URL's host name means this machine. Names below `localhost` are left out: a name server may send them elsewhere. */
 export function isLoopback(hostname: string): boolean {
@@ -19,7 +19,8 @@ export function checkBaseUrl(
   { plugin, allowInsecure }: { readonly plugin: string; readonly allowInsecure: boolean },
 ): string {
   const what = `The base address of ${plugin}`;
-  const refusal = (fault: string): ConfigError => new ConfigError(`${what} ${fault}`, { option: 'baseUrl', plugin });
+  const refusal = (fault: string, advice: readonly Advice[] = []): ConfigError =>
+    new ConfigError(`${what} ${fault}`, { option: 'baseUrl', plugin }, advice);
   let url: URL;
   try {
     url = new URL(baseUrl);
@@ -36,9 +37,9 @@ export function checkBaseUrl(
     throw refusal(`must not have a query or fragment: ${url.origin}${url.pathname}.`);
   }
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowInsecure) {
-    throw refusal(
-      `is not encrypted (${url.origin}), so anyone on the way could read the API key. Use https, or set allowInsecure: true.`,
-    );
+    throw refusal(`is not encrypted (${url.origin}), so anyone on the way could read the API key.`, [
+      { kind: 'allow', option: 'allowInsecure' },
+    ]);
   }
   return url.origin + url.pathname.replace(/\/+$/, '');
 }

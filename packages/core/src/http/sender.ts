@@ -1,6 +1,6 @@
 import { createAdapter } from '#adapter';
 import { type Clock, systemClock } from '../clock.js';
-import { HttpError, RateLimitError, UnexpectedRedirectError } from '../errors.js';
+import { type Fault, HttpError, RateLimitError, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRetriedStatus } from '../isTransient.js';
 import type { AddressGuard, AttemptAnswer } from './adapter/adapter.js';
 import { type AnswerContext, type AttemptFault, excerptOf, type Reading } from './answer.js';
@@ -93,11 +93,14 @@ export function createSender(options: SenderOptions): Sender {
   return {
     name,
     async send({ body, headers, signal }) {
-      const { status, attempts } = await call({
+      const sent = call({
         ...{ route: name, method: 'POST', url, body, signal, shownUrl: () => origin },
         headers: { 'Content-Type': 'application/json', 'User-Agent': 'sluice' },
         credentials: { prepare: () => Promise.resolve(headers), renew: () => Promise.resolve(false) },
         read: (answer, now) => readReceipt(answer, { route: name, secrets, now }),
+      });
+      const { status, attempts } = await sent.catch((error: unknown) => {
+        throw SluiceError.is(error) ? Object.assign(error, { fault }) : error;
       });
       return { status, attempts };
     },
@@ -110,6 +113,8 @@ export function createSender(options: SenderOptions): Sender {
     },
   };
 }
+
+const fault: Fault = 'endpoint';
 
 /** 425: the endpoint did not want to risk that it had seen the request before (RFC 8470). */
 const tooEarly = 425;
@@ -140,6 +145,7 @@ function faultOfStatus({ status, headers, body }: AttemptAnswer, { route, secret
           status,
           retryAt: asked === undefined ? undefined : dateAfter(now, asked),
           details: { route, excerpt },
+          advice: [{ kind: 'lower', option: 'concurrency' }, { kind: 'wait' }],
         })
       : new HttpError(message, { status, excerpt, details: { route } });
   const pauses = status === 429 || (isLater && asked !== undefined);
@@ -150,6 +156,6 @@ function adviceFor(status: number, isLater: boolean): string {
   if (status === 401 || status === 403) return 'It does not take our signature or our headers: check the secret.';
   if (status === 404) return 'Check its address.';
   if (status === 410) return 'It is gone for good and wants no more: ask whoever runs it for its new address.';
-  if (status === 429) return 'It wants less at once: lower the concurrency, or wait.';
+  if (status === 429) return 'It wants less at once.';
   return isLater ? 'It is in trouble: try again later.' : 'Look there for what it does not like.';
 }

@@ -67,7 +67,9 @@ export function addressGuard({ allow = [], resolve = resolveBySystem }: AddressG
       const isNeverOpen = isName && !isEncrypted && !allowed.hasAddresses && !isAllowedHost(url.hostname, allowed);
       if (isNeverOpen || objection === 'unencrypted') {
         throw new ConfigError(
-          `The URL of ${url.host} is not encrypted, so anyone on the way could read and change what is sent. Use https, or name the host in allowAddresses.`,
+          `The URL of ${url.host} is not encrypted, so anyone on the way could read and change what is sent. Use https; without it, only an entry that names the host allows this.`,
+          {},
+          [{ kind: 'allow', option: 'allowAddresses' }],
         );
       }
       if (objection) throw forbidden(address, host, objection);
@@ -102,22 +104,20 @@ function forbidden(address: string, { hostname }: GuardedHost, objection: Object
   const host = bare(hostname);
   const kind = objection === 'unencrypted' ? 'a public address' : objection.kind;
   const what = host === address ? `${host} is ${kind}` : `${host} leads to ${kind} (${address})`;
-  return new ForbiddenAddressError(`${what}, so nothing is sent there. ${wayOut(address, host, objection)}`, {
-    host,
-    address,
-    kind,
-  });
+  const text = plainAddress(address)?.text;
+  return new ForbiddenAddressError(
+    `${what}, so nothing is sent there. ${text === undefined ? 'Look at its name server.' : entriesFor(text, host, objection)}`,
+    { host, address, kind },
+    text === undefined ? [] : [{ kind: 'allow', option: 'allowAddresses' }],
+  );
 }
 
-function wayOut(address: string, host: string, objection: Objection): string {
-  const text = plainAddress(address)?.text;
-  if (text === undefined) return 'Look at its name server.';
-  if (objection === 'unencrypted') return 'Use https, or name the host in allowAddresses.';
-  if (!objection.needsCidr) {
-    return `If it is the right place, name ${host === address ? text : `${host} or ${text}`} in allowAddresses.`;
-  }
+/** Which entries of `allowAddresses` open an address. */
+function entriesFor(text: string, host: string, objection: Objection): string {
+  if (objection === 'unencrypted') return `Use https; without it, only the entry ${host} allows this.`;
+  if (!objection.needsCidr) return `The entry ${host === text ? text : `${host} or ${text}`} allows it.`;
   const cidr = `${text}/${isIP(text) === 4 ? '32' : '128'}`;
-  return `If it is the right place, name a CIDR that holds it, such as ${cidr}, in allowAddresses: a host name or the address alone does not open it.`;
+  return `Only a CIDR that holds it allows it, such as ${cidr}: a host name or the address alone does not.`;
 }
 
 /** A host of a URL without the brackets that an IPv6 address has there. */

@@ -48,11 +48,13 @@ function checkedCidr(entry: string): string {
   if (plainAddress(address)?.isMapped) {
     throw new ConfigError(
       `${JSON.stringify(entry)} in allowAddresses is an IPv4 address written as an IPv6 one. Give the IPv4 range itself, such as 10.0.0.0/8.`,
+      { option: 'allowAddresses' },
     );
   }
   if (Number(bits) <= most) return entry;
   throw new ConfigError(
-    `${JSON.stringify(entry)} in allowAddresses is no CIDR. Give an address and how many of its bits count, such as 10.0.0.0/8.`,
+    `${JSON.stringify(entry)} in allowAddresses is not a CIDR. Give an address and how many of its bits count, such as 10.0.0.0/8.`,
+    { option: 'allowAddresses' },
   );
 }
 
@@ -64,6 +66,7 @@ function checkedHostname(entry: string): string {
     /^([a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?\.)*[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?$/.test(hostname);
   if (isName && isIP(hostname) === 0) return hostname;
   throw new ConfigError(
-    `${JSON.stringify(entry)} in allowAddresses is no host name, address or CIDR. Give one like hooks.example.com, 10.0.0.8 or 10.0.0.0/8, without a port.`,
+    `${JSON.stringify(entry)} in allowAddresses is not a host name, address or CIDR. Give one like hooks.example.com, 10.0.0.8 or 10.0.0.0/8, without a port.`,
+    { option: 'allowAddresses' },
   );
 }

@@ -71,8 +71,10 @@ export class AppendFile {
     if (kind !== 'file') {
       throw new CheckpointError(
         kind === 'absent'
-          ? `${path} is not there any more, though a checkpoint says how to go on with it. Start over with restart: nothing was changed.`
-          : `${path} is no regular file any more. Move it away, and start over with restart: nothing was changed.`,
+          ? `${path} is not there any more, though a checkpoint says how to go on with it.`
+          : `${path} is not a regular file any more: move it away.`,
+        { path },
+        [{ kind: 'restart' }],
       );
     }
     await checkOwner(fileSystem, path);
@@ -81,13 +83,15 @@ export class AppendFile {
       const size = await explained(file.size(), path, 'looked at');
       if (size < place.bytes) {
         throw new CheckpointError(
-          `${path} is shorter (${size} bytes) than its checkpoint says (${place.bytes}). Start over with restart: nothing was changed.`,
+          `${path} is shorter (${size} bytes) than its checkpoint says (${place.bytes}).`,
+          { path, isEdited: true },
+          [{ kind: 'restart' }],
         );
       }
       if ((await checksum(file, path, place.bytes)) !== place.crc32) {
-        throw new CheckpointError(
-          `${path} was changed since its checkpoint was written. Start over with restart: nothing was changed.`,
-        );
+        throw new CheckpointError(`${path} was changed since its checkpoint was written.`, { path, isEdited: true }, [
+          { kind: 'restart' },
+        ]);
       }
     } catch (error) {
       await file.close().catch(() => undefined);
@@ -251,11 +255,12 @@ export class AppendFile {
   async #damaged(what: string): Promise<SinkError> {
     const { bytes, crc32: sum } = this.#flushed;
     const isSound = (await checksum(this.#file, this.path, bytes)) === sum;
-    const wayOut = isSound
-      ? 'Find out who, then run it again: what was committed is sound.'
-      : 'Find out who, then start over with restart.';
+    const wayOut = isSound ? 'Find out who, then run it again: what was committed is sound.' : 'Find out who.';
     const damaged = `${what}: somebody else changes it`;
-    return new SinkError(`${this.path} ${damaged}. ${wayOut}`, { details: { path: this.path, damaged, isSound } });
+    return new SinkError(`${this.path} ${damaged}. ${wayOut}`, {
+      details: { path: this.path, damaged, isSound },
+      ...(!isSound && { advice: [{ kind: 'restart' }] }),
+    });
   }
 
   /** Sets the disk to work, unless it is: what goes wrong is told by the next call. Not on the way to a sync, which would wait for both. */
@@ -357,9 +362,7 @@ export function decodeFilePlace(place: unknown): FilePlace {
     const { bytes, crc32: sum } = place;
     if (isCount(bytes) && isCount(sum)) return { bytes, crc32: sum };
   }
-  throw new CheckpointError(
-    'The checkpoint does not say where in the file to go on. Start over with restart: nothing was changed.',
-  );
+  throw new CheckpointError('The checkpoint does not say where in the file to go on.', {}, [{ kind: 'restart' }]);
 }
 
 /** @throws CheckpointError if a file is another user's: he may change it at any time, and so may whoever puts a link there. */

@@ -175,7 +175,7 @@ export class EndlessFile implements TargetFile {
       return await work;
     } catch (error) {
       if (isDamage(error)) throw new SinkError(this.#editedText(), { details: { path: this.path }, cause: error });
-      if (SluiceError.is(error, 'checkpoint') && / is shorter | was changed since /.test(error.message))
+      if (SluiceError.is(error, 'checkpoint') && error.details['isEdited'] === true)
         throw new CheckpointError(this.#editedText(), { path: this.path });
       throw error;
     }

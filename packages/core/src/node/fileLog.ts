@@ -94,7 +94,7 @@ export class FileLog implements StateLog {
   }
 
   async replace(records: Iterable<object>): Promise<void> {
-    await this.#checkReplaceable();
+    await this.checkReplaceable();
     const fresh = join(this.#folder, unfinishedName(this.#name));
     const file = await explained(this.#fs.open(fresh, 'private'), this.#path, 'created');
     let at = 0;
@@ -120,7 +120,7 @@ export class FileLog implements StateLog {
   }
 
   async remove(): Promise<void> {
-    await this.#checkReplaceable();
+    await this.checkReplaceable();
     await this.close();
     await explained(unlinkIfThere(this.#fs, this.#path), this.#path, 'removed');
     await explained(this.#fs.syncFolder(this.#folder), this.#path, 'written');
@@ -133,7 +133,7 @@ export class FileLog implements StateLog {
     await file?.close().catch(() => undefined);
   }
 
-  async #checkReplaceable(): Promise<void> {
+  async checkReplaceable(): Promise<void> {
     if (this.#isKnown) return;
     await explained(checkWrittenByUs(this.#fs, this.#path, mark), this.#path, 'written');
     this.#isKnown = true;
@@ -145,8 +145,8 @@ export class FileLog implements StateLog {
     const [mine, named] = await explained(identities, this.#path, 'looked at');
     if (mine === named) return;
     throw new SinkError(
-      `${this.#path} was ${named === undefined ? 'removed' : 'replaced'} while it was in use: what it held is lost. Find out who did that, then start over with restart.`,
-      { details: { path: this.#path } },
+      `${this.#path} was ${named === undefined ? 'removed' : 'replaced'} while it was in use: what it held is lost. Find out who did that.`,
+      { details: { path: this.#path }, advice: [{ kind: 'restart' }] },
     );
   }
 

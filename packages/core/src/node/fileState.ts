@@ -160,8 +160,8 @@ class FolderState implements FileState {
     const { kind } = await explained(this.#fs.volume(this.folder), this.folder, 'looked at');
     if (kind === 'network' && !trustFileSystem)
       throw new SinkError(
-        `${this.folder} lies on a network file system, which may lose what it said to have written. Use a local disk, or take the risk with trustFileSystem: nothing was changed.`,
-        { details: { path: this.folder } },
+        `${this.folder} lies on a network file system, which may lose what it said to have written. Nothing was changed.`,
+        { details: { path: this.folder }, advice: [{ kind: 'allow', option: 'trustFileSystem' }] },
       );
     if (kind === 'memory')
       onWarning?.(`${this.folder} lies in memory: an interrupted export is lost when the machine stops.`);
@@ -201,17 +201,16 @@ function encodeRecord(record: object): string {
 /** Reads what `encodeRecord` wrote. @throws CheckpointError if it is something else, damaged, or of a newer version. */
 function decodeRecord(bytes: Buffer, path: string): unknown {
   const fault = (what: string): CheckpointError =>
-    new CheckpointError(`${path} ${what} Start over with restart: nothing was changed.`, { path });
+    new CheckpointError(`${path} ${what}`, { path }, [{ kind: 'restart' }]);
   if (bytes.length === 0) throw fault('is empty: it was not written by Sluice, or lost its bytes.');
   const end = bytes.indexOf('\n') + 1;
   const [, written, sum] =
     /^sluice-state (\d+)(?: sha256:([0-9a-f]{64}))?/.exec(bytes.toString('latin1', 0, end)) ?? [];
   // Not even a restart replaces what may be somebody else's.
   if (written === undefined)
-    throw new CheckpointError(
-      `${path} is no state of Sluice, or is damaged. Move it away, then start over with restart: nothing was changed.`,
-      { path },
-    );
+    throw new CheckpointError(`${path} is not a state of Sluice, or is damaged: move it away.`, { path }, [
+      { kind: 'restart' },
+    ]);
   if (Number(written) > version)
     throw fault(
       `was written by a newer version of Sluice (format ${written}, this one knows ${version}). Use that one.`,

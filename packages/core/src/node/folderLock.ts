@@ -201,9 +201,8 @@ function refusal(folder: string, { name, process, liveness }: Claim): LockError 
   const who = process ? `process ${process.pid} on ${process.host}` : `a process that left no readable name (${name})`;
   const details = { folder, pid: process?.pid, host: process?.host };
   return liveness === 'unknown'
-    ? new LockError(
-        `${folder} is locked by ${who}, and whether that still runs can't be told from here. If it does not, take the lock with breakLock: nothing was changed.`,
-        details,
-      )
+    ? new LockError(`${folder} is locked by ${who}, and whether that still runs can't be told from here.`, details, [
+        { kind: 'allow', option: 'breakLock' },
+      ])
     : new LockError(`${folder} is in use by ${who}. Wait until it is done, or stop it: nothing was changed.`, details);
 }

@@ -73,10 +73,13 @@ export class PartFile implements TargetFile {
       );
     }
     if (kind === 'absent' || (kind === 'file' && restart)) return;
+    if (kind !== 'file')
+      throw new SinkError(
+        `${this.#part} is not a regular file, and its name is needed while the rows come. Give another path.`,
+      );
     throw new SinkError(
-      kind === 'file'
-        ? `${this.#part} is there already: another export is at work on it, or one was interrupted. If none is, start over with restart.`
-        : `${this.#part} is no regular file, and its name is needed while the rows come. Give another path.`,
+      `${this.#part} is there already: another export writes to it, or one was interrupted. Check that none is running.`,
+      { advice: [{ kind: 'restart' }] },
     );
   }
 
@@ -163,7 +166,8 @@ export class PartFile implements TargetFile {
     if (named === undefined || named === 'this') return;
     if (named === 'another')
       throw new SinkError(
-        `${this.#part} was replaced while the export ran, maybe by another export that was started over on the same file; its rows are gone with the old one. What is there now was not touched: see what it is, then start over with restart.`,
+        `${this.#part} was replaced while the export ran, maybe by another export that was started over on the same file; its rows are gone with the old one. What is there now was not touched: see what it is.`,
+        { advice: [{ kind: 'restart' }] },
       );
     const damaged = 'was removed while the export ran, and its rows with it';
     throw new SinkError(`${this.#part} ${damaged}.`, { details: { path: this.#part, damaged, isSound: false } });
@@ -240,8 +244,8 @@ export async function checkTarget(fileSystem: FileSystem, path: string, ifExists
     );
   }
   if (kind === 'file' && ifExists === 'fail') {
-    throw new SinkError(
-      `${path} exists already, and was not touched. Give another name, or replace it with ifExists: 'overwrite' (--if-exists overwrite).`,
-    );
+    throw new SinkError(`${path} exists already, and was not touched.`, {
+      advice: [{ kind: 'allow', option: 'ifExists' }],
+    });
   }
 }

@@ -298,7 +298,7 @@ function decodeWaiting(waiting: unknown): WaitingPlace {
 }
 
 function unreadable(): CheckpointError {
-  return new CheckpointError(
-    'The checkpoint does not say how to go on with the parts of the plan. Start over with restart: nothing was changed.',
-  );
+  return new CheckpointError('The checkpoint does not say how to go on with the parts of the plan.', {}, [
+    { kind: 'restart' },
+  ]);
 }

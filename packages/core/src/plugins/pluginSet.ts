@@ -72,8 +72,9 @@ export class PluginSet {
       try {
         await this.#disposal(plugin);
       } catch (cause) {
-        const error = new PluginError(`The plugin "${plugin.name}" could not be disposed of. See its cause.`, {
+        const error = new PluginError(`The plugin "${plugin.name}" could not be disposed of.`, {
           cause,
+          advice: [{ kind: 'see-cause' }],
         });
         this.#hub.fault(plugin.name, 'dispose', error);
         failure ??= error;

@@ -53,7 +53,7 @@ export class Registry<T> {
       made = await make();
     } catch (cause) {
       if (SluiceError.is(cause)) throw cause;
-      throw new PluginError(`${which} could not be made. See its cause.`, { cause });
+      throw new PluginError(`${which} could not be made.`, { cause, advice: [{ kind: 'see-cause' }] });
     }
     if (this.#isOne(made)) return made;
     throw new PluginError(`${which} is none: its function has to return a ${this.#kind}. Tell the plugin's author.`);

@@ -58,8 +58,10 @@ export function decodeCheckpoint(record: unknown): Checkpoint {
   const isNewer = isRecord(record) && typeof record['v'] === 'number' && record['v'] > 1;
   throw new CheckpointError(
     isNewer
-      ? 'The checkpoint was written by a newer version of Sluice. Use that version, or start over with restart: nothing was changed.'
-      : "The checkpoint can't be read. Start over with restart: nothing was changed.",
+      ? 'The checkpoint was written by a newer version of Sluice, which can resume from it.'
+      : "The checkpoint can't be read.",
+    {},
+    [{ kind: 'restart' }],
   );
 }
 

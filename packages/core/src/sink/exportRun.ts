@@ -44,6 +44,11 @@ export interface ExportOptions {
   readonly onExpired?: 'fail' | 'restart-part';
   /** Told what is worth a look and is no error. */
   readonly onWarning?: (message: string) => void;
+  /**
+   * Told what the next run resumes from, whenever that changes: first what an earlier run left, then each commit. `undefined` where no row is
+   * committed, and when the export has finished. Not called before the state was looked at.
+   */
+  readonly onCommitted?: (checkpoint: Checkpoint | undefined) => void;
   /** Says when a second has passed since the last commit. Default: the machine's clock, whatever the client's is. */
   readonly clock?: Clock;
 }
@@ -199,6 +204,7 @@ export class ExportRun<T> {
     const search = { info: this.#source.info, sink: this.#sink, state, restart, sameProject };
     const { checkpoint, isNew, finished } = await findCheckpoint(search);
     this.#checkpoint = checkpoint;
+    if (!restart) this.#tellCommitted(checkpoint);
     const { place, isSealed = false, finishedAt } = checkpoint;
     this.#tally.resume(checkpoint);
     if (finished) return { ...finished, ...(finishedAt !== undefined && { finishedAt }) };
@@ -210,7 +216,8 @@ export class ExportRun<T> {
       return undefined;
     }
     await this.#sink.check?.(this.#context({ restart }));
-    await state.save(checkpointName, checkpoint);
+    if (restart) await this.#source.info.checkRestart?.(this.#ending.signal);
+    await this.#save(checkpoint);
     try {
       await this.#open({ restart });
     } catch (error) {
@@ -286,7 +293,7 @@ export class ExportRun<T> {
     // The checkpoint goes back first: whoever is killed from here on cuts the target back to it.
     const checkpoint = checkpointWithoutPart(before, part, this.#sink.withoutPart(before.place, part));
     this.#checkpoint = checkpoint;
-    await this.#options.state?.save(checkpointName, checkpoint);
+    await this.#save(checkpoint);
     const writer = this.#opened;
     this.#writer = undefined;
     await writer.abort(error, { isResumable: true });
@@ -294,8 +301,7 @@ export class ExportRun<T> {
     this.#last = undefined;
     this.#pace.settle();
     const rows = before.begun[part]?.rows ?? 0;
-    const [what] = error.message.split(' It may have expired');
-    this.#options.onWarning?.(`${what ?? ''} Its ${rows} rows are taken back, and it is walked anew.`);
+    this.#options.onWarning?.(`${error.summary} Its ${rows} rows are taken back, and it is walked anew.`);
     await this.#open({ resumeAt: { place: checkpoint.place ?? null, isSealed: false } });
     return true;
   }
@@ -317,7 +323,7 @@ export class ExportRun<T> {
     this.#pace.settle();
     if (!this.#checkpoint) return;
     this.#checkpoint = { ...this.#checkpoint, ...change, place, ...this.#tally.kept };
-    await this.#options.state?.save(checkpointName, this.#checkpoint);
+    await this.#save(this.#checkpoint);
     this.#tally.commit();
   }
 
@@ -325,7 +331,7 @@ export class ExportRun<T> {
   async #recommit(place: Json): Promise<void> {
     if (!this.#checkpoint) return;
     this.#checkpoint = { ...this.#checkpoint, place };
-    await this.#options.state?.save(checkpointName, this.#checkpoint);
+    await this.#save(this.#checkpoint);
   }
 
   async #finish(writer: SinkWriter<T>): Promise<Step> {
@@ -341,10 +347,9 @@ export class ExportRun<T> {
    * target is in place all the same, and no checkpoint says that something is left to do.
    */
   async #keepFinished(): Promise<void> {
-    const { state } = this.#options;
     if (!this.#checkpoint || !this.#sink.finished) return this.#removeCheckpoint();
     const finishedAt = new Date(this.#clock.now()).toISOString();
-    await state?.save(checkpointName, { ...this.#checkpoint, finishedAt }).catch(() => this.#removeCheckpoint());
+    await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#removeCheckpoint());
   }
 
   #tellCommit(isSealed: boolean): void {
@@ -364,7 +369,26 @@ export class ExportRun<T> {
   }
 
   async #removeCheckpoint(): Promise<void> {
-    if (this.#checkpoint) await this.#options.state?.remove(checkpointName);
+    if (!this.#checkpoint) return;
+    await this.#options.state?.remove(checkpointName);
+    this.#tellCommitted(undefined);
+  }
+
+  async #save(checkpoint: Checkpoint): Promise<void> {
+    try {
+      await this.#options.state?.save(checkpointName, checkpoint);
+    } catch (error) {
+      // Somebody has removed the folder, and the checkpoint with it.
+      if (SluiceError.is(error) && error.details['platformCode'] === 'ENOENT') this.#tellCommitted(undefined);
+      throw error;
+    }
+    this.#tellCommitted(checkpoint);
+  }
+
+  /** Before its first commit an export has nothing to resume from, though its checkpoint is there; nor has one that finished. */
+  #tellCommitted(checkpoint: Checkpoint | undefined): void {
+    const isResumable = checkpoint?.place !== undefined && checkpoint.finishedAt === undefined;
+    this.#options.onCommitted?.(isResumable ? checkpoint : undefined);
   }
 
   #progress(): Step {

@@ -55,13 +55,17 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   checkPlan(found, plan, sink);
   if (found.place === undefined && found.target !== target) {
     throw new CheckpointError(
-      'The state belongs to an export to another target. Give each target a state of its own, or start over with restart: nothing was changed.',
+      'The state belongs to an export to another target. Give each target a state of its own.',
+      {},
+      [{ kind: 'restart' }],
     );
   }
   const key = await currentKey(found.key?.salt, info);
   if (!sameProject && !(await isOfKey(found, info))) {
     throw new CheckpointError(
-      'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these. If it is a new key of the same project, say so with sameProject; else start over with restart: nothing was changed.',
+      'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these.',
+      {},
+      [{ kind: 'allow', option: 'sameProject' }, { kind: 'restart' }],
     );
   }
   return { checkpoint: key ? { ...found, key } : found, isNew: false };
@@ -79,10 +83,9 @@ function checkPlan(
   // What can't go back to a place may have passed on rows that no checkpoint speaks of.
   const isEmpty = found.rows === 0 && promises === 'exactly-once';
   throw new CheckpointError(
-    isEmpty
-      ? `The checkpoint belongs to another plan${what}, of which no row is kept yet. Start over with restart, which loses none, or run it as before: nothing was changed.`
-      : `The checkpoint belongs to another plan${what}. Run it as before, or start over with restart: nothing was changed.`,
+    `The checkpoint belongs to another plan${what}${isEmpty ? ', of which no row is kept yet, so that a restart loses none' : ''}.`,
     { changed, source: found.source },
+    [{ kind: 'rerun' }, { kind: 'restart' }],
   );
 }
 

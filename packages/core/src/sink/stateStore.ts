@@ -10,6 +10,8 @@ export interface StateLog {
   replace(records: Iterable<object>): Promise<void>;
   /** Bytes that the records take; 0 before `read`. */
   readonly bytes: number;
+  /** Refuses a log that `replace` would refuse, since it is not ours, and touches nothing. Default: none is. @throws CheckpointError. */
+  checkReplaceable?(): Promise<void>;
   /** Removes all records and the log itself, if there is one. */
   remove(): Promise<void>;
   /** Lets go of it: what was appended is durable already. */

@@ -1,4 +1,4 @@
-import { DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
+import { type Advice, DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
 import { isRecord, kindOf } from '../values.js';
 import type { ChainPosition, Mark } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
@@ -115,9 +115,10 @@ export class Chain<T> {
     } catch (error) {
       // The same question without a cursor was answered, so it is the cursor that the API refuses: most likely it expired.
       if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
-        const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${refusal(error)}. It may have expired: walk this part again (an export does with onExpired: 'restart-part'), or start over with restart.`;
+        const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${refusal(error)}: it may have expired.`;
         throw new PaginationError('cursor-refused', message, {
           details: { part: this.part, status: refusal(error) },
+          advice: [{ kind: 'restart-part' }, { kind: 'restart' }],
           cause: error,
         });
       }
@@ -177,7 +178,8 @@ export class Chain<T> {
       if (which === 'an earlier page') this.#known.landmark = fingerprint;
       throw this.#fault(
         'no-progress',
-        `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, goes round in a circle, or the cursor expired. If it still does so later, tell the API's operator and start over with restart`,
+        `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, goes round in a circle, or the cursor expired. If it still does so later, tell the API's operator`,
+        [{ kind: 'wait' }, { kind: 'restart' }],
       );
     }
     this.#seenPages.add(fingerprint);
@@ -224,7 +226,8 @@ export class Chain<T> {
   #circle(): PaginationError {
     return this.#fault(
       'no-progress',
-      `page ${this.#pages} gave a cursor for the next page that an earlier page had given, so the API goes round in a circle and rows would come twice. Tell the API's operator, and start over with restart once it is mended`,
+      `page ${this.#pages} gave a cursor for the next page that an earlier page had given, so the API goes round in a circle and rows would come twice. Tell the API's operator, and wait until it is mended`,
+      [{ kind: 'restart' }],
     );
   }
 
@@ -266,9 +269,11 @@ export class Chain<T> {
   #fault(
     fault: 'no-progress' | 'missing-cursor' | 'rows-moved' | 'too-many-pages' | 'secret-in-cursor',
     what: string,
+    advice: readonly Advice[] = [],
   ): PaginationError {
     return new PaginationError(fault, `${this.#name} can't go on: ${what}.`, {
       details: { part: this.part, page: this.#pages + 1 },
+      advice,
     });
   }
 

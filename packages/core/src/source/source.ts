@@ -47,6 +47,8 @@ export interface SourceInfo<T> {
   readonly keyFingerprint?: (salt: string) => Promise<string>;
   /** Tells those who watch the client that the rows come from, as an export does of its commits. */
   readonly observe?: SourceObserver;
+  /** Asked before an export that starts over touches its target: refuses where the source's own state can't be started over with it. */
+  readonly checkRestart?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** What operators on pages need to say about what they make. */
@@ -115,7 +117,8 @@ export class Source<T> extends Flow<T> {
    * @example source.perPage(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   perPage<R>(operator: OperatorFunction<T, R>, options: PerPageOptions<R> = {}): Source<R> {
-    const { name, identity, rowsIdentity, parts, maxRows, isEndless, keyFingerprint, observe } = this.info;
+    const { name, identity, rowsIdentity, parts, maxRows, isEndless, keyFingerprint, observe, checkRestart } =
+      this.info;
     const perPage = options.version ?? null;
     const info = {
       name,
@@ -128,6 +131,7 @@ export class Source<T> extends Flow<T> {
       ...(isEndless && { isEndless }),
       ...(keyFingerprint && { keyFingerprint }),
       ...(observe && { observe }),
+      ...(checkRestart && { checkRestart }),
     };
     return new Source<R>(info, (walkOptions) => {
       const pages = this.#walk(walkOptions);

@@ -7,7 +7,8 @@ import { PluginError } from '../errors.js';
  */
 export function sourceFault(thrown: unknown, name: string, what: 'fetch' | 'decode'): unknown {
   if (typeof thrown === 'object' && thrown !== null) return thrown;
-  return new PluginError(`${name} failed: what its ${what} threw is not an Error. See its cause.`, {
+  return new PluginError(`${name} failed: what its ${what} threw is not an Error.`, {
     cause: thrown ?? String(thrown),
+    advice: [{ kind: 'see-cause' }],
   });
 }

@@ -12,7 +12,7 @@ export function checkStorable(key: string, row: unknown): void {
   const fault = asJson(row) === undefined ? 'is nothing that JSON has a form for' : faultOf(row, 0);
   if (fault === undefined) return;
   const name = JSON.stringify(key.slice(0, 80));
-  throw new DecodeError(`The row ${name} ${fault}. Leave that out with perPage, or tell the API's operator.`, {
+  throw new DecodeError(`The row ${name} ${fault}. Tell the API's operator, or leave that out of the rows.`, {
     key: key.slice(0, 80),
   });
 }

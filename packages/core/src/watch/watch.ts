@@ -144,7 +144,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
 
 function changeInfo<T>(
   info: SourceInfo<T>,
-  { ignore = [], project }: Pick<WatchOptions<T>, 'ignore' | 'project'>,
+  { ignore = [], project, state }: Pick<WatchOptions<T>, 'ignore' | 'project' | 'state'>,
 ): SourceInfo<Change<T>> {
   const { name, isUnversioned, keyFingerprint, observe } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
@@ -158,5 +158,16 @@ function changeInfo<T>(
     ...(isUnversioned && { isUnversioned }),
     ...(keyFingerprint && { keyFingerprint }),
     ...(observe && { observe }),
+    ...(state && { checkRestart: (signal: AbortSignal) => checkRestart(state, signal) }),
   };
+}
+
+/** What is known stays until the new first snapshot replaces it, which it must be able to. @throws LockError, CheckpointError. */
+async function checkRestart(state: StateStore, signal: AbortSignal): Promise<void> {
+  const release = await state.lock(signal, 'watch');
+  try {
+    await state.log('watch').checkReplaceable?.();
+  } finally {
+    await release();
+  }
 }

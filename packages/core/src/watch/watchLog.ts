@@ -231,7 +231,9 @@ export class WatchLog<T> {
     const isAnother = this.#key !== undefined && this.#key.fingerprint !== fingerprint;
     if (isAnother && !sameProject) {
       throw new CheckpointError(
-        'The state was made with another API key, maybe of another project: everything would look changed. If it is a new key of the same project, say so with sameProject; else give this watch a state of its own: nothing was changed.',
+        'The state was made with another API key, maybe of another project: everything would look changed. Another project needs a state of its own.',
+        {},
+        [{ kind: 'allow', option: 'sameProject' }],
       );
     }
     this.#key = { salt, fingerprint };

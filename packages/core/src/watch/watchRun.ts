@@ -120,7 +120,9 @@ export class WatchRun<T> {
       const isOther = restart !== undefined && log.history !== restart;
       if (isOther || startAt < log.committed || startAt > log.snapshot.generation) {
         throw new CheckpointError(
-          `The watch's state is of another time than the place to go on from (generation ${startAt}; it holds ${log.committed} to ${log.snapshot.generation}). Use the state that belongs to it, or start over with restart: nothing was changed.`,
+          `The watch's state is of another time than the place to go on from (generation ${startAt}; it holds ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,
+          {},
+          [{ kind: 'restart' }],
         );
       }
       await log.commit(startAt);

@@ -160,7 +160,7 @@ describe('before any request, a source is refused', () => {
   test('with a size of pages where the API decides', async () => {
     const { path, rows, paging, columns } = good;
     const items = openListing(listing({ path, rows, paging, columns }), { baseUrl: 'https://api.example.com' });
-    expect(() => items({ pageSize: 10 })).toThrow(/test\.items takes no pageSize/);
+    expect(() => items({ pageSize: 10 })).toThrow(/pageSize can't be set for test\.items/);
   });
 
   test('watched with maxRows, or without a key', () => {

@@ -157,7 +157,7 @@ describe('W8 what a name leads to', () => {
   ])('is refused by name where a cloud has its metadata: %s', (address) => {
     expect(refusal(() => guard.check(address, name)).details).toMatchObject({ kind: 'a metadata address' });
     const opened = addressGuard({ allow: [name.hostname, address] });
-    expect(() => opened.check(address, name)).toThrow(/name a CIDR that holds it/);
+    expect(() => opened.check(address, name)).toThrow(/Only a CIDR that holds it allows it/);
   });
 
   test.each(publicIpv6)('is open: %s', (address) => {
@@ -174,7 +174,7 @@ describe('W8 what a name leads to', () => {
   test('is refused where it is public, but not encrypted', () => {
     const host = { hostname: 'hooks.example.com', isEncrypted: false };
     expect(refusal(() => guard.check('93.184.216.34', host)).message).toBe(
-      'hooks.example.com leads to a public address (93.184.216.34), so nothing is sent there. Use https, or name the host in allowAddresses.',
+      'hooks.example.com leads to a public address (93.184.216.34), so nothing is sent there. Use https; without it, only the entry hooks.example.com allows this. If it is the right place, add that to allowAddresses.',
     );
     for (const entry of ['hooks.example.com', '93.184.216.34', '93.184.216.0/24']) {
       expect(() => addressGuard({ allow: [entry] }).check('93.184.216.34', host)).not.toThrow();
@@ -338,7 +338,7 @@ describe('W8 an entry opens', () => {
     const host = at('hooks.internal', true);
     const closed = addressGuard({ allow: ['hooks.internal', 'localhost', plain] });
     expect(refusal(() => closed.check(address, host)).message).toMatch(
-      /name a CIDR that holds it, such as \S+\/(32|128)/,
+      /Only a CIDR that holds it allows it, such as \S+\/(32|128)/,
     );
     const cidr = mapped ? `${mapped}/32` : `${plain}/${plain.includes(':') ? '128' : '32'}`;
     expect(() => addressGuard({ allow: [cidr] }).check(address, host)).not.toThrow();
@@ -392,22 +392,22 @@ describe('W8 a refusal says what it is about', () => {
     [
       'https://hooks.internal/',
       '10.0.0.8',
-      'hooks.internal leads to a private address (10.0.0.8), so nothing is sent there. If it is the right place, name hooks.internal or 10.0.0.8 in allowAddresses.',
+      'hooks.internal leads to a private address (10.0.0.8), so nothing is sent there. The entry hooks.internal or 10.0.0.8 allows it. If it is the right place, add that to allowAddresses.',
     ],
     [
       'https://127.1/',
       '127.0.0.1',
-      '127.0.0.1 is a loopback address, so nothing is sent there. If it is the right place, name 127.0.0.1 in allowAddresses.',
+      '127.0.0.1 is a loopback address, so nothing is sent there. The entry 127.0.0.1 allows it. If it is the right place, add that to allowAddresses.',
     ],
     [
       'https://[::1]/',
       '::1',
-      '::1 is a loopback address, so nothing is sent there. If it is the right place, name ::1 in allowAddresses.',
+      '::1 is a loopback address, so nothing is sent there. The entry ::1 allows it. If it is the right place, add that to allowAddresses.',
     ],
     [
       'https://metadata.google.internal./',
       '169.254.169.254',
-      'metadata.google.internal. leads to a metadata address (169.254.169.254), so nothing is sent there. If it is the right place, name a CIDR that holds it, such as 169.254.169.254/32, in allowAddresses: a host name or the address alone does not open it.',
+      'metadata.google.internal. leads to a metadata address (169.254.169.254), so nothing is sent there. Only a CIDR that holds it allows it, such as 169.254.169.254/32: a host name or the address alone does not. If it is the right place, add that to allowAddresses.',
     ],
   ])('%s', (url, address, message) => {
     const { hostname } = new URL(url);
@@ -424,7 +424,7 @@ describe('W8 a refusal says what it is about', () => {
     '::ffff:8.8.8.8',
   ])('and its advice helps: %s', (address) => {
     const { message } = refusal(() => guard.check(address, name));
-    const [, advised = ''] = /(?:such as|or) (\S+?),? in allowAddresses/.exec(message) ?? [];
+    const [, advised = ''] = /(?:such as|entry \S+ or) (\S+?)(?:: | allows)/.exec(message) ?? [];
     expect(() => addressGuard({ allow: [advised] }).check(address, name)).not.toThrow();
   });
 });

@@ -194,7 +194,7 @@ describe('E6 a .part that is changed while the export runs', () => {
           ? run(path, { onFetch: lateIn(replace, `${path}.part`) })
           : run(path, { state: atTheSeal(fileState(`${path}.sluice`), () => replace(`${path}.part`)) }),
       );
-      expect(error.message).toMatch(/was replaced while the export ran.*start over with restart\.$/);
+      expect(error.message).toMatch(/was replaced while the export ran.*Start over with restart\.$/);
       expect(readFileSync(`${path}.part`, 'utf8')).toMatch(/^x+$/);
       expect(existsSync(path)).toBe(false);
       expect(await failed(run(path))).toBeInstanceOf(CheckpointError);

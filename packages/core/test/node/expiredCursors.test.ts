@@ -111,7 +111,7 @@ describe('E7 a cursor that the API refuses', () => {
       expect(namesBeside(path)).toEqual([name]);
       expect(warnings).toHaveLength(Object.values(refused).reduce((sum, count) => sum + count, 0));
       expect(warnings[0]).toMatch(
-        /refused the cursor of page \d+ with 410\. Its \d+ rows are taken back, and it is walked anew\.$/,
+        /refused the cursor of page \d+ with 410: it may have expired\. Its \d+ rows are taken back, and it is walked anew\.$/,
       );
       for (const [part, pages] of Object.entries(refusals.again)) {
         // What was under way or ahead when the walk stopped is asked for again, as after any interruption.

@@ -92,7 +92,7 @@ describe('state in files', () => {
 
   test.each([
     ['', /is empty/],
-    ['{"v":1}\n', /is no state of Sluice/],
+    ['{"v":1}\n', /is not a state of Sluice/],
     [
       'sluice-state 2 something-new\n{"v":1}\n',
       /newer version of Sluice \(format 2, this one knows 1\)\. Use that one/,
@@ -265,7 +265,7 @@ describe('E9 a file system that promises less', () => {
   test('a network is refused, unless it is trusted', async () => {
     const folder = join(temporaryFolder(), 'state');
     await expect(fileState(folder, on('network')[0]).lock(never)).rejects.toThrow(
-      /network file system.*trustFileSystem: nothing was changed/,
+      /network file system.*Nothing was changed\..*trustFileSystem\.$/,
     );
     expect(existsSync(folder)).toBe(false);
     const [options, warnings] = on('network', { trustFileSystem: true });

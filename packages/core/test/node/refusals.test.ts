@@ -167,7 +167,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     await expect(run(path, { from: withKey('one', 4) })).rejects.toThrow('interrupted');
     const error = await refused(path, { from: withKey('two') });
     expect(error).toBeInstanceOf(CheckpointError);
-    expect(error.message).toMatch(/another API key.*sameProject; else start over with restart: nothing was changed\.$/);
+    expect(error.message).toMatch(/another API key.*sameProject, or start over with restart: nothing was changed\.$/);
     await expect(run(path, { from: withKey('two', 1), sameProject: true })).rejects.toThrow('interrupted');
     // From its first commit on it is the new key's.
     await refused(path, { from: withKey('one') });
@@ -180,7 +180,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     rmSync(`${path}.sluice`, { recursive: true });
     const error = await refused(path);
     expect(error).toBeInstanceOf(SinkError);
-    expect(error.message).toMatch(/rows\.txt\.part is there already.*start over with restart\.$/);
+    expect(error.message).toMatch(/rows\.txt\.part is there already.*Start over with restart\.$/);
     await run(path, { restart: true });
     expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
   });
@@ -221,7 +221,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     writeFileSync(path, 'mine');
     const error = await refused(path);
     expect(error).toBeInstanceOf(SinkError);
-    expect(error.message).toMatch(/exists already, and was not touched.*--if-exists overwrite/);
+    expect(error.message).toMatch(/exists already, and was not touched.*ifExists: 'overwrite'\.$/);
     expect(await run(path, { target: { ifExists: 'overwrite' } })).toMatchObject({ rows: 17 });
   });
 

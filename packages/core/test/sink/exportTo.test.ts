@@ -5,6 +5,7 @@ import {
   CheckpointError,
   ConfigError,
   createSource,
+  type ExportOptions,
   exportTo,
   memoryState,
   type Page,
@@ -322,6 +323,24 @@ describe('exportTo with state', () => {
     expect(late.calls.indexOf('flush')).toBe(late.calls.indexOf('write') + 3);
   });
 
+  test('what the next run resumes from is told: what was found, each commit, and nothing once it is done', async () => {
+    const { list } = await startHoldings({ holdings: 500 });
+    const state = memoryState();
+    const sink = recordingSink<Row>();
+    const told: unknown[] = [];
+    const onCommitted: ExportOptions['onCommitted'] = (checkpoint) =>
+      told.push(checkpoint && [checkpoint.rows, checkpoint.isSealed ?? false]);
+    await expect(
+      exportTo(list(), sink, { state, sameProject: true, onCommitted }).run({ signal: AbortSignal.abort() }),
+    ).rejects.toThrow();
+    expect(told).toEqual([]);
+    await interrupted(list(), sink, state);
+    const { rows } = decodeCheckpoint(await state.load('checkpoint'));
+    await exportTo(list(), sink, { state, commitEvery: 100, onCommitted }).run();
+    expect(rows).toBeGreaterThan(0);
+    expect(told).toEqual([[rows, false], [500, true], undefined]);
+  });
+
   test('a sealed target is only put in place', async () => {
     const { list, sandbox } = await startHoldings({ holdings: 500 });
     const sink = recordingSink<Row>();
@@ -391,7 +410,7 @@ describe('exportTo with state', () => {
       exportTo(list({ pageSize: 50 }), { ...sink, promises }, { state }).run();
     await state.save('checkpoint', kept);
     await expect(other('exactly-once')).rejects.toThrow(
-      'The checkpoint belongs to another plan (pageSize), of which no row is kept yet. Start over with restart, which loses none, or run it as before: nothing was changed.',
+      'The checkpoint belongs to another plan (pageSize), of which no row is kept yet, so that a restart loses none. Run it as before, or start over with restart: nothing was changed.',
     );
     await expect(other('at-least-once')).rejects.toThrow('(pageSize). Run it as before, or start');
     expect(await state.load('checkpoint')).toEqual(kept);

@@ -23,9 +23,9 @@ export function decodeSpooledPage(record: unknown): SpooledRecord {
     recent?: string[];
   };
   if (v !== 1)
-    throw new CheckpointError(
-      'The spool was written by another version of Sluice. Use that version, or start over with restart: nothing was changed.',
-    );
+    throw new CheckpointError('The spool was written by another version of Sluice, which can resume from it.', {}, [
+      { kind: 'restart' },
+    ]);
   return {
     ...{ at, first, place, records: records.map(([id, key, body]) => ({ id, key, body })) },
     ...(recent && { recent }),
@@ -36,7 +36,5 @@ export function decodeSpooledPage(record: unknown): SpooledRecord {
 export function decodeWebhookPlace(place: unknown): WebhookPlace {
   const { next, dead, letters } = (place ?? {}) as Partial<WebhookPlace>;
   if (Number.isSafeInteger(next) && Number.isSafeInteger(dead) && letters !== undefined) return place as WebhookPlace;
-  throw new CheckpointError(
-    'The checkpoint does not say how far the forwarding came. Start over with restart: nothing was changed.',
-  );
+  throw new CheckpointError('The checkpoint does not say how far the forwarding came.', {}, [{ kind: 'restart' }]);
 }

@@ -201,13 +201,18 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
         `${what}. Name a file for such records with deadLetter, then run it again: it goes on here.`,
         {
           details: { id: letter.id, status: letter.status },
+          fault: 'endpoint',
         },
       );
     const isParked = letter.attempts === 0;
     if (!isParked && this.#buried >= maxDeadLetters)
       throw new SinkError(
-        `${what}, and ${this.#buried} before it: that is no accident any more. Look at ${this.#options.deadLetter ?? ''} for what is wrong, and raise maxDeadLetters to go on all the same.`,
-        { details: { id: letter.id, status: letter.status, deadLetters: this.#buried } },
+        `${what}, and ${this.#buried} before it: that is no accident any more. Look at ${this.#options.deadLetter ?? ''} for what is wrong.`,
+        {
+          details: { id: letter.id, status: letter.status, deadLetters: this.#buried },
+          advice: [{ kind: 'raise', option: 'maxDeadLetters' }],
+          fault: 'endpoint',
+        },
       );
     if (!isParked) this.#buried += 1;
     await this.#letters.append(letter);

@@ -1,5 +1,5 @@
 import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
-import { inCommandLineWords } from '../../errors/cliTerms.js';
+import { sentenceOf } from '../../errors/cliTerms.js';
 import { UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/formatError.js';
 import { addressFault, type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';
@@ -38,7 +38,7 @@ export async function apiFinding(
     const fault = addressFault(error, options);
     if (fault instanceof UsageError) return { level: 'fail', subject: api, text: fault.message };
     if (!SluiceError.is(error)) throw error;
-    const message = inCommandLineWords(error.message);
+    const message = sentenceOf(error);
     const { status } = error.details;
     if (status === 401 || status === 403)
       return { level: 'fail', subject: api, text: `the key was refused: ${message}` };
@@ -85,7 +85,7 @@ function madeOf(source: ApiSource, { name, pageSize }: SourceDescription): Made 
   try {
     return askedBy(source, {}, () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
   } catch (error) {
-    const said = error instanceof Error ? inCommandLineWords(error.message) : thrownText(error);
+    const said = SluiceError.is(error) ? sentenceOf(error) : thrownText(error);
     return said.includes(name) ? said : `Without parameters its definition fails: ${thrownText(said)}`;
   }
 }
@@ -94,7 +94,7 @@ function judged(
   error: SluiceError,
   { hasKey, isUnknown }: { readonly hasKey: boolean; readonly isUnknown: boolean },
 ): Omit<Finding, 'subject'> {
-  const message = inCommandLineWords(error.message);
+  const message = sentenceOf(error);
   const { status } = error.details;
   if (status === 401 || status === 403)
     return {
