@@ -18,7 +18,7 @@ export interface Effort {
 }
 
 /** One that takes part: a file of `contestants`, and what its job is beyond the others'. */
-export interface Entrant extends Partial<Pick<Job, 'format' | 'lanes' | 'isKept'>> {
+export interface Entrant extends Partial<Pick<Job, 'format' | 'concurrency' | 'isKept'>> {
   readonly file: string;
   /** How many of the server's wallets are its work. Default: all of them. */
   readonly wallets?: number;
@@ -44,7 +44,7 @@ export interface ArenaOptions {
 export type Efforts<Name extends string> = Readonly<Record<Name, readonly Effort[]>>;
 
 /** Files of more rows are not read again. */
-const mostLookedAt = 200_000;
+const maxLookedAt = 200_000;
 
 /**
  * Lets contestants do the same work in turn, A B A B, each in a process of its own (or all in one) and all with one server, so that what the machine does
@@ -74,18 +74,18 @@ export async function compete<Name extends string>(
       return child;
     };
     const runs = names.map((name, nth) => {
-      const { format = 'csv', lanes = 1, isKept = true, wallets } = entrants[name];
+      const { format = 'csv', concurrency = 1, isKept = true, wallets } = entrants[name];
       const child = (inOneProcess ? processes[0] : undefined) ?? begin(entrants[name]);
       const owners = address.owners.slice(0, wallets);
       const path = join(folder, `${nth}.${format}`);
-      const job: Job = { ...address, owners, format, lanes, isKept, path };
+      const job: Job = { ...address, owners, format, concurrency, isKept, path };
       return { name, child, job };
     });
     for (let round = isWarm ? 0 : 1; round <= rounds; round += 1) {
       for (const { name, child, job } of runs) {
         const effort = await effortOf(child, job);
         const expected = served.pages * job.owners.length * rowsPerPage;
-        const written = round === 0 && job.format !== 'none' && expected <= mostLookedAt ? rowsIn(job) : expected;
+        const written = round === 0 && job.format !== 'none' && expected <= maxLookedAt ? rowsIn(job) : expected;
         if (effort.rows !== expected || written !== expected)
           throw new Error(`${name} has ${effort.rows} rows and wrote ${written}, not ${expected}.`);
         if (round > 0) efforts[name].push(effort);

@@ -55,7 +55,7 @@ if (unknown !== undefined) {
 
 const folder = mkdtempSync(join(process.cwd(), 'bench-'));
 const extent = {
-  ...{ folder, pages: check ? 500 : 1_000, mostRows: Number(values.rows) },
+  ...{ folder, pages: check ? 500 : 1_000, maxRows: Number(values.rows) },
   rounds: Number(values.rounds ?? (check ? 5 : 7)),
 };
 try {

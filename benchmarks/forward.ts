@@ -12,7 +12,7 @@ import { compare, type Rounds } from './figures/compare.js';
 /** In each round. */
 const recordsForwarded = 10_000;
 const pageSize = 100;
-const concurrency = 32;
+const deliveries = 32;
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 
 /** Rows of some 500 bytes, as holdings are. */
@@ -48,14 +48,14 @@ async function forwarded(url: string, folder: string): Promise<void> {
       return Promise.resolve({ rows: rows.slice(from, from + pageSize), next });
     },
   });
-  const sink = webhook<(typeof rows)[number]>({ url, secret, allowAddresses: ['127.0.0.1'], concurrency });
+  const sink = webhook<(typeof rows)[number]>({ url, secret, allowAddresses: ['127.0.0.1'], deliveries });
   await exportTo(source, sink, { state: fileState(join(folder, 'state')) }).run();
 }
 
 async function looped(url: string): Promise<void> {
-  const dispatcher = new Agent({ connections: concurrency });
+  const dispatcher = new Agent({ connections: deliveries });
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (let at = next++; at < recordsForwarded; at = next++) {
       const envelope = { id: `row-${at}-${'0'.repeat(24)}`, type: 'rows.row', timestamp: new Date().toISOString() };
       const body = JSON.stringify({ ...envelope, source: 'rows', sequence: at + 1, data: rows[at] });
@@ -65,6 +65,6 @@ async function looped(url: string): Promise<void> {
       if (answer.statusCode !== 200) throw new Error(`It answered with ${answer.statusCode}.`);
     }
   };
-  await Promise.all(Array.from({ length: concurrency }, lane));
+  await Promise.all(Array.from({ length: deliveries }, worker));
   await dispatcher.close();
 }

@@ -24,7 +24,7 @@ const server = fork(new URL('server/pageServer.ts', import.meta.url), [JSON.stri
 const folder = mkdtempSync(join(process.cwd(), 'bench-'));
 try {
   const [address] = await once(server, 'message');
-  const job = { ...address, path: join(folder, 'rows.csv'), format: 'csv', lanes: 1, isKept: true };
+  const job = { ...address, path: join(folder, 'rows.csv'), format: 'csv', concurrency: 1, isKept: true };
   for (let round = 0; round < warm; round += 1) await exportHoldings(job);
   const session = new Session();
   session.connect();

@@ -33,7 +33,7 @@ const changes = client.streams
       if (outcome === 'failed') console.error(`${failures ?? 1} failed polls in a row: ${String(error)}`);
     },
   })
-  .perPage(statusChanges());
+  .pipePages(statusChanges());
 
 for await (const { after } of changes) {
   const { tag, id, statusMessage } = after;

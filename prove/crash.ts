@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Campaign } from './crash/campaign.js';
-import { leastPages, size } from './crash/exportOrder.js';
+import { minPages, size } from './crash/exportOrder.js';
 import { shortcomings, tallyOf } from './crash/tally.js';
 import { wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
@@ -19,7 +19,7 @@ const { values } = parseArgs({
   options: {
     /** How many at least: jobs that were begun come to their end. */
     kills: { type: 'string', default: '200' },
-    /** Decides all but which of several lanes is faster. Default: another one each time. */
+    /** Decides all but which of several concurrency is faster. Default: another one each time. */
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
     /** Only the job of this number. */
     only: { type: 'string' },
@@ -60,11 +60,11 @@ function tell(): boolean {
   const tally = tallyOf(finished.flatMap(({ kills }) => kills));
   const seconds = ((performance.now() - began) / 1_000).toFixed(0);
   console.log(
-    `seed ${seed}: ${campaign.kills} kills in ${finished.length} exports of about ${leastPages} pages in ${size.owners} parts, ${seconds} s\n`,
+    `seed ${seed}: ${campaign.kills} kills in ${finished.length} exports of about ${minPages} pages in ${size.owners} parts, ${seconds} s\n`,
   );
   printTable(
     ['phase', 'kills', 'differences', 'most pages fetched again'],
-    tally.map((row) => [row.phase, row.kills, row.differences, row.mostFetchedAgain]),
+    tally.map((row) => [row.phase, row.kills, row.differences, row.maxFetchedAgain]),
   );
   for (const job of differences) {
     console.log(`\njob ${job.number}, ${job.folder}`);

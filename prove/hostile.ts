@@ -22,7 +22,7 @@ import { wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
 
 /** Bytes that may be in use at the end beyond what was at the beginning: caches fill, but nothing is kept of an answer. */
-const mostGrowth = 8_000_000;
+const maxGrowth = 8_000_000;
 
 const { values } = parseArgs({
   options: {
@@ -143,7 +143,7 @@ async function tellOfMemory(before: HeapReport): Promise<void> {
     ['in use at the beginning', 'at the end', 'at most behind a walk', 'all of the process at most'],
     [[megabytes(before.used), megabytes(after.used), megabytes(after.peak), megabytes(after.resident)]],
   );
-  if (after.used - before.used > mostGrowth) lacks.push(`The heap grew from ${before.used} to ${after.used} bytes.`);
+  if (after.used - before.used > maxGrowth) lacks.push(`The heap grew from ${before.used} to ${after.used} bytes.`);
 }
 
 async function heapOf(): Promise<HeapReport | undefined> {

@@ -35,13 +35,13 @@ const { values } = parseArgs({
     /** Seconds that the tests of a mutant may take; the slowest ones beyond that are not run. */
     seconds: { type: 'string', default: '30' },
     /** The score that each folder has to reach, in percent. */
-    least: { type: 'string', default: '0' },
+    min: { type: 'string', default: '0' },
   },
 });
 const count = wholeNumber('count', values.count, 1);
 const seed = wholeNumber('seed', values.seed, 0);
 const budget = 1_000 * wholeNumber('seconds', values.seconds, 1);
-const least = wholeNumber('least', values.least, 0);
+const min = wholeNumber('least', values.min, 0);
 const { folder: onlyFolder, at } = values;
 if (onlyFolder !== undefined && !folders.includes(onlyFolder))
   refuse(`--folder is "${onlyFolder}": give ${folders.join(', ')}.`);
@@ -149,8 +149,8 @@ async function tell(): Promise<void> {
   await writeFile(join(reports, 'verdicts.json'), JSON.stringify(report, undefined, 2));
   const lacks = [
     ...rows
-      .filter(({ score }) => score < least)
-      .map(({ name, score }) => `${name} has ${score.toFixed(0)} % of at least ${least} %.`),
+      .filter(({ score }) => score < min)
+      .map(({ name, score }) => `${name} has ${score.toFixed(0)} % of at least ${min} %.`),
     ...staleEquivalents(sources).map(
       ({ file, line, change }) => `${file} has no mutant "${change}" in "${line}" any more: see mutants/equivalent.ts.`,
     ),

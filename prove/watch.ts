@@ -45,14 +45,14 @@ const kills = wholeNumber('kills', values.kills, 1);
 const seed = wholeNumber('seed', values.seed, 0);
 if (rows % pageSize > 0) refuse(`--rows is ${rows}: give a multiple of ${pageSize}.`);
 
-const parts = { cost, state, growth, kills: killed };
+const partitions = { cost, state, growth, kills: killed };
 const lacks: string[] = [];
 const { only } = values;
-if (only !== undefined && !Object.hasOwn(parts, only))
-  refuse(`--only is "${only}": give ${Object.keys(parts).join(', ')}.`);
+if (only !== undefined && !Object.hasOwn(partitions, only))
+  refuse(`--only is "${only}": give ${Object.keys(partitions).join(', ')}.`);
 console.log(`${rows} streams, ${rows / pageSize} pages a poll, one row in a hundred changed`);
-for (const [name, part] of Object.entries(parts))
-  if (only === undefined || only === name) lacks.push(...(await part()));
+for (const [name, partition] of Object.entries(partitions))
+  if (only === undefined || only === name) lacks.push(...(await partition()));
 if (lacks.length > 0) console.log(`\nNOT proven: ${lacks.join(' ')}`);
 else console.log(`\nProven${only === undefined ? '' : `, as far as ${only} goes`}.`);
 process.exitCode = lacks.length > 0 ? 1 : 0;
@@ -86,9 +86,9 @@ async function cost(): Promise<string[]> {
       range(beyond),
     ]),
   );
-  const most = Math.max(...compared.map(({ comparing }) => comparing.median));
+  const max = Math.max(...compared.map(({ comparing }) => comparing.median));
   const goal = (goals.comparing * rows) / goalRows;
-  return most < goal ? [] : [`To compare took ${most.toFixed(1)} ms, not less than ${goal}.`];
+  return max < goal ? [] : [`To compare took ${max.toFixed(1)} ms, not less than ${goal}.`];
 }
 
 /** What a watch keeps of a row. */
@@ -142,6 +142,6 @@ function whole(figure: number): number {
   return Math.round(figure);
 }
 
-function range({ least, most }: Spread): string {
-  return `${whole(least)} to ${whole(most)}`;
+function range({ min, max }: Spread): string {
+  return `${whole(min)} to ${whole(max)}`;
 }

@@ -6,7 +6,7 @@ export interface Job extends ServerAddress {
   /** `none`: only fetched, for the bound that the network sets. */
   readonly format: 'csv' | 'csv.gz' | 'jsonl' | 'none';
   /** Wallets walked at once, by those who can. */
-  readonly lanes: number;
+  readonly concurrency: number;
   /** Whether it could be gone on with after a crash, by those who can. */
   readonly isKept: boolean;
 }

@@ -21,11 +21,11 @@ export async function compare(
 }
 
 /** How much longer one took than another, round by round: the median, and the range without the outermost rounds. */
-export function ratioOf(times: Rounds, one: string, other: string): { median: number; least: number; most: number } {
+export function ratioOf(times: Rounds, one: string, other: string): { median: number; min: number; max: number } {
   const ratios = (times[one] ?? []).map((ms, round) => ms / (times[other]?.[round] ?? NaN)).sort((a, b) => a - b);
   const cut = Math.floor(ratios.length / 4);
   const at = (index: number): number => ratios[index] ?? NaN;
-  return { median: medianOf(ratios), least: at(cut), most: at(ratios.length - 1 - cut) };
+  return { median: medianOf(ratios), min: at(cut), max: at(ratios.length - 1 - cut) };
 }
 
 export function medianOf(values: readonly number[]): number {

@@ -19,8 +19,8 @@ export function growthPicture(measured: readonly Growth[]): string {
     { name: 'peak RSS (MiB)', color: '#b45309', values: measured.map(({ peakRss }) => peakRss / 2 ** 20) },
   ];
   const drawn = lines.map(({ name, color, values }, nth) => {
-    const most = Math.max(...values) * 1.25;
-    const y = (value: number): number => top + plot.height * (1 - value / most);
+    const max = Math.max(...values) * 1.25;
+    const y = (value: number): number => top + plot.height * (1 - value / max);
     const at = values.map((value, index) => ({ value, x: x(measured[index]?.rows ?? 1), y: y(value) }));
     const points = at.map((point) => `${point.x.toFixed(1)},${point.y.toFixed(1)}`).join(' ');
     const labels = at.map(

@@ -5,13 +5,13 @@ import type { Work } from './work.js';
 /** A forward to a receiver that takes 5 ms for each record, 32 at once. */
 export const forwards: Work = async ({ rounds }) => {
   const times = await compareForwards(rounds);
-  const { median, least, most } = ratioOf(times, 'a loop around undici', 'a forward');
+  const { median, min, max } = ratioOf(times, 'a loop around undici', 'a forward');
   return [
     {
       work: 'records/s of a forward',
       against: 'a bare loop of undici',
       unit: '%',
-      ...{ median: 100 * median, from: 100 * least, to: 100 * most },
+      ...{ median: 100 * median, from: 100 * min, to: 100 * max },
     },
   ];
 };

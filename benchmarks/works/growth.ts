@@ -11,9 +11,9 @@ const heap = 64;
 const picture = fileURLToPath(new URL('../growth.svg', import.meta.url));
 
 /** How an export behaves as it grows, each size in a process of its own with a small heap. Draws it. */
-export const growth: Work = async ({ mostRows, folder }) => {
+export const growth: Work = async ({ maxRows, folder }) => {
   const measured: Growth[] = [];
-  for (let rows = 10_000; rows <= mostRows; rows *= 10) {
+  for (let rows = 10_000; rows <= maxRows; rows *= 10) {
     const { sluice } = await compete(
       { sluice: { file: 'sluice', heap } },
       { pages: rows / rowsPerPage, parts: 1, latency: 0 },

@@ -6,8 +6,8 @@ import type { Work } from './work.js';
 const latency = 25;
 /** So many that opening and putting in place, some 13 ms, hardly count. */
 const pages = 400;
-const lanes = 8;
-/** Of each lane. So many that opening connections hardly counts, nor putting together at the end what the lanes have brought. */
+const concurrency = 8;
+/** Of each worker. So many that opening connections hardly counts, nor putting together at the end what they have brought. */
 const pagesPerLane = 100;
 
 /** What is left to gain where the server is slow: it is waited for all the time. */
@@ -18,14 +18,14 @@ export const latencies: Work = async ({ rounds, folder }) => {
     { rounds: Math.min(rounds, 9), folder },
   );
   const many = await compete(
-    { one: { file: 'sluice', wallets: 1 }, many: { file: 'sluice', lanes } },
-    { pages: pagesPerLane, parts: lanes, latency },
+    { one: { file: 'sluice', wallets: 1 }, many: { file: 'sluice', concurrency } },
+    { pages: pagesPerLane, parts: concurrency, latency },
     { rounds: Math.min(rounds, 9), folder },
   );
   return [
     figureOf(
       {
-        work: `rows/s at ${latency} ms a page, one lane`,
+        work: `rows/s at ${latency} ms a page, a concurrency of 1`,
         against: 'a hand-tuned loop that writes nothing',
         unit: '%',
         goal: { atLeast: 98 },
@@ -34,12 +34,12 @@ export const latencies: Work = async ({ rounds, folder }) => {
     ),
     figureOf(
       {
-        work: `rows/s at ${latency} ms a page, ${lanes} lanes`,
-        against: `${lanes} times one lane`,
+        work: `rows/s at ${latency} ms a page, a concurrency of ${concurrency}`,
+        against: `${concurrency} times a concurrency of 1`,
         unit: '%',
         goal: { atLeast: 95 },
       },
-      ratios(many.one, many.many, ({ ms, rows }) => ms / rows).map((ratio) => (100 * ratio) / lanes),
+      ratios(many.one, many.many, ({ ms, rows }) => ms / rows).map((ratio) => (100 * ratio) / concurrency),
     ),
   ];
 };

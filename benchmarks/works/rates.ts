@@ -3,13 +3,13 @@ import { strictRun, type StrictRun } from '../../prove/rate/strictRun.js';
 import { figureOf } from '../figures/figure.js';
 import type { Work } from './work.js';
 
-const lanes = 8;
+const concurrency = 8;
 
 /** How much of its rate a server gives to a client that keeps to it: L1. */
 export const rates: Work = async ({ rounds }) => {
   const runs: StrictRun[] = [];
-  for (let round = 0; round < Math.min(rounds, 5); round += 1) runs.push(await strictRun(lanes));
-  const against = `a server of ${rate.requests} in ${rate.per} ms, ${lanes} lanes`;
+  for (let round = 0; round < Math.min(rounds, 5); round += 1) runs.push(await strictRun(concurrency));
+  const against = `a server of ${rate.requests} in ${rate.per} ms, a concurrency of ${concurrency}`;
   return [
     figureOf(
       { work: 'requests/s', against, unit: '%', goal: { atLeast: 98 } },

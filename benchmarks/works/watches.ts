@@ -10,15 +10,15 @@ const rows = 50_000;
 export const watches: Work = async ({ rounds }) => {
   const costs = await measured<readonly ComparisonCost[]>('comparisonCost.ts', rows, rounds);
   const { beyond, row } = await measured<StateBytes>('stateBytes.ts', rows);
-  const compared = costs.map(({ projection, comparing: { median, least, most } }): Figure => {
+  const compared = costs.map(({ projection, comparing: { median, min, max } }): Figure => {
     const work = `CPU of a comparison of ${rows.toLocaleString('en')} rows, ${projection}`;
-    return { work, against: '', unit: 'ms', median, from: least, to: most, goal: { atMost: 100 } };
+    return { work, against: '', unit: 'ms', median, from: min, to: max, goal: { atMost: 100 } };
   });
   const parsed = costs.map(({ projection, comparing, parsing }): Figure => {
     const ratio = (value: number): number => value / parsing.median;
     return {
       ...{ work: `CPU of a comparison, ${projection}`, against: 'JSON.parse of the same pages', unit: 'x' as const },
-      ...{ median: ratio(comparing.median), from: ratio(comparing.least), to: ratio(comparing.most) },
+      ...{ median: ratio(comparing.median), from: ratio(comparing.min), to: ratio(comparing.max) },
     };
   });
   const kept: Figure = {

@@ -6,7 +6,7 @@ export interface Extent {
   /** Of 100 rows, in an export without latency. */
   readonly pages: number;
   /** Rows of the largest export whose memory is looked at. */
-  readonly mostRows: number;
+  readonly maxRows: number;
   /** A folder for what is written. It is gone afterwards. */
   readonly folder: string;
 }

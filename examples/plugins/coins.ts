@@ -10,7 +10,7 @@ export const coins = defineApi({
       path: '/v1/markets',
       params: z.object({ currency: z.string().describe('e.g. usd') }),
       query: ({ currency }) => ({ vs_currency: currency }),
-      pageSize: { param: 'limit', default: 100, most: 250 },
+      pageSize: { param: 'limit', default: 100, max: 250 },
       paging: byOffset({ param: 'offset' }),
       rows: 'data.items',
       total: 'data.total',

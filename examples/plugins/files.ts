@@ -7,7 +7,7 @@ export const files = defineApi({
     inFolder: listing({
       path: '/files',
       query: ({ folder, trashed }: { folder: string; trashed?: boolean }) => ({ parent: folder, trashed }),
-      pageSize: { param: 'pageSize', default: 100, most: 1000 },
+      pageSize: { param: 'pageSize', default: 100, max: 1000 },
       paging: byCursor({ param: 'pageToken', at: 'nextPageToken?' }),
       rows: 'files?',
       decode: (file, path, read) => {

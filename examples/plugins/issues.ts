@@ -8,7 +8,7 @@ export const issues = defineApi({
     ofProject: listing({
       path: ({ project }: { project: string }) => `/projects/${encodeURIComponent(project)}/issues`,
       query: { sort: 'created' },
-      pageSize: { param: 'per_page', default: 50, most: 100 },
+      pageSize: { param: 'per_page', default: 50, max: 100 },
       paging: byLink(),
       rows: '',
       total: ({ headers }) => headers['x-total-count'],

@@ -4,7 +4,7 @@ import { DatabaseSync } from '@photostructure/sqlite'; // from Node 22.13 on, 'n
 import { CheckpointError, definePlugin, SinkError, type Sink } from '@sluice/core';
 
 export const sqlite = ({ path }: { readonly path: string }): Sink<object> => ({
-  ...{ name: 'sqlite', target: path, identity: null, promises: 'exactly-once' },
+  ...{ name: 'sqlite', target: path, identity: null, delivery: 'exactly-once' },
   open: async ({ schema, resumeAt, restart }) => {
     const db = new DatabaseSync(path);
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'); // a commit survives a power cut, too
@@ -13,7 +13,7 @@ export const sqlite = ({ path }: { readonly path: string }): Sink<object> => ({
     db.exec(`CREATE TABLE IF NOT EXISTS rows (${columns.map((name) => `"${name}"`).join()})`);
 
     const last = async () => Number(db.prepare('SELECT max(rowid) AS last FROM rows').get()?.last);
-    const [place, found] = [Number(resumeAt?.place ?? 0), await last()];
+    const [place, found] = [Number(resumeAt?.sinkPosition ?? 0), await last()];
     if (found < place) throw new CheckpointError(`${path} has lost rows: start over with restart.`);
     if (found > 0 && !resumeAt) throw new SinkError(`${path} has rows: name another file, or start over with restart.`);
     db.prepare('DELETE FROM rows WHERE rowid > ?').run(place); // the source emits them again

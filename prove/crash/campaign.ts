@@ -76,18 +76,18 @@ export class Campaign {
     await this.#children.end();
   }
 
-  /** What one lane throws stops the other one. */
-  async #together(lane: () => Promise<void>): Promise<void> {
-    const lanes = Array.from({ length: jobsAtOnce }, async () => {
+  /** What one worker throws stops the other one. */
+  async #together(worker: () => Promise<void>): Promise<void> {
+    const concurrency = Array.from({ length: jobsAtOnce }, async () => {
       try {
-        await lane();
+        await worker();
       } catch (error) {
         await this.stop();
         throw error;
       }
     });
-    await Promise.allSettled(lanes);
-    await Promise.all(lanes);
+    await Promise.allSettled(concurrency);
+    await Promise.all(concurrency);
   }
 
   async #runJob(plan: JobPlan): Promise<FinishedJob> {

@@ -21,7 +21,7 @@ async function run({
   aptosUrl,
   owners,
   path,
-  lanes,
+  concurrency,
   commitEvery,
   ...rest
 }: ExportOrder): Promise<ChildMessage> {
@@ -32,7 +32,7 @@ async function run({
   const fileSystem = mortalFileSystem(path, life);
   const sink = watchedSink(sinkOf({ ...rest, path, fileSystem }), life);
   const state = fileState(`${path}.sluice`, { fileSystem });
-  const { rows } = await exportTo(holdings, sink, { state, lanes, commitEvery, prefetch: size.prefetch }).run();
+  const { rows } = await exportTo(holdings, sink, { state, concurrency, commitEvery, prefetch: size.prefetch }).run();
   return { rows };
 }
 

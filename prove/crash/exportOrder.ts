@@ -11,7 +11,7 @@ export interface ExportOrder {
   readonly owners: readonly string[];
   readonly path: string;
   readonly format: Format;
-  readonly lanes: number;
+  readonly concurrency: number;
   readonly commitEvery: number;
   readonly ifExists: 'fail' | 'overwrite';
   /** Where it dies by its own hand. */
@@ -25,4 +25,4 @@ export type ChildMessage = { readonly rows: number } | { readonly error: string 
 export const size = { holdings: 7_000, owners: 8, pageSize: 100, pagesPerMember: 3, prefetch: 1 } as const;
 
 /** Pages of an export; the parts' last ones are short, so there are a few more. */
-export const leastPages = size.holdings / size.pageSize;
+export const minPages = size.holdings / size.pageSize;

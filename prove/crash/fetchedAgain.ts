@@ -16,6 +16,9 @@ export function fetchedAgain(runs: readonly RunQueries[]): number[] {
 }
 
 /** How many that may be (E4): what was not committed yet, and what the walk had ahead. */
-export function mostFetchedAgain({ commitEvery, lanes }: Pick<ExportOrder, 'commitEvery' | 'lanes'>): number {
-  return commitEvery + lanes * (size.prefetch + 1);
+export function maxFetchedAgain({
+  commitEvery,
+  concurrency,
+}: Pick<ExportOrder, 'commitEvery' | 'concurrency'>): number {
+  return commitEvery + concurrency * (size.prefetch + 1);
 }

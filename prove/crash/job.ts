@@ -4,7 +4,7 @@ import { startSandbox, type LoggedRequest, type Sandbox } from '@sluice/sandbox'
 import type { ChildRuns, RunEnd } from './childRuns.js';
 import { size, type ExportOrder } from './exportOrder.js';
 import { faultAt } from './faultAt.js';
-import { fetchedAgain, mostFetchedAgain, type RunQueries } from './fetchedAgain.js';
+import { fetchedAgain, maxFetchedAgain, type RunQueries } from './fetchedAgain.js';
 import type { JobPlan } from './jobPlan.js';
 import type { Kill } from './kill.js';
 import { faultAfterKill, faultAtEnd, lookAt, type Leftover } from './leftover.js';
@@ -73,7 +73,7 @@ class Job {
     if (this.#earlier) await writeFile(this.#path, this.#earlier);
     const fault = await this.#runToTheEnd();
     const counts = fetchedAgain(this.#queries);
-    const allowed = mostFetchedAgain(this.#plan);
+    const allowed = maxFetchedAgain(this.#plan);
     const kills = this.#killed.map(({ phase, where }, nth) => {
       const count = counts[nth] ?? 0;
       const differences = [
@@ -122,10 +122,10 @@ class Job {
     ifExists = this.#plan.ifExists,
   ): Promise<{ end: RunEnd; queries: RunQueries }> {
     const { apiKey, aptosUrl, owners, requests } = this.#sandbox;
-    const { format, lanes, commitEvery } = this.#plan;
+    const { format, concurrency, commitEvery } = this.#plan;
     const before = requests.length;
     const order: ExportOrder = {
-      ...{ apiKey, aptosUrl, owners, path: this.#path, format, lanes, commitEvery, ifExists },
+      ...{ apiKey, aptosUrl, owners, path: this.#path, format, concurrency, commitEvery, ifExists },
       ...(kill?.at === 'operation' && { failPoint: kill.point }),
     };
     const child = this.#surroundings.children.start(order);

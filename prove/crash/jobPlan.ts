@@ -9,7 +9,7 @@ export interface JobPlan {
   /** From 1. With the seed it decides all the rest. */
   readonly number: number;
   readonly format: Format;
-  readonly lanes: 1 | 4;
+  readonly concurrency: 1 | 4;
   readonly commitEvery: number;
   readonly ifExists: 'fail' | 'overwrite';
   /** One a run, in this order. */
@@ -32,19 +32,19 @@ export function* jobPlans(seed: number): Generator<JobPlan, never, undefined> {
   }
 }
 
-/** Eight jobs in a row have each format with each number of lanes. */
+/** Eight jobs in a row have each format with each concurrency. */
 function settingOf(turn: number, number: number, random: Random): Omit<JobPlan, 'kills'> {
   return {
     number,
     format: formats[turn % formats.length] ?? 'csv',
-    lanes: (turn + Math.floor(turn / formats.length)) % 2 === 0 ? 1 : 4,
+    concurrency: (turn + Math.floor(turn / formats.length)) % 2 === 0 ? 1 : 4,
     commitEvery: 1 + random(8),
     ifExists: random(3) === 0 ? 'overwrite' : 'fail',
   };
 }
 
-function isPossible(phase: Phase, aims: readonly Phase[], { lanes }: Pick<JobPlan, 'lanes'>): boolean {
-  if (phase === 'writing segments') return lanes > 1;
+function isPossible(phase: Phase, aims: readonly Phase[], { concurrency }: Pick<JobPlan, 'concurrency'>): boolean {
+  if (phase === 'writing segments') return concurrency > 1;
   // There must be something to go on from.
   return phase !== 'going on' || aims.some(isRepeated);
 }

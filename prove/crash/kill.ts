@@ -1,4 +1,4 @@
-import { leastPages, size, type ExportOrder } from './exportOrder.js';
+import { minPages, size, type ExportOrder } from './exportOrder.js';
 import type { FailPoint, Moment } from './failPoint.js';
 import { isPast, isRepeated, phases, type Phase } from './phases.js';
 import { shuffled, type Random } from './seeded.js';
@@ -7,7 +7,7 @@ import { shuffled, type Random } from './seeded.js';
 export type Kill =
   { readonly at: 'request'; readonly nth: number } | { readonly at: 'operation'; readonly point: FailPoint };
 
-type Setting = Pick<ExportOrder, 'format' | 'lanes' | 'commitEvery'>;
+type Setting = Pick<ExportOrder, 'format' | 'concurrency' | 'commitEvery'>;
 
 const moments: readonly Moment[] = ['before', 'half-way', 'after'];
 
@@ -15,7 +15,7 @@ const moments: readonly Moment[] = ['before', 'half-way', 'after'];
 export function killsIn(phasesToHit: readonly Phase[], setting: Setting, random: Random): Kill[] {
   const aims = inOrder(phasesToHit, random);
   const runs = aims.filter(isRepeated).length;
-  const share = Math.floor((leastPages - 2 * setting.commitEvery) / (runs + 1));
+  const share = Math.floor((minPages - 2 * setting.commitEvery) / (runs + 1));
   const committing = aims.includes('going on') ? aims.findIndex(isRepeated) : undefined;
   return aims.map((phase, nth) => {
     const afterPages = isRepeated(phase) ? random(share) + (nth === committing ? setting.commitEvery + 1 : 0) : 0;
@@ -36,9 +36,9 @@ function inOrder(aims: readonly Phase[], random: Random): Phase[] {
 }
 
 /** Of the pages that were asked for, the walk holds a few, and the sink may hold some of each part until they fill a block. */
-function killAtRequest(afterPages: number, { lanes, format }: Setting): Kill {
-  const heldBySink = format.endsWith('.gz') ? lanes * (size.pagesPerMember - 1) : 0;
-  return { at: 'request', nth: Math.max(afterPages, heldBySink + 1) + lanes + size.prefetch + 1 };
+function killAtRequest(afterPages: number, { concurrency, format }: Setting): Kill {
+  const heldBySink = format.endsWith('.gz') ? concurrency * (size.pagesPerMember - 1) : 0;
+  return { at: 'request', nth: Math.max(afterPages, heldBySink + 1) + concurrency + size.prefetch + 1 };
 }
 
 function killAtOperation(phase: Phase, afterPages: number, setting: Setting, random: Random): Kill {
@@ -47,7 +47,7 @@ function killAtOperation(phase: Phase, afterPages: number, setting: Setting, ran
 }
 
 /** About how many operations a phase has, at one time. */
-function operationsOf(phase: Phase, { lanes, format }: Setting): number {
+function operationsOf(phase: Phase, { concurrency, format }: Setting): number {
   switch (phase) {
     case 'setting up':
       return 14;
@@ -55,7 +55,7 @@ function operationsOf(phase: Phase, { lanes, format }: Setting): number {
     case 'clearing away':
       return 8;
     case 'syncing rows':
-      return lanes > 1 || format.endsWith('.gz') ? 5 : 1;
+      return concurrency > 1 || format.endsWith('.gz') ? 5 : 1;
     case 'saving the checkpoint':
     case 'putting in place':
       return 5;

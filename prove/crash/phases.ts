@@ -3,16 +3,16 @@
  * kills that are aimed at it, in percent.
  */
 const outlines = {
-  'setting up': { turn: 0, weight: 4 },
-  'going on': { turn: 1, weight: 8 },
-  fetching: { turn: 2, weight: 20 },
-  'writing rows': { turn: 2, weight: 14 },
-  'writing segments': { turn: 2, weight: 12 },
-  'syncing rows': { turn: 2, weight: 13 },
-  'saving the checkpoint': { turn: 2, weight: 19 },
-  sealing: { turn: 3, weight: 3 },
-  'putting in place': { turn: 4, weight: 4 },
-  'clearing away': { turn: 5, weight: 3 },
+  'setting up': { acquire: 0, weight: 4 },
+  'going on': { acquire: 1, weight: 8 },
+  fetching: { acquire: 2, weight: 20 },
+  'writing rows': { acquire: 2, weight: 14 },
+  'writing segments': { acquire: 2, weight: 12 },
+  'syncing rows': { acquire: 2, weight: 13 },
+  'saving the checkpoint': { acquire: 2, weight: 19 },
+  sealing: { acquire: 3, weight: 3 },
+  'putting in place': { acquire: 4, weight: 4 },
+  'clearing away': { acquire: 5, weight: 3 },
 } as const;
 
 export type Phase = keyof typeof outlines;
@@ -27,12 +27,12 @@ export function weightOf(phase: Phase): number {
 
 /** Whether a run that is in `phase` has `other` behind it for good. */
 export function isPast(phase: Phase, other: Phase): boolean {
-  return outlines[phase].turn > outlines[other].turn;
+  return outlines[phase].acquire > outlines[other].acquire;
 }
 
 /** Whether a run comes to it again and again, page after page. */
 export function isRepeated(phase: Phase): boolean {
-  return outlines[phase].turn === outlines.fetching.turn;
+  return outlines[phase].acquire === outlines.fetching.acquire;
 }
 
 /** Whether it lies between an export's first write of rows and its seal. Who goes on has rows already. */

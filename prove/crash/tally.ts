@@ -13,10 +13,10 @@ export interface PhaseTally {
   readonly phase: Phase;
   readonly kills: number;
   readonly differences: number;
-  readonly mostFetchedAgain: number;
+  readonly maxFetchedAgain: number;
 }
 
-const leastShareBetween = 0.8;
+const minShareBetween = 0.8;
 
 /** The table's rows, also of phases that were not hit. */
 export function tallyOf(outcomes: readonly KillOutcome[]): PhaseTally[] {
@@ -26,21 +26,21 @@ export function tallyOf(outcomes: readonly KillOutcome[]): PhaseTally[] {
       phase,
       kills: ofPhase.length,
       differences: ofPhase.filter(({ differences }) => differences.length > 0).length,
-      mostFetchedAgain: Math.max(0, ...ofPhase.map(({ fetchedAgain }) => fetchedAgain)),
+      maxFetchedAgain: Math.max(0, ...ofPhase.map(({ fetchedAgain }) => fetchedAgain)),
     };
   });
 }
 
 /** Why a table proves nothing, a sentence each; none if it proves what it should. */
-export function shortcomings(tally: readonly PhaseTally[], leastKills: number): string[] {
+export function shortcomings(tally: readonly PhaseTally[], minKills: number): string[] {
   const count = (rows: readonly PhaseTally[]): number => rows.reduce((sum, { kills }) => sum + kills, 0);
   const kills = count(tally);
   const share = count(tally.filter(({ phase }) => isBetweenRowsAndSeal(phase))) / kills;
   const unhit = phases.filter((phase) => !tally.some((row) => row.phase === phase && row.kills > 0));
   return [
-    ...(kills < leastKills ? [`Only ${kills} of ${leastKills} kills happened: the others came too late.`] : []),
+    ...(kills < minKills ? [`Only ${kills} of ${minKills} kills happened: the others came too late.`] : []),
     ...unhit.map((phase) => `No kill hit ${phase}.`),
-    ...(share >= leastShareBetween
+    ...(share >= minShareBetween
       ? []
       : [
           `Of the kills, ${(100 * share).toFixed(0)} % fell between the first write of rows and the seal: fewer than 80 %.`,

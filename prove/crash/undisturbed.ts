@@ -10,7 +10,7 @@ export async function undisturbed(format: Format, seed: number, children: ChildR
   const { apiKey, aptosUrl, owners } = sandbox;
   await mkdir(folder);
   const path = join(folder, `holdings.${format}`);
-  const order = { apiKey, aptosUrl, owners, path, format, lanes: 1, commitEvery: 32, ifExists: 'fail' } as const;
+  const order = { apiKey, aptosUrl, owners, path, format, concurrency: 1, commitEvery: 32, ifExists: 'fail' } as const;
   const end = await children.start(order).ended;
   if (end.how !== 'done')
     throw new Error(`An export that nothing disturbs ${end.how === 'failed' ? `failed: ${end.why}` : 'was killed'}`);

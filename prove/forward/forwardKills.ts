@@ -47,7 +47,7 @@ export async function forwardKills({ records, kills, seed, batch, folder }: Forw
   let nextKill = 1 + random(requestsPerKill);
   await using receiver = await startReceiver({
     ...{ secrets: [secret], seed },
-    failures: { share: 1 / 3, most: 3, kinds: ['reset', 'error', 'reset-after-body', 'accept-then-error'] },
+    failures: { share: 1 / 3, max: 3, kinds: ['reset', 'error', 'reset-after-body', 'accept-then-error'] },
     async onRequest({ n }) {
       if (n < nextKill || killed >= kills || !running || running.killed) return;
       nextKill = n + 1 + random(2 * requestsPerKill);

@@ -53,7 +53,7 @@ export const packings = {
 } as const;
 
 /** Bytes of an answer's body that are read at most, after decompression. */
-const mostBytes = 32 * 1024 * 1024;
+const maxBytes = 32 * 1024 * 1024;
 
 /** The bytes of a text, as they are called, packed and harmed. */
 export function bodyOf(
@@ -134,12 +134,12 @@ export function readAs(
   let plain: Buffer;
   try {
     // Nothing at all can be called whatever one likes.
-    plain = unpack && body.length > 0 ? unpack(body, { maxOutputLength: mostBytes + 1 }) : body;
+    plain = unpack && body.length > 0 ? unpack(body, { maxOutputLength: maxBytes + 1 }) : body;
   } catch (error) {
     const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
     return { code: isTooLarge ? 'response-too-large' : 'decode' };
   }
-  if (plain.length > mostBytes) return { code: 'response-too-large' };
+  if (plain.length > maxBytes) return { code: 'response-too-large' };
   try {
     return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain) };
   } catch {

@@ -13,7 +13,7 @@ export interface Finding {
 
 const casesPerRound = 500;
 /** Looking for a smaller case is worth so much: those that kill or hang the child take long. */
-const mostAttempts = 500;
+const maxAttempts = 500;
 const longestSearch = 120_000;
 
 /** Throws mutated answers at a child, in rounds that are decided by their number alone. */
@@ -58,7 +58,7 @@ export class Campaign {
     const property = fc.asyncProperty(this.#cases, async (each) => {
       if (this.#isStopped) return;
       // The smallest one that was found by then is small enough.
-      if (found > mostAttempts || (found > 0 && performance.now() - since > longestSearch)) return;
+      if (found > maxAttempts || (found > 0 && performance.now() - since > longestSearch)) return;
       const { fault } = await this.judge(each, found === 0);
       if (fault === undefined && found === 0) return;
       if (found === 0) since = performance.now();

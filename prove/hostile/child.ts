@@ -14,7 +14,7 @@ for (const event of ['uncaughtException', 'unhandledRejection'])
   process.on(event, (error: unknown) => strays.push(error instanceof Error ? String(error.stack) : String(error)));
 
 const walks = new HostileWalks(settings);
-const many = clientOf(settings.url, { rateLimit: { requests: 1_000, per: 1_000, concurrent: 4 } });
+const many = clientOf(settings.url, { rateLimit: { requests: 1_000, per: 1_000, concurrency: 4 } });
 let peak = 0;
 
 process.on('message', (order: Order) => {

@@ -48,8 +48,10 @@ export function framed(
     ...how.headers.map(({ text }) => text),
   ];
   const head = (...more: string[]): Buffer => Buffer.from(`${[...top, ...more].join('\r\n')}\r\n\r\n`, 'latin1');
-  const chunk = (part: Buffer, extension = ''): Buffer[] =>
-    part.length === 0 ? [] : [Buffer.from(`${part.length.toString(16)}${extension}\r\n`), part, Buffer.from('\r\n')];
+  const chunk = (partition: Buffer, extension = ''): Buffer[] =>
+    partition.length === 0
+      ? []
+      : [Buffer.from(`${partition.length.toString(16)}${extension}\r\n`), partition, Buffer.from('\r\n')];
   const end = Buffer.from('0\r\n\r\n');
   const half = Math.ceil(body.length / 2);
   const whole = (...pieces: Buffer[]): Buffer => Buffer.concat(pieces);

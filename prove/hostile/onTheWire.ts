@@ -6,7 +6,7 @@ import type { SentAnswer } from './hostileServer.js';
 import type { Wire } from './wire.js';
 
 /** Of documents with more bytes, some would take too much of the child's memory once they are read. */
-const mostCheapBytes = 150_000;
+const maxCheapBytes = 150_000;
 
 /** A document on the wire, and what has to become of it: any of these. */
 export function onTheWire(
@@ -38,7 +38,7 @@ function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival:
   const read = readAs(label, arrival);
   if ('code' in read) return [{ codes: [read.code] }];
   const expected = ofStatus(api, status, read.text, how);
-  return read.text.length > mostCheapBytes ? [expected, { codes: ['response-too-large'] }] : [expected];
+  return read.text.length > maxCheapBytes ? [expected, { codes: ['response-too-large'] }] : [expected];
 }
 
 function ofStatus(api: ApiName, status: number, text: string, { headers: sent }: Wire): Expected {

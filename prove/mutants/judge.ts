@@ -66,7 +66,7 @@ export function byFile(tests: readonly CoveringTest[]): Map<string, CoveringTest
   const files = new Map<string, CoveringTest[]>();
   for (const test of tests) files.set(test.file, [...(files.get(test.file) ?? []), test]);
   const breadth = (ofFile: readonly CoveringTest[]): number =>
-    ofFile.reduce((least, { reached }) => Math.min(least, reached.length), Infinity);
+    ofFile.reduce((min, { reached }) => Math.min(min, reached.length), Infinity);
   return new Map([...files].toSorted(([, a], [, b]) => breadth(a) - breadth(b)));
 }
 

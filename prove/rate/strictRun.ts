@@ -20,18 +20,18 @@ export interface StrictRun {
 }
 
 /** Asks a strict server, in a process of its own, with so many requests under way at once. */
-export async function strictRun(lanes: number): Promise<StrictRun> {
-  const { arrivals, refused, longestStall } = await measure(lanes);
+export async function strictRun(concurrency: number): Promise<StrictRun> {
+  const { arrivals, refused, longestStall } = await measure(concurrency);
   return { refused, longestStall, share: steadyShare(arrivals), closest: closest(arrivals) };
 }
 
-async function measure(lanes: number): Promise<ServerLog> {
+async function measure(concurrency: number): Promise<ServerLog> {
   const server = fork(fileURLToPath(new URL('server.ts', import.meta.url)));
   const { streamsUrl, apiKey } = await message<ServerAddress>();
   const api: Plugin<'api', Endpoint> = { name: 'api', setup: ({ endpoint }) => endpoint(streamsUrl) };
   await using client = createClient({ apiKey, rateLimit: rate, retry: { retries: 0 } }).use(api);
   let left = requests;
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
       // A refusal is counted by the server; the walk through the log goes on.
@@ -40,7 +40,7 @@ async function measure(lanes: number): Promise<ServerLog> {
         .catch(() => undefined);
     }
   };
-  await Promise.all(Array.from({ length: lanes }, lane));
+  await Promise.all(Array.from({ length: concurrency }, worker));
   server.send('enough');
   return await message<ServerLog>();
 

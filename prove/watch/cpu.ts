@@ -7,14 +7,14 @@ export function cpu(): number {
 /** The middle one of some figures, the least and the most. */
 export interface Spread {
   readonly median: number;
-  readonly least: number;
-  readonly most: number;
+  readonly min: number;
+  readonly max: number;
 }
 
 /** @throws RangeError if there are none. */
 export function spreadOf(figures: readonly number[]): Spread {
   const sorted = figures.toSorted((one, other) => one - other);
-  const [least, median, most] = [sorted.at(0), sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
-  if (least === undefined || median === undefined || most === undefined) throw new RangeError('There are no figures.');
-  return { least, median, most };
+  const [min, median, max] = [sorted.at(0), sorted[Math.floor(sorted.length / 2)], sorted.at(-1)];
+  if (min === undefined || median === undefined || max === undefined) throw new RangeError('There are no figures.');
+  return { min, median, max };
 }

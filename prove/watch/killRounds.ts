@@ -27,8 +27,8 @@ export interface KillOutcome {
 }
 
 /** A process that has not come to its operation by then is killed at a page. */
-const mostPages = 400;
-const mostOperations = 160;
+const maxPages = 400;
+const maxOperations = 160;
 const moments: readonly Moment[] = ['before', 'half-way', 'after'];
 
 /** Kills a watch again and again while the server goes on, then lets both come to rest. The seed decides all but who is faster. */
@@ -78,12 +78,12 @@ export async function killRounds(target: KillTarget, rounds: number, seed: numbe
 /** Half of them die at an operation on the disk, the others while a page is on its way. */
 function deathIn(random: Random): Partial<KillOrder> {
   if (random.chance(0.5)) return {};
-  return { dies: { at: random.between(1, mostOperations), moment: moments[random.between(0, 2)] ?? 'after' } };
+  return { dies: { at: random.between(1, maxOperations), moment: moments[random.between(0, 2)] ?? 'after' } };
 }
 
 /** Where a process died that was told to go on. */
 async function deathOf(run: KillRun, server: RestlessServer, random: Random): Promise<string> {
-  const served = server.more(run.diesByItself ? mostPages : random.between(1, 60));
+  const served = server.more(run.diesByItself ? maxPages : random.between(1, 60));
   await run.go();
   await Promise.race([served, run.ended]);
   run.kill();

@@ -41,7 +41,7 @@ const receiver: KillTarget = {
   name: 'receiver',
   mayRepeat: true,
   async open() {
-    const service = await startReceiver({ secrets: [secret], failures: { share: 0.2, most: 2 } });
+    const service = await startReceiver({ secrets: [secret], failures: { share: 0.2, max: 2 } });
     return {
       address: service.url,
       arrived() {

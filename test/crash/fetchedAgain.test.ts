@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fetchedAgain, mostFetchedAgain } from '../../prove/crash/fetchedAgain.js';
+import { fetchedAgain, maxFetchedAgain } from '../../prove/crash/fetchedAgain.js';
 
 test('of each run, the pages that later ones ask for again are counted, attempts once', () => {
   expect(
@@ -13,9 +13,9 @@ test('of each run, the pages that later ones ask for again are counted, attempts
 });
 
 test.each([
-  [{ commitEvery: 1, lanes: 1 }, 3],
-  [{ commitEvery: 8, lanes: 1 }, 10],
-  [{ commitEvery: 8, lanes: 4 }, 16],
-])('with %j they may be %i', (options, most) => {
-  expect(mostFetchedAgain(options)).toBe(most);
+  [{ commitEvery: 1, concurrency: 1 }, 3],
+  [{ commitEvery: 8, concurrency: 1 }, 10],
+  [{ commitEvery: 8, concurrency: 4 }, 16],
+])('with %j they may be %i', (options, max) => {
+  expect(maxFetchedAgain(options)).toBe(max);
 });

@@ -38,10 +38,10 @@ test.each([24, 60, 200])(
   },
 );
 
-test('eight jobs in a row have every format with one lane and with four', () => {
+test('eight jobs in a row have every format with a concurrency of one and of four', () => {
   for (const seed of seeds) {
     const jobs = jobsFor(60, seed).slice(0, 8);
-    expect(new Set(jobs.map(({ format, lanes }) => `${format} ${lanes}`)).size).toBe(8);
+    expect(new Set(jobs.map(({ format, concurrency }) => `${format} ${concurrency}`)).size).toBe(8);
   }
 });
 
@@ -68,7 +68,8 @@ describe('the kills of one job', () => {
     }
   });
 
-  test('hit segments only where several lanes make some', () => {
-    for (const { kills, lanes } of jobs) if (lanes === 1) expect(kills.map(phaseOf)).not.toContain('writing segments');
+  test('hit segments only where a concurrency above 1 make some', () => {
+    for (const { kills, concurrency } of jobs)
+      if (concurrency === 1) expect(kills.map(phaseOf)).not.toContain('writing segments');
   });
 });

@@ -3,7 +3,7 @@ import { Utf8Body } from '../../packages/core/src/http/adapter/utf8Body.js';
 import { readAnswer } from '../../packages/core/src/http/answer.js';
 import { Secrets } from '../../packages/core/src/http/secrets.js';
 import type { ApiName } from '../kit/apiReference.js';
-import { endOfListing, type Mark } from './expectedWalk.js';
+import { endOfListing, type PageCursor } from './expectedWalk.js';
 
 /**
  * A link that answers by itself, as the transport would if these texts had come over the wire. Without texts it passes requests on, and says
@@ -11,7 +11,7 @@ import { endOfListing, type Mark } from './expectedWalk.js';
  */
 export class AnsweringLink {
   /** Where each request since the last `answerWith` went on. */
-  marks: Mark[] = [];
+  marks: PageCursor[] = [];
   #texts: readonly string[] | undefined;
   #last = '';
   readonly #secrets = new Secrets();
@@ -46,7 +46,7 @@ export function received(text: string): string {
 }
 
 /** What a query says of the place where it goes on. */
-function markIn({ cursor, offset }: Readonly<Record<string, unknown>>): Mark {
+function markIn({ cursor, offset }: Readonly<Record<string, unknown>>): PageCursor {
   return {
     ...(cursor !== undefined && { cursor: String(cursor) }),
     ...(offset !== undefined && { offset: Number(offset) }),

@@ -21,7 +21,7 @@ export type Expected = ExpectedPage | ExpectedFault;
 /** The fields of a holding that are text. */
 const holdingTexts = rowFields.aptos.filter((name) => name !== holdingRecord);
 /** Levels of lists and records in one another that a document may have. */
-const mostLevels = 500;
+const maxLevels = 500;
 
 /**
  * Reads a document by the API's reference and by what is said of our reading, and by nothing of ours: the second opinion on what an answer
@@ -117,7 +117,7 @@ function rowsIn(result: unknown): readonly unknown[] {
 /** Goes down level by level: nesting that no recursion survives is just what is looked for. */
 function isTooDeep(document: unknown): boolean {
   let inside = [document].filter(isContainer);
-  for (let level = 0; level < mostLevels; level += 1)
+  for (let level = 0; level < maxLevels; level += 1)
     inside = inside.length === 0 ? inside : inside.flatMap((each) => Object.values(each)).filter(isContainer);
   return inside.length > 0;
 }

@@ -8,13 +8,13 @@ export interface ExpectedWalk {
   /** The rows given out, as exact JSON. */
   readonly rows: readonly string[];
   /** Where each request went on. */
-  readonly marks: readonly Mark[];
+  readonly marks: readonly PageCursor[];
   /** Why it ended; nothing where it came to its end. */
   readonly fault?: ExpectedFault;
 }
 
 /** What a request says of the place where it goes on. */
-export interface Mark {
+export interface PageCursor {
   readonly cursor?: string;
   readonly offset?: number;
 }
@@ -42,7 +42,7 @@ export function expectedWalks(
 
 interface Begun {
   readonly rows: readonly string[];
-  readonly marks: readonly Mark[];
+  readonly marks: readonly PageCursor[];
   /** The rows of each page so far that had some. */
   readonly pages: readonly string[];
 }
@@ -121,7 +121,7 @@ function isUnsendable(cursor: string): boolean {
 }
 
 /** A cursor that is refused has its own word. */
-function faultAt(fault: ExpectedFault, at: Mark): ExpectedFault {
+function faultAt(fault: ExpectedFault, at: PageCursor): ExpectedFault {
   const isRefused = at.cursor !== undefined && [400, 404, 410].includes(fault.status ?? 0);
   return isRefused ? { codes: ['cursor-refused'] } : fault;
 }

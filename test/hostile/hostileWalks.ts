@@ -16,7 +16,7 @@ import { streams, type StreamsApi } from '../../packages/streams/src/index.js';
 import { AnsweringLink } from './answeringLink.js';
 import type { ApiName } from '../kit/apiReference.js';
 import { exactJson } from './exactJson.js';
-import type { Mark } from './expectedWalk.js';
+import type { PageCursor } from './expectedWalk.js';
 import { hostileKey } from './keyTraces.js';
 import { outcomeOf, seen, type Outcome } from './outcome.js';
 import { pollution } from './pollution.js';
@@ -39,7 +39,7 @@ export type WalkOrder = Omit<HostileWalk, 'texts'> & Partial<Pick<HostileWalk, '
 
 /** What came of a walk. */
 export interface WalkReport extends Outcome {
-  readonly marks: readonly Mark[];
+  readonly marks: readonly PageCursor[];
   /** The rows as CSV and as JSON Lines, where they were written. */
   readonly written?: { readonly csv?: string; readonly jsonl?: string };
   /** Of the second poll of a watch, as exact JSON. */

@@ -1,7 +1,7 @@
 import { received } from './answeringLink.js';
 import { changesFault } from './changesFault.js';
 import { expectedPage, type Expected, type ExpectedFault } from './expectedPage.js';
-import { expectedWalks, type ExpectedWalk, type Mark } from './expectedWalk.js';
+import { expectedWalks, type ExpectedWalk, type PageCursor } from './expectedWalk.js';
 import type { HostileWalk, WalkReport } from './hostileWalks.js';
 import { holdsKey, hostileKey, keyTraces, withoutKey } from './keyTraces.js';
 import type { Outcome, SeenError } from './outcome.js';
@@ -48,7 +48,7 @@ export function faultIn(
 /** Whether a walk was one of those that it has to be; a sentence if it was none. */
 function judged(
   outcome: Outcome,
-  marks: readonly Mark[],
+  marks: readonly PageCursor[],
   walks: readonly ExpectedWalk[],
   sent: readonly string[],
 ): string | undefined {
@@ -65,7 +65,11 @@ function isWholeOnly(sent: readonly string[]): boolean {
   return sent.every((text) => keyTraces(hostileKey, withoutKey(hostileKey, text)).length === 0);
 }
 
-function differenceFrom(walk: ExpectedWalk, { rows, error }: Outcome, marks: readonly Mark[]): string | undefined {
+function differenceFrom(
+  walk: ExpectedWalk,
+  { rows, error }: Outcome,
+  marks: readonly PageCursor[],
+): string | undefined {
   if (!walk.fault && error) return `It failed, where rows were expected: ${error.name} ${error.message}`;
   if (walk.fault && !error) return `It gave ${rows.length} rows, where ${said(walk.fault)} was expected`;
   if (walk.fault && error && !isOf(walk.fault, error))
@@ -86,6 +90,6 @@ function said({ codes, paths = [] }: ExpectedFault): string {
   return `${codes.join(' or ')}${paths.length > 0 ? ` at ${paths.map((path) => `"${path}"`).join(' or ')}` : ''}`;
 }
 
-function spelled({ cursor, offset }: Mark): string {
+function spelled({ cursor, offset }: PageCursor): string {
   return `${cursor === undefined ? '' : `cursor ${JSON.stringify(cursor)}`}${offset === undefined ? '' : `offset ${offset}`}`;
 }

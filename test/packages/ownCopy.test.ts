@@ -104,12 +104,12 @@ describe("errors of a plugin's own copy of the core", () => {
     expect(await resumable()).toEqual({
       code: 1,
       output: expect.stringContaining(
-        "tea.leaves can't go on: the API refused the cursor of page 4 with 410. It may have expired: walk this part again with --on-expired restart-part, or start over with --restart.",
+        "tea.leaves can't go on: the API refused the cursor of page 4 with 410. It may have expired: walk this part again with --on-expired restart-partition, or start over with --restart.",
       ),
     });
     let refusals = 0;
     answer = (page) => (page === 3 && (refusals += 1) === 1 ? 410 : 200);
-    expect(await resumable('--on-expired', 'restart-part')).toMatchObject({ code: 0 });
+    expect(await resumable('--on-expired', 'restart-partition')).toMatchObject({ code: 0 });
     expect(refusals).toBe(2);
     const ids = readFileSync(join(folder, 'tea.jsonl'), 'utf8').trimEnd().split('\n');
     expect(ids).toEqual(Array.from({ length: 2 * pages }, (_, id) => `{"id":${id}}`));
@@ -165,8 +165,8 @@ test('G5 the suites judge parts of another copy of the core as they judge those 
       suites.testStateStore({ test, factory: parts.state });
       suites.testPlugin({ test, factory: parts.plugin });`,
   };
-  for (const part of ['suites', 'parts'])
-    cpSync(join(consumer, 'node_modules'), join(project, part, 'node_modules'), { recursive: true });
+  for (const partition of ['suites', 'parts'])
+    cpSync(join(consumer, 'node_modules'), join(project, partition, 'node_modules'), { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
   const { code, output } = await run(['--test', '--test-reporter=tap', 'suites.test.js'], project, {});
   expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/^# fail 0$/m) });

@@ -18,7 +18,7 @@ export interface WalletNftsOptions {
   readonly excludeCollections?: readonly string[];
   /** Rows to skip at the beginning, with one group of owners only. Default 0. */
   readonly offset?: number;
-  /** The walk ends after this many rows. Default: no bound. Needs one lane. */
+  /** The walk ends after this many rows. Default: no bound. Needs a concurrency of 1. */
   readonly maxRows?: number;
   /** A group with more pages than this is an error. Default: no bound. */
   readonly maxPages?: number;
@@ -50,7 +50,7 @@ export const walletNfts = listing({
     collection_blacklist: hashes('excludeCollections', excludeCollections),
     collection_whitelist: hashes('includeCollections', includeCollections),
   }),
-  parts: ownerGroups,
+  partitions: ownerGroups,
   offset: ({ offset = 0 }: Wallets) => offset,
   // In other groups they are the same owners, and in another order the same rows.
   rowsIdentity: ({ ownerAddresses, excludeCollections = [], includeCollections = [] }: Wallets) => ({

@@ -154,8 +154,8 @@ describe('sluice export API.SOURCE', () => {
     ],
     [
       'chance over the first rows',
-      ['coins.plain', '--lanes', '2', '--max-rows', '2'],
-      '--max-rows goes with --lanes 1 only: with several lanes it would be chance which rows come.',
+      ['coins.plain', '--concurrency', '2', '--max-rows', '2'],
+      '--max-rows goes with --concurrency 1 only: with a concurrency above 1 it would be chance which rows come.',
     ],
     [
       'a missing address',

@@ -15,7 +15,7 @@ describe('sluice checkpoint show', () => {
   test('explains what an interrupted export left, by any of its names, and changes nothing', async () => {
     await using sandbox = await startSandbox({ holdings: 5000, owners: 5, latency: 3 });
     const cwd = temporaryFolder();
-    const args = exportArgs(sandbox, 'out.csv', ...perWallet, '--lanes', '3');
+    const args = exportArgs(sandbox, 'out.csv', ...perWallet, '--concurrency', '3');
     await interrupt(sandbox, args, { cwd, after: 30 });
     const hoursAgo = new Date(Date.now() - 2 * 3_600_000 - 500);
     await utimes(join(cwd, 'out.csv.sluice', 'checkpoint'), hoursAgo, hoursAgo);
@@ -29,9 +29,9 @@ describe('sluice checkpoint show', () => {
           `^target    ${join(cwd, 'out.csv')}`,
           'source    aptos\\.walletNfts',
           'kept      [12],\\d00 rows in [12]\\d pages',
-          'parts     [01] of 5 finished, [123] open',
-          '          part \\d: [\\d,]+ rows in \\d+ pages?',
-          '(?:          part \\d: [\\d,]+ rows in \\d+ pages?\\n)*written   2 h 0 min ago \\(\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\\)',
+          'plan      [01] of 5 partitions finished, [123] open',
+          '          partition \\d: [\\d,]+ rows in \\d+ pages?',
+          '(?:          partition \\d: [\\d,]+ rows in \\d+ pages?\\n)*written   2 h 0 min ago \\(\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\\)',
           'file      out\\.csv\\.part has [^\\n]+',
           'next      The same command goes on\\. With --restart it starts over\\.\\n$',
         ].join('\\n'),
@@ -63,7 +63,7 @@ describe('sluice checkpoint show', () => {
       isSealed: false,
       rows: expect.any(Number),
       pages: expect.any(Number),
-      parts: { total: 1, finished: 0, open: [{ part: 1, pages, rows }] },
+      partitions: { total: 1, finished: 0, open: [{ partition: 1, pages, rows }] },
       writtenAt: expect.stringMatching(/Z$/),
       file: {
         path: join(cwd, 'out.csv.part'),
@@ -213,7 +213,7 @@ describe('a report', () => {
     isSealed: false,
     rows: 12_300,
     pages: 123,
-    parts: { total: 1, finished: 0, open: [{ part: 1, pages: 123, rows: 12_300 }] },
+    partitions: { total: 1, finished: 0, open: [{ partition: 1, pages: 123, rows: 12_300 }] },
     writtenAt: '2026-01-01T00:00:00.000Z',
     file: { path: '/data/out.csv.part', bytes: 1000, keptBytes: 1000, fit: 'exact' },
   };
@@ -231,11 +231,11 @@ describe('a report', () => {
   });
 
   test('names some of many open parts', () => {
-    const open = Array.from({ length: 11 }, (_, at) => ({ part: at + 4, pages: 1, rows: 7 }));
-    const lines = reportLines({ ...report, parts: { total: 2000, finished: 1203, open } }, now);
+    const open = Array.from({ length: 11 }, (_, at) => ({ partition: at + 4, pages: 1, rows: 7 }));
+    const lines = reportLines({ ...report, partitions: { total: 2000, finished: 1203, open } }, now);
     expect(lines.slice(3, 5)).toEqual([
-      ['parts', '1,203 of 2,000 finished, 11 open'],
-      ['', 'part 4: 7 rows in 1 page'],
+      ['plan', '1,203 of 2,000 partitions finished, 11 open'],
+      ['', 'partition 4: 7 rows in 1 page'],
     ]);
     expect(lines[12]).toEqual(['', 'and 3 more']);
   });

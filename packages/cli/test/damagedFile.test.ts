@@ -43,7 +43,7 @@ interface Attacked {
 
 const ways: readonly Attacked[] = [
   { name: 'holdings.csv', more: [] },
-  { name: 'holdings.jsonl', more: ['--lanes', '3'] },
+  { name: 'holdings.jsonl', more: ['--concurrency', '3'] },
   { name: 'holdings.csv.gz', more: [] },
 ];
 
@@ -52,7 +52,7 @@ describe.each(ways)('E6 a file that somebody changes while the command writes it
     'and that is %s, is not published, and the message leads to the right one',
     async (attack) => {
       const cwd = temporaryFolder();
-      const part = join(cwd, `${name}.part`);
+      const partition = join(cwd, `${name}.part`);
       let isDone = false;
       // At the 30th request at least 20 pages are committed.
       await using sandbox = await startSandbox({
@@ -61,7 +61,7 @@ describe.each(ways)('E6 a file that somebody changes while the command writes it
         script: ({ nth }) => {
           if (nth === 30 && !isDone) {
             isDone = true;
-            attacks[attack]?.(part);
+            attacks[attack]?.(partition);
           }
           return undefined;
         },
@@ -85,7 +85,7 @@ describe.each(ways)('E6 a file that somebody changes while the command writes it
         /\nsluice: \S+\.part (has|does not hold|was removed|was replaced)[^\n]+\n$|^sluice: \S+\.part [^\n]+\n$/,
       );
       expect(existsSync(join(cwd, name))).toBe(false);
-      expect(existsSync(`${part}.damaged`)).toBe(stderr.includes(`kept as ${part}.damaged`));
+      expect(existsSync(`${partition}.damaged`)).toBe(stderr.includes(`kept as ${partition}.damaged`));
       const again = stderr.includes('with --restart') ? ['--restart'] : [];
       expect(again.length === 1).toBe(attack.startsWith('replaced'));
       expect(await sluice([...exported(name), ...again], options)).toMatchObject({ code: 0 });

@@ -136,7 +136,7 @@ describe('sluice dlq replay', () => {
     const again = await here(nowhere, folder, [
       ...replay,
       ...forwardTo(mended, '--to'),
-      '--concurrency',
+      '--deliveries',
       '4',
       '--quiet',
     ]);
@@ -215,7 +215,7 @@ describe('sluice dlq replay', () => {
     await using sandbox = await startSandbox({ streams: 3 });
     await using receiver = await startReceiver({ script: ({ n }) => (n === 1 ? { status: 422 } : 'never') });
     const folder = folderWithSecret();
-    const args = ['streams', 'export', ...forwardTo(receiver), '--dead-letters', 'dead.jsonl', '--concurrency', '1'];
+    const args = ['streams', 'export', ...forwardTo(receiver), '--dead-letters', 'dead.jsonl', '--deliveries', '1'];
     const env = { SLUICE_API_KEY: sandbox.apiKey, SLUICE_STREAMS_URL: sandbox.streamsUrl };
     const { process, ended } = startSluice(args, { cwd: folder, env });
     await receiver.until(() => receiver.counts.requests === 2);

@@ -30,13 +30,13 @@ test('E7 cursors that expired while an export was stopped are told with the way 
     code: 1,
     stdout: '',
     stderr: expect.stringMatching(
-      /\nsluice: aptos\.walletNfts, part 2 of 4, can't go on: the API refused the cursor of page \d+ with 400: it may have expired\. Walk this part again with --on-expired restart-part, or start over with --restart\. [\d,]+ of the rows are kept\.\n$/,
+      /\nsluice: aptos\.walletNfts, part 2 of 4, can't go on: the API refused the cursor of page \d+ with 400: it may have expired\. Walk this part again with --on-expired restart-partition, or start over with --restart\. [\d,]+ of the rows are kept\.\n$/,
     ),
   });
   expect(checkpointIn(cwd)).toBe(checkpoint);
 
   const before = sandbox.counts.requests;
-  const { code, stderr } = await sluice([...args, '--on-expired', 'restart-part'], { env, cwd });
+  const { code, stderr } = await sluice([...args, '--on-expired', 'restart-partition'], { env, cwd });
   expect({ code, stderr }).toEqual({
     code: 0,
     stderr: expect.stringMatching(

@@ -86,8 +86,8 @@ describe('what is said', () => {
     ],
     [[{ kind: 'allow', option: 'allowInsecure' }], 'Use https.'],
     [
-      [{ kind: 'restart-part' }, { kind: 'restart' }],
-      'Walk this part again with --on-expired restart-part, or start over with --restart.',
+      [{ kind: 'restart-partition' }, { kind: 'restart' }],
+      'Walk this part again with --on-expired restart-partition, or start over with --restart.',
     ],
     [[{ kind: 'wait' }, { kind: 'raise', option: 'maxRetryAfter' }], 'Try again later.'],
     [[{ kind: 'raise', option: 'maxRetryAfter' }], ''],
@@ -112,7 +112,7 @@ describe('what is said', () => {
 
   test.each([
     [['pageSize'], 'aptos.walletNfts', '--page-size'],
-    [['parts', 'pageSize'], 'aptos.walletNfts', '--owner or --owners-per-request, --page-size'],
+    [['partitions', 'pageSize'], 'aptos.walletNfts', '--owner or --owners-per-request, --page-size'],
     [['collection_whitelist', 'offset'], 'aptos.walletNfts', '--include-collections, --offset'],
     [
       ['owners', 'include', 'exclude'],
@@ -124,11 +124,11 @@ describe('what is said', () => {
     [['bom', 'endpoint', 'format', 'sink'], 'library.books', '--to or --forward'],
     [['guardFormulas', 'extra', 'bom'], 'library.books', '--no-guard-formulas, --extra, --bom'],
     [['baseUrl', 'pageSize', 'source'], 'library.books', 'what is exported'],
-    [['baseUrl', 'maxRows', 'perPage'], 'library.books', '--only'],
+    [['baseUrl', 'maxRows', 'pipePages'], 'library.books', '--only'],
     [['paging', 'shelf'], 'library.books', 'paging, shelf'],
     [['to'], 'library.books', '--to'],
     [
-      ['parts', 'offset', 'collection_whitelist'],
+      ['partitions', 'offset', 'collection_whitelist'],
       'library.books',
       'a parameter that decides what is listed, the row to begin with, collection_whitelist',
     ],

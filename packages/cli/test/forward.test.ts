@@ -112,7 +112,7 @@ describe('a forward that was interrupted', () => {
     await using sandbox = await startSandbox({ holdings: 1500, latency: 3 });
     await using receiver = await startReceiver({ secrets: [secret] });
     const options = { env: settingsFor(sandbox), cwd: folderWithSecret() };
-    const args = forwardArgs(sandbox, receiver, '--page-size', '25', '--progress', 'none', '--lanes', '2');
+    const args = forwardArgs(sandbox, receiver, '--page-size', '25', '--progress', 'none', '--concurrency', '2');
     expect(await interrupt(sandbox, args, { ...options, after: 25, signal: 'SIGKILL' })).toMatchObject({ code: null });
     expect(receiver.accepted.size).toBeGreaterThan(0);
     expect(receiver.accepted.size).toBeLessThan(1500);
@@ -129,7 +129,7 @@ describe('a forward that was interrupted', () => {
       script: ({ n }) => (n === 41 ? { status: 404 } : undefined),
     });
     const folder = folderWithSecret();
-    const args = forwardArgs(sandbox, receiver, '--concurrency', '1', '--quiet');
+    const args = forwardArgs(sandbox, receiver, '--deliveries', '1', '--quiet');
     expect((await here(sandbox, folder, args)).code).toBe(1);
     expect(receiver.accepted.size).toBe(40);
     expect(await here(sandbox, folder, [...args, '--restart'])).toEqual({ code: 0, stdout: '', stderr: '' });
@@ -303,7 +303,7 @@ test('T2 no secret, no token and nothing behind the origin is ever shown or kept
   writeFileSync(join(folder, 'headers'), `Authorization: Bearer ${header}\n`);
   const { dead } = placesFor(receiver);
   const debug = { SLUICE_DEBUG: '1' };
-  const args = forwardArgs(sandbox, receiver, '--header-file', 'headers', '--concurrency', '1');
+  const args = forwardArgs(sandbox, receiver, '--header-file', 'headers', '--deliveries', '1');
   const said = [
     await here(sandbox, folder, args, debug),
     await here(sandbox, folder, [...args, '--progress', 'json'], debug),

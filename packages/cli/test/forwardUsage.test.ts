@@ -43,7 +43,7 @@ test.each<[string, string[], string]>([
   ['dead letters without a name', [...signed, '--dead-letters', ''], '--dead-letters is empty'],
   [
     'to take rows back',
-    [...signed, '--on-expired', 'restart-part'],
+    [...signed, '--on-expired', 'restart-partition'],
     "needs a file: what a service has got can't be taken",
   ],
   [
@@ -68,7 +68,7 @@ test.each<[string, string[], string]>([
   ],
   ['an empty list of addresses', [...signed, '--allow-address', 'a,'], 'Give names with commas between them'],
   ['a batch of nothing', [...signed, '--batch', '0'], '--batch is 0: it must be a whole number of at least 1.'],
-  ['no requests at once', [...signed, '--concurrency', '0'], '--concurrency is 0'],
+  ['no requests at once', [...signed, '--deliveries', '0'], '--deliveries is 0'],
   ['half a dead letter', [...signed, '--max-dead-letters', '0.5'], '--max-dead-letters is 0.5'],
   ['another way with dead letters', [...signed, '--on-dead', 'forget'], 'Allowed choices are continue, park.'],
   ['a replay to nowhere', [...replay, '--secret-file', 'secret'], 'Where to? Give --to URL'],
@@ -138,7 +138,7 @@ test('--help lists every option of a forward with its default', async () => {
     const { stdout } = await here(nobody, folderWithSecret(), [...command, '--help']);
     const options = ['--forward <url>', '--secret-file <file>', '--header-file <file>', '--allow-address <list>'];
     const others = [
-      '--concurrency <n>',
+      '--deliveries <n>',
       '--batch <n>',
       '--dead-letters <file>',
       '--max-dead-letters <n>',

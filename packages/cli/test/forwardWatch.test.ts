@@ -33,7 +33,7 @@ describe('sluice streams watch --forward', () => {
     });
     const folder = folderWithSecret();
     const { state, dead } = placesFor(receiver);
-    const args = forwardWatchArgs(receiver, '--polls', '2', '--concurrency', '2');
+    const args = forwardWatchArgs(receiver, '--polls', '2', '--deliveries', '2');
     const first = await here(sandbox, folder, args);
     expect(first).toEqual({
       code: 0,
@@ -89,7 +89,7 @@ describe('sluice streams watch --forward', () => {
       script: ({ n }) => (n === 4 ? { status: 410 } : undefined),
     });
     const folder = folderWithSecret();
-    const args = forwardWatchArgs(receiver, '--polls', '1', '--max-failures', '0', '--concurrency', '1');
+    const args = forwardWatchArgs(receiver, '--polls', '1', '--max-failures', '0', '--deliveries', '1');
     const { code, stderr } = await here(sandbox, folder, [...args, '--quiet']);
     expect({ code, stderr }).toEqual({
       code: 1,

@@ -14,7 +14,7 @@ export function exportArgs(sandbox: Pick<Sandbox, 'owners'>, to: string, ...more
 }
 
 /**
- * Starts an export, and signals it when the sandbox has got so many more requests. With one lane the last commit is behind by
+ * Starts an export, and signals it when the sandbox has got so many more requests. With a concurrency of one the last commit is behind by
  * `commitEvery` pages and the two that an export may be ahead by, at most.
  */
 export async function interrupt(

@@ -76,18 +76,18 @@ describe('E9 a signal in the middle of an export', () => {
   });
 
   const jobs = [
-    { seed: 1, to: 'out.csv', lanes: 1 },
-    { seed: 2, to: 'out.csv.gz', lanes: 1 },
-    { seed: 3, to: 'out.csv.gz', lanes: 4 },
-    { seed: 4, to: 'out.jsonl.gz', lanes: 3 },
-    { seed: 5, to: 'out.jsonl', lanes: 2 },
+    { seed: 1, to: 'out.csv', concurrency: 1 },
+    { seed: 2, to: 'out.csv.gz', concurrency: 1 },
+    { seed: 3, to: 'out.csv.gz', concurrency: 4 },
+    { seed: 4, to: 'out.jsonl.gz', concurrency: 3 },
+    { seed: 5, to: 'out.jsonl', concurrency: 2 },
   ];
   test.each(someOf(jobs, 2))(
     'E9 signals at random moments (seed $seed) leave the bytes of $to as they are',
-    async ({ seed, to, lanes }) => {
+    async ({ seed, to, concurrency }) => {
       await using sandbox = await startSandbox({ seed, holdings: 6000, owners: 6, latency: [0, 4] });
       const env = settingsFor(sandbox);
-      const args = exportArgs(sandbox, to, '--owners-per-request', '1', '--lanes', String(lanes));
+      const args = exportArgs(sandbox, to, '--owners-per-request', '1', '--concurrency', String(concurrency));
       const undisturbed = temporaryFolder();
       expect((await sluice(args, { env, cwd: undisturbed })).code).toBe(0);
 

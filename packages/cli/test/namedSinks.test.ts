@@ -19,9 +19,9 @@ const sink = (target, { folder }) => {
   const path = join(folder, target);
   const place = async () => statSync(path).size;
   return {
-    name: 'journal', identity: { format: 'json' }, promises: 'exactly-once',
+    name: 'journal', identity: { format: 'json' }, delivery: 'exactly-once',
     async open({ resumeAt, restart }) {
-      if (resumeAt) truncateSync(path, resumeAt.place);
+      if (resumeAt) truncateSync(path, resumeAt.sinkPosition);
       else writeFileSync(path, '', { flag: restart ? 'w' : 'wx' });
       return {
         start: 0,
@@ -263,7 +263,7 @@ describe("a plugin's sink that fails", () => {
     ],
     [
       'fails in the middle',
-      `() => ({ name: 'db', identity: null, promises: 'at-least-once', open: async () => { let rows = 0; return {
+      `() => ({ name: 'db', identity: null, delivery: 'at-least-once', open: async () => { let rows = 0; return {
         write: async ({ items }) => { if ((rows += items.length) > 500) throw new TypeError('disk\\u001b[31m on\\nfire'); },
         flush: async () => rows, seal: async () => rows, close: async () => ({ target: 'db' }), abort: async () => { throw 'worse'; } }; } })`,
       1,

@@ -100,14 +100,14 @@ describe('sluice nfts export', () => {
     expect((await read('d.csv')).toString()).toMatch(/^\ufeffname,extra\r\n/);
   });
 
-  test('E1 lanes ask for several groups of wallets at once, and the file has their order all the same', async () => {
+  test('E1 a concurrency above 1 asks for several groups of wallets at once, and the file has their order all the same', async () => {
     await using sandbox = await startSandbox({ holdings: 2000, latency: 10 });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
     const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--owners-per-request', '1', ...fast];
     await sluice([...args, '--to', 'one.csv'], options);
-    expect(sandbox.counts.mostOpen).toBe(1);
-    await sluice([...args, '--to', 'three.csv', '--lanes', '3'], options);
-    expect(sandbox.counts.mostOpen).toBe(3);
+    expect(sandbox.counts.maxOpen).toBe(1);
+    await sluice([...args, '--to', 'three.csv', '--concurrency', '3'], options);
+    expect(sandbox.counts.maxOpen).toBe(3);
     const [one, three] = await Promise.all(['one.csv', 'three.csv'].map((name) => readFile(join(options.cwd, name))));
     expect(one?.length).toBeGreaterThan(1000);
     expect(three).toEqual(one);
@@ -135,7 +135,7 @@ describe('sluice nfts export', () => {
     expect(await names('--max-rows', '120', '--page-size', '50', '--offset', '7')).toEqual(all.slice(7, 127));
     expect(await names('--include-collections', hash)).toEqual(all.filter((other) => other === name));
     expect(await names('--exclude-collections', hash)).toEqual(all.filter((other) => other !== name));
-    expect(await names('--lanes', '3')).toEqual(all);
+    expect(await names('--concurrency', '3')).toEqual(all);
   });
 
   test('leaves an existing file alone, unless told to overwrite it', async () => {

@@ -12,11 +12,13 @@ import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';
 
 describe('the same command after an interruption', () => {
-  const exports = ['out.csv', 'out.jsonl', 'out.csv.gz'].flatMap((to) => [1, 4].map((lanes) => [to, lanes] as const));
-  // By default the first one, and one in lanes.
+  const exports = ['out.csv', 'out.jsonl', 'out.csv.gz'].flatMap((to) =>
+    [1, 4].map((concurrency) => [to, concurrency] as const),
+  );
+  // By default the first one, and one with concurrency.
   test.each(someOf(exports))(
-    'E1 kill -9 in the middle of %s, with --lanes %i: it ends with the same bytes',
-    async (to, lanes) => {
+    'E1 kill -9 in the middle of %s, with --concurrency %i: it ends with the same bytes',
+    async (to, concurrency) => {
       await using sandbox = await startSandbox({ holdings: 6000, owners: 6, latency: 2 });
       const env = settingsFor(sandbox);
       const wholeCwd = temporaryFolder();
@@ -25,16 +27,16 @@ describe('the same command after an interruption', () => {
       const pages = sandbox.counts.requests;
       const whole = exportedIn(wholeCwd);
       const cwd = temporaryFolder();
-      const inLanes = [...args, '--lanes', String(lanes)];
-      const killed = await interrupt(sandbox, inLanes, { cwd, after: 40, signal: 'SIGKILL' });
+      const withConcurrency = [...args, '--concurrency', String(concurrency)];
+      const killed = await interrupt(sandbox, withConcurrency, { cwd, after: 40, signal: 'SIGKILL' });
       expect(killed).toMatchObject({ code: null, stderr: '' });
       const before = sandbox.counts.requests;
-      const { code, stderr } = await sluice(inLanes, { env, cwd });
+      const { code, stderr } = await sluice(withConcurrency, { env, cwd });
       expect(code).toBe(0);
       expect(stderr).toMatch(/^Going on after [\d,]+ rows in \d+ pages, at page \d+ of part \d of 6[^\n]*\n6,000 rows/);
       expect(exportedIn(cwd)).toEqual(whole);
       // What was under way, and what was written since the last commit, comes again; nothing else does.
-      expect(sandbox.counts.requests - before).toBeLessThanOrEqual(pages - 40 + commitEvery + 2 * lanes);
+      expect(sandbox.counts.requests - before).toBeLessThanOrEqual(pages - 40 + commitEvery + 2 * concurrency);
     },
   );
 
@@ -111,7 +113,13 @@ describe('the same command after an interruption', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, number>);
-    const kept = { rows: expect.any(Number), pages: expect.any(Number), parts: 1, part: 1, otherParts: 0 };
+    const kept = {
+      rows: expect.any(Number),
+      pages: expect.any(Number),
+      partitions: 1,
+      partition: 1,
+      otherPartitions: 0,
+    };
     expect(events[1]).toEqual({ event: 'resumed', ...kept, isSealed: false, page: events[1]!['pages']! + 1 });
     const { rows, pages, rowsPerSecond, elapsedMs, requests } = events.at(-1)!;
     expect({ rows, pages, requests }).toEqual({ rows: 5000, pages: 50, requests: 50 - events[1]!['pages']! });

@@ -86,11 +86,11 @@ test.each([
   ['a page size that is no number', [...exportNfts, '--page-size', 'ten'], 'Give a number.'],
   ['no rows at all', [...exportNfts, '--max-rows', '0'], '--max-rows is 0'],
   ['an offset below zero', [...exportNfts, '--offset', '-1'], '--offset is -1'],
-  ['no lanes', [...exportNfts, '--lanes', '0'], '--lanes is 0'],
+  ['no concurrency', [...exportNfts, '--concurrency', '0'], '--concurrency is 0'],
   [
     'chance over the first rows',
-    [...exportNfts, '--lanes', '2', '--max-rows', '9'],
-    '--max-rows goes with --lanes 1 only',
+    [...exportNfts, '--concurrency', '2', '--max-rows', '9'],
+    '--max-rows goes with --concurrency 1 only',
   ],
   [
     'an unknown column in a table',
@@ -100,10 +100,10 @@ test.each([
   ['a column that is named twice', [...exportNfts, '--columns', 'name,name'], 'named twice'],
   ['an empty list of columns', [...exportNfts, '--columns', ''], 'Give names with commas between them'],
   ['no pages between two commits', [...exportNfts, '--commit-every', '0'], '--commit-every is 0'],
-  ['a choice for expired cursors that is none', [...exportNfts, '--on-expired', 'wait'], 'fail, restart-part.'],
+  ['a choice for expired cursors that is none', [...exportNfts, '--on-expired', 'wait'], 'fail, restart-partition.'],
   [
     'to take back rows of stdout',
-    ['streams', 'export', '--to', '-', '--on-expired', 'restart-part'],
+    ['streams', 'export', '--to', '-', '--on-expired', 'restart-partition'],
     '--on-expired needs a file: an export to stdout leaves nothing behind to go on from.',
   ],
   ['to break a lock of stdout', ['streams', 'export', '--to', '-', '--break-lock'], '--break-lock needs a file'],

@@ -17,9 +17,9 @@ export function checkNumbers(owner: string, numbers: object, isRight: (value: nu
 export function checkCount(
   name: string,
   value: number,
-  { least = 1, most = Number.MAX_SAFE_INTEGER }: { readonly least?: number; readonly most?: number } = {},
+  { min = 1, max = Number.MAX_SAFE_INTEGER }: { readonly min?: number; readonly max?: number } = {},
 ): void {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return;
-  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return;
+  const range = max === Number.MAX_SAFE_INTEGER ? `of at least ${min}` : `from ${min} to ${max}`;
   throw new ConfigError(`${name} is ${value}: it must be a whole number ${range}.`, { option: name });
 }

@@ -8,7 +8,7 @@ import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
 import type { Timeouts } from './http/exchange.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
-import { patienceOf } from './http/patience.js';
+import { requestTimesOf } from './http/requestTimes.js';
 import type { RetryOptions } from './http/retryPolicy.js';
 import { Secrets } from './http/secrets.js';
 import { LinkChain } from './http/linkChain.js';
@@ -133,7 +133,7 @@ export function createClient(options: ClientOptions): Client {
   const secrets = new Secrets();
   const origins = new Set<string>();
   const closing = new AbortController();
-  const { timeouts, retry } = patienceOf(options);
+  const { timeouts, retry } = requestTimesOf(options);
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
   checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
   const keys = new KeyRing(options.apiKey, secrets);

@@ -17,12 +17,12 @@ export interface ErrorReport {
 }
 
 /** Errors that are the cause of each other in a circle end somewhere. */
-const mostCauses = 5;
+const maxCauses = 5;
 
 const noText = 'Something that has no text.';
 
 /** Reports what was thrown, be it an error, a report of one, or anything else. It throws nothing, whatever that does when it is read. */
-export function reportOf(thrown: unknown, causes = mostCauses): ErrorReport {
+export function reportOf(thrown: unknown, causes = maxCauses): ErrorReport {
   const [name, message] = [fieldOf(thrown, 'name'), fieldOf(thrown, 'message')];
   if (typeof message !== 'string' && !isError(thrown)) return Object.freeze({ name: 'Error', message: textOf(thrown) });
   const [code, stack, cause] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'stack'), fieldOf(thrown, 'cause')];

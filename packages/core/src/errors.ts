@@ -32,11 +32,11 @@ export type Fault = 'api' | 'endpoint' | 'caller' | 'machine' | 'plugin';
 /**
  * One way out of an error, with the option that opens it, by its name in this package. It holds no text from outside.
  *
- * `rerun`: run it as before. `restart-part`: walk the part again, as an export does with `onExpired: 'restart-part'`. `allow`: say with the
+ * `rerun`: run it as before. `restart-partition`: walk the part again, as an export does with `onExpired: 'restart-partition'`. `allow`: say with the
  * option that it is right as it is.
  */
 export type Advice =
-  | { readonly kind: 'wait' | 'rerun' | 'restart' | 'restart-part' | 'see-cause'; readonly option?: never }
+  | { readonly kind: 'wait' | 'rerun' | 'restart' | 'restart-partition' | 'see-cause'; readonly option?: never }
   | {
       readonly kind: 'raise';
       readonly option:
@@ -295,7 +295,7 @@ const ways: Readonly<Record<string, string>> = {
   wait: 'try again later',
   rerun: 'run it as before',
   restart: 'start over with restart',
-  'restart-part': "walk this part again (an export does with onExpired: 'restart-part')",
+  'restart-partition': "walk this part again (an export does with onExpired: 'restart-partition')",
   'see-cause': 'see its cause',
   'raise timeouts.connect': 'raise timeouts.connect',
   'raise timeouts.response': 'raise timeouts.response',

@@ -27,8 +27,8 @@ export type { Registered } from './plugins/registry.js';
 export { defineApi, type ApiOf, type ApiOptions, type ApiPlugin, type Openable } from './api/defineApi.js';
 export { listing, type Listing } from './api/listing.js';
 export type { ListingDefinition, ListingParts, RowsMade } from './api/listingDefinition.js';
-export type { Asking, PageSize } from './api/listingPlan.js';
-export type { FoundRows, Reading } from './api/pageReader.js';
+export type { RequestSpec, PageSize } from './api/listingPlan.js';
+export type { FoundRows, ResponseSpec } from './api/pageReader.js';
 export type { DecodeRow } from './api/decodeRows.js';
 export { byCursor, type CursorOptions } from './api/byCursor.js';
 export { byLink, type LinkOptions } from './api/byLink.js';
@@ -36,7 +36,7 @@ export { byOffset, type OffsetOptions } from './api/byOffset.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';
 export type { PageAddress, Paging } from './api/paging.js';
 export { cursorOf, offsetOf } from './api/paging.js';
-export type { Answer, PageAnswer, Where } from './api/answer.js';
+export type { Answer, PageAnswer, Selector } from './api/answer.js';
 export { isApiSource, type ApiSource, type SourceDescription, type SourceOpening } from './api/apiSource.js';
 export { sourcesOf } from './api/apiSource.js';
 export type { FreeParams, WalkBounds, WatchBounds } from './api/decodeOptions.js';
@@ -70,7 +70,7 @@ export type { ErrorReport } from './errorReport.js';
 export type { AddressGuard, GuardedHost, ResolvedAddress } from './http/adapter/adapter.js';
 export type { ApiKey } from './http/apiKey.js';
 export type { Timeouts } from './http/exchange.js';
-export type { Limit, Limiter, LimiterState, Turn, TurnRequest } from './http/limiter.js';
+export type { Limit, Limiter, LimiterState, Permit, AcquireOptions } from './http/limiter.js';
 export type { ArrayFormat, Query, QueryValue } from './http/query.js';
 export type { RetryOptions } from './http/retryPolicy.js';
 export { Secrets } from './http/secrets.js';
@@ -79,7 +79,7 @@ export type { Link, Transport, TransportRequest, TransportResponse } from './htt
 
 // Sources
 export { Flow } from './source/flow.js';
-export { createSource, Source, type PagesOptions, type PerPageOptions, type SourceInfo } from './source/source.js';
+export { createSource, Source, type PagesOptions, type PipePagesOptions, type SourceInfo } from './source/source.js';
 export type {
   FetchedPage,
   UndecodedPage,
@@ -95,8 +95,8 @@ export { documentReader, type DocumentReader, type DocumentReaderOptions } from 
 export type { Page, PageHealth } from './source/page.js';
 export type { PageSource } from './source/pageSource.js';
 export { groupsOf, type GroupOptions } from './source/plan.js';
-export type { ChainPosition, Mark, Position } from './position.js';
-export type { Puller } from './source/stoppable.js';
+export type { ChainPosition, PageCursor, Position } from './position.js';
+export type { PullIterator } from './source/cancellable.js';
 
 // Polling
 export { poll, type PollOptions, type Snapshot } from './operators/poll.js';
@@ -106,7 +106,7 @@ export type { TickOptions } from './operators/ticks.js';
 // Watching
 export { watch, type WatchOptions } from './watch/watch.js';
 export { changes, type ChangesOptions } from './watch/changes.js';
-export type { Alteration, Appearance, Change, Removal } from './watch/change.js';
+export type { Updated, Added, Change, Removed } from './watch/change.js';
 export type { ComparisonOptions } from './watch/comparison.js';
 
 // Sinks

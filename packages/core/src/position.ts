@@ -1,11 +1,11 @@
 import { isCount, isRecord } from './values.js';
 
 /** Where a chain of pages goes on: at the API's own cursor, or after a number of rows. */
-export type Mark = { readonly cursor: string } | { readonly offset: number };
+export type PageCursor = { readonly cursor: string } | { readonly offset: number };
 
-/** How far one part's chain of pages has come, with what is needed to notice that it stops making progress. */
+/** How far one partition's chain of pages has come, with what is needed to notice that it stops making progress. */
 export interface ChainPosition {
-  readonly next: Mark;
+  readonly next: PageCursor;
   /** Pages and rows received so far in this chain. */
   readonly pages: number;
   readonly rows: number;
@@ -23,9 +23,9 @@ export interface ChainPosition {
 }
 
 /**
- * Where a walk stands in its plan: every part below `before` is finished, `begun` holds the others that were begun.
+ * Where a walk stands in its plan: every partition below `before` is finished, `begun` holds the others that were begun.
  *
- * Plain JSON, and small whatever the plan's size, since parts are begun within a bounded window.
+ * Plain JSON, and small whatever the plan's size, since partitions are begun within a bounded window.
  *
  * @example { before: 3, begun: { '3': { next: { cursor: 'abc' }, pages: 7, rows: 700 }, '4': 'done' }, rows: 4200, pages: 43 }
  */
@@ -40,9 +40,9 @@ export interface Position {
 /** The position of a walk that has not begun. */
 export const startOfPlan: Position = { before: 0, begun: {}, rows: 0, pages: 0 };
 
-/** The position of the same walk if one unfinished part had not been begun. */
-export function withoutPart(position: Position, part: number): Position {
-  const { [part]: gone, ...begun } = position.begun;
+/** The position of the same walk if one unfinished partition had not been begun. */
+export function withoutPartition(position: Position, partition: number): Position {
+  const { [partition]: gone, ...begun } = position.begun;
   if (gone === undefined || gone === 'done') return position;
   return { ...position, begun, rows: position.rows - gone.rows, pages: position.pages - gone.pages };
 }
@@ -52,7 +52,7 @@ export function isPosition(value: unknown): value is Position {
   if (!isRecord(value) || !isRecord(value['begun'])) return false;
   if (![value['before'], value['rows'], value['pages']].every(isCount)) return false;
   return Object.entries(value['begun']).every(
-    ([part, at]) => /^\d+$/.test(part) && (at === 'done' || isChainPosition(at)),
+    ([partition, at]) => /^\d+$/.test(partition) && (at === 'done' || isChainPosition(at)),
   );
 }
 

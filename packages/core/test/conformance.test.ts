@@ -58,7 +58,7 @@ describe.each([
       'a sink that refuses a target on which another export is at work',
       'a sink whose writer has a `start`',
       '`check` of the sink',
-      '`withoutPart` of the sink',
+      '`withoutPartition` of the sink',
       '`nested` of the rows',
       gzip ? 'a sink that takes sources without an end' : '`suspend` of the writer',
     ),
@@ -103,7 +103,7 @@ describe('G5 state in a folder, when its machine loses power,', () => {
 
 describe('G5 the limiter of a client without a limit', () => {
   testLimiter({
-    ...allBut("a limiter that keeps 'rate'", "a limiter that keeps 'concurrent'"),
+    ...allBut("a limiter that keeps 'rate'", "a limiter that keeps 'concurrency'"),
     keeps: [],
     factory: ({ clock }) => ({ limiter: unlimited(clock) }),
   });

@@ -17,7 +17,7 @@ export type Row = Record<string, unknown>;
 export interface HoldingsOptions extends Partial<Pick<SourceDefinition<Row>, 'maxRows' | 'maxPages' | 'offset'>> {
   readonly pageSize?: number;
   /** Each inner list of owners is a part. Default: all owners in one part. */
-  readonly parts?: readonly (readonly string[])[];
+  readonly partitions?: readonly (readonly string[])[];
 }
 
 interface HoldingsApi {
@@ -33,16 +33,16 @@ function holdings(sandbox: Sandbox): Plugin<'holdings', HoldingsApi> {
     setup({ endpoint }) {
       const api = endpoint(sandbox.aptosUrl);
       return {
-        list({ pageSize = 100, parts = [sandbox.owners], ...bounds } = {}) {
+        list({ pageSize = 100, partitions = [sandbox.owners], ...bounds } = {}) {
           return createSource<Row>({
             name: route,
-            identity: { parts, pageSize },
+            identity: { partitions, pageSize },
             schema: { columns: ['name', 'amount'] },
-            parts: parts.length,
+            partitions: partitions.length,
             ...bounds,
             endpoint: api,
-            async fetch({ part, at, atLeast, signal }) {
-              const query = { limit: Math.max(pageSize, atLeast), owner_addresses: parts[part] ?? [], ...at };
+            async fetch({ partition, at, atLeast, signal }) {
+              const query = { limit: Math.max(pageSize, atLeast), owner_addresses: partitions[partition] ?? [], ...at };
               const body = read.record(await api.request({ route, path: '/wallets/nfts', query, signal }), '');
               const cursor = read.cursor(body['cursor'], 'cursor');
               const rows = read.rows(body['result']).map((row, index) => read.record(row, `result[${String(index)}]`));

@@ -100,7 +100,7 @@ type Fields = Readonly<Record<string, unknown>>;
 function fieldsOf(row: unknown): Fields {
   if (isObject(row)) return row;
   throw new SinkError(
-    `A row is ${row === null ? 'null' : typeof row}, and a CSV needs objects. Make them with perPage(map(…)).`,
+    `A row is ${row === null ? 'null' : typeof row}, and a CSV needs objects. Make them with pipePages(map(…)).`,
   );
 }
 

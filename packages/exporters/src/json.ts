@@ -15,5 +15,5 @@ export function jsonOf(value: object, replacer?: (name: string, value: unknown) 
   } catch (error) {
     if (error instanceof Error) reason = error.message;
   }
-  throw new SinkError(`A row can't be written as JSON: ${reason}. Turn its values into text with perPage(map(…)).`);
+  throw new SinkError(`A row can't be written as JSON: ${reason}. Turn its values into text with pipePages(map(…)).`);
 }

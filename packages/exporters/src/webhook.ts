@@ -24,7 +24,7 @@ export interface WebhookOptions<T> extends EndpointOptions, Pick<FileStateOption
    */
   readonly batch?: number | { readonly count: number; readonly bytes?: number };
   /** Requests under way at once. Default 8. */
-  readonly concurrency?: number;
+  readonly deliveries?: number;
   /** Records of the same key are sent one after another. Default: what names the row, or the changed row. `null`: no order. */
   readonly key?: ((row: T) => RowKey) | null;
   /**
@@ -80,10 +80,10 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     breakLock,
     trustFileSystem,
   } = options;
-  const { concurrency = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
+  const { deliveries = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
   const batch = batchLimits(options.batch);
-  checkCount('concurrency', concurrency);
-  checkCount('maxDeadLetters', maxDeadLetters, { least: 0 });
+  checkCount('deliveries', deliveries);
+  checkCount('maxDeadLetters', maxDeadLetters, { min: 0 });
   if (format === 'bare' && batch)
     throw new ConfigError('A batch needs envelopes, since each of its records has an id: leave format or batch out.', {
       option: 'batch',
@@ -97,7 +97,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     // As a hash, since a token may stand in the path.
     identity: { endpoint: hashed(url.origin + url.pathname), format },
     target: hashed(url.href),
-    promises: 'at-least-once',
+    delivery: 'at-least-once',
     async check(context) {
       encoderOf(context);
       await checkLetters(deadLetter, context);
@@ -106,7 +106,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
       const encode = encoderOf(context);
       await checkLetters(deadLetter, context);
       return WebhookWriter.open(context, {
-        ...{ encode, concurrency, batch, onDead, deadLetter, maxDeadLetters, clock },
+        ...{ encode, deliveries, batch, onDead, deadLetter, maxDeadLetters, clock },
         ...endpoint.open(),
         lock: {
           ...(breakLock !== undefined && { breakLock }),

@@ -75,7 +75,7 @@ describe('G5 a webhook', () => {
     ...allBut(
       'a sink that promises exactly-once',
       'a sink that refuses a target on which another export is at work',
-      '`withoutPart` of the sink',
+      '`withoutPartition` of the sink',
       // Rows become events, which have names.
       'a sink that takes rows without a key',
     ),
@@ -85,7 +85,7 @@ describe('G5 a webhook', () => {
         onRequest: ({ body }) => void delivered.push((JSON.parse(body) as { readonly data: unknown }).data),
       });
       // Rows with different keys may come in any order, unless they go one by one.
-      return { sink: () => webhookTo<SampleRow>(receiver, { concurrency: 1 }), rows: () => delivered };
+      return { sink: () => webhookTo<SampleRow>(receiver, { deliveries: 1 }), rows: () => delivered };
     },
   });
 });

@@ -9,7 +9,7 @@ export interface ExportOrder {
   readonly aptosUrl: string;
   readonly owners: readonly string[];
   readonly path: string;
-  readonly lanes: number;
+  readonly concurrency: number;
 }
 
 /** What it says at its end, as JSON on its output. `maxRss` in bytes. */
@@ -28,7 +28,7 @@ export type ExportOutcome =
 const order: ExportOrder = JSON.parse(process.argv[2] ?? '');
 console.log(JSON.stringify(await outcome(order)));
 
-async function outcome({ apiKey, aptosUrl, owners, path, lanes }: ExportOrder): Promise<ExportOutcome> {
+async function outcome({ apiKey, aptosUrl, owners, path, concurrency }: ExportOrder): Promise<ExportOutcome> {
   const began = performance.now();
   await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));
   const holdings = client.aptos.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize: 1_000 });
@@ -38,7 +38,7 @@ async function outcome({ apiKey, aptosUrl, owners, path, lanes }: ExportOrder): 
     globalThis.gc();
     used.push(process.memoryUsage().heapUsed);
   };
-  const options = { state: fileState(`${path}.sluice`), lanes, commitEvery: 50 };
+  const options = { state: fileState(`${path}.sluice`), concurrency, commitEvery: 50 };
   try {
     const { rows, pages, bytes = 0 } = await exportTo(holdings, csv({ path }), options).run({ onProgress });
     const seconds = (performance.now() - began) / 1_000;

@@ -53,7 +53,7 @@ describe('E12 JSON Lines', () => {
     circle['self'] = circle;
     for (const row of [{ big: 1n }, circle, { toJSON: () => undefined }]) {
       expect(() => jsonlOf([row])).toThrow(SinkError);
-      expect(() => jsonlOf([row])).toThrow(/can't be written as JSON.*perPage/s);
+      expect(() => jsonlOf([row])).toThrow(/can't be written as JSON.*pipePages/s);
     }
   });
 

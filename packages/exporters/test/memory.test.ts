@@ -10,14 +10,14 @@ const wanted = process.env['SLUICE_TEST_ROWS'];
 const rows = Number(wanted ?? 200_000);
 
 test(
-  `E10 ${rows.toLocaleString('en')} rows pass through a heap of 64 MB, in three lanes and with state, and leave less than 32 bytes each`,
+  `E10 ${rows.toLocaleString('en')} rows pass through a heap of 64 MB, with a concurrency of 3 and with state, and leave less than 32 bytes each`,
   // Ten million rows take many minutes.
   wanted === undefined ? {} : { timeout: 0 },
   async () => {
     await using sandbox = await startSandbox({ holdings: rows });
     const path = join(temporaryFolder(), 'holdings.csv');
     const nodeOptions = ['--max-old-space-size=64', '--expose-gc'];
-    const outcome = await runExportChild(sandbox, path, { nodeOptions, lanes: 3 });
+    const outcome = await runExportChild(sandbox, path, { nodeOptions, concurrency: 3 });
     expect(outcome).toMatchObject({ rows, bytes: statSync(path).size });
     if (!('used' in outcome)) return;
     const { used, pages } = outcome;

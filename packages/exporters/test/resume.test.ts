@@ -16,7 +16,7 @@ const pages = holdings / pageSize;
 interface RunOptions {
   readonly state?: StateStore;
   readonly commitEvery?: number;
-  readonly lanes?: number;
+  readonly concurrency?: number;
   readonly prefetch?: number;
   readonly ownersPerRequest?: number;
 }
@@ -84,7 +84,7 @@ describe.each(formats)('E1 a %s export whose API fails, run again with its state
     expect(sandbox.counts.requests).toBe(26 + pages - 20);
   });
 
-  test('has every row once with several lanes', async () => {
+  test('has every row once with a concurrency above 1', async () => {
     const path = join(temporaryFolder(), name);
     const state = memoryState();
     const owners = 12;
@@ -95,7 +95,7 @@ describe.each(formats)('E1 a %s export whose API fails, run again with its state
       latency: [0, 10],
       script: ({ nth }) => ([9, 30, 31].includes(nth) ? { kind: 'status', status: 500 } : undefined),
     });
-    const options = { state, commitEvery: 3, lanes: 4, ownersPerRequest: 1 };
+    const options = { state, commitEvery: 3, concurrency: 4, ownersPerRequest: 1 };
     let report: ExportReport | undefined;
     while (!report)
       report = await run(sandbox, sinkTo({ path }), options).catch((error: unknown) => {

@@ -12,11 +12,11 @@ export async function runExportChild(
   {
     nodeOptions = [],
     ulimit = '',
-    lanes = 1,
-  }: { readonly nodeOptions?: readonly string[]; readonly ulimit?: string; readonly lanes?: number } = {},
+    concurrency = 1,
+  }: { readonly nodeOptions?: readonly string[]; readonly ulimit?: string; readonly concurrency?: number } = {},
 ): Promise<ExportOutcome> {
   const { apiKey, aptosUrl, owners } = sandbox;
-  const order: ExportOrder = { apiKey, aptosUrl, owners, path, lanes };
+  const order: ExportOrder = { apiKey, aptosUrl, owners, path, concurrency };
   const node = [process.execPath, ...nodeOptions, bundled(new URL('exportChild.ts', import.meta.url))];
   const { stdout } = await promisify(execFile)(
     'bash',

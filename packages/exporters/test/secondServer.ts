@@ -123,9 +123,9 @@ function placeOf(cursor: string | null): number {
   return place;
 }
 
-function wholeNumber(text: string | null, least = 1): number {
+function wholeNumber(text: string | null, min = 1): number {
   const value = Number(text);
-  if (text === null || !/^\d+$/.test(text) || value < least) throw new Refused(400);
+  if (text === null || !/^\d+$/.test(text) || value < min) throw new Refused(400);
   return value;
 }
 

@@ -13,8 +13,8 @@ import type { Endpoint } from './requestListener.js';
  */
 export function aptosEndpoint(holdings: Holdings, cursors: Cursors, shape: Required<AnswerShape>): Endpoint {
   return (query) => {
-    const limit = wholeNumber(query, 'limit', { least: 1, most: 1_000 });
-    const offset = wholeNumber(query, 'offset', { least: 0, most: 999_999_999_999_999, otherwise: 0 });
+    const limit = wholeNumber(query, 'limit', { min: 1, max: 1_000 });
+    const offset = wholeNumber(query, 'offset', { min: 0, max: 999_999_999_999_999, otherwise: 0 });
     const owners = ownersOf(query);
     const include = collectionsOf(query, 'collection_whitelist');
     const exclude = collectionsOf(query, 'collection_blacklist');

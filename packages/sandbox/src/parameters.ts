@@ -4,13 +4,13 @@ import { Refusal } from './refusal.js';
 export function wholeNumber(
   query: URLSearchParams,
   name: string,
-  bounds: { least: number; most: number; otherwise?: number },
+  bounds: { min: number; max: number; otherwise?: number },
 ): number {
   const text = query.get(name);
   if (text === null && bounds.otherwise !== undefined) return bounds.otherwise;
   const value = text !== null && /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-  if (value >= bounds.least && value <= bounds.most) return value;
-  const wanted = `a whole number from ${bounds.least} to ${bounds.most}`;
+  if (value >= bounds.min && value <= bounds.max) return value;
+  const wanted = `a whole number from ${bounds.min} to ${bounds.max}`;
   throw new Refusal(400, text === null ? `${name}: is required, ${wanted}` : `${name}: must be ${wanted}`);
 }
 

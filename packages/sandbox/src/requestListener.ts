@@ -48,8 +48,8 @@ export function requestListener(settings: Settings, routes: readonly Route[], lo
 
     const { answer, fault } = decide(entry, route, headers);
     entry.fault = fault?.kind;
-    const [least, most] = settings.latency;
-    const wait = least + (most - least) * fraction(latencies(entry.n)) + (fault?.kind === 'delay' ? fault.ms : 0);
+    const [min, max] = settings.latency;
+    const wait = min + (max - min) * fraction(latencies(entry.n)) + (fault?.kind === 'delay' ? fault.ms : 0);
     afterwards(response, wait, () => {
       deliver(response, faultyAnswer(fault, answer, keyOf(headers)), {
         fault,

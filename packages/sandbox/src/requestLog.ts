@@ -35,7 +35,7 @@ export interface SandboxCounts {
   /** Open at this moment. */
   readonly open: number;
   /** The most that were open at once. */
-  readonly mostOpen: number;
+  readonly maxOpen: number;
 }
 
 /** An entry of the log while its request is open. */
@@ -68,7 +68,7 @@ export class RequestLog {
       rateLimited: this.#rateLimited,
       aborted: this.#aborted,
       open: this.#open,
-      mostOpen: this.#mostOpen,
+      maxOpen: this.#mostOpen,
     };
   }
 

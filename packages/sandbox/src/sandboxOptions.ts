@@ -95,21 +95,21 @@ export interface Settings {
 /** Fills in the defaults. Raises `RangeError` for a number that makes no sense, naming the option. */
 export function settingsOf(options: SandboxOptions): Settings {
   const { latency = 0, rateLimit, faults = {} } = options;
-  const [least, most] = typeof latency === 'number' ? [latency, latency] : latency;
+  const [min, max] = typeof latency === 'number' ? [latency, latency] : latency;
   if (rateLimit !== undefined) {
-    check('rateLimit.requests', rateLimit.requests, { least: 1, most: 10_000_000, whole: true });
-    check('rateLimit.per', rateLimit.per, { least: 1 });
+    check('rateLimit.requests', rateLimit.requests, { min: 1, max: 10_000_000, whole: true });
+    check('rateLimit.per', rateLimit.per, { min: 1 });
   }
   return {
-    seed: check('seed', options.seed ?? 1, { least: Number.MIN_SAFE_INTEGER, whole: true }),
-    port: check('port', options.port ?? 0, { most: 65_535, whole: true }),
+    seed: check('seed', options.seed ?? 1, { min: Number.MIN_SAFE_INTEGER, whole: true }),
+    port: check('port', options.port ?? 0, { max: 65_535, whole: true }),
     apiKey: options.apiKey ?? 'sandbox-key-7f3a91c0d5e2',
-    holdings: check('holdings', options.holdings ?? 12_345, { most: 0xffff_ffff, whole: true }),
-    owners: check('owners', options.owners ?? 3, { least: 1, most: 1_000_000, whole: true }),
-    streams: check('streams', options.streams ?? 42, { most: 10_000_000, whole: true }),
-    nasty: check('nasty', options.nasty ?? 0.2, { most: 1 }),
+    holdings: check('holdings', options.holdings ?? 12_345, { max: 0xffff_ffff, whole: true }),
+    owners: check('owners', options.owners ?? 3, { min: 1, max: 1_000_000, whole: true }),
+    streams: check('streams', options.streams ?? 42, { max: 10_000_000, whole: true }),
+    nasty: check('nasty', options.nasty ?? 0.2, { max: 1 }),
     rateLimit,
-    latency: [check('latency', least, {}), check('latency', most, { least })],
+    latency: [check('latency', min, {}), check('latency', max, { min })],
     cursorTtl: check('cursorTtl', options.cursorTtl ?? Infinity, {}),
     cursorUses: check('cursorUses', options.cursorUses ?? Infinity, {}),
     faults: checkRates(faults),
@@ -122,10 +122,10 @@ export function settingsOf(options: SandboxOptions): Settings {
   };
 }
 
-function check(name: string, value: number, bounds: { least?: number; most?: number; whole?: boolean }): number {
-  const { least = 0, most = Infinity, whole = false } = bounds;
-  if (value >= least && value <= most && (!whole || Number.isInteger(value))) return value;
-  throw new RangeError(`${name} is ${value}: give a ${whole ? 'whole ' : ''}number from ${least} to ${most}.`);
+function check(name: string, value: number, bounds: { min?: number; max?: number; whole?: boolean }): number {
+  const { min = 0, max = Infinity, whole = false } = bounds;
+  if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value;
+  throw new RangeError(`${name} is ${value}: give a ${whole ? 'whole ' : ''}number from ${min} to ${max}.`);
 }
 
 function checkRates(rates: FaultRates): FaultRates {
@@ -134,7 +134,7 @@ function checkRates(rates: FaultRates): FaultRates {
   if (unknown !== undefined) {
     throw new RangeError(`faults.${unknown} can't come by rate: give one of ${names.join(', ')}, or use a script.`);
   }
-  const sum = faultNames.reduce((total, name) => total + check(`faults.${name}`, rates[name] ?? 0, { most: 1 }), 0);
-  check('The sum of all faults', sum, { most: 1 });
+  const sum = faultNames.reduce((total, name) => total + check(`faults.${name}`, rates[name] ?? 0, { max: 1 }), 0);
+  check('The sum of all faults', sum, { max: 1 });
   return rates;
 }

@@ -8,7 +8,7 @@ import type { StreamBook } from './streamBook.js';
 /** `GET …/streams/evm?limit&cursor`: the streams of the project, up to 100 a page. */
 export function streamsEndpoint(streams: StreamBook, cursors: Cursors, shape: Required<AnswerShape>): Endpoint {
   return (query) => {
-    const limit = wholeNumber(query, 'limit', { least: 1, most: 100 });
+    const limit = wholeNumber(query, 'limit', { min: 1, max: 100 });
     const page = pageOf({
       cursors,
       query: 'streams',

@@ -155,5 +155,5 @@ describe('the shape of answers', () => {
 function rarest(items: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
-  return [...counts].reduce((least, other) => (other[1] < least[1] ? other : least))[0];
+  return [...counts].reduce((min, other) => (other[1] < min[1] ? other : min))[0];
 }

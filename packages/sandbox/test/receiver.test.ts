@@ -139,8 +139,8 @@ describe('startReceiver', () => {
   });
 
   test('keeps receivers apart', async () => {
-    await using one = await startReceiver({ failures: { share: 1, most: 1, kinds: ['error'] } });
-    await using other = await startReceiver({ failures: { share: 1, most: 1, kinds: ['error'] } });
+    await using one = await startReceiver({ failures: { share: 1, max: 1, kinds: ['error'] } });
+    await using other = await startReceiver({ failures: { share: 1, max: 1, kinds: ['error'] } });
     expect((await send(one, { id: 'a', body: envelope('a') })).status).toBe(500);
     expect((await send(one, { id: 'a', body: envelope('a') })).status).toBe(200);
     expect((await send(other, { id: 'a', body: envelope('a') })).status).toBe(500);
@@ -154,7 +154,7 @@ describe('startReceiver', () => {
     ['seed is 0.5', { seed: 0.5 }],
     ['latency is NaN', { latency: NaN }],
     ['failures.share is 1.1', { failures: { share: 1.1 } }],
-    ['failures.most is -1', { failures: { share: 1, most: -1 } }],
+    ['failures.most is -1', { failures: { share: 1, max: -1 } }],
     ['failures.kinds is empty', { failures: { share: 1, kinds: [] } }],
     ['status of an answer is 99', { failures: { share: 1, kinds: [{ status: 99 }] } }],
     ['status of an answer is 600', { script: ['ok', { kind: 'endless', status: 600 }] }],

@@ -185,9 +185,9 @@ describe('failures by seed', () => {
     [undefined, 3],
     [1, 1],
     [5, 5],
-  ])('with most: %s, come %d times in a row', async (most, failed) => {
+  ])('with most: %s, come %d times in a row', async (max, failed) => {
     await using receiver = await startReceiver({
-      failures: { share: 1, kinds: ['error'], ...(most === undefined ? {} : { most }) },
+      failures: { share: 1, kinds: ['error'], ...(max === undefined ? {} : { max }) },
     });
     // Twice, since what follows a success begins to count anew.
     expect(await attemptsFor(receiver, ['a', 'b', 'a'])).toEqual([failed + 1, failed + 1, failed + 1]);
@@ -198,13 +198,13 @@ describe('failures by seed', () => {
   });
 
   test('without a bound, go on as the share wants it', async () => {
-    await using receiver = await startReceiver({ failures: { share: 1, most: Infinity, kinds: ['unavailable'] } });
+    await using receiver = await startReceiver({ failures: { share: 1, max: Infinity, kinds: ['unavailable'] } });
     for (let sent = 1; sent <= 20; sent++) expect((await answerTo(receiver, 'a')).status).toBe(503);
   });
 
   test('fail about their share, with each kind about equally often', async () => {
     const kinds: ReceiverFailure[] = ['error', 'unavailable', { status: 429, retryAfter: 1 }, 'accept-then-error'];
-    await using receiver = await startReceiver({ failures: { share: 0.4, most: Infinity, kinds } });
+    await using receiver = await startReceiver({ failures: { share: 0.4, max: Infinity, kinds } });
     const sent = Array.from({ length: 1_000 }, (_, index) => send(receiver, { id: `msg_${index}` }));
     const statuses = (await Promise.all(sent)).map(({ status }) => status);
     const share = (wanted: number): number => statuses.filter((status) => status === wanted).length / 1_000;
@@ -218,7 +218,7 @@ describe('failures by seed', () => {
   test('reset a connection before the body is read, and say so to the hook', async () => {
     const told: unknown[] = [];
     await using receiver = await startReceiver({
-      failures: { share: 1, most: 1, kinds: ['reset'] },
+      failures: { share: 1, max: 1, kinds: ['reset'] },
       onRequest: ({ n, attempt, body, records }) => told.push([n, attempt, body, records.length]),
     });
     // The body is announced and never sent: only who does not wait for it can reset.
@@ -237,7 +237,7 @@ describe('failures by seed', () => {
   test('win over the script, which is not asked; and a wrong signature wins over them', async () => {
     await using receiver = await startReceiver({
       secrets: [SECRET],
-      failures: { share: 1, most: 2, kinds: ['accept-then-error'] },
+      failures: { share: 1, max: 2, kinds: ['accept-then-error'] },
       script: [{ status: 410 }],
     });
     const statuses = [];

@@ -58,7 +58,7 @@ describe('the log', () => {
     leaving.abort();
     await Promise.allSettled(requests);
     await sandbox.until(() => sandbox.counts.open === 0);
-    expect(sandbox.counts).toEqual({ requests: 4, byStatus: {}, rateLimited: 0, aborted: 4, open: 0, mostOpen: 4 });
+    expect(sandbox.counts).toEqual({ requests: 4, byStatus: {}, rateLimited: 0, aborted: 4, open: 0, maxOpen: 4 });
   });
 
   test('remembers the last 10,000 requests and counts them all', () => {

@@ -25,7 +25,7 @@ export const streamListing = listing({
   ...evmStreamSchema,
   description: 'All EVM streams of the project that the key belongs to.',
   path: '/streams/evm',
-  pageSize: { param: 'limit', default: 100, most: 100 },
+  pageSize: { param: 'limit', default: 100, max: 100 },
   paging: byCursor({ param: 'cursor', at: inStreamPage.cursor }),
   rows: inStreamPage.rows,
   total: inStreamPage.total,

@@ -1,9 +1,9 @@
-import type { Alteration, Change } from '@sluice/core';
+import type { Updated, Change } from '@sluice/core';
 import { filter, type OperatorFunction } from 'rxjs';
 import type { EvmStream } from './evmStream.js';
 
 /** A stream whose `status` or `statusMessage` is another one now. */
-export type StatusChange = Alteration<EvmStream>;
+export type StatusChange = Updated<EvmStream>;
 
 /**
  * Of all changes of streams, those of `status` or `statusMessage`: `before` and `after` are both there. A stream that was already

@@ -16,7 +16,7 @@ function onStreams<T>(sourceOf: (api: StreamsApi) => TestedSource<T>): Promise<S
 
 describe('G5 the streams of a project', () => {
   testSource({
-    ...allBut('a source of several parts'),
+    ...allBut('a source of several partitions'),
     factory: () => onStreams((api) => api.list({ pageSize: 3 })),
   });
 });

@@ -74,7 +74,7 @@ describe('watching streams', () => {
     const infos = [50, 10].map((pageSize) => client.streams.watch({ every: 20, pageSize }).info);
     expect(infos[0]?.identity).toEqual(infos[1]?.identity);
     const made = (pageSize: number, version: string) =>
-      client.streams.list({ pageSize }).perPage(
+      client.streams.list({ pageSize }).pipePages(
         filter(({ status }) => status === 'error'),
         { version },
       ).info.rowsIdentity;
@@ -137,7 +137,7 @@ describe('statusChanges', () => {
     const { sandbox, client } = await setUp({ streams: 2, nasty: 0 });
     sandbox.setStream(0, { status: 'active' });
     const project = ({ status, tag }: EvmStream): unknown => [status, tag];
-    const watched = client.streams.watch({ every: 20, polls: 3, project }).perPage(statusChanges());
+    const watched = client.streams.watch({ every: 20, polls: 3, project }).pipePages(statusChanges());
     const told: unknown[] = [];
     for await (const { items, index } of watched.pages()) {
       told.push(items.map(({ before, after }) => [before.status, after.status]));

@@ -2,8 +2,8 @@
  * Lets go on what is under way: what must not happen has had its chance then. It counts turns of the event loop, since a machine that is
  * busy may let a time pass in which nothing was done.
  */
-export async function calm(turns = 20): Promise<void> {
-  for (let turn = 0; turn < turns; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
+export async function calm(permits = 20): Promise<void> {
+  for (let turn = 0; turn < permits; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 /** Resolves once a condition holds. @throws Error saying `what` if it does not within `patience` ms. */

@@ -7,7 +7,7 @@ export interface Item {
 }
 
 /** Rows on each page of each part. */
-const parts = [
+const partitions = [
   [2, 1, 0, 3],
   [1, 2],
 ];
@@ -22,7 +22,7 @@ export class ListingApi {
     return { made: this.#made, open: this.#open };
   }
 
-  readonly fetch: SourceDefinition<Item>['fetch'] = async ({ part, at, signal }) => {
+  readonly fetch: SourceDefinition<Item>['fetch'] = async ({ partition, at, signal }) => {
     this.#made += 1;
     this.#open += 1;
     try {
@@ -30,7 +30,7 @@ export class ListingApi {
       await new Promise((resolve) => setImmediate(resolve));
       signal.throwIfAborted();
       if (this.how === 'fail') throw new HttpError('The listing is away.', { status: 500, excerpt: '' });
-      return pageOf(part, at && 'cursor' in at ? Number(at.cursor) : 0);
+      return pageOf(partition, at && 'cursor' in at ? Number(at.cursor) : 0);
     } finally {
       this.#open -= 1;
     }
@@ -40,10 +40,10 @@ export class ListingApi {
   source(more: Partial<SourceDefinition<Item>> = {}): Source<Item> {
     return createSource<Item>({
       name: 'testing.items',
-      identity: { parts },
+      identity: { partitions },
       rowsIdentity: { of: 'items' },
       schema: { columns: ['id'], key: ({ id }) => id },
-      parts: parts.length,
+      partitions: partitions.length,
       endpoint: {
         keyFingerprint: async (salt) =>
           [...`key ${salt}`]
@@ -67,9 +67,9 @@ export class ListingApi {
   }
 }
 
-function pageOf(part: number, page: number) {
-  const pages = parts[part] ?? [];
-  const rows = Array.from({ length: pages[page] ?? 0 }, (_, row) => ({ id: `${part}.${page}.${row}` }));
+function pageOf(partition: number, page: number) {
+  const pages = partitions[partition] ?? [];
+  const rows = Array.from({ length: pages[page] ?? 0 }, (_, row) => ({ id: `${partition}.${page}.${row}` }));
   return { rows, next: page + 1 < pages.length ? { cursor: String(page + 1) } : ('end' as const) };
 }
 

@@ -3,7 +3,7 @@ import type { SinkFixture } from '../src/index.js';
 
 /** A row as the table keeps it. */
 export interface Entry {
-  readonly part: number;
+  readonly partition: number;
   readonly row: unknown;
 }
 
@@ -28,10 +28,10 @@ export function tableSink(table: Table): Sink<unknown> {
     name: 'table',
     identity: { columns: ['part', 'row'] },
     target: 'memory',
-    promises: 'exactly-once',
-    withoutPart: (place, part) => {
-      const { rows, without = [] } = placeOf(place);
-      return { rows, without: [...without, part] };
+    delivery: 'exactly-once',
+    withoutPartition: (sinkPosition, partition) => {
+      const { rows, without = [] } = placeOf(sinkPosition);
+      return { rows, without: [...without, partition] };
     },
     check: async (context) => checkTable(table, context),
     open: async (context) => {
@@ -39,8 +39,8 @@ export function tableSink(table: Table): Sink<unknown> {
       const { resumeAt, restart } = context;
       if (restart) table.committed = [];
       if (resumeAt) {
-        const { rows, without = [] } = placeOf(resumeAt.place);
-        table.committed = table.committed.slice(0, rows).filter(({ part }) => !without.includes(part));
+        const { rows, without = [] } = placeOf(resumeAt.sinkPosition);
+        table.committed = table.committed.slice(0, rows).filter(({ partition }) => !without.includes(partition));
       }
       return tableWriter(table, context);
     },
@@ -54,7 +54,7 @@ export function tableFixture(): SinkFixture<unknown> {
 }
 
 function checkTable(table: Table, { resumeAt, restart, isEndless }: SinkContext<unknown>): void {
-  if (resumeAt && placeOf(resumeAt.place).rows > table.committed.length)
+  if (resumeAt && placeOf(resumeAt.sinkPosition).rows > table.committed.length)
     throw new CheckpointError('The table has lost rows. Start over with restart: nothing was changed.');
   if (!resumeAt && !restart && !isEndless && table.committed.length > 0)
     throw new SinkError('The table has rows already. Name another one: nothing was changed.');
@@ -70,8 +70,8 @@ function tableWriter(table: Table, { resumeAt }: SinkContext<unknown>): SinkWrit
   const report = { target: 'memory' };
   return {
     ...(!resumeAt && { start: { rows: table.committed.length } }),
-    write: async ({ items, part }) => {
-      pending.push(...items.map((row) => ({ part, row: structuredClone(row) })));
+    write: async ({ items, partition }) => {
+      pending.push(...items.map((row) => ({ partition, row: structuredClone(row) })));
     },
     flush: commit,
     seal: commit,
@@ -84,6 +84,6 @@ function tableWriter(table: Table, { resumeAt }: SinkContext<unknown>): SinkWrit
   };
 }
 
-function placeOf(place: Json): TablePlace {
-  return place as unknown as TablePlace;
+function placeOf(sinkPosition: Json): TablePlace {
+  return sinkPosition as unknown as TablePlace;
 }

@@ -129,7 +129,7 @@ function open(
 /** A sink that a page's author might write: a line for each row. */
 function pageSink(selector: string): Sink<EvmStream> {
   return {
-    ...{ name: 'page', identity: null, promises: 'at-least-once' },
+    ...{ name: 'page', identity: null, delivery: 'at-least-once' },
     open() {
       const list = document.querySelector(selector);
       if (!list) throw new Error(`Nothing on the page is ${selector}.`);

@@ -25,7 +25,7 @@ export const board = defineApi({
     rows: listing({
       path: '/streams/evm',
       query: ({ since }: { since: number }) => ({ since }),
-      pageSize: { param: 'limit', default: 2, most: 100 },
+      pageSize: { param: 'limit', default: 2, max: 100 },
       paging: byCursor({ param: 'cursor', at: 'cursor?' }),
       rows: 'result',
       total: 'total',

@@ -46,7 +46,7 @@ for await (const { id } of list) ids.push(String(id));
 // Into a sink of one's own
 let kept = 0;
 const counting: Sink<EvmStream> = {
-  ...{ name: 'counting', identity: null, promises: 'at-least-once' },
+  ...{ name: 'counting', identity: null, delivery: 'at-least-once' },
   open: () =>
     Promise.resolve({
       write: ({ items }) => Promise.resolve(void (kept += items.length)),

@@ -42,9 +42,9 @@ async function reportOn(
   environment: Environment,
 ): Promise<WatchReport | CheckpointReport> {
   const path = resolve(environment.folder, options.file);
-  const place = await findState(path);
-  const named = (await isThere(place.folder)) ? undefined : takenApart(options.file);
-  if (!named) return (await readWatchState(place)) ?? (await readCheckpoint(place));
+  const sinkPosition = await findState(path);
+  const named = (await isThere(sinkPosition.folder)) ? undefined : takenApart(options.file);
+  if (!named) return (await readWatchState(sinkPosition)) ?? (await readCheckpoint(sinkPosition));
   const stored = await inStore(options, environment);
   if (stored) return stored;
   const ofSink = await findState(resolve(environment.folder, stateFolder(named)));

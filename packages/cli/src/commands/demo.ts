@@ -34,7 +34,7 @@ export async function demo(_options: object, environment: Environment): Promise<
 
   await heading(stdout, `NFTs of ${formatCount(owners.length, 'wallet')}, into a file`);
   const digest = new HoldingsDigest(shown.rows);
-  const job = { client, ownerAddresses: owners, file, mostRows: demoHoldings, digest };
+  const job = { client, ownerAddresses: owners, file, maxRows: demoHoldings, digest };
   const outcome = await exportHoldings(job, environment);
   await stdout.write(survival(outcome, digest, sandbox.counts.rateLimited));
 

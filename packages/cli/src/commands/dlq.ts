@@ -5,7 +5,7 @@ import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
-import { type Aftermath, Interruption, UsageError } from '../errors/errors.js';
+import { type InterruptionReport, Interruption, UsageError } from '../errors/errors.js';
 import { exitCodes } from '../errors/exitCode.js';
 import { scrubbed } from '../errors/redact.js';
 import { endEarly } from '../export/exportRows.js';
@@ -34,7 +34,7 @@ interface DlqReplayOptions extends EndpointChoice {
 }
 
 /** Refusals that are told one by one; the others are only counted. */
-const mostTold = 5;
+const maxTold = 5;
 
 /** `sluice dlq replay`: sends dead letters again. Answers 3 if some are left. */
 export async function dlqReplay(
@@ -42,7 +42,7 @@ export async function dlqReplay(
   environment: Environment,
   { args }: Invocation,
 ): Promise<number> {
-  const { file, to, concurrency, breakLock, trustFilesystem, progress = 'plain', quiet } = options;
+  const { file, to, deliveries, breakLock, trustFilesystem, progress = 'plain', quiet } = options;
   const { signal, folder, stderr, secrets, command } = environment;
   if (to === undefined) throw new UsageError('Where to? Give --to URL, the address of the service.');
   const endpoint = await endpointOptions(to, options, environment);
@@ -64,9 +64,9 @@ export async function dlqReplay(
       },
       onRefused: ({ id }, error) => {
         refused += 1;
-        if (refused <= mostTold) warn(`Record ${id} was refused again. ${sentenceOf(error)}`);
+        if (refused <= maxTold) warn(`Record ${id} was refused again. ${sentenceOf(error)}`);
       },
-      ...(concurrency !== undefined && { concurrency }),
+      ...(deliveries !== undefined && { deliveries }),
       ...(breakLock !== undefined && { breakLock }),
       ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
     });
@@ -76,7 +76,7 @@ export async function dlqReplay(
     const { text, isAddressCut } = resumeCommand(command, args, '--to');
     const isFromStdin = options.secretFile === standardInput;
     const commands = { goOn: text, isAddressCut, ...(isFromStdin && { fromStdin: 'secret' as const }) };
-    return endEarly({ fault, aftermath: replayAftermath(fault, latest, commands) }, reporter, environment);
+    return endEarly({ fault, interruptionReport: replayInterruption(fault, latest, commands) }, reporter, environment);
   }
 }
 
@@ -128,7 +128,7 @@ type LetterRow = Omit<ListedLetter['letter'], 'record'> & Pick<ListedLetter, 'is
 
 const shape: readonly Column<LetterRow>[] = [
   { title: 'status', cell: statusOf },
-  { title: 'when', least: 19, cell: ({ at }) => timeOf(at) },
+  { title: 'when', min: 19, cell: ({ at }) => timeOf(at) },
   { title: 'attempts', align: 'right', cell: ({ attempts }) => String(attempts) },
   { title: 'id', cell: ({ id }) => id },
   { title: 'key', cell: ({ key }) => key ?? '' },
@@ -155,11 +155,11 @@ function timeOf(at: string): string {
 }
 
 /** What an early end leaves of a replay; `undefined` if the fault says it all. */
-function replayAftermath(
+function replayInterruption(
   fault: unknown,
   counts: ReplayCounts | undefined,
   commands: Omit<ResumeCommands, 'isRestart'>,
-): Aftermath | undefined {
+): InterruptionReport | undefined {
   const { replayed = 0 } = counts ?? {};
   const kept =
     replayed === 0

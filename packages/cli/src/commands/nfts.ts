@@ -13,7 +13,7 @@ interface NftsExportOptions extends OwnerOptions, ExportCommandOptions {
   readonly maxRows?: number;
   readonly offset?: number;
   readonly ownersPerRequest?: number;
-  readonly lanes?: number;
+  readonly concurrency?: number;
   readonly includeCollections?: readonly string[];
   readonly excludeCollections?: readonly string[];
 }
@@ -24,7 +24,7 @@ export async function nftsExport(
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
-  const { pageSize, maxRows, offset, ownersPerRequest, lanes, includeCollections, excludeCollections } = options;
+  const { pageSize, maxRows, offset, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
   checkLanes(options);
   const ownerAddresses = await findOwners(options, environment);
   const baseUrl = baseUrlOf('aptos', options, environment.variables);
@@ -32,7 +32,7 @@ export async function nftsExport(
   const rows: ExportedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),
     source: (client) => client.aptos.walletNfts(asked),
-    ...{ lanes, mostRows: maxRows, hint: idleLanes({ ownerAddresses, ownersPerRequest, lanes }) },
+    ...{ concurrency, maxRows: maxRows, hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }) },
   };
   return runExport(rows, options, environment, invocation);
 }
@@ -41,7 +41,7 @@ export async function nftsExport(
 interface NftsWatchOptions extends OwnerOptions, WatchCommandOptions {
   readonly pageSize?: number;
   readonly ownersPerRequest?: number;
-  readonly lanes?: number;
+  readonly concurrency?: number;
   readonly includeCollections?: readonly string[];
   readonly excludeCollections?: readonly string[];
 }
@@ -52,16 +52,16 @@ export async function nftsWatch(
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
-  const { pageSize, ownersPerRequest, lanes, includeCollections, excludeCollections } = options;
+  const { pageSize, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
   const ownerAddresses = await findOwners(options, environment);
   const baseUrl = baseUrlOf('aptos', options, environment.variables);
   const asked = { ownerAddresses, pageSize, ownersPerRequest, includeCollections, excludeCollections };
   const rows: WatchedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),
     source: (client, watching) =>
-      client.aptos.walletNfts.watch(asked, { ...watching, ...(lanes !== undefined && { lanes }) }),
+      client.aptos.walletNfts.watch(asked, { ...watching, ...(concurrency !== undefined && { concurrency }) }),
     look: holdingLook(environment.stdout.colors),
-    hint: idleLanes({ ownerAddresses, ownersPerRequest, lanes }),
+    hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }),
   };
   return runWatch(rows, options, environment, invocation);
 }
@@ -70,24 +70,28 @@ export async function nftsWatch(
 interface AskedWallets {
   readonly ownerAddresses: readonly string[];
   readonly ownersPerRequest?: number | undefined;
-  readonly lanes?: number | undefined;
+  readonly concurrency?: number | undefined;
 }
 
 const defaultOwnersPerRequest = 10;
 /** An address of a request has room for some twenty owners. */
-const mostOwnersPerRequest = 20;
+const maxOwnersPerRequest = 20;
 
 /**
- * Says that lanes stand idle although there are wallets for them, and which size of groups gives each of them one. The groups are not made
- * smaller by themselves: they are part of an export's plan, which must not depend on the lanes, and each group costs a request.
+ * Says that the concurrency is not used up although there are wallets for it, and which size of groups would. The groups are not made
+ * smaller by themselves: they are part of an export's plan, which must not depend on the concurrency, and each group costs a request.
  */
-export function idleLanes({ ownerAddresses, ownersPerRequest, lanes = 1 }: AskedWallets): string | undefined {
+export function idleConcurrency({
+  ownerAddresses,
+  ownersPerRequest,
+  concurrency = 1,
+}: AskedWallets): string | undefined {
   const owners = new Set(ownerAddresses).size;
-  const size = Math.min(ownersPerRequest ?? defaultOwnersPerRequest, mostOwnersPerRequest);
+  const size = Math.min(ownersPerRequest ?? defaultOwnersPerRequest, maxOwnersPerRequest);
   const groups = Math.ceil(owners / size);
-  const smaller = Math.max(1, Math.floor(owners / lanes));
+  const smaller = Math.max(1, Math.floor(owners / concurrency));
   const more = Math.ceil(owners / smaller);
-  if (groups >= lanes || more <= groups) return undefined;
-  const run = groups === 1 ? '1 group, so 1 lane runs' : `${groups} groups, so ${groups} lanes run`;
-  return `${owners} wallets in groups of ${size} make ${run} instead of ${lanes}. For ${more} groups give --owners-per-request ${smaller}; an export that was begun keeps its groups.`;
+  if (groups >= concurrency || more <= groups) return undefined;
+  const run = groups === 1 ? '1 group, so the concurrency is 1' : `${groups} groups, so the concurrency is ${groups}`;
+  return `${owners} wallets in groups of ${size} make ${run} instead of ${concurrency}. For ${more} groups give --owners-per-request ${smaller}; an export that was begun keeps its groups.`;
 }

@@ -20,7 +20,7 @@ interface ExportSourceOptions extends ExportCommandOptions {
   readonly param?: readonly string[];
   readonly pageSize?: number;
   readonly maxRows?: number;
-  readonly lanes?: number;
+  readonly concurrency?: number;
 }
 
 /** `sluice export API.SOURCE`: the rows of any source, of plugins too, to wherever rows can go. */
@@ -30,7 +30,7 @@ export async function exportSource(
   invocation: Invocation,
 ): Promise<number> {
   const { config } = invocation;
-  const { source, param = [], pageSize, maxRows, lanes } = options;
+  const { source, param = [], pageSize, maxRows, concurrency } = options;
   checkLanes(options);
   const rows: ExportedRows<unknown, object> = {
     add: apisOf(sourceName(source), options, environment),
@@ -39,7 +39,7 @@ export async function exportSource(
       const params = readParams(param, found.describe(), ['pageSize', 'maxRows']);
       return asRecords(askedBy(found, params, (asked) => found({ ...asked, pageSize, maxRows })));
     },
-    ...{ lanes, mostRows: maxRows },
+    ...{ concurrency, maxRows: maxRows },
   };
   return runExport(rows, options, environment, invocation);
 }
@@ -53,7 +53,7 @@ interface WatchSourceOptions extends WatchCommandOptions {
   /** Columns that tell one row from another. */
   readonly key?: readonly string[];
   readonly pageSize?: number;
-  readonly lanes?: number;
+  readonly concurrency?: number;
 }
 
 /** `sluice watch API.SOURCE`: every change of any source, of plugins too, as it is found. */
@@ -63,7 +63,7 @@ export async function watchSource(
   invocation: Invocation,
 ): Promise<number> {
   const { config } = invocation;
-  const { source, param = [], key, pageSize, lanes } = options;
+  const { source, param = [], key, pageSize, concurrency } = options;
   /** Known once the source is found. */
   let shown: readonly string[] = [];
   const rows: WatchedRows<unknown, Record<string, unknown>> = {
@@ -74,7 +74,11 @@ export async function watchSource(
       if (!hasKey && key === undefined)
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
-      const how = { ...watching, ...(key && { key: rowKeyOf(key, columns) }), ...(lanes !== undefined && { lanes }) };
+      const how = {
+        ...watching,
+        ...(key && { key: rowKeyOf(key, columns) }),
+        ...(concurrency !== undefined && { concurrency }),
+      };
       const params = readParams(param, description, ['pageSize']);
       return asRecordChanges(askedBy(found, params, (asked) => found.watch({ ...asked, pageSize }, how)));
     },

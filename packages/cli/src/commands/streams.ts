@@ -32,7 +32,7 @@ export async function streamsExport(
   const rows: ExportedRows<{ readonly streams: StreamsApi }, EvmStream> = {
     add: (client) => client.use(streams({ baseUrl })),
     source: (client) => client.streams.list({ pageSize, maxRows }),
-    mostRows: maxRows,
+    maxRows: maxRows,
   };
   return runExport(rows, options, environment, invocation);
 }
@@ -103,7 +103,7 @@ export async function streamsWatch(
       const { schema } = all.info;
       return only === undefined
         ? all
-        : all.perPage<Change<EvmStream>>(statusChanges(), { version: only, ...(schema && { schema }) });
+        : all.pipePages<Change<EvmStream>>(statusChanges(), { version: only, ...(schema && { schema }) });
     },
     look: streamLook(environment.stdout.colors),
   };

@@ -155,7 +155,7 @@ function isFitting(option: string, value: unknown, given: GivenTarget, isSink: (
   if (ofEndpointsOnly.includes(option)) return kind === 'endpoint';
   if (ofState.includes(option)) return kind !== 'stdout' || given.state !== undefined;
   if (option === 'onExpired') return kind === 'file';
-  if (option === 'lanes') return given.maxRows === undefined;
+  if (option === 'concurrency') return given.maxRows === undefined;
   if (option !== 'guardFormulas' && !ofFilesOnly.includes(option)) return true;
   if (kind === 'endpoint' || kind === 'sink') return false;
   switch (option) {

@@ -45,7 +45,7 @@ export interface Defaults {
   /** Rows a request. */
   readonly pageSize?: Count;
   /** Parts asked for at once. Left out where `--max-rows` is given. */
-  readonly lanes?: Count;
+  readonly concurrency?: Count;
   /** Wallets in one group, asked for together. */
   readonly ownersPerRequest?: Count;
   /** Wallets. */
@@ -81,7 +81,7 @@ export interface Defaults {
   /** Hosts, addresses or CIDRs of services that may be private, or without https. */
   readonly allowAddress?: List;
   /** Requests to a service at once. */
-  readonly concurrency?: Count;
+  readonly deliveries?: Count;
   /** Records in one request to a service. */
   readonly batch?: Count;
   /** More dead letters end a forward. */
@@ -89,7 +89,7 @@ export interface Defaults {
   /** What becomes of later records with the key of a dead letter. */
   readonly onDead?: 'continue' | 'park';
   /** Where a cursor expired: fail, or do that part over. */
-  readonly onExpired?: 'fail' | 'restart-part';
+  readonly onExpired?: 'fail' | 'restart-partition';
   /** Pages between two commits. */
   readonly commitEvery?: Count;
   /** Whether state is kept on a network file system too, at your own risk. */
@@ -115,7 +115,7 @@ export interface Defaults {
  * // sluice.config.ts
  * export default defineConfig({
  *   plugins: [coins({ baseUrl: 'https://coins.example.com' })],
- *   defaults: { rate: '25/s', lanes: 4 },
+ *   defaults: { rate: '25/s', concurrency: 4 },
  * });
  */
 export function defineConfig(config: SluiceConfig): SluiceConfig {

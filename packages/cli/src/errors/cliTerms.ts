@@ -16,7 +16,7 @@ const ways: Readonly<Record<string, string>> = {
   wait: 'try again later',
   rerun: 'run it as before',
   restart: 'start over with --restart',
-  'restart-part': 'walk this part again with --on-expired restart-part',
+  'restart-partition': 'walk this part again with --on-expired restart-partition',
   'raise timeouts.connect': 'raise --timeout',
   'raise timeouts.response': 'raise --timeout',
   'raise timeouts.total': 'raise --timeout',
@@ -24,7 +24,7 @@ const ways: Readonly<Record<string, string>> = {
   'raise maxDeadLetters': 'raise --max-dead-letters to go on all the same',
   'lower pageSize': 'ask for smaller pages (--page-size)',
   'lower rateLimit': 'lower --rate',
-  'lower concurrency': 'lower --concurrency',
+  'lower concurrency': 'lower --deliveries',
   'set apiKey': 'set SLUICE_API_KEY if it wants one',
   'allow sameProject': 'if it is a new key of the same project, say so with --same-project',
   'allow breakLock': 'if it does not, take the lock with --break-lock',
@@ -56,7 +56,7 @@ const optionFlags: ReadonlyMap<string, string> = new Map([
 /** The settings in which two plans differ, as people gave them. */
 function settingsOf(names: readonly string[], source: unknown): string {
   // Another listing differs in all that is asked, and what `--only` is added to is another source, though nothing else was changed.
-  const decisive = ['source', 'perPage', 'to'].find((name) => names.includes(name));
+  const decisive = ['source', 'pipePages', 'to'].find((name) => names.includes(name));
   if (decisive !== undefined) return settings.get(decisive) ?? decisive;
   if (names.includes('sink') && names.includes('endpoint')) return '--to or --forward';
   // Another format differs in all that formats have each for themselves.
@@ -67,7 +67,7 @@ function settingsOf(names: readonly string[], source: unknown): string {
 
 const settings: ReadonlyMap<string, string> = new Map([
   ['source', 'what is exported'],
-  ['perPage', '--only'],
+  ['pipePages', '--only'],
   ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom'].map(
     (name) => [name, flagOf(name)] as const,
   ),
@@ -79,7 +79,7 @@ const settings: ReadonlyMap<string, string> = new Map([
 
 /** Of a source with options of its own for what others are given as parameters; and of a watch of it. */
 const ofHoldings: ReadonlyMap<string, string> = new Map([
-  ['parts', '--owner or --owners-per-request'],
+  ['partitions', '--owner or --owners-per-request'],
   ['offset', '--offset'],
   ['owners', '--owner'],
   ['include', '--include-collections'],
@@ -89,7 +89,7 @@ const ofHoldings: ReadonlyMap<string, string> = new Map([
 ]);
 
 const ofOthers: ReadonlyMap<string, string> = new Map([
-  ['parts', 'a parameter that decides what is listed'],
+  ['partitions', 'a parameter that decides what is listed'],
   ['offset', 'the row to begin with'],
 ]);
 

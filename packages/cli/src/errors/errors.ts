@@ -20,7 +20,7 @@ export class ToldFault extends Error {
 }
 
 /** What is left of an export that ended early. */
-export interface Aftermath {
+export interface InterruptionReport {
   /** What it means for the rows, and what to do: behind the sentence that says what happened. */
   readonly consequence: string;
   /** The command line that the consequence ends with. */
@@ -33,12 +33,12 @@ export interface Aftermath {
 export class UnfinishedExport extends Error {
   override readonly name = 'UnfinishedExport';
   override readonly cause: unknown;
-  readonly aftermath: Aftermath;
+  readonly interruptionReport: InterruptionReport;
 
-  constructor(cause: unknown, aftermath: Aftermath) {
+  constructor(cause: unknown, interruptionReport: InterruptionReport) {
     super('The export ended early.');
     this.cause = cause;
-    this.aftermath = aftermath;
+    this.interruptionReport = interruptionReport;
   }
 }
 

@@ -10,7 +10,7 @@ import {
 } from '@sluice/core';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
-import { type Aftermath, Interruption, ToldFault, UnfinishedExport } from '../errors/errors.js';
+import { type InterruptionReport, Interruption, ToldFault, UnfinishedExport } from '../errors/errors.js';
 import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { faultSentence } from '../errors/formatError.js';
 import { scrubbed, scrubberOf } from '../errors/redact.js';
@@ -22,7 +22,7 @@ import type { Reporter } from '../progress/reporter.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import type { TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
-import { exportAftermath } from './interruptedExport.js';
+import { exportInterruption } from './interruptedExport.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
 
@@ -35,7 +35,7 @@ export interface ProgressOptions {
 }
 
 /** Warnings that are kept back until the export has begun. */
-const mostKeptBack = 100;
+const maxKeptBack = 100;
 
 /** What is moved where. */
 interface RowExport<T> {
@@ -52,11 +52,11 @@ interface RowExport<T> {
   readonly format: string;
   /** Where it is an endpoint. */
   readonly forwarding?: Forwarding | undefined;
-  readonly lanes?: number | undefined;
+  readonly concurrency?: number | undefined;
   /** How it goes on after an interruption. Absent: it starts over each time, whatever an earlier run left behind. */
   readonly resumption?: Resumption | undefined;
   /** Rows can't be more than this, where somebody knows. */
-  readonly mostRows?: number | undefined;
+  readonly maxRows?: number | undefined;
   /** Whether a line at the end says what came out. Default `true`. */
   readonly isSummedUp?: boolean;
 }
@@ -79,17 +79,17 @@ export async function exportRows<T>(
   environment: Environment,
   clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
-  const { client, sink, target, kind, format, forwarding, lanes, resumption, mostRows, isSummedUp = true } = job;
+  const { client, sink, target, kind, format, forwarding, concurrency, resumption, maxRows, isSummedUp = true } = job;
   const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
   const { notes = notesOf(client) } = job;
-  const exportWarnings = new ReplaySubject<string>(mostKeptBack);
+  const exportWarnings = new ReplaySubject<string>(maxKeptBack);
   const source = job.source();
   const resuming = await resumption?.open(client, (message) => {
     exportWarnings.next(visibleText(message));
   });
   const flow = exportTo(source, sink, {
-    ...(lanes !== undefined && { lanes }),
+    ...(concurrency !== undefined && { concurrency }),
     ...(resuming?.exportOptions ?? { restart: true }),
   });
 
@@ -99,7 +99,7 @@ export async function exportRows<T>(
     rows: latest?.rows ?? 0,
     pages: latest?.pages ?? 0,
     resumedRows: latest?.resumedRows ?? 0,
-    total: leastOf(latest?.total, mostRows),
+    total: minOf(latest?.total, maxRows),
     elapsed: clock.monotonic() - began,
     requests: tally.requests,
     retries: tally.retries,
@@ -110,7 +110,7 @@ export async function exportRows<T>(
   const begun = {
     ...{ source: source.info.name, target, format },
     ...(forwarding && begunWith(forwarding)),
-    ...(kind === 'sink' && resumption && { state: resumption.place }),
+    ...(kind === 'sink' && resumption && { state: resumption.sinkPosition }),
   };
   const mode = modeFor(options, target, environment);
   const reporter = openReporter(mode, { output: stderr, clock, begun, read });
@@ -150,8 +150,8 @@ export async function exportRows<T>(
       stderr.tell(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);
     return { report, tally };
   } catch (fault) {
-    const aftermath = exportAftermath({ fault, target, latest, resuming, forwarding });
-    return endEarly({ fault, aftermath }, reporter, environment);
+    const interruptionReport = exportInterruption({ fault, target, latest, resuming, forwarding });
+    return endEarly({ fault, interruptionReport }, reporter, environment);
   }
 }
 
@@ -175,28 +175,28 @@ function modeFor(
   return stderr.isTerminal ? 'bar' : 'plain';
 }
 
-function leastOf(total: number | undefined, mostRows = Infinity): number | undefined {
-  const least = Math.min(total ?? Infinity, mostRows);
-  return least === Infinity ? undefined : least;
+function minOf(total: number | undefined, maxRows = Infinity): number | undefined {
+  const min = Math.min(total ?? Infinity, maxRows);
+  return min === Infinity ? undefined : min;
 }
 
 /** An end before the end, and what it leaves behind, if there is something to say of that. */
 interface EarlyEnd {
   readonly fault: unknown;
-  readonly aftermath: Aftermath | undefined;
+  readonly interruptionReport: InterruptionReport | undefined;
 }
 
 /** Tells an early end as an event, if that is how it goes; else leaves the telling to whoever catches the fault. It always throws. */
 export function endEarly(
-  { fault, aftermath: consequences }: EarlyEnd,
+  { fault, interruptionReport: consequences }: EarlyEnd,
   reporter: Pick<Reporter, 'ended'>,
   { secrets }: Pick<Environment, 'secrets'>,
 ): never {
   const kind = fault instanceof Interruption || isClosedOutput(fault) ? 'stopped' : 'failed';
   const exitCode = exitCodeOf(fault);
-  const aftermath = isClosedOutput(fault) ? undefined : consequences;
-  const whole = aftermath ? new UnfinishedExport(fault, aftermath) : fault;
-  const { command, keptRows } = aftermath ?? {};
+  const interruptionReport = isClosedOutput(fault) ? undefined : consequences;
+  const whole = interruptionReport ? new UnfinishedExport(fault, interruptionReport) : fault;
+  const { command, keptRows } = interruptionReport ?? {};
   const message = faultSentence(whole) + (command === undefined ? '' : ` ${command}`);
   const isTold = reporter.ended({
     kind,

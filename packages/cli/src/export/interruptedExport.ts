@@ -1,5 +1,5 @@
 import { type ExportProgress, SluiceError, type SluiceErrorCode } from '@sluice/core';
-import { type Aftermath, Interruption } from '../errors/errors.js';
+import { type InterruptionReport, Interruption } from '../errors/errors.js';
 import { type Forwarding, setAside } from '../target/deliveries.js';
 import { ownState } from '../target/statePlace.js';
 import type { TargetKind } from '../target/target.js';
@@ -19,7 +19,7 @@ interface ResumableEnd {
 }
 
 /** What an early end leaves of an export, in the words of the command line; `undefined` if the fault says it all. */
-export function aftermathOf(end: ResumableEnd): Aftermath | undefined {
+export function interruptionOf(end: ResumableEnd): InterruptionReport | undefined {
   const { fault, hasBegun, kept, commands, words = fileWords } = end;
   if (fault instanceof Interruption) return afterInterruption(kept, commands, words);
   if (!hasBegun || !kept.last || saysRestart(fault)) return undefined;
@@ -34,7 +34,7 @@ function afterInterruption(
   { last, isKnown }: Pick<Kept, 'last' | 'isKnown'>,
   commands: ResumeCommands,
   words: RemainsWords,
-): Aftermath {
+): InterruptionReport {
   const again = neededAgain(commands);
   const { goOn: command } = commands;
   // What an earlier run has left is still there, and so is what was asked for: maybe to start over.
@@ -79,11 +79,17 @@ interface UnfinishedRun {
 }
 
 /** What an early end leaves of an export, wherever it went; `undefined` if the fault says it all. */
-export function exportAftermath({ fault, target, latest, resuming, forwarding }: UnfinishedRun): Aftermath | undefined {
+export function exportInterruption({
+  fault,
+  target,
+  latest,
+  resuming,
+  forwarding,
+}: UnfinishedRun): InterruptionReport | undefined {
   if (resuming) {
     const { kept, kind, commands } = resuming;
     const words = wordsOf[forwarding ? 'endpoint' : kind];
-    const left = aftermathOf({ fault, hasBegun: latest !== undefined, kept, commands, words });
+    const left = interruptionOf({ fault, hasBegun: latest !== undefined, kept, commands, words });
     const needed = ownState(fault, forwarding ? 'endpoint' : kind);
     if (forwarding) return afterForward(fault, left, forwarding, needed);
     return needed === undefined
@@ -105,10 +111,10 @@ export function exportAftermath({ fault, target, latest, resuming, forwarding }:
 /** An endpoint gives no rows back, and keeps what it did not take out of sight. */
 function afterForward(
   fault: unknown,
-  left: Aftermath | undefined,
+  left: InterruptionReport | undefined,
   { tally, deadLetters }: Forwarding,
   needed: string | undefined,
-): Aftermath | undefined {
+): InterruptionReport | undefined {
   const told = [
     ...(SluiceError.is(fault, 'cursor-refused')
       ? ["A service can't give a part back, so --restart is left: what it has got comes again with the same ids."]

@@ -15,7 +15,7 @@ export interface ResumeOptions {
   readonly state?: string;
   readonly restart?: boolean;
   readonly sameProject?: boolean;
-  readonly onExpired?: 'fail' | 'restart-part';
+  readonly onExpired?: 'fail' | 'restart-partition';
   readonly breakLock?: boolean;
   readonly trustFilesystem?: boolean;
   /** Pages between two commits. */
@@ -25,7 +25,7 @@ export interface ResumeOptions {
 /** How an export goes on after an interruption. */
 export interface Resumption {
   /** Where its state is kept, for people. */
-  readonly place: string;
+  readonly sinkPosition: string;
   /** Opens its state. */
   readonly open: (client: Client, onWarning: (message: string) => void) => Promise<Resuming>;
 }
@@ -89,9 +89,9 @@ export function resumptionOf(
       throw new UsageError(`${flagOf(given)} needs a file: an export to stdout leaves nothing behind to go on from.`);
     return undefined;
   }
-  if (kind === 'endpoint' && onExpired === 'restart-part')
-    throw new UsageError("--on-expired restart-part needs a file: what a service has got can't be taken back.");
-  const place =
+  if (kind === 'endpoint' && onExpired === 'restart-partition')
+    throw new UsageError("--on-expired restart-partition needs a file: what a service has got can't be taken back.");
+  const sinkPosition =
     options.state === undefined
       ? folderPlace(folder, options, environment)
       : statePlace(options.state, options, config, environment);
@@ -103,9 +103,9 @@ export function resumptionOf(
     ...(fromStdin && { fromStdin }),
   };
   return {
-    place: place.name,
+    sinkPosition: sinkPosition.name,
     open: async (client, onWarning) => {
-      const state = await place.open(client, onWarning);
+      const state = await sinkPosition.open(client, onWarning);
       const kept: Kept = { isKnown: false };
       const onCommitted = (last: Checkpoint | undefined): void => {
         if (!kept.isKnown) kept.found = last;

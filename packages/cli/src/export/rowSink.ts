@@ -68,7 +68,7 @@ export function collectRows<T>(): { readonly sink: Sink<T>; readonly rows: reado
   const sink: Sink<T> = {
     name: 'rows',
     identity: null,
-    promises: 'at-least-once',
+    delivery: 'at-least-once',
     open: () =>
       Promise.resolve({
         write: ({ items }) => {

@@ -20,9 +20,9 @@ export interface ExportedRows<Added, T> {
   /** Adds to a client what the rows come from. */
   readonly add: (client: Client) => Client & Added;
   readonly source: (client: Client & Added) => PageSource<T>;
-  readonly lanes?: number | undefined;
+  readonly concurrency?: number | undefined;
   /** Rows can't be more than this, where somebody knows. */
-  readonly mostRows?: number | undefined;
+  readonly maxRows?: number | undefined;
   /** What people are told before anything is asked for. */
   readonly hint?: string | undefined;
 }
@@ -33,7 +33,7 @@ export interface ExportedRows<Added, T> {
  * @throws UsageError if an option makes no sense; what the export raises.
  */
 export async function runExport<Added, T extends object>(
-  { add, source, lanes, mostRows, hint }: ExportedRows<Added, T>,
+  { add, source, concurrency, maxRows, hint }: ExportedRows<Added, T>,
   options: ExportCommandOptions,
   environment: Environment,
   { args, config }: Invocation,
@@ -49,7 +49,7 @@ export async function runExport<Added, T extends object>(
       sink: await target.open(client),
     };
     const { report } = await exportRows(
-      { ...job, target: name, kind, format, forwarding, lanes, resumption, mostRows },
+      { ...job, target: name, kind, format, forwarding, concurrency, resumption, maxRows },
       options,
       environment,
     );
@@ -73,8 +73,16 @@ function rowTargetOf<T extends object>(
   });
 }
 
-/** Refuses a bound that several lanes would reach by chance. @throws UsageError. */
-export function checkLanes({ maxRows, lanes = 1 }: { readonly maxRows?: number; readonly lanes?: number }): void {
-  if (maxRows === undefined || lanes <= 1) return;
-  throw new UsageError('--max-rows goes with --lanes 1 only: with several lanes it would be chance which rows come.');
+/** Refuses a bound that a concurrency above 1 would reach by chance. @throws UsageError. */
+export function checkLanes({
+  maxRows,
+  concurrency = 1,
+}: {
+  readonly maxRows?: number;
+  readonly concurrency?: number;
+}): void {
+  if (maxRows === undefined || concurrency <= 1) return;
+  throw new UsageError(
+    '--max-rows goes with --concurrency 1 only: with a concurrency above 1 it would be chance which rows come.',
+  );
 }

@@ -22,7 +22,7 @@ class TooMuchInput extends Error {}
 export async function readInput(
   file: string,
   { stdin, folder, signal }: Pick<Environment, 'stdin' | 'folder' | 'signal'>,
-  most = Infinity,
+  max = Infinity,
 ): Promise<string> {
   signal.throwIfAborted();
   const input = file === standardInput ? stdin : createReadStream(resolve(folder, file));
@@ -31,19 +31,19 @@ export async function readInput(
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    return await text(upTo(most, input));
+    return await text(upTo(max, input));
   } finally {
     signal.removeEventListener('abort', stop);
     signal.throwIfAborted();
   }
 }
 
-async function* upTo(most: number, chunks: AsyncIterable<unknown>): AsyncGenerator<string | Uint8Array> {
+async function* upTo(max: number, chunks: AsyncIterable<unknown>): AsyncGenerator<string | Uint8Array> {
   let bytes = 0;
   for await (const chunk of chunks) {
     if (typeof chunk !== 'string' && !(chunk instanceof Uint8Array)) continue;
     bytes += Buffer.byteLength(chunk);
-    if (bytes > most) throw new TooMuchInput();
+    if (bytes > max) throw new TooMuchInput();
     yield chunk;
   }
 }

@@ -26,7 +26,7 @@ export function addHoldingOptions(command: Command): Command {
     .option('--exclude-collections <hashes>', 'all but these collections: a,b,c', list)
     .option('--page-size <n>', 'rows a request (default: 100)', number)
     .option('--owners-per-request <n>', 'wallets in one group, asked for together (default: 10)', number)
-    .option('--lanes <n>', 'groups of wallets asked for at once (default: 1)', number);
+    .option('--concurrency <n>', 'groups of wallets fetched at once (default: 1)', number);
 }
 
 /** Adds the options of `sluice nfts export` that say which holdings are wanted. */
@@ -50,7 +50,7 @@ export function addDlqReplayOptions(command: Command): Command {
     .optionsGroup('Where to:')
     .option('--to <url>', 'the address of the service, which may be another one than before');
   return addEndpointOptions(command)
-    .option('--concurrency <n>', 'requests under way at once (default: 1)', parsedBy(parseNumber))
+    .option('--deliveries <n>', 'requests under way at once (default: 1)', parsedBy(parseNumber))
     .option('--timeout <duration>', 'longest time for one answer (default: 15s)', parsedBy(parseSpan))
     .addOption(retryForOption('default: 1m'))
     .optionsGroup('After an interruption (the same command goes on by itself):')

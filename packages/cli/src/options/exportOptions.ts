@@ -35,7 +35,7 @@ export function addResumeOptions(command: Command): Command {
     .addOption(
       new Option('--on-expired <what>', 'where a cursor expired: fail, or do that part over (default: fail)').choices([
         'fail',
-        'restart-part',
+        'restart-partition',
       ]),
     )
     .option('--break-lock', 'take the lock from a process that can not be seen from here')

@@ -9,7 +9,7 @@ export function addForwardOptions(command: Command, what: 'row' | 'change'): Com
     .optionsGroup('Or forward to a service (instead of --to):')
     .option('--forward <url>', `post each ${what} there as JSON, signed as Standard Webhooks says, until it is taken`);
   return addEndpointOptions(command)
-    .option('--concurrency <n>', 'requests under way at once (default: 8)', number)
+    .option('--deliveries <n>', 'requests under way at once (default: 8)', number)
     .option('--batch <n>', 'records in one request (default: one, by itself)', number)
     .option('--dead-letters <file>', 'keeps what the service refuses for good (default: HOST.dead.jsonl here)')
     .option('--max-dead-letters <n>', 'more of them end it (default: 100)', number)

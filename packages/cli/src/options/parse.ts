@@ -43,9 +43,9 @@ export function parseSpan(text: string): number {
 export function parseLatency(text: string): number | readonly [number, number] {
   const [first = '', second, ...rest] = text.split('..');
   if (second === undefined) return parseDuration(first);
-  const [least, most] = [parseDuration(first), parseDuration(second)];
-  if (rest.length > 0 || least > most) throw new UsageError('Give the shorter one first, like 5ms..40ms.');
-  return [least, most];
+  const [min, max] = [parseDuration(first), parseDuration(second)];
+  if (rest.length > 0 || min > max) throw new UsageError('Give the shorter one first, like 5ms..40ms.');
+  return [min, max];
 }
 
 /** The items of `a,b,c`. @throws UsageError where one is empty. */

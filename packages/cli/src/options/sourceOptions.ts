@@ -15,7 +15,7 @@ function addSourceOptions(command: Command): Command {
       (text: string, before: readonly string[] | undefined) => [...(before ?? []), text],
     )
     .option('--page-size <n>', 'rows a request (default: as the source says)', number)
-    .option('--lanes <n>', 'parts asked for at once (default: 1)', number);
+    .option('--concurrency <n>', 'partitions fetched at once (default: 1)', number);
 }
 
 /** Adds the argument and the options of `sluice export` that say which rows are wanted. */

@@ -3,7 +3,7 @@ import { UsageError } from '../errors/errors.js';
 
 /** Options that speak of an endpoint, by the names that commander gives them. */
 export const ofEndpoints = [
-  ...(['secretFile', 'headerFile', 'allowAddress', 'batch', 'concurrency'] as const),
+  ...(['secretFile', 'headerFile', 'allowAddress', 'batch', 'deliveries'] as const),
   ...(['deadLetters', 'maxDeadLetters', 'onDead'] as const),
 ];
 /** Options that speak of a file. */

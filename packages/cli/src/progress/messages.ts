@@ -18,12 +18,12 @@ export interface Resumed {
   /** Everything was written; only putting the file in place is left. */
   readonly isSealed: boolean;
   /** Parts of the plan. */
-  readonly parts: number;
+  readonly partitions: number;
   /** The first unfinished part, from 1, and the page of it that comes next, from 1. */
-  readonly part: number;
+  readonly partition: number;
   readonly page: number;
   /** Later parts that were begun too. */
-  readonly otherParts: number;
+  readonly otherPartitions: number;
 }
 
 /**
@@ -33,14 +33,14 @@ export interface Resumed {
  * @example 'Going on after 12,300 rows in 123 pages, at page 4 of part 3 of 12.'
  */
 export function resumedLine(
-  { rows, pages, isSealed, parts, part, page, otherParts }: Resumed,
+  { rows, pages, isSealed, partitions, partition, page, otherPartitions }: Resumed,
   begun: Pick<Begun, 'state' | 'deadLetterFile'> = {},
 ): string {
   const words = wordsFor(begun);
   if (isSealed) return `All ${formatCount(rows, 'row')} are ${words.sealed}`;
   if (pages === 0 && words.first !== undefined) return words.first;
-  const of = parts === 1 ? '' : ` of part ${formatNumber(part)} of ${formatNumber(parts)}`;
-  const others = otherParts === 0 ? '' : `, and in ${formatCount(otherParts, 'later part')}`;
+  const of = partitions === 1 ? '' : ` of part ${formatNumber(partition)} of ${formatNumber(partitions)}`;
+  const others = otherPartitions === 0 ? '' : `, and in ${formatCount(otherPartitions, 'later part')}`;
   return `Going on after ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, at page ${formatNumber(page)}${of}${others}.`;
 }
 
@@ -107,14 +107,14 @@ function finishedLine({ target, rows }: Summary, finishedAt: string): string {
 }
 
 /** What an export that goes on from a checkpoint says of it. */
-export function resumedAt({ rows, pages, parts, position, isSealed }: Checkpoint): Resumed {
+export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {
   const { before, begun } = position;
   const first = begun[before];
-  const others = Object.entries(begun).filter(([part, at]) => at !== 'done' && Number(part) !== before);
+  const others = Object.entries(begun).filter(([partition, at]) => at !== 'done' && Number(partition) !== before);
   return {
-    ...{ rows, pages, parts, isSealed: isSealed ?? false },
-    part: before + 1,
+    ...{ rows, pages, partitions, isSealed: isSealed ?? false },
+    partition: before + 1,
     page: first === undefined || first === 'done' ? 1 : first.pages + 1,
-    otherParts: others.length,
+    otherPartitions: others.length,
   };
 }

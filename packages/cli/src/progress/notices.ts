@@ -11,14 +11,14 @@ export interface Note {
   readonly message: string;
 }
 
-const mostKept = 100;
+const maxKept = 100;
 
 /**
  * What a client and its plugins have to say from now on; a warning that comes again and again, and what a hook of a plugin fails with,
  * once. Whoever subscribes later gets the earlier ones too.
  */
 export function notesOf(client: Client): Observable<Note> {
-  const notes = new ReplaySubject<Note>(mostKept);
+  const notes = new ReplaySubject<Note>(maxKept);
   const told = new Set<string>();
   const sentenceOf = outageSentences();
   client.events

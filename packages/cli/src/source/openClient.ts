@@ -130,7 +130,7 @@ const longestConnect = 10_000;
 /** A request may take as many times its answer's deadline, retries and back-offs included … */
 const totalPerResponse = 6;
 /** … but never less than this, or a short deadline would leave no time for back-offs. */
-const leastTotal = 60_000;
+const minTotal = 60_000;
 
 /** … and always this much more than a fault is tried. */
 const beyondRetries = 120_000;
@@ -145,7 +145,7 @@ export function timeoutsFor(response: number, retryFor = -beyondRetries): Timeou
   return {
     connect: Math.min(longestConnect, response),
     response,
-    total: Math.max(leastTotal, totalPerResponse * response, retryFor + beyondRetries),
+    total: Math.max(minTotal, totalPerResponse * response, retryFor + beyondRetries),
   };
 }
 

@@ -31,7 +31,7 @@ export async function forwardTarget<T extends object>(
   environment: Environment,
   config: Config,
 ): Promise<Target<T>> {
-  const { batch, concurrency, maxDeadLetters, onDead, breakLock, trustFilesystem } = options;
+  const { batch, deliveries, maxDeadLetters, onDead, breakLock, trustFilesystem } = options;
   if (options.state === '') throw new UsageError('--state is empty: give the name of a folder.');
   if (options.deadLetters === '') throw new UsageError('--dead-letters is empty: give the name of a file.');
   const places = placesOf(url, options, config);
@@ -41,7 +41,7 @@ export async function forwardTarget<T extends object>(
     ...listeners,
     deadLetter: resolve(environment.folder, places.deadLetters),
     ...(batch !== undefined && { batch }),
-    ...(concurrency !== undefined && { concurrency }),
+    ...(deliveries !== undefined && { deliveries }),
     ...(maxDeadLetters !== undefined && { maxDeadLetters }),
     ...(onDead && { onDead }),
     ...(breakLock !== undefined && { breakLock }),
@@ -67,7 +67,7 @@ export interface EndpointChoice {
   readonly secretFile?: string;
   readonly headerFile?: string;
   readonly allowAddress?: readonly string[];
-  readonly concurrency?: number;
+  readonly deliveries?: number;
   /** Longest time for one answer, in ms. */
   readonly timeout?: number;
   /** Ms for which a fault that may pass is tried. Default: the library's. */

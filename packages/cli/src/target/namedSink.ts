@@ -29,24 +29,30 @@ export async function namedSink(
   if (!make) throw new Failure(`No plugin has brought along a sink "${name}".`);
   const sink = await make(target, { folder });
   const guard = guardOf(`The sink "${name}"`, signal, (message, options) => new SinkError(message, options));
-  const at = (place: Json | undefined): Json => placeIn(shown, place);
+  const at = (sinkPosition: Json | undefined): Json => placeIn(shown, sinkPosition);
   return {
     name: sink.name,
     identity: { to: shown, of: sink.identity },
     ...(sink.target !== undefined && { target: sink.target }),
-    promises: sink.promises,
+    delivery: sink.delivery,
     ...(sink.check && { check: (context) => guard(() => sink.check?.(unplaced(context))) }),
-    ...(sink.withoutPart && { withoutPart: (place, part) => at(sink.withoutPart?.(placeOf(place), part)) }),
+    ...(sink.withoutPartition && {
+      withoutPartition: (sinkPosition, partition) => at(sink.withoutPartition?.(placeOf(sinkPosition), partition)),
+    }),
     open: async (context) => guarded(await guard(() => sink.open(unplaced(context))), guard, at),
   };
 }
 
 /** What a sink of a plugin's is told: its own place, as it has answered it. */
 function unplaced({ resumeAt, ...context }: SinkContext<object>): SinkContext<object> {
-  return { ...context, ...(resumeAt && { resumeAt: { ...resumeAt, place: placeOf(resumeAt.place) } }) };
+  return { ...context, ...(resumeAt && { resumeAt: { ...resumeAt, sinkPosition: placeOf(resumeAt.sinkPosition) } }) };
 }
 
-function guarded(writer: SinkWriter<object>, guard: Guard, at: (place: Json | undefined) => Json): SinkWriter<object> {
+function guarded(
+  writer: SinkWriter<object>,
+  guard: Guard,
+  at: (sinkPosition: Json | undefined) => Json,
+): SinkWriter<object> {
   return {
     ...(writer.start !== undefined && { start: at(writer.start) }),
     get isCommittable() {
@@ -62,22 +68,26 @@ function guarded(writer: SinkWriter<object>, guard: Guard, at: (place: Json | un
 }
 
 /** A place in a target that has a name. */
-function placeIn(to: string, place: Json | undefined): Json {
-  return { to, place: place ?? null };
+function placeIn(to: string, sinkPosition: Json | undefined): Json {
+  return { to, sinkPosition: sinkPosition ?? null };
 }
 
 /** The place as its sink has answered it. */
-function placeOf(place: Json): Json {
-  return isNamed(place) ? place.place : place;
+function placeOf(sinkPosition: Json): Json {
+  return isNamed(sinkPosition) ? sinkPosition.sinkPosition : sinkPosition;
 }
 
 /** The target that a place is in, if it is one with a name. */
-export function targetOf(place: Json | undefined): string | undefined {
-  return place !== undefined && isNamed(place) && typeof place.to === 'string' ? place.to : undefined;
+export function targetOf(sinkPosition: Json | undefined): string | undefined {
+  return sinkPosition !== undefined && isNamed(sinkPosition) && typeof sinkPosition.to === 'string'
+    ? sinkPosition.to
+    : undefined;
 }
 
-function isNamed(place: Json): place is { readonly to: Json; readonly place: Json } {
-  return typeof place === 'object' && place !== null && 'to' in place && 'place' in place;
+function isNamed(sinkPosition: Json): sinkPosition is { readonly to: Json; readonly sinkPosition: Json } {
+  return (
+    typeof sinkPosition === 'object' && sinkPosition !== null && 'to' in sinkPosition && 'sinkPosition' in sinkPosition
+  );
 }
 
 /** Calls code of a plugin's. */

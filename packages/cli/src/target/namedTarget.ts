@@ -20,7 +20,7 @@ const form = /^([A-Za-z][\w-]{1,63}):(.*)$/s;
 const password = /^([A-Za-z][\w+.-]*:\/\/[^\s/:@]*):([^\s/@]*)(?=@)/;
 /** They begin an address, and name nothing of a plugin's. */
 const scheme = /^(https?|file)$/i;
-const leastHidden = 4;
+const minHidden = 4;
 const longestName = 80;
 
 const words = {
@@ -49,7 +49,7 @@ export function takenApart(text: string): NamedTarget | undefined {
 export function hidePassword({ target }: NamedTarget, secrets: Set<string>): void {
   const hidden = password.exec(target)?.[2] ?? '';
   // A shorter one would be found in words that have nothing to do with it.
-  if (hidden.length >= leastHidden) secrets.add(hidden);
+  if (hidden.length >= minHidden) secrets.add(hidden);
 }
 
 /** Refuses an address, such as `https://example.com/rows.csv`. @throws UsageError if it is one. */

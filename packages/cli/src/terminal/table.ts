@@ -8,7 +8,7 @@ export interface Column<T> {
   /** The cell's text, which may hold anything: it is shown safely. */
   readonly cell: (row: T) => string;
   /** Narrower than this it makes no sense. Default 8. */
-  readonly least?: number;
+  readonly min?: number;
   readonly align?: 'left' | 'right';
   /** Paints a cell that was already cut to its width. */
   readonly paint?: (text: string) => string;
@@ -37,9 +37,9 @@ export function table<T>(
   { columns, colors, indent = 0 }: { readonly columns: number; readonly colors: Colors; readonly indent?: number },
 ): DrawnTable {
   const cells = rows.map((row) => shape.map(({ cell }) => visibleText(cell(row).slice(0, 4 * widest))));
-  const needs = shape.map(({ title, least = 8 }, at) => ({
+  const needs = shape.map(({ title, min = 8 }, at) => ({
     wanted: Math.min(widest, Math.max(title.length, ...cells.map((row) => displayWidth(row[at] ?? '')))),
-    least: Math.max(title.length, least),
+    min: Math.max(title.length, min),
   }));
   const widths = columnWidths(needs, columns - indent, gap);
   const shown = shape.slice(0, widths.length);
@@ -71,7 +71,7 @@ interface ColumnNeed {
   /** Its widest cell. */
   readonly wanted: number;
   /** It can be cut down to this, and makes no sense below. */
-  readonly least: number;
+  readonly min: number;
 }
 
 /**
@@ -80,7 +80,7 @@ interface ColumnNeed {
  */
 export function columnWidths(needs: readonly ColumnNeed[], available: number, gap: number): number[] {
   const widths = needs.map(({ wanted }) => wanted);
-  const leasts = needs.map(({ wanted, least }) => Math.min(wanted, least));
+  const leasts = needs.map(({ wanted, min }) => Math.min(wanted, min));
   while (widths.length > 1 && sum(leasts.slice(0, widths.length)) + gap * (widths.length - 1) > available) widths.pop();
   let excess = sum(widths) + gap * (widths.length - 1) - available;
   while (excess > 0) {

@@ -74,9 +74,9 @@ export interface Phrase {
   /** Blanks in front of it. Default 2. */
   readonly gap?: number;
   /** Narrower than this it is filled with blanks. */
-  readonly least?: number;
+  readonly min?: number;
   /** Wider than this it is cut. */
-  readonly most?: number;
+  readonly max?: number;
 }
 
 /** Phrases as one line, without its end. Those without text are left out; what goes beyond `columns` is cut. */
@@ -84,15 +84,15 @@ export function phrasesAsLine(phrases: readonly Phrase[], columns = Infinity): s
   let line = '';
   let width = 0;
   let padding = '';
-  for (const { text, paint = (whole: string) => whole, gap = 2, least = 0, most = Infinity } of phrases) {
+  for (const { text, paint = (whole: string) => whole, gap = 2, min = 0, max = Infinity } of phrases) {
     if (text === '') continue;
     const between = line === '' ? '' : padding + ' '.repeat(gap);
-    const room = Math.min(most, columns - width - between.length);
+    const room = Math.min(max, columns - width - between.length);
     if (room < 1) break;
     const shown = cutToWidth(visibleText(text), room);
     line += between + paint(shown);
     width += between.length + displayWidth(shown);
-    padding = ' '.repeat(Math.max(0, least - displayWidth(shown)));
+    padding = ' '.repeat(Math.max(0, min - displayWidth(shown)));
   }
   return line;
 }

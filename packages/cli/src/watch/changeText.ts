@@ -64,7 +64,7 @@ function changePhrases<T extends object>(
   { name, about, became }: RowLook<T>,
   { bold, dim, green, red }: Colors,
 ): Phrase[] {
-  const named = (row: T): Phrase => ({ text: name(row), paint: bold, least: usualName, most: longestName });
+  const named = (row: T): Phrase => ({ text: name(row), paint: bold, min: usualName, max: longestName });
   switch (change.type) {
     case 'initial':
     case 'added':

@@ -1,5 +1,5 @@
 import { SluiceError } from '@sluice/core';
-import { type Aftermath, Interruption } from '../errors/errors.js';
+import { type InterruptionReport, Interruption } from '../errors/errors.js';
 import { type Forwarding, setAside } from '../target/deliveries.js';
 import { ownState } from '../target/statePlace.js';
 import type { TargetKind } from '../target/target.js';
@@ -26,7 +26,7 @@ export interface WatchEnd {
 }
 
 /** What an early end means for a watch; `undefined` if the fault says it all. */
-export function watchAftermath(end: WatchEnd): Aftermath | undefined {
+export function watchInterruption(end: WatchEnd): InterruptionReport | undefined {
   const { forwarding, kind } = end;
   const told = consequencesOf(end);
   const needed = ownState(end.fault, kind);

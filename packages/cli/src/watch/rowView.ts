@@ -30,7 +30,7 @@ const longestCollection = 30;
 /** NFTs as people watch them: by name, with the collection, the wallet and how many it holds. */
 export function holdingLook({ dim }: Colors): RowLook<NftHolding> {
   const where = (nft: NftHolding): Phrase[] => [
-    { text: fieldText(nft.collection_name), most: longestCollection },
+    { text: fieldText(nft.collection_name), max: longestCollection },
     { text: fieldText(nft.owner_address).replace(shortAddress, '$1…$2'), paint: dim },
   ];
   return {
@@ -50,7 +50,7 @@ export function holdingLook({ dim }: Colors): RowLook<NftHolding> {
   };
 }
 
-const mostStatuses = 6;
+const maxStatuses = 6;
 const longestStatus = 24;
 
 /** Streams as people watch them: by tag, with their status and what the API says about it. */
@@ -58,7 +58,7 @@ export function streamLook(colors: Colors): RowLook<EvmStream> {
   const status = (stream: EvmStream): Phrase => ({
     text: fieldText(stream.status) || 'no status',
     paint: (text) => paintedStatus(text, colors),
-    most: longestStatus,
+    max: longestStatus,
   });
   const message = (stream: EvmStream): Phrase => ({ text: fieldText(stream.statusMessage), paint: colors.dim });
   return {
@@ -86,11 +86,11 @@ function countsByStatus(streams: readonly EvmStream[]): string {
     counts.set(status, (counts.get(status) ?? 0) + 1);
   }
   const sorted = [...counts].sort(([, a], [, b]) => b - a);
-  const shown = sorted.slice(0, mostStatuses).map(([status, count]) => `${formatNumber(count)} ${status}`);
-  return [...shown, ...(sorted.length > mostStatuses ? ['…'] : [])].join(', ');
+  const shown = sorted.slice(0, maxStatuses).map(([status, count]) => `${formatNumber(count)} ${status}`);
+  return [...shown, ...(sorted.length > maxStatuses ? ['…'] : [])].join(', ');
 }
 
-const mostFields = 3;
+const maxFields = 3;
 const longestField = 30;
 
 /** Rows of which only the columns are known, as soon as these are: by the first of them, with the next ones behind it. */
@@ -100,8 +100,8 @@ export function recordLook(columns: () => readonly string[], { dim }: Colors): R
     name: (row) => fieldText(row[columns()[0] ?? '']).trim() || '?',
     about: (row) =>
       columns()
-        .slice(1, 1 + mostFields)
-        .map((column) => ({ text: fieldText(row[column]), paint: dim, most: longestField })),
+        .slice(1, 1 + maxFields)
+        .map((column) => ({ text: fieldText(row[column]), paint: dim, max: longestField })),
     became: () => ({ phrases: [], covered: [] }),
     inShort: () => '',
   };
@@ -130,19 +130,19 @@ const wholeId = 36;
  *
  * @param leastId how far ids may be cut.
  */
-export function streamColumns(colors: Colors, leastId = wholeId): readonly Column<EvmStream>[] {
+export function streamColumns(colors: Colors, minId = wholeId): readonly Column<EvmStream>[] {
   return [
-    { title: 'id', least: leastId, cell: (stream) => String(stream.id) },
+    { title: 'id', min: minId, cell: (stream) => String(stream.id) },
     {
       title: 'status',
-      least: 10,
+      min: 10,
       cell: (stream) => fieldText(stream.status),
       paint: (status) => paintedStatus(status, colors),
     },
-    { title: 'tag', least: 12, cell: (stream) => fieldText(stream.tag) || fieldText(stream.description) },
-    { title: 'chains', least: 8, cell: (stream) => fieldText(stream.chainIds) },
-    { title: 'message', least: 16, cell: (stream) => fieldText(stream.statusMessage), paint: colors.dim },
-    { title: 'webhook', least: 20, cell: (stream) => fieldText(stream.webhookUrl), paint: colors.dim },
+    { title: 'tag', min: 12, cell: (stream) => fieldText(stream.tag) || fieldText(stream.description) },
+    { title: 'chains', min: 8, cell: (stream) => fieldText(stream.chainIds) },
+    { title: 'message', min: 16, cell: (stream) => fieldText(stream.statusMessage), paint: colors.dim },
+    { title: 'webhook', min: 20, cell: (stream) => fieldText(stream.webhookUrl), paint: colors.dim },
   ];
 }
 
@@ -154,7 +154,7 @@ export function fieldColumns(fields: readonly string[]): readonly Column<EvmStre
     throw new UsageError(`There is no column ${JSON.stringify(unknown)}. The columns are: ${known.join(', ')}.`);
   return fields.map((field) => ({
     title: field,
-    least: field === 'id' ? wholeId : 8,
+    min: field === 'id' ? wholeId : 8,
     cell: (stream) => fieldText(stream[field]),
   }));
 }

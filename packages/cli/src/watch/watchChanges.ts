@@ -24,7 +24,7 @@ import type { StatePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import { changeTargetOf, type ChangeTargetOptions } from './changeSink.js';
-import { watchAftermath, type WatchEnd } from './interruptedWatch.js';
+import { watchInterruption, type WatchEnd } from './interruptedWatch.js';
 import type { RowLook } from './rowView.js';
 import { openWatchReporter, type WatchCounts } from './watchReporter.js';
 import { watchStateOf, type WatchStateOptions } from './watchState.js';
@@ -64,7 +64,7 @@ interface ChangeWatch<T> {
 
 const defaultEvery = 30_000;
 /** Warnings that are kept back until the watch has begun. */
-const mostKeptBack = 100;
+const maxKeptBack = 100;
 
 /**
  * Watches until the polls are through, or the environment's signal aborts. stdout gets each change at least once; a file, with its state,
@@ -82,7 +82,7 @@ async function watchChanges<T extends object>(
   const { stderr, signal, secrets, command } = environment;
   const { forwarding } = target;
   const { every = defaultEvery, maxFailures, polls: lastOf } = options;
-  const stateWarnings = new ReplaySubject<string>(mostKeptBack);
+  const stateWarnings = new ReplaySubject<string>(maxKeptBack);
   const sink = await target.open(client);
   const store = await state?.open(client, (message) => {
     stateWarnings.next(visibleText(message));
@@ -128,13 +128,13 @@ async function watchChanges<T extends object>(
   if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
   const end = (fault: unknown, how: Pick<WatchEnd, 'failures' | 'lastOf'>): never => {
     hasEnded = true;
-    const aftermath = watchAftermath({
+    const interruptionReport = watchInterruption({
       ...{ fault, ...how, maxFailures, state: state?.name },
       isKnown: (last?.generation ?? 0) > 0,
       isRestart: options.restart ?? false,
       ...{ forwarding, kind: target.kind },
     });
-    return endEarly({ fault, aftermath }, reporter, environment);
+    return endEarly({ fault, interruptionReport }, reporter, environment);
   };
   try {
     latest = await flow.run({

@@ -54,14 +54,14 @@ describe('defaults', () => {
     const defaults = {
       rate: '25/s',
       timeout: '90s',
-      lanes: 4,
+      concurrency: 4,
       every: '1m',
       quiet: true,
       owner: ['0x1', '0x2'],
       gzip: false,
     };
     const both = { rate: { requests: 25, per: 1000 }, timeout: 90_000, quiet: true };
-    expect(optionsOf('nftsExport', [], defaults)).toEqual({ ...both, lanes: 4, owner: ['0x1', '0x2'] });
+    expect(optionsOf('nftsExport', [], defaults)).toEqual({ ...both, concurrency: 4, owner: ['0x1', '0x2'] });
     expect(optionsOf('streamsWatch', [], defaults)).toEqual({ ...both, every: 60_000 });
   });
 
@@ -99,14 +99,18 @@ describe('defaults', () => {
       bom: true,
       guardFormulas: false,
     },
-    ...{ batch: 10, concurrency: 2, onDead: 'park', secretFile: 's.txt', allowAddress: ['a', 'b'] },
-    ...{ lanes: 2, commitEvery: 9, onExpired: 'restart-part', trustFilesystem: true },
+    ...{ batch: 10, deliveries: 2, onDead: 'park', secretFile: 's.txt', allowAddress: ['a', 'b'] },
+    ...{ concurrency: 2, commitEvery: 9, onExpired: 'restart-partition', trustFilesystem: true },
   };
   const csv = { columns: ['name'], gzip: true, extra: true, bom: true, guardFormulas: false };
-  const service = { batch: 10, concurrency: 2, onDead: 'park', secretFile: '/conf/s.txt', allowAddress: ['a', 'b'] };
+  const service = { batch: 10, deliveries: 2, onDead: 'park', secretFile: '/conf/s.txt', allowAddress: ['a', 'b'] };
   const state = { commitEvery: 9, trustFilesystem: true };
   test.each<[string, string[], Record<string, unknown>]>([
-    ['a file', toFile, { ...csv, ...state, ifExists: 'overwrite', lanes: 2, onExpired: 'restart-part', to: 'out.csv' }],
+    [
+      'a file',
+      toFile,
+      { ...csv, ...state, ifExists: 'overwrite', concurrency: 2, onExpired: 'restart-partition', to: 'out.csv' },
+    ],
     [
       'a file without an ending',
       ['--to', 'out'],
@@ -114,8 +118,8 @@ describe('defaults', () => {
         ...{ format: 'jsonl', columns: ['name'], gzip: true, guardFormulas: false, extra: true, bom: true },
         ...state,
         ifExists: 'overwrite',
-        lanes: 2,
-        onExpired: 'restart-part',
+        concurrency: 2,
+        onExpired: 'restart-partition',
         to: 'out',
       },
     ],
@@ -128,15 +132,15 @@ describe('defaults', () => {
         guardFormulas: false,
         ...state,
         ifExists: 'overwrite',
-        lanes: 2,
-        onExpired: 'restart-part',
+        concurrency: 2,
+        onExpired: 'restart-partition',
         to: 'a.jsonl',
       },
     ],
-    ['stdout', ['--to', '-'], { ...csv, format: 'jsonl', lanes: 2, to: '-' }],
+    ['stdout', ['--to', '-'], { ...csv, format: 'jsonl', concurrency: 2, to: '-' }],
     ['a bound', ['--to', '-', '--max-rows', '9'], { ...csv, format: 'jsonl', maxRows: 9, to: '-' }],
-    ['a service', forward, { ...service, ...state, lanes: 2, forward: forward[1] }],
-    ["a plugin's sink", ['--to', 'db:x'], { ...state, lanes: 2, to: 'db:x' }],
+    ['a service', forward, { ...service, ...state, concurrency: 2, forward: forward[1] }],
+    ["a plugin's sink", ['--to', 'db:x'], { ...state, concurrency: 2, to: 'db:x' }],
   ])('that do not go with %s are left out', (_, args, expected) => {
     expect(optionsOf('nftsExport', args, every)).toEqual(expected);
   });
@@ -217,7 +221,7 @@ test('the type of the defaults has every option that may stand there, and no oth
       timeout: true,
       retryFor: true,
       pageSize: true,
-      lanes: true,
+      concurrency: true,
     },
     ...{ ownersPerRequest: true, owner: true, ownersFile: true, includeCollections: true, excludeCollections: true },
     ...{ only: true, key: true, format: true, columns: true, gzip: true, ifExists: true, guardFormulas: true },
@@ -227,7 +231,7 @@ test('the type of the defaults has every option that may stand there, and no oth
       secretFile: true,
       headerFile: true,
       allowAddress: true,
-      concurrency: true,
+      deliveries: true,
       batch: true,
     },
     ...{ maxDeadLetters: true, onDead: true, onExpired: true, commitEvery: true, trustFilesystem: true, every: true },

@@ -386,7 +386,7 @@ test('sluice doctor tells of the configuration and its plugins, also where they 
   const folder = configFolder({
     'sluice.config.js': `export default { plugins: [
       { name: 'p', sinks: { db: () => {}, queue: () => {} }, stores: { kv: () => {} } }, { name: 'silent' },
-    ], defaults: { rate: '25/s', lanes: 4 } };`,
+    ], defaults: { rate: '25/s', concurrency: 4 } };`,
     'broken.json': '{ "plugins": ["./gone.js"] }',
     'wrong.json': '{ "defaults": { "rate": 5 } }',
     'unset.js': 'export default { plugins: [{ name: "p", setup() { throw new Error("no database"); } }] };',
@@ -398,7 +398,7 @@ test('sluice doctor tells of the configuration and its plugins, also where they 
   expect(await told()).toEqual({
     code: 0,
     lines: [
-      'ok    config       sluice.config.js, with defaults for rate, lanes',
+      'ok    config       sluice.config.js, with defaults for rate, concurrency',
       'ok    plugin       p: sinks db, queue; stores kv',
       'ok    plugin       silent',
     ],

@@ -2,7 +2,7 @@ import { CheckpointError, LockError, PaginationError, type Checkpoint } from '@s
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { NEVER } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { aftermathOf, endpointWords, exportAftermath } from '../../src/export/interruptedExport.js';
+import { interruptionOf, endpointWords, exportInterruption } from '../../src/export/interruptedExport.js';
 import { type Kept, resumeCommand } from '../../src/export/resume.js';
 import { Interruption } from '../../src/errors/errors.js';
 import { deadLetterSummary, deadLetterWarning, type Forwarding } from '../../src/target/deliveries.js';
@@ -87,16 +87,18 @@ describe('what an early end leaves of a forward', () => {
     ],
   ])('%s', (_, kept, more, consequence) => {
     const end = { fault: interrupted, hasBegun: true, kept, commands: { ...commands, ...more } };
-    expect(aftermathOf({ ...end, words: endpointWords })?.consequence).toBe(consequence);
+    expect(interruptionOf({ ...end, words: endpointWords })?.consequence).toBe(consequence);
   });
 
   test('an expired cursor: a service gives no rows back', () => {
     const fault = new PaginationError('cursor-refused', 'No.');
-    expect(exportAftermath({ fault, target: 'https://a.io', latest: undefined, resuming: undefined })).toBeUndefined();
+    expect(
+      exportInterruption({ fault, target: 'https://a.io', latest: undefined, resuming: undefined }),
+    ).toBeUndefined();
     const resuming = { kept: rows, commands, exportOptions: {} };
     const latest = { isDone: false, rows: 0, pages: 0 };
     const end = { fault, target: 'https://a.io', latest, resuming, forwarding: forwarding(2) };
-    expect(exportAftermath(end as never)?.consequence).toBe(
+    expect(exportInterruption(end as never)?.consequence).toBe(
       "A service can't give a part back, so --restart is left: what it has got comes again with the same ids. 2 records were set aside in a.io.dead.jsonl. At least 4,000 rows are delivered, and none is lost.",
     );
   });
@@ -160,7 +162,7 @@ describe('progress of a forward', () => {
       'Forwarding to https://a.io. Its state is kept in S, dead letters in D.',
     );
     const forwarding = { state: 'S', deadLetterFile: 'D' };
-    const resumed = { rows: 0, pages: 0, isSealed: false, parts: 1, part: 1, page: 1, otherParts: 0 };
+    const resumed = { rows: 0, pages: 0, isSealed: false, partitions: 1, partition: 1, page: 1, otherPartitions: 0 };
     expect(resumedLine(resumed, forwarding)).toBe(
       'Going on from the first page; what was delivered is not sent again.',
     );
@@ -179,11 +181,11 @@ describe('progress of a forward', () => {
 });
 
 test('sluice checkpoint show says of a forward what is delivered', () => {
-  const place: NonNullable<Checkpoint['place']> = { next: 301, dead: 2, letters: null };
+  const sinkPosition: NonNullable<Checkpoint['sinkPosition']> = { next: 301, dead: 2, letters: null };
   const report = {
     ...{ checkpoint: 'a.io.sluice/checkpoint', source: 'aptos.walletNfts', rows: 300, pages: 3, writtenAt: '' },
-    parts: { total: 1, finished: 0, open: [] },
-    forwarded: forwardedPlace(place) ?? { deadLetters: -1 },
+    partitions: { total: 1, finished: 0, open: [] },
+    forwarded: forwardedPlace(sinkPosition) ?? { deadLetters: -1 },
   };
   const kept = (isSealed: boolean) => reportLines({ ...report, isSealed }, 0).find(([label]) => label === 'kept')?.[1];
   expect(kept(false)).toBe('at least 300 rows in 3 pages are sent, 2 of them not taken');

@@ -10,7 +10,15 @@ const summary: Summary = {
   ...{ rows: 300, pages: 3, resumedRows: 0, target: 'holdings.csv' },
   ...{ bytes: 4100, elapsed: 3000, retries: 1 },
 };
-const resumed: Resumed = { rows: 200, pages: 2, isSealed: false, parts: 4, part: 1, page: 3, otherParts: 0 };
+const resumed: Resumed = {
+  rows: 200,
+  pages: 2,
+  isSealed: false,
+  partitions: 4,
+  partition: 1,
+  page: 3,
+  otherPartitions: 0,
+};
 const resumedText = 'Going on after 200 rows in 2 pages, at page 3 of part 1 of 4.\n';
 const ending = { kind: 'failed', message: 'The disk is full.', exitCode: 1 } as const;
 

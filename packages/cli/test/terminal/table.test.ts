@@ -14,8 +14,8 @@ describe('the widths of columns', () => {
     ['too little for all: the last one goes', [10, 10, 10], [8, 8, 8], 20, [9, 9]],
     ['too little even for the first', [10, 10], [8, 8], 3, [8]],
     ['a narrow one keeps what it wants', [2, 30], [8, 8], 14, [2, 10]],
-  ])('%s', (_, wanted, least, available, widths) => {
-    const needs = wanted.map((width, at) => ({ wanted: width, least: least[at] ?? 0 }));
+  ])('%s', (_, wanted, min, available, widths) => {
+    const needs = wanted.map((width, at) => ({ wanted: width, min: min[at] ?? 0 }));
     expect(columnWidths(needs, available, 2)).toEqual(widths);
   });
 });
@@ -27,7 +27,7 @@ interface Row {
 
 const shape: readonly Column<Row>[] = [
   { title: 'name', cell: ({ name }) => name },
-  { title: 'amount', align: 'right', cell: ({ amount }) => amount, least: 6 },
+  { title: 'amount', align: 'right', cell: ({ amount }) => amount, min: 6 },
 ];
 
 describe('a table', () => {

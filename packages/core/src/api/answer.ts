@@ -1,5 +1,5 @@
 import type { DocumentReader } from '../source/documentReader.js';
-import type { Mark } from '../position.js';
+import type { PageCursor } from '../position.js';
 import type { ApiAnswer } from '../plugins/plugin.js';
 
 /** An API's answer, with what is needed to take it apart. */
@@ -21,7 +21,7 @@ export interface PageAnswer extends Answer {
   /** Rows in the whole listing, where the definition says where that stands. */
   readonly total: number | undefined;
   /** Where this page was asked for; absent for the first page. */
-  readonly from: Mark | undefined;
+  readonly from: PageCursor | undefined;
   /** Rows that the walk did not have before: one fewer than `rows` where the last one was read again, to compare it. */
   readonly newRows: number;
   /** Rows that were asked for; absent where the API alone decides. */
@@ -32,4 +32,4 @@ export interface PageAnswer extends Answer {
 }
 
 /** Where something stands in an answer: a path in its body, e.g. `data.items`, or what a function of the answer finds. */
-export type Where<T> = string | ((answer: Answer) => T);
+export type Selector<T> = string | ((answer: Answer) => T);

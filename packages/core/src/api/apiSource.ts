@@ -74,8 +74,8 @@ interface SourceParts<Row> {
 const brand = Symbol.for('sluice.apiSource');
 
 /** Puts the parts together. */
-export function apiSource<Params extends object, Row>(parts: SourceParts<Row>): ApiSource<Params, Row> {
-  const { opening, walk, describe } = parts;
+export function apiSource<Params extends object, Row>(partitions: SourceParts<Row>): ApiSource<Params, Row> {
+  const { opening, walk, describe } = partitions;
   const { name, clock, random } = opening;
   const source = (options: object = {}): Source<Row> => {
     const { params, bounds } = decodeOptions(options);

@@ -1,4 +1,4 @@
-import type { Where } from './answer.js';
+import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder } from './documentPath.js';
 
@@ -10,9 +10,9 @@ export interface CursorOptions {
    * Where an answer holds the cursor of the next page, e.g. `meta.next` or `nextPageToken?`. `null` and empty text end the listing; so
    * does a cursor that is missing, where the path has a `?`. Without it that is an error: a misspelt path would end every listing early.
    */
-  readonly at: Where<unknown>;
+  readonly at: Selector<unknown>;
   /** Where an answer says whether more rows follow, as `true` or `false`. Default: the cursor says so by being there. */
-  readonly more?: Where<unknown>;
+  readonly more?: Selector<unknown>;
 }
 
 /**

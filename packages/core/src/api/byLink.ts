@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import type { Query } from '../http/query.js';
-import type { PageAnswer, Where } from './answer.js';
+import type { PageAnswer, Selector } from './answer.js';
 import { finder } from './documentPath.js';
 import { cursorOf, type PageAddress, type Paging } from './paging.js';
 
@@ -13,7 +13,7 @@ export interface LinkOptions {
    * Where an answer's body holds the next page's address, e.g. `links.next`: `null`, empty text, and with a `?` one that is missing, end
    * the listing. Default: in the `Link` header, as `rel="next"`; an answer without one ends the listing.
    */
-  readonly at?: Where<unknown>;
+  readonly at?: Selector<unknown>;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Mark } from '../position.js';
+import type { PageCursor } from '../position.js';
 import { offsetOf, type Paging } from './paging.js';
 
 /** Options of {@link byOffset}. */
@@ -37,6 +37,6 @@ export function byOffset({ param }: OffsetOptions): Paging {
 }
 
 /** Whether that no new row came is no proof of the end: behind the known row, or right at the beginning. */
-function mayHaveMore(rows: readonly unknown[], from: Mark | undefined): boolean {
+function mayHaveMore(rows: readonly unknown[], from: PageCursor | undefined): boolean {
   return rows.length > 0 || from === undefined;
 }

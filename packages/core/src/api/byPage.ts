@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { isCount } from '../values.js';
 import { checkCount } from '../checks.js';
-import type { Where } from './answer.js';
+import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder } from './documentPath.js';
 
@@ -15,7 +15,7 @@ export interface PageNumberOptions {
    * Where an answer holds the number of pages, e.g. `meta.pages`. Default: nowhere; then the first page without rows ends the listing, so
    * no page in the middle may be empty.
    */
-  readonly pages?: Where<unknown>;
+  readonly pages?: Selector<unknown>;
 }
 
 /**
@@ -30,7 +30,7 @@ export interface PageNumberOptions {
  * @throws ConfigError if `first` is no count, or a path is none. Later: DecodeError if the number of pages is no count.
  */
 export function byPage({ param, first = 1, pages }: PageNumberOptions): Paging {
-  checkCount('first', first, { least: 0 });
+  checkCount('first', first, { min: 0 });
   const last = pages === undefined ? undefined : finder(pages);
   return {
     identity: { by: 'page', param, first, pages: last?.identity ?? null },

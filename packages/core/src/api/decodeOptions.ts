@@ -2,7 +2,7 @@
 export interface WalkBounds {
   /** Rows a page, within what the API takes. Default: as the source's definition says. */
   readonly pageSize?: number;
-  /** The walk ends after this many rows. Default: no bound. Needs one lane. */
+  /** The walk ends after this many rows. Default: no bound. Needs a concurrency of 1. */
   readonly maxRows?: number;
   /** A part with more pages than this is an error. Default: no bound. */
   readonly maxPages?: number;

@@ -2,7 +2,7 @@ import { ConfigError } from '../errors.js';
 import type { Json } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { isRecord, kindOf } from '../values.js';
-import type { Answer, Where } from './answer.js';
+import type { Answer, Selector } from './answer.js';
 
 /** Where something stands in a document. */
 interface DocumentPath {
@@ -103,7 +103,7 @@ export interface Finder {
 }
 
 /** Makes a path ready once for all answers. @throws ConfigError if it is none. */
-export function finder(where: Where<unknown>): Finder {
+export function finder(where: Selector<unknown>): Finder {
   if (typeof where === 'function') return { isPath: false, text: '', identity: 'function', find: where };
   const path = documentPath(where);
   return {

@@ -12,7 +12,7 @@ interface IssueText {
 
 const longestText = 200;
 const longestRead = 10_000;
-const mostLeaves = 2000;
+const maxLeaves = 2000;
 /** Values shorter than this are no secrets, and stand in any sentence. */
 const shortestShown = 4;
 /** A message may cut a value short, but not before it has begun. */
@@ -59,14 +59,14 @@ function shows(line: string, leaf: string): boolean {
 
 function valuesOf(value: object): readonly unknown[] {
   const values: readonly unknown[] = Object.values(value);
-  return values.slice(0, mostLeaves);
+  return values.slice(0, maxLeaves);
 }
 
 /** The texts and numbers in a value, as text; of a huge one, the first. */
 function leavesOf(value: unknown): readonly string[] {
   const leaves: string[] = [];
   const left: unknown[] = [value];
-  while (left.length > 0 && leaves.length < mostLeaves) {
+  while (left.length > 0 && leaves.length < maxLeaves) {
     const next = left.pop();
     if (typeof next === 'string' || typeof next === 'number') leaves.push(String(next));
     else if (typeof next === 'object' && next !== null) left.push(...valuesOf(next));

@@ -8,7 +8,7 @@ import type { FreeParams } from './decodeOptions.js';
 import { describeParams, type ParamDescription } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
-import type { Asking } from './listingPlan.js';
+import type { RequestSpec } from './listingPlan.js';
 import { listingSource } from './listingSource.js';
 import { pageReader } from './pageReader.js';
 import type { StandardSchema } from './standardSchema.js';
@@ -36,7 +36,7 @@ export interface Listing<Row extends object, In extends object> {
  * listing({
  *   path: '/markets',
  *   query: ({ currency }: { currency: string }) => ({ vs_currency: currency }),
- *   pageSize: { param: 'limit', default: 100, most: 250 },
+ *   pageSize: { param: 'limit', default: 100, max: 250 },
  *   paging: byOffset({ param: 'offset' }),
  *   rows: 'data.items',
  *   total: 'data.total',
@@ -82,7 +82,7 @@ function describe<Row extends object, In extends object, Params>(
     ...(description !== undefined && { description }),
     ...(params && { params }),
     ...(pageSize && {
-      pageSize: { default: pageSize.default, ...(pageSize.most !== undefined && { most: pageSize.most }) },
+      pageSize: { default: pageSize.default, ...(pageSize.max !== undefined && { max: pageSize.max }) },
     }),
   };
 }
@@ -92,14 +92,14 @@ function knownParams<Row extends object, In extends object, Params>({
   params,
   path,
   query,
-  parts,
+  partitions,
 }: ListingDefinition<Row, In, Params>): readonly ParamDescription[] | undefined {
   if (params) return describeParams(params);
-  return [path, query, parts].some((part) => typeof part === 'function') ? undefined : [];
+  return [path, query, partitions].some((partition) => typeof partition === 'function') ? undefined : [];
 }
 
 /** What of a definition can be checked before anything is asked. */
-interface Checked extends Asking<never>, RowMaking<object> {
+interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly params?: StandardSchema | undefined;
   readonly version?: string | undefined;
   readonly columns: readonly string[];
@@ -107,12 +107,12 @@ interface Checked extends Asking<never>, RowMaking<object> {
 
 /** @throws ConfigError naming the first thing that makes no sense. */
 function checkListing(definition: Checked): void {
-  const { path, query, parts, params, pageSize, paging, schema, decode, version, columns } = definition;
+  const { path, query, partitions, params, pageSize, paging, schema, decode, version, columns } = definition;
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and hold no query`);
   if (pageSize) {
-    checkCount('pageSize.default', pageSize.default, pageSize.most === undefined ? {} : { most: pageSize.most });
-    if (pageSize.most !== undefined) checkCount('pageSize.most', pageSize.most);
+    checkCount('pageSize.default', pageSize.default, pageSize.max === undefined ? {} : { max: pageSize.max });
+    if (pageSize.max !== undefined) checkCount('pageSize.most', pageSize.max);
   }
   const names = [
     ...(pageSize ? [pageSize.param] : []),
@@ -137,8 +137,8 @@ function checkListing(definition: Checked): void {
         option,
         'it is no Standard Schema. Zod has been one since 3.24, Valibot since 1.0, ArkType since 2.0',
       );
-  if (params && ![path, query, parts].some((part) => typeof part === 'function'))
-    throw fault('params', 'nothing is made of them: let path, query or parts be a function');
+  if (params && ![path, query, partitions].some((partition) => typeof partition === 'function'))
+    throw fault('params', 'nothing is made of them: let path, query or partitions be a function');
 }
 
 /** Whether it is what the compiler was told. */

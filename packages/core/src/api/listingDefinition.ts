@@ -1,7 +1,7 @@
 import type { RowKey, RowSchema } from '../source/definition.js';
 import type { DecodeRow } from './decodeRows.js';
-import type { Asking } from './listingPlan.js';
-import type { Reading } from './pageReader.js';
+import type { RequestSpec } from './listingPlan.js';
+import type { ResponseSpec } from './pageReader.js';
 import type { StandardSchema } from './standardSchema.js';
 
 /** How rows are made of what an answer holds. What is made by code needs a `version`. */
@@ -34,7 +34,7 @@ export type RowsMade<Row> =
 
 /** What describes one listing of an API, apart from how its rows are made. */
 export interface ListingParts<Row extends object, In extends object, Params>
-  extends Asking<Params>, Pick<Reading<Row>, 'rows' | 'total'> {
+  extends RequestSpec<Params>, Pick<ResponseSpec<Row>, 'rows' | 'total'> {
   /** A sentence for those who look for it, e.g. on the command line. */
   readonly description?: string;
   /**

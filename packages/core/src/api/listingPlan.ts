@@ -13,25 +13,25 @@ export interface PageSize {
   /** Rows a page, unless the caller says otherwise. */
   readonly default: number;
   /** The most that the API takes. Default: any number. */
-  readonly most?: number;
+  readonly max?: number;
 }
 
 /** What is asked for: all that decides which rows come, and how the requests for them look. */
-export interface Asking<Params> {
+export interface RequestSpec<Params> {
   /** Below the base address, with a leading slash. Whatever a function puts into it must be percent-encoded. */
   readonly path: string | ((params: Params) => string);
   /** The query of every request. Default: none. */
   readonly query?: Query | ((params: Params) => Query);
   /**
    * Listings that together are the source, each with a query of its own beside the common one, e.g. one for each group of owners: parts of
-   * the plan, of which `lanes` many are walked at once. Default: one. Called once for each source that is made; `warn` tells those who
+   * the plan, of which `concurrency` are walked at once. Default: one. Called once for each source that is made; `warn` tells those who
    * watch the client about something worth a look that is no error.
    */
-  readonly parts?: (params: Params, warn: (message: string) => void) => readonly Query[];
-  /** Where each part begins, as a number of rows. Default: at its first row. */
+  readonly partitions?: (params: Params, warn: (message: string) => void) => readonly Query[];
+  /** Where each partition begins, as a number of rows. Default: at its first row. */
   readonly offset?: (params: Params) => number;
   /**
-   * What decides which rows come, where that is not the same as `query` and `parts`, e.g. because the order of the groups does not matter:
+   * What decides which rows come, where that is not the same as `query` and `partitions`, e.g. because the order of the groups does not matter:
    * then a watch goes on with what it knows.
    */
   readonly rowsIdentity?: (params: Params) => Json;
@@ -41,7 +41,7 @@ export interface Asking<Params> {
 
 /** The requests of one source. */
 interface ListingPlan {
-  readonly parts: number;
+  readonly partitions: number;
   readonly offset: number;
   /** Rows a page; absent where the API alone decides. */
   readonly pageSize: number | undefined;
@@ -49,8 +49,8 @@ interface ListingPlan {
   readonly asked: Readonly<Record<string, Json>>;
   /** What decides the rows alone. */
   readonly askedRows: Readonly<Record<string, Json>>;
-  /** The request for a part's first page, with room for at least so many rows. */
-  first(part: number, atLeast: number): PageAddress;
+  /** The request for a partition's first page, with room for at least so many rows. */
+  first(partition: number, atLeast: number): PageAddress;
 }
 
 /** Who is asked, and what for. */
@@ -64,33 +64,33 @@ interface PlanOf<Params> {
 
 /** Works out all first requests. @throws ConfigError if one of them could not be sent. */
 export function listingPlan<Params>(
-  asking: Asking<Params>,
+  asking: RequestSpec<Params>,
   { name, baseUrl, params, pageSize, warn }: PlanOf<Params>,
 ): ListingPlan {
   const path = typeof asking.path === 'function' ? asking.path(params) : asking.path;
   checkPath(name, baseUrl, path);
   const size = pageSizeOf(name, asking.pageSize, pageSize);
   const query = typeof asking.query === 'function' ? asking.query(params) : (asking.query ?? {});
-  const parts = asking.parts?.(params, warn);
-  if (parts?.length === 0) throw new ConfigError(`${name} has nothing to ask for: there are no parts.`);
+  const partitions = asking.partitions?.(params, warn);
+  if (partitions?.length === 0) throw new ConfigError(`${name} has nothing to ask for: there are no partitions.`);
   const taken = takenNames(asking);
   const shared = sentQuery(name, query, taken);
-  const own = parts?.map((part) => sentQuery(name, part, new Set([...taken, ...Object.keys(shared)])));
+  const own = partitions?.map((partition) => sentQuery(name, partition, new Set([...taken, ...Object.keys(shared)])));
   const offset = asking.offset?.(params) ?? 0;
-  checkCount('offset', offset, { least: 0 });
-  const requests = { query: shared, ...(own && { parts: own }) };
+  checkCount('offset', offset, { min: 0 });
+  const requests = { query: shared, ...(own && { partitions: own }) };
   return {
-    parts: parts?.length ?? 1,
+    partitions: partitions?.length ?? 1,
     offset,
     pageSize: size,
     asked: { baseUrl, path, ...requests, pageSize: size ?? null, paging: asking.paging.identity, offset },
     askedRows: { baseUrl, path, ...(asking.rowsIdentity ? { rows: asking.rowsIdentity(params) } : requests), offset },
-    first: (part, atLeast) => ({
+    first: (partition, atLeast) => ({
       path,
       query: {
         ...(asking.pageSize && size !== undefined && { [asking.pageSize.param]: Math.max(size, atLeast) }),
         ...shared,
-        ...own?.[part],
+        ...own?.[partition],
       },
     }),
   };
@@ -106,7 +106,7 @@ function checkPath(name: string, baseUrl: string, path: string): void {
 }
 
 /** The query parameters that no definition may set by itself. */
-function takenNames({ pageSize, paging }: Asking<never>): ReadonlySet<string> {
+function takenNames({ pageSize, paging }: RequestSpec<never>): ReadonlySet<string> {
   return new Set([...paging.params, ...(pageSize ? [pageSize.param] : [])]);
 }
 
@@ -118,7 +118,7 @@ function pageSizeOf(name: string, known: PageSize | undefined, wanted: number | 
     });
   }
   const size = wanted ?? known.default;
-  checkCount('pageSize', size, known.most === undefined ? {} : { most: known.most });
+  checkCount('pageSize', size, known.max === undefined ? {} : { max: known.max });
   return size;
 }
 

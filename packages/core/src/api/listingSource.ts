@@ -38,9 +38,9 @@ export function listingSource<Row extends object, In extends object, Params>(
     identity: { ...plan.asked, ...made },
     rowsIdentity: { ...plan.askedRows, ...made },
     schema: rowSchema(definition),
-    ...{ parts: plan.parts, offset: plan.offset, maxRows, maxPages, endpoint },
-    async fetch({ part, at, atLeast, signal }) {
-      const first = plan.first(part, atLeast);
+    ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
+    async fetch({ partition, at, atLeast, signal }) {
+      const first = plan.first(partition, atLeast);
       const address = at ? definition.paging.ask(first, at) : first;
       const answer = await endpoint.ask({ route: name, ...address, signal });
       const { path } = address;

@@ -1,9 +1,9 @@
 import { isCount, kindOf } from '../values.js';
 import type { ApiAnswer } from '../plugins/plugin.js';
-import type { Mark } from '../position.js';
+import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { documentReader } from '../source/documentReader.js';
-import type { Answer, Where } from './answer.js';
+import type { Answer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
 import { documentPath, finder, type Finder } from './documentPath.js';
 import type { Paging } from './paging.js';
@@ -17,14 +17,14 @@ export interface FoundRows {
 }
 
 /** Where an answer holds what. */
-export interface Reading<Row> extends RowMaking<Row> {
+export interface ResponseSpec<Row> extends RowMaking<Row> {
   /**
    * The list of rows. A path that leads nowhere is an error, unless it says that it may, as `data.items?` does for APIs that leave out an
    * empty list. Empty text is the document itself.
    */
-  readonly rows: Where<readonly unknown[] | FoundRows>;
+  readonly rows: Selector<readonly unknown[] | FoundRows>;
   /** The number of rows in the whole listing, if the API tells it: as a number, or as text of digits. */
-  readonly total?: Where<unknown>;
+  readonly total?: Selector<unknown>;
   readonly paging: Paging;
 }
 
@@ -35,7 +35,7 @@ export interface Asked {
   readonly baseUrl: string;
   readonly path: string;
   /** Where the page was asked for; absent for the first one. */
-  readonly from: Mark | undefined;
+  readonly from: PageCursor | undefined;
   /** Whether it begins with the last row that is known. */
   readonly isAgain: boolean;
   /** Rows a page that were asked for, if any number was. */
@@ -44,7 +44,7 @@ export interface Asked {
 }
 
 /** Reads answers as pages: what can be worked out before the first one is. @throws ConfigError if a path is none. */
-export function pageReader<Row>(reading: Reading<Row>): (answer: ApiAnswer, asked: Asked) => UndecodedPage<Row> {
+export function pageReader<Row>(reading: ResponseSpec<Row>): (answer: ApiAnswer, asked: Asked) => UndecodedPage<Row> {
   const list = finder(reading.rows);
   const total = reading.total === undefined ? undefined : finder(reading.total);
   const decode = rowDecoder(reading);

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.js';
 import type { ArrayFormat, Query } from '../http/query.js';
-import type { Mark } from '../position.js';
+import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json } from '../source/definition.js';
 import type { PageAnswer } from './answer.js';
 
@@ -36,19 +36,19 @@ export interface Paging {
    *
    * @throws ConfigError if it can't begin there.
    */
-  ask(first: PageAddress, at: Mark): PageAddress;
+  ask(first: PageAddress, at: PageCursor): PageAddress;
   /** How the listing goes on after an answer. @throws DecodeError if the answer does not say. */
   next(answer: PageAnswer): FetchedPage<unknown>['next'];
 }
 
 /** The cursor of a mark, for kinds of paging that know no other. @throws ConfigError if it is an offset. */
-export function cursorOf(at: Mark): string {
+export function cursorOf(at: PageCursor): string {
   if ('cursor' in at) return at.cursor;
   throw new ConfigError('This API goes on at a cursor, and not behind a number of rows. Begin without startAt.');
 }
 
 /** The offset of a mark, for kinds of paging that know no other. @throws ConfigError if it is a cursor. */
-export function offsetOf(at: Mark): number {
+export function offsetOf(at: PageCursor): number {
   if ('offset' in at) return at.offset;
   throw new ConfigError(
     'This API goes on behind a number of rows, and not at a cursor. As startAt give a position that a walk has reached.',

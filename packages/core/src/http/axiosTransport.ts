@@ -20,7 +20,7 @@ export function axiosTransport(options: ExchangeOptions): Caller {
   // read; it would be copied for each request.
   for (const name of Object.keys(instance.defaults))
     if (!(name in ours)) Reflect.deleteProperty(instance.defaults, name);
-  addRetries(instance, mostChained, {
+  addRetries(instance, maxChained, {
     shouldRetry: (error) => error instanceof AttemptFailure && error.exchange.shouldRetry(error),
     beforeRetry: async (error) => {
       if (error instanceof AttemptFailure) await error.exchange.backOff(error);
@@ -42,7 +42,7 @@ export function axiosTransport(options: ExchangeOptions): Caller {
 }
 
 /** Retries of axios-retry's wait inside of each other, and each keeps some 2 kB until the end: in an outage of days that would add up. */
-const mostChained = 100;
+const maxChained = 100;
 
 /** Headers and body are the exchange's: axios would copy them several times for each request, and put them into its errors. */
 async function answered(

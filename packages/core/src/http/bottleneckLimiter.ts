@@ -1,7 +1,7 @@
 import Bottleneck from 'bottleneck';
 import { sleep, type Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
-import type { Limit, Limiter, Turn, TurnRequest } from './limiter.js';
+import type { Limit, Limiter, Permit, AcquireOptions } from './limiter.js';
 import { PauseGate } from './pauseGate.js';
 import { earliestStart, recentStarts, type Start, type StartWindow } from './startLog.js';
 
@@ -26,7 +26,7 @@ interface Waiter {
   readonly costs: readonly number[];
   readonly signal: AbortSignal | undefined;
   /** Takes it out of the line and gives it its turn. */
-  begin(turn: Turn): void;
+  begin(permit: Permit): void;
 }
 
 class BottleneckLimiter implements Limiter {
@@ -59,7 +59,7 @@ class BottleneckLimiter implements Limiter {
     this.#gate.shut(ms);
   }
 
-  turn({ route, signal }: TurnRequest): Promise<Turn> {
+  acquire({ route, signal }: AcquireOptions): Promise<Permit> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
       const leave = (): void => {
@@ -73,9 +73,9 @@ class BottleneckLimiter implements Limiter {
       const waiter: Waiter = {
         costs: this.#costsOf(route),
         signal,
-        begin(turn) {
+        begin(permit) {
           leave();
-          resolve(turn);
+          resolve(permit);
         },
       };
       this.#waiting.add(waiter);
@@ -161,9 +161,9 @@ class BottleneckLimiter implements Limiter {
  * makes jobs start at once, always, since spacing is the log's business; and the first job is an empty one that takes no place.
  */
 function newBottleneck(limits: readonly Limit[]): Bottleneck {
-  const concurrent = Math.min(...limits.map((limit) => limit.concurrent ?? Infinity));
+  const concurrency = Math.min(...limits.map((limit) => limit.concurrency ?? Infinity));
   const bottleneck = new Bottleneck({
-    maxConcurrent: concurrent === Infinity ? null : concurrent,
+    maxConcurrent: concurrency === Infinity ? null : concurrency,
     minTime: -Number.MAX_SAFE_INTEGER,
   });
   void bottleneck.schedule({ weight: 0 }, () => Promise.resolve());
@@ -180,11 +180,11 @@ function windowsOf(limit: Limit): StartWindow[] {
 }
 
 function checkLimit(limit: Limit): void {
-  const { requests, per, burst = 1, concurrent = 1, costs = {} } = limit;
+  const { requests, per, burst = 1, concurrency = 1, costs = {} } = limit;
   check('requests', requests, requests >= 1, 'a number of at least 1');
   check('per', per, per > 0 && Number.isFinite(per), 'a positive number of ms');
   check('burst', burst, burst >= 1, 'a number of at least 1');
-  check('concurrent', concurrent, concurrent >= 1, 'a number of at least 1');
+  check('concurrency', concurrency, concurrency >= 1, 'a number of at least 1');
   for (const [route, cost] of Object.entries(costs))
     check(`costs["${route}"]`, cost, cost >= 0, 'a number of at least 0');
 }

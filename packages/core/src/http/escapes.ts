@@ -46,11 +46,11 @@ export function mayBeEscaped(text: string): boolean {
  *
  * @param most how many kinds are undone at most, one after another
  */
-export function readingsOf(text: string, most: number): readonly Unescaped[] {
+export function readingsOf(text: string, max: number): readonly Unescaped[] {
   const readings: Unescaped[] = [{ text, origins: asWritten(text) }];
   const known = new Set([text]);
   let last: readonly Unescaped[] = readings;
-  for (let depth = 0; depth < most && last.length > 0; depth += 1) {
+  for (let depth = 0; depth < max && last.length > 0; depth += 1) {
     last = last
       .flatMap((reading) => [percent, backslash, entity].map((escape) => unescaped(reading, escape)))
       .filter((reading) => known.size < known.add(reading.text).size);

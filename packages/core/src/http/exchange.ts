@@ -277,7 +277,7 @@ export class Exchange {
     const { signal } = this.#stop;
     const asked = clock.monotonic();
     this.#stopwatch.pause();
-    const turn = await limiter.turn({ route, signal });
+    const permit = await limiter.acquire({ route, signal });
     try {
       // The end may come in the same moment as the turn.
       signal.throwIfAborted();
@@ -301,7 +301,7 @@ export class Exchange {
       this.headers = answer.headers;
       return { status, statusText: '', headers: {}, data: reading.body, config };
     } finally {
-      turn.release();
+      permit.release();
     }
   }
 

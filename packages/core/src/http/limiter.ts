@@ -1,11 +1,11 @@
 /** A right to start one request now. It holds one of the limiter's places until it is released. */
-export interface Turn {
+export interface Permit {
   /** Gives the place back; calling it again does nothing. */
   release(): void;
 }
 
 /** What a turn is asked for. */
-export interface TurnRequest {
+export interface AcquireOptions {
   readonly route: string;
   /** Gives up the place in the queue at once: the promise rejects with `signal.reason`. */
   readonly signal?: AbortSignal;
@@ -28,7 +28,7 @@ export interface LimiterState {
  */
 export interface Limiter {
   /** Resolves when the request may start; in the order of asking. */
-  turn(request: TurnRequest): Promise<Turn>;
+  acquire(request: AcquireOptions): Promise<Permit>;
   /** Lets nothing start for `ms`; a longer pause that is already under way stays. */
   pause(ms: number): void;
   readonly state: LimiterState;
@@ -37,7 +37,7 @@ export interface Limiter {
 /**
  * A rate: at most `requests` starts in any `per` ms.
  *
- * @example { requests: 25, per: 1000, concurrent: 4, costs: { 'aptos.walletNfts': 5 } }
+ * @example { requests: 25, per: 1000, concurrency: 4, costs: { 'aptos.walletNfts': 5 } }
  */
 export interface Limit {
   /**
@@ -50,10 +50,10 @@ export interface Limit {
   /** How many may start back to back; the rest is spread evenly. Default: `requests`. 1 gives an even pace. */
   readonly burst?: number;
   /** Requests under way at once. Default: as many as are asked for. */
-  readonly concurrent?: number;
+  readonly concurrency?: number;
   /** What one request of a route counts, where it isn't 1. A cost above `requests` (or `burst`) can never start: it is refused. */
   readonly costs?: Readonly<Record<string, number>>;
 }
 
 /** What a client does when nothing is said, since the APIs' own limits are unknown: 5 requests a second, 4 at once. */
-export const defaultLimit: Limit = { requests: 5, per: 1000, concurrent: 4 };
+export const defaultLimit: Limit = { requests: 5, per: 1000, concurrency: 4 };

@@ -3,7 +3,7 @@ import { mayBeEscaped, readingsOf, type Unescaped } from './escapes.js';
 const hidden = '[hidden]';
 
 /** How often a text may have been escaped on its way, e.g. in JSON within a URL within a web page. */
-const mostEscaped = 3;
+const maxEscaped = 3;
 
 /** A character that was escaped as often is no longer than this. */
 const longestEscape = 32;
@@ -68,7 +68,7 @@ export class Secrets {
   /** Whether a secret stands somewhere in `text`, in whole. */
   has(text: string): boolean {
     // Asked of every cursor, and few of them hold an escape.
-    const readings = mayBeEscaped(text) ? readingsOf(text, mostEscaped).map((reading) => reading.text) : [text];
+    const readings = mayBeEscaped(text) ? readingsOf(text, maxEscaped).map((reading) => reading.text) : [text];
     return readings.some((reading) => {
       const written = inLowerCase(reading);
       const base64 = inBase64(written);
@@ -82,7 +82,7 @@ export class Secrets {
   /** Where secrets and pieces of them stand, in order; places may overlap. `endsEarly`: also where one begins of which the text has no end. */
   #find(text: string, endsEarly: boolean): Place[] {
     const places: Place[] = [];
-    for (const reading of readingsOf(text, mostEscaped)) {
+    for (const reading of readingsOf(text, maxEscaped)) {
       const { origins } = reading;
       const written = inLowerCase(reading.text);
       const base64 = inBase64(written);
@@ -124,7 +124,7 @@ interface Place {
 
 function needlesOf(secret: string): Needle[] {
   const cases = [...new Set([secret, secret.toLowerCase(), secret.toUpperCase()])];
-  const plain = readingsOf(secret, mostEscaped).map(({ text }) => needleOf(text, text.length));
+  const plain = readingsOf(secret, maxEscaped).map(({ text }) => needleOf(text, text.length));
   const reversed = needleOf(Array.from(secret).reverse().join(''), secret.length);
   const hex = cases.map((form) => needleOf(hexOf(form), secret.length));
   // What is packed into base64, e.g. a cursor, is often a document or an address in which the secret stands escaped.

@@ -7,7 +7,7 @@ import { type AnswerContext, type AttemptFault, excerptOf, type Reading } from '
 import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
 import type { Timeouts } from './exchange.js';
-import { patienceOf } from './patience.js';
+import { requestTimesOf } from './requestTimes.js';
 import { dateAfter, retryAfter, type RetryOptions } from './retryPolicy.js';
 import { Secrets } from './secrets.js';
 import { unlimited } from './unlimited.js';
@@ -71,7 +71,7 @@ export function createSender(options: SenderOptions): Sender {
   const { url, guard, onEvent, clock = systemClock, random = Math.random } = options;
   const { origin } = new URL(url);
   const name = `The endpoint ${origin}`;
-  const { timeouts, retry } = patienceOf(options);
+  const { timeouts, retry } = requestTimesOf(options);
   const secrets = new Secrets();
   for (const secret of options.secrets ?? []) secrets.add(secret);
   const limiter = unlimited(clock);

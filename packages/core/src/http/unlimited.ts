@@ -8,7 +8,7 @@ export function unlimited(clock: Clock): Limiter {
   let queued = 0;
   let running = 0;
   return {
-    async turn({ signal }) {
+    async acquire({ signal }) {
       queued += 1;
       try {
         await gate.pass(signal);

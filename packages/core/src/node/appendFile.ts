@@ -6,7 +6,7 @@ import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
 
 /** How far a file was written, and a checksum of all up to there: what a checkpoint keeps of it. Plain JSON. */
-export type FilePlace = Readonly<Record<'bytes' | 'crc32', number>>;
+export type FilePosition = Readonly<Record<'bytes' | 'crc32', number>>;
 
 const encoder = new TextEncoder();
 const bytesPerRead = 1024 * 1024;
@@ -14,7 +14,7 @@ const bytesPerRead = 1024 * 1024;
  * Bytes that are collected before they are written: fewer calls of the system, and the next ones are made while these are on their way. The
  * larger room is for a file that has filled the smaller one a few times since it was flushed.
  */
-const [leastRoom, mostRoom] = [64 * 1024, 256 * 1024];
+const [minRoom, maxRoom] = [64 * 1024, 256 * 1024];
 /** So much is written before the disk is set to work on it, so that little is left to wait for at a commit. */
 const bytesPerWriteBack = 2 * 1024 * 1024;
 
@@ -35,7 +35,7 @@ export class AppendFile {
   #room: Uint8Array | undefined;
   #filled = 0;
   /** How far it went at the last flush. */
-  #flushed: FilePlace;
+  #flushed: FilePosition;
   /** The other room, while nobody writes it. */
   #spare: Uint8Array | undefined;
   /** A write that nobody waits for yet, and how far the file goes with it. */
@@ -47,12 +47,12 @@ export class AppendFile {
   #writeBack: Promise<void> | undefined;
   #writtenBack: number;
 
-  private constructor(path: string, file: WritableFile, place: FilePlace) {
+  private constructor(path: string, file: WritableFile, sinkPosition: FilePosition) {
     this.path = path;
     this.#file = file;
-    this.#bytes = this.#written = this.#writtenBack = place.bytes;
-    this.#crc32 = place.crc32;
-    this.#flushed = place;
+    this.#bytes = this.#written = this.#writtenBack = sinkPosition.bytes;
+    this.#crc32 = sinkPosition.crc32;
+    this.#flushed = sinkPosition;
   }
 
   /** `private`: nobody else may read it. @throws SinkError if it can't be made, or is there already. */
@@ -66,7 +66,7 @@ export class AppendFile {
    *
    * @throws CheckpointError if the file is missing, shorter, or another one up to there.
    */
-  static async reopen(fileSystem: FileSystem, path: string, place: FilePlace): Promise<AppendFile> {
+  static async reopen(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<AppendFile> {
     const kind = await explained(fileSystem.kind(path), path, 'looked at');
     if (kind !== 'file') {
       throw new CheckpointError(
@@ -81,14 +81,14 @@ export class AppendFile {
     const file = await explained(fileSystem.open(path, 'existing'), path, 'opened');
     try {
       const size = await explained(file.size(), path, 'looked at');
-      if (size < place.bytes) {
+      if (size < sinkPosition.bytes) {
         throw new CheckpointError(
-          `${path} is shorter (${size} bytes) than its checkpoint says (${place.bytes}).`,
+          `${path} is shorter (${size} bytes) than its checkpoint says (${sinkPosition.bytes}).`,
           { path, isEdited: true },
           [{ kind: 'restart' }],
         );
       }
-      if ((await checksum(file, path, place.bytes)) !== place.crc32) {
+      if ((await checksum(file, path, sinkPosition.bytes)) !== sinkPosition.crc32) {
         throw new CheckpointError(`${path} was changed since its checkpoint was written.`, { path, isEdited: true }, [
           { kind: 'restart' },
         ]);
@@ -97,17 +97,17 @@ export class AppendFile {
       await file.close().catch(() => undefined);
       throw error;
     }
-    return new AppendFile(path, file, place);
+    return new AppendFile(path, file, sinkPosition);
   }
 
   /** Whether a file holds just what was written up to a place. One that can't be read, or is a link, is none of ours. */
-  static async isAt(fileSystem: FileSystem, path: string, place: FilePlace): Promise<boolean> {
+  static async isAt(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<boolean> {
     if ((await explained(fileSystem.kind(path), path, 'looked at')) !== 'file') return false;
     const file = await explained(openIfReadable(fileSystem, path), path, 'opened');
     if (!file) return false;
     try {
       const size = await explained(file.size(), path, 'looked at');
-      return size === place.bytes && (await checksum(file, path, size)) === place.crc32;
+      return size === sinkPosition.bytes && (await checksum(file, path, size)) === sinkPosition.crc32;
     } finally {
       await file.close().catch(() => undefined);
     }
@@ -124,7 +124,7 @@ export class AppendFile {
   }
 
   /** Where the next byte goes. What lies before need not be durable yet. */
-  get place(): FilePlace {
+  get sinkPosition(): FilePosition {
     return { bytes: this.#bytes, crc32: this.#crc32 };
   }
 
@@ -132,7 +132,7 @@ export class AppendFile {
   async append(content: string | Uint8Array): Promise<void> {
     this.#checkTrust();
     if (this.#hasFailed) await this.#writing;
-    if (typeof content !== 'string' && content.length >= leastRoom) {
+    if (typeof content !== 'string' && content.length >= minRoom) {
       await this.#appendWhole(content);
       this.#startWriteBack();
       return;
@@ -153,7 +153,7 @@ export class AppendFile {
   }
 
   #newRoom(): Uint8Array {
-    const size = this.#bytes - this.#flushed.bytes < mostRoom ? leastRoom : mostRoom;
+    const size = this.#bytes - this.#flushed.bytes < maxRoom ? minRoom : maxRoom;
     const room = this.#spare?.length === size ? this.#spare : new Uint8Array(size);
     this.#spare = undefined;
     return room;
@@ -235,15 +235,15 @@ export class AppendFile {
   }
 
   /** Makes all that was appended durable; answers the place to go on from. */
-  async flush(): Promise<FilePlace> {
+  async flush(): Promise<FilePosition> {
     this.#checkTrust();
     await this.#settle();
     // A part that waits for its turn may get nothing more for long.
     this.#room = this.#spare = undefined;
     await this.#sync();
     await this.#checkSize(this.#bytes);
-    this.#flushed = this.place;
-    return this.place;
+    this.#flushed = this.sinkPosition;
+    return this.sinkPosition;
   }
 
   async #checkSize(bytes: number): Promise<void> {
@@ -327,7 +327,7 @@ export class AppendFile {
   }
 
   /** Takes off what was written behind a place, unless somebody else wrote there, too. Nothing is appended to it any more. */
-  async takeBack({ bytes }: FilePlace): Promise<void> {
+  async takeBack({ bytes }: FilePosition): Promise<void> {
     if ((await this.size()) !== this.#written || this.#written === bytes) return;
     await explained(this.#file.truncate(bytes), this.path, 'cut back');
     await explained(this.#file.sync(), this.path, 'cut back');
@@ -357,9 +357,9 @@ async function gaveFreeName(fileSystem: FileSystem, from: string, to: string): P
 }
 
 /** What a checkpoint says of a file. @throws CheckpointError if it says nothing of use. */
-export function decodeFilePlace(place: unknown): FilePlace {
-  if (typeof place === 'object' && place !== null && 'bytes' in place && 'crc32' in place) {
-    const { bytes, crc32: sum } = place;
+export function decodeFilePlace(sinkPosition: unknown): FilePosition {
+  if (typeof sinkPosition === 'object' && sinkPosition !== null && 'bytes' in sinkPosition && 'crc32' in sinkPosition) {
+    const { bytes, crc32: sum } = sinkPosition;
     if (isCount(bytes) && isCount(sum)) return { bytes, crc32: sum };
   }
   throw new CheckpointError('The checkpoint does not say where in the file to go on.', {}, [{ kind: 'restart' }]);

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
-import { AppendFile, explained, isDamage, type FilePlace } from './appendFile.js';
+import { AppendFile, explained, isDamage, type FilePosition } from './appendFile.js';
 import type { FileSystem } from './fileSystem.js';
 import { checkTarget, type TargetFile } from './partFile.js';
 
@@ -10,12 +10,12 @@ interface EndlessFileOptions {
   /** What each file of it begins with. */
   readonly header: string;
   /** Makes a place durable that stands for what is committed already: that of a file that was begun anew. */
-  readonly recommit: (place: FilePlace) => Promise<void>;
+  readonly recommit: (sinkPosition: FilePosition) => Promise<void>;
 }
 
 /** A rotation in the middle of each of so many attempts is none any more. */
-const mostRotations = 10;
-const start: FilePlace = { bytes: 0, crc32: 0 };
+const maxRotations = 10;
+const start: FilePosition = { bytes: 0, crc32: 0 };
 
 /**
  * A file whose rows never end, e.g. the changes of a watch. It has its name from the beginning, and grows by what is flushed at once.
@@ -54,8 +54,8 @@ export class EndlessFile implements TargetFile {
     return (this.#file?.bytes ?? this.#size) + this.#pendingBytes;
   }
 
-  get place(): FilePlace {
-    return this.#opened.place;
+  get sinkPosition(): FilePosition {
+    return this.#opened.sinkPosition;
   }
 
   check(): Promise<void> {
@@ -77,15 +77,15 @@ export class EndlessFile implements TargetFile {
     }
   }
 
-  async goOn(place: FilePlace): Promise<void> {
-    this.#committed = place;
+  async goOn(sinkPosition: FilePosition): Promise<void> {
+    this.#committed = sinkPosition;
     this.#isCommitted = true;
-    this.#isRotated = await this.#wasRotated(place);
-    if (!this.#isRotated) this.#file = await this.#unlessEdited(AppendFile.reopen(this.#fs, this.path, place));
+    this.#isRotated = await this.#wasRotated(sinkPosition);
+    if (!this.#isRotated) this.#file = await this.#unlessEdited(AppendFile.reopen(this.#fs, this.path, sinkPosition));
   }
 
   /** Whether it was rotated since a place in it was committed. */
-  async #wasRotated({ bytes }: FilePlace): Promise<boolean> {
+  async #wasRotated({ bytes }: FilePosition): Promise<boolean> {
     if (bytes === 0) return (await explained(this.#fs.kind(this.path), this.path, 'looked at')) === 'absent';
     const kind = await explained(this.#fs.kind(this.path), this.path, 'looked at');
     if (kind !== 'file') return kind === 'absent';
@@ -98,8 +98,8 @@ export class EndlessFile implements TargetFile {
   }
 
   /** Nothing was sealed: what never ends is gone on with. */
-  goOnSealed(place: FilePlace): Promise<void> {
-    return this.goOn(place);
+  goOnSealed(sinkPosition: FilePosition): Promise<void> {
+    return this.goOn(sinkPosition);
   }
 
   async cut(): Promise<void> {
@@ -114,18 +114,18 @@ export class EndlessFile implements TargetFile {
     return Promise.resolve();
   }
 
-  async flush(): Promise<FilePlace> {
-    for (let rotations = 0; rotations <= mostRotations; rotations += 1) {
+  async flush(): Promise<FilePosition> {
+    for (let rotations = 0; rotations <= maxRotations; rotations += 1) {
       if (await this.#isGone()) await this.#beginAnew();
       await this.#unlessEdited(this.#checkUnchanged());
-      const place = await this.#written();
-      if (!place) continue;
-      this.#committed = place;
+      const sinkPosition = await this.#written();
+      if (!sinkPosition) continue;
+      this.#committed = sinkPosition;
       this.#isCommitted = true;
       this.#pending = [];
       this.#pendingBytes = 0;
       this.#version = await this.#opened.version();
-      return place;
+      return sinkPosition;
     }
     throw new SinkError(
       `${this.path} is rotated as fast as it is written to. Rotate it less often, then run it again.`,
@@ -134,12 +134,12 @@ export class EndlessFile implements TargetFile {
   }
 
   /** Writes what waits; `undefined` where the file was rotated meanwhile. */
-  async #written(): Promise<FilePlace | undefined> {
+  async #written(): Promise<FilePosition | undefined> {
     const file = this.#opened;
     try {
       for (const content of this.#pending) await file.append(content);
-      const place = await file.flush();
-      if (!(await this.#isGone())) return place;
+      const sinkPosition = await file.flush();
+      if (!(await this.#isGone())) return sinkPosition;
     } catch (error) {
       if (!isDamage(error)) throw error;
       if (!(await this.#isGone())) return this.#unlessEdited(Promise.reject(error));

@@ -8,7 +8,7 @@ import { ByteBlocks, type Gzip } from './byteBlocks.js';
 import { EndlessFile } from './endlessFile.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
 import { PartFile, type TargetFile } from './partFile.js';
-import { placeOfOnePart, PlanOrder, placeWithoutPart } from './planOrder.js';
+import { placeOfOnePart, OrderedPartitionWriter, placeWithoutPart } from './orderedPartitionWriter.js';
 import { SegmentFolder } from './segmentFolder.js';
 
 /** Where and how a file is written. */
@@ -24,7 +24,7 @@ export interface FileTarget {
 }
 
 /**
- * Writes rows to a file, in the plan's order whatever the number of lanes. Its final name never holds a partial file: rows go to
+ * Writes rows to a file, in the plan's order whatever the concurrency. Its final name never holds a partial file: rows go to
  * `path.part`, which takes the name at the end; those that must wait for others lie in `path.sluice` until then.
  *
  * @throws ConfigError if the path is empty or names a folder; on opening, SinkError if the target can't be written.
@@ -45,11 +45,11 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null },
     target: resolve(target.path),
-    promises: 'exactly-once',
-    withoutPart: placeWithoutPart,
-    finished: async (place) => {
+    delivery: 'exactly-once',
+    withoutPartition: placeWithoutPart,
+    finished: async (sinkPosition) => {
       const path = resolve(target.path);
-      const at = decodeFilePlace(place);
+      const at = decodeFilePlace(sinkPosition);
       const isThere = target.ifExists !== 'overwrite' && (await AppendFile.isAt(fileSystem, path, at));
       return isThere ? { target: path, bytes: at.bytes } : undefined;
     },
@@ -64,7 +64,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
       checkEnd(context.isEndless);
       const file = context.isEndless ? endlessFile(target, encoder.header, context) : partFile(target);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
-      const order = new PlanOrder(file, folder, () => new ByteBlocks(gzip));
+      const order = new OrderedPartitionWriter(file, folder, () => new ByteBlocks(gzip));
       if (context.resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
       await openTarget(context, file, order);
       return new FileWriter(file, order, encoder);
@@ -106,7 +106,7 @@ function endlessFile(
 async function openTarget(
   { resumeAt, restart }: SinkContext<never>,
   file: TargetFile,
-  order: PlanOrder,
+  order: OrderedPartitionWriter,
 ): Promise<void> {
   try {
     if (!resumeAt) {
@@ -114,12 +114,12 @@ async function openTarget(
       // The name was free, so what waits beside it is left from a run that is gone.
       await order.clear();
     } else if (resumeAt.isSealed) {
-      await file.goOnSealed(decodeFilePlace(resumeAt.place));
+      await file.goOnSealed(decodeFilePlace(resumeAt.sinkPosition));
       await order.clear();
     } else {
       // All is looked at before anything is touched: what does not fit is left as it was.
-      await file.goOn(decodeFilePlace(resumeAt.place));
-      await order.restore(resumeAt.place);
+      await file.goOn(decodeFilePlace(resumeAt.sinkPosition));
+      await order.restore(resumeAt.sinkPosition);
       await file.cut();
       await order.cut();
     }
@@ -145,19 +145,19 @@ const rowsPerText = 10;
 
 class FileWriter<T> implements SinkWriter<T> {
   readonly #file: TargetFile;
-  readonly #order: PlanOrder;
+  readonly #order: OrderedPartitionWriter;
   readonly #encoder: RowEncoder<T>;
 
-  constructor(file: TargetFile, order: PlanOrder, encoder: RowEncoder<T>) {
+  constructor(file: TargetFile, order: OrderedPartitionWriter, encoder: RowEncoder<T>) {
     this.#file = file;
     this.#order = order;
     this.#encoder = encoder;
   }
 
-  async write({ items, part, endsPart }: SinkPage<T>): Promise<void> {
-    const header = part === 0 && this.#order.isEmpty ? this.#encoder.header : '';
+  async write({ items, partition, endsPartition }: SinkPage<T>): Promise<void> {
+    const header = partition === 0 && this.#order.isEmpty ? this.#encoder.header : '';
     // All of them before the first one is written: of a page with a row that has no text there is nothing in the file.
-    await this.#unlessDamaged(this.#order.write(part, [header, ...this.#texts(items)], endsPart));
+    await this.#unlessDamaged(this.#order.write(partition, [header, ...this.#texts(items)], endsPartition));
   }
 
   /** The text of a page, a few rows at a time. A text of the whole is large, and to make room for large ones costs more than to fill it. */

@@ -35,7 +35,7 @@ interface Claim extends LockHolder {
 
 const prefixOf = (use: StateUse): string => `lock-${use}-`;
 /** Looks, and ms between them, until the first of several contenders gives up waiting for the others to withdraw. */
-const mostLooks = 40;
+const maxLooks = 40;
 const lookEvery = 10;
 
 /**
@@ -100,7 +100,7 @@ async function claim(folder: string, { fileSystem, processes, use, signal }: Fol
       return own;
     } catch (error) {
       // The holder before may have taken the folder with it, or cleared away what it took for a dead one's.
-      if (platformCode(error) === 'ENOENT' && attempt < mostLooks) continue;
+      if (platformCode(error) === 'ENOENT' && attempt < maxLooks) continue;
       processes.claims.delete(own);
       await fileSystem.unlink(fresh).catch(() => undefined);
       await fileSystem.removeFolder(folder).catch(() => undefined);
@@ -128,7 +128,7 @@ async function outlast(folder: string, own: string, options: FolderLockOptions):
     const others = (await livingClaims(folder, options)).filter(({ name }) => name !== own);
     if (others.length === 0) return true;
     const rival = others.find(({ liveness }) => liveness !== 'self');
-    if (rival && (rival.name < own || look === mostLooks)) throw refusal(folder, rival);
+    if (rival && (rival.name < own || look === maxLooks)) throw refusal(folder, rival);
     if (!rival && isClaimedBefore(own, others, folder, options)) return false;
     await sleep(options.clock, lookEvery, options.signal);
   }

@@ -23,7 +23,7 @@ export {
   type Volume,
   type WritableFile,
 } from './fileSystem.js';
-export { AppendFile, explained, type FilePlace } from './appendFile.js';
+export { AppendFile, explained, type FilePosition } from './appendFile.js';
 
 // Addresses
 export { addressGuard, type AddressGuardOptions, type UrlGuard } from './addressGuard.js';

@@ -1,9 +1,9 @@
 import { dirname } from 'node:path';
 import { SinkError } from '../errors.js';
-import { AppendFile, explained, type FilePlace } from './appendFile.js';
+import { AppendFile, explained, type FilePosition } from './appendFile.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem } from './fileSystem.js';
-import type { OrderedFile } from './planOrder.js';
+import type { OrderedFile } from './orderedPartitionWriter.js';
 import { together } from './together.js';
 
 /** A file that rows go into until it is complete, or for ever. */
@@ -14,9 +14,9 @@ export interface TargetFile extends OrderedFile {
   check(restart: boolean): Promise<void>;
   create(restart: boolean): Promise<void>;
   /** Goes on behind a place that `flush` answered. Nothing is touched before `cut`. */
-  goOn(place: FilePlace): Promise<void>;
+  goOn(sinkPosition: FilePosition): Promise<void>;
   /** Goes on where everything is written up to a place: how far the last run came with putting it in place shows only on the disk. */
-  goOnSealed(place: FilePlace): Promise<void>;
+  goOnSealed(sinkPosition: FilePosition): Promise<void>;
   /** Takes off what was written behind the place. */
   cut(): Promise<void>;
   /** Gives the file its final name; answers its size. */
@@ -60,8 +60,8 @@ export class PartFile implements TargetFile {
     return this.#file?.bytes ?? this.#size;
   }
 
-  get place(): FilePlace {
-    return this.#opened.place;
+  get sinkPosition(): FilePosition {
+    return this.#opened.sinkPosition;
   }
 
   async check(restart: boolean): Promise<void> {
@@ -92,8 +92,8 @@ export class PartFile implements TargetFile {
     this.#isNameDurable = false;
   }
 
-  async goOn(place: FilePlace): Promise<void> {
-    this.#file = await AppendFile.reopen(this.#fs, this.#part, place);
+  async goOn(sinkPosition: FilePosition): Promise<void> {
+    this.#file = await AppendFile.reopen(this.#fs, this.#part, sinkPosition);
     this.#isCommitted = true;
     await this.#checkTarget();
   }
@@ -102,32 +102,32 @@ export class PartFile implements TargetFile {
     await this.#file?.cut();
   }
 
-  async goOnSealed(place: FilePlace): Promise<void> {
-    if (!(await AppendFile.isAt(this.#fs, this.path, place))) {
-      await this.goOn(place);
+  async goOnSealed(sinkPosition: FilePosition): Promise<void> {
+    if (!(await AppendFile.isAt(this.#fs, this.path, sinkPosition))) {
+      await this.goOn(sinkPosition);
       await this.cut();
       return;
     }
-    if (await AppendFile.isAt(this.#fs, this.#part, place)) {
+    if (await AppendFile.isAt(this.#fs, this.#part, sinkPosition)) {
       // Whoever linked it may have been killed before the new name was durable.
       await this.#syncFolder('put in place');
       await explained(this.#fs.unlink(this.#part), this.#part, 'put in place');
     }
     this.#isInPlace = true;
     this.#isCommitted = true;
-    this.#size = place.bytes;
+    this.#size = sinkPosition.bytes;
   }
 
   async append(content: string | Uint8Array): Promise<void> {
     await this.#opened.append(content);
   }
 
-  async flush(): Promise<FilePlace> {
+  async flush(): Promise<FilePosition> {
     // Rows in a file that nobody can find any more are lost: no checkpoint may speak of them.
-    const [place] = await together([this.#opened.flush(), this.#makeNameDurable()]);
+    const [sinkPosition] = await together([this.#opened.flush(), this.#makeNameDurable()]);
     await this.#checkName();
     this.#isCommitted = true;
-    return place;
+    return sinkPosition;
   }
 
   async publish(): Promise<number> {

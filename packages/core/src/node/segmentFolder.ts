@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { AppendFile, explained, type FilePlace } from './appendFile.js';
+import { AppendFile, explained, type FilePosition } from './appendFile.js';
 import { unlinkIfThere, type FileSystem } from './fileSystem.js';
 
 const prefix = 'rows-';
@@ -28,13 +28,13 @@ export class SegmentFolder {
     return file;
   }
 
-  reopen(name: string, place: FilePlace): Promise<AppendFile> {
+  reopen(name: string, sinkPosition: FilePosition): Promise<AppendFile> {
     this.#isMade = true;
-    return AppendFile.reopen(this.#fs, join(this.path, prefix + name), place);
+    return AppendFile.reopen(this.#fs, join(this.path, prefix + name), sinkPosition);
   }
 
   /** Writes a whole file at once, durably. */
-  async save(name: string, text: string): Promise<FilePlace> {
+  async save(name: string, text: string): Promise<FilePosition> {
     const file = await this.create(name);
     try {
       await file.append(text);
@@ -45,12 +45,12 @@ export class SegmentFolder {
   }
 
   /** @throws CheckpointError if the file is not what `save` wrote. */
-  async load(name: string, place: FilePlace): Promise<string> {
-    const file = await this.reopen(name, place);
+  async load(name: string, sinkPosition: FilePosition): Promise<string> {
+    const file = await this.reopen(name, sinkPosition);
     try {
-      const parts: Uint8Array[] = [];
-      for await (const piece of file.read()) parts.push(piece.slice());
-      return Buffer.concat(parts).toString();
+      const partitions: Uint8Array[] = [];
+      for await (const piece of file.read()) partitions.push(piece.slice());
+      return Buffer.concat(partitions).toString();
     } finally {
       await file.close();
     }

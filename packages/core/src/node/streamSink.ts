@@ -21,7 +21,7 @@ export function streamSink<T>(
   return {
     name: format.name,
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember } : null, stream: true },
-    promises: 'at-least-once',
+    delivery: 'at-least-once',
     open: async ({ schema, resumeAt, signal, isEndless }) => {
       if (isEndless && gzip)
         throw new ConfigError(

@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../clock.js';
 import type { SluiceError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
-import { stoppable } from '../source/stoppable.js';
+import { cancellable } from '../source/cancellable.js';
 import { isTransient } from '../isTransient.js';
 import { Ticks, type TickOptions } from './ticks.js';
 import { walkOnce } from './walkOnce.js';
@@ -10,7 +10,7 @@ import { walkOnce } from './walkOnce.js';
 /** Options of {@link poll}. */
 export interface PollOptions extends TickOptions {
   /** Parts of the source's plan walked at once. Default 1. */
-  readonly lanes?: number;
+  readonly concurrency?: number;
   /**
    * Called when a walk failed with an error that may pass (see {@link isTransient}); `failures` counts those in a row. The flow goes on at
    * the next tick, or ends with what this throws. Any other error ends the flow. Default: every error ends the flow.
@@ -45,19 +45,19 @@ export interface Snapshot<T> {
  * @throws ConfigError if `every` or `jitter` makes no sense.
  */
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
-  const { clock = systemClock, random = Math.random, lanes, onFailure } = options;
+  const { clock = systemClock, random = Math.random, concurrency, onFailure } = options;
   const newTicks = (): Ticks => new Ticks(options, clock, random);
   // What makes no sense is refused here, and not by the first subscription.
   newTicks();
   return new Flow(() => {
     const ticks = newTicks();
     let failures = 0;
-    return stoppable<readonly Snapshot<T>[]>(async (signal) => {
+    return cancellable<readonly Snapshot<T>[]>(async (signal) => {
       for (;;) {
         await ticks.next(signal);
         const rows: T[] = [];
         try {
-          await walkOnce(source, { lanes, signal }, (row) => rows.push(row));
+          await walkOnce(source, { concurrency, signal }, (row) => rows.push(row));
           failures = 0;
           return { done: false, value: [{ rows, observedAt: new Date(clock.now()).toISOString() }] };
         } catch (error) {

@@ -10,11 +10,11 @@ import type { PageSource } from '../source/pageSource.js';
  */
 export async function walkOnce<T>(
   source: PageSource<T>,
-  { lanes, signal }: { readonly lanes?: number | undefined; readonly signal: AbortSignal },
+  { concurrency, signal }: { readonly concurrency?: number | undefined; readonly signal: AbortSignal },
   take: (row: T) => void,
 ): Promise<number> {
   signal.throwIfAborted();
-  const pages = source.pages(lanes === undefined ? {} : { lanes })[Symbol.asyncIterator]();
+  const pages = source.pages(concurrency === undefined ? {} : { concurrency })[Symbol.asyncIterator]();
   const stop = (): void => {
     // Whoever stops it has no interest in what still goes wrong.
     pages.return?.().catch(() => undefined);
@@ -30,7 +30,7 @@ export async function walkOnce<T>(
       signal.throwIfAborted();
       if (next.done) return source.info.maxRows === undefined ? lacking(totals, last) : 0;
       last = next.value;
-      totals.set(last.part, last.listed ?? last.total);
+      totals.set(last.partition, last.listed ?? last.total);
       for (const row of last.items) take(row);
     }
   } finally {

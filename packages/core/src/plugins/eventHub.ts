@@ -19,7 +19,7 @@ interface Pending {
 const deepest = 8;
 
 /** An event and all that hooks answer it with. A hook that answers each event with several would let nobody else have a turn. */
-const mostAtOnce = 1_000;
+const maxAtOnce = 1_000;
 
 /**
  * Tells hooks and subscribers what happens. Each event reaches all of them, in the order in which plugins were added, before the next one
@@ -46,8 +46,8 @@ export class EventHub {
   /** Makes the event and tells it, if somebody watches: otherwise this costs next to nothing. */
   readonly emit = (make: () => ClientEvent): void => {
     if (!this.#subject.observed && this.#listeners.size === 0) return;
-    if (this.#depth >= deepest || this.#pending.length > mostAtOnce) return;
-    const event = this.#pending.length < mostAtOnce ? make() : this.#storm();
+    if (this.#depth >= deepest || this.#pending.length > maxAtOnce) return;
+    const event = this.#pending.length < maxAtOnce ? make() : this.#storm();
     if (event) this.#pending.push({ event: this.#safe(event), depth: this.#depth + 1 });
     if (this.#depth === 0) this.#drain();
   };
@@ -118,7 +118,7 @@ export class EventHub {
   /** Told in the stead of the first event that is dropped, where it is a hook that goes too far. */
   #storm(): PluginFaultEvent | undefined {
     const error = new PluginError(
-      `Hooks answered one event with more than ${String(mostAtOnce)} others. The rest was dropped: let them answer with less.`,
+      `Hooks answered one event with more than ${String(maxAtOnce)} others. The rest was dropped: let them answer with less.`,
     );
     return this.#called && { type: 'plugin-fault', ...this.#called, error: reportOf(error) };
   }

@@ -29,8 +29,8 @@ export interface ContextParts {
 }
 
 /** What one plugin is handed. Nothing of it leads to the key. */
-export function pluginContext(plugin: string, parts: ContextParts): PluginContext {
-  const { clock, random, hub } = parts;
+export function pluginContext(plugin: string, partitions: ContextParts): PluginContext {
+  const { clock, random, hub } = partitions;
   // A plugin that no compiler has seen may say anything.
   const logger: PluginLogger = Object.freeze({
     info: (message: unknown) => hub.emit(() => ({ type: 'info', message: textOf(message), plugin })),
@@ -40,10 +40,10 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
   return Object.freeze({
     ...{ clock, random, logger },
     endpoint: (baseUrl: string, { arrays = 'brackets' }: { readonly arrays?: ArrayFormat } = {}) =>
-      endpoint(baseUrl, { arrays, plugin }, parts, logger),
+      endpoint(baseUrl, { arrays, plugin }, partitions, logger),
     // Made when it is asked for: most plugins keep nothing.
     get state() {
-      return (state ??= parts.state(plugin));
+      return (state ??= partitions.state(plugin));
     },
   });
 }
@@ -51,10 +51,10 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
 function endpoint(
   baseUrl: string,
   { arrays, plugin }: { readonly arrays: ArrayFormat; readonly plugin: string },
-  parts: ContextParts,
+  partitions: ContextParts,
   logger: PluginLogger,
 ): Endpoint {
-  const { secrets, keys, origins, transport, allowInsecure, hub } = parts;
+  const { secrets, keys, origins, transport, allowInsecure, hub } = partitions;
   if (secrets.has(baseUrl))
     throw new ConfigError('The base address holds the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });
@@ -104,9 +104,9 @@ function eventOf(fields: Fields): SourceEvent | undefined {
   }
 }
 
-function pageOf({ source, part, page, rows, total }: Fields): SourceEvent | undefined {
-  if (typeof source !== 'string' || !isCount(part) || !isCount(page) || !isCount(rows)) return undefined;
-  return { type: 'page', source, part, page, rows, ...(isCount(total) && { total }) };
+function pageOf({ source, partition, page, rows, total }: Fields): SourceEvent | undefined {
+  if (typeof source !== 'string' || !isCount(partition) || !isCount(page) || !isCount(rows)) return undefined;
+  return { type: 'page', source, partition, page, rows, ...(isCount(total) && { total }) };
 }
 
 function commitOf({ source, sink, rows, pages, isSealed }: Fields): SourceEvent | undefined {

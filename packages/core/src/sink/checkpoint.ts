@@ -1,5 +1,5 @@
 import { CheckpointError } from '../errors.js';
-import { isPosition, withoutPart, type Position } from '../position.js';
+import { isPosition, withoutPartition, type Position } from '../position.js';
 import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
 
@@ -12,7 +12,7 @@ export interface Checkpoint {
   readonly isRestart?: true;
   /** What is exported, for people: the source's name, and the parts of its plan. */
   readonly source: string;
-  readonly parts: number;
+  readonly partitions: number;
   /** A hash of the target's path. Files may be moved, so it counts only as long as there is no place to tell them by. */
   readonly target?: string;
   /** Of the source and the sink together, as a whole and by setting; a checkpoint of another plan is refused. */
@@ -24,10 +24,10 @@ export interface Checkpoint {
   /** Rows and pages in the sink; an operator on pages may have made fewer or more rows than the walk gave out. */
   readonly rows: number;
   readonly pages: number;
-  /** Those of each part that was begun and is not finished. */
+  /** Those of each partition that was begun and is not finished. */
   readonly begun: Readonly<Record<string, { readonly rows: number; readonly pages: number }>>;
   /** Where the sink goes on; absent until it was opened for the first time. */
-  readonly place?: Json;
+  readonly sinkPosition?: Json;
   /** Everything is written; only the last step, putting the target in place, may be missing. */
   readonly isSealed?: true;
   /** The target is in place since then (ISO 8601). The record stays, so that the same export knows its own target when it is run again. */
@@ -35,15 +35,15 @@ export interface Checkpoint {
 }
 
 /**
- * The checkpoint that would be there if one unfinished part had not been begun. `place` is that of the sink without that part.
+ * The checkpoint that would be there if one unfinished partition had not been begun. `place` is that of the sink without that partition.
  *
  * @example checkpointWithoutPart(checkpoint, 3, sink.withoutPart(checkpoint.place, 3))
  */
-export function checkpointWithoutPart(checkpoint: Checkpoint, part: number, place: Json): Checkpoint {
-  const { [part]: gone = { rows: 0, pages: 0 }, ...begun } = checkpoint.begun;
+export function checkpointWithoutPart(checkpoint: Checkpoint, partition: number, sinkPosition: Json): Checkpoint {
+  const { [partition]: gone = { rows: 0, pages: 0 }, ...begun } = checkpoint.begun;
   return {
     ...checkpoint,
-    ...{ begun, place, position: withoutPart(checkpoint.position, part) },
+    ...{ begun, sinkPosition, position: withoutPartition(checkpoint.position, partition) },
     ...{ rows: checkpoint.rows - gone.rows, pages: checkpoint.pages - gone.pages },
   };
 }
@@ -70,7 +70,7 @@ function isCheckpoint(record: unknown): record is Checkpoint {
     isRecord(record) &&
     record['v'] === 1 &&
     [record['runId'], record['source'], record['planHash']].every((text) => typeof text === 'string') &&
-    [record['parts'], record['rows'], record['pages']].every(isCount) &&
+    [record['partitions'], record['rows'], record['pages']].every(isCount) &&
     [record['target'], record['finishedAt']].every((text) => text === undefined || typeof text === 'string') &&
     isTexts(record['settings']) &&
     isRecord(record['begun']) &&

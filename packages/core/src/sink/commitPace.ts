@@ -8,7 +8,7 @@ interface CommitPaceOptions {
 }
 
 /** Most pages between two commits, where nobody says how many. */
-const mostPages = 200;
+const maxPages = 200;
 
 /** Ms from one commit to the next, where nobody says how many pages lie between them. */
 const usualWait = 1_000;
@@ -33,7 +33,7 @@ export class CommitPace {
   #wait = usualWait;
 
   constructor({ commitEvery, clock }: CommitPaceOptions) {
-    this.#every = commitEvery ?? mostPages;
+    this.#every = commitEvery ?? maxPages;
     this.#isTimed = commitEvery === undefined;
     this.#clock = clock;
     this.#since = clock.monotonic();

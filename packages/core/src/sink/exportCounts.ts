@@ -15,7 +15,7 @@ export interface ExportCounts {
 
 type KeptCounts = Pick<Checkpoint, 'rows' | 'pages' | 'begun'>;
 
-/** Counts what goes into a sink, by part where the part is not finished. */
+/** Counts what goes into a sink, by partition where the partition is not finished. */
 export class ExportTally {
   #rows = 0;
   #pages = 0;
@@ -36,16 +36,16 @@ export class ExportTally {
     this.#pages = pages;
     this.#resumedRows = Math.min(this.#resumedRows, rows);
     this.#begun.clear();
-    for (const [part, counts] of Object.entries(begun)) this.#begun.set(part, counts);
+    for (const [partition, counts] of Object.entries(begun)) this.#begun.set(partition, counts);
   }
 
-  add({ items, part, endsPart, total }: Page<unknown>): void {
-    const { rows, pages } = this.#begun.get(String(part)) ?? { rows: 0, pages: 0 };
+  add({ items, partition, endsPartition, total }: Page<unknown>): void {
+    const { rows, pages } = this.#begun.get(String(partition)) ?? { rows: 0, pages: 0 };
     this.#rows += items.length;
     this.#pages += 1;
     this.#total = total ?? this.#total;
-    if (endsPart) this.#begun.delete(String(part));
-    else this.#begun.set(String(part), { rows: rows + items.length, pages: pages + 1 });
+    if (endsPartition) this.#begun.delete(String(partition));
+    else this.#begun.set(String(partition), { rows: rows + items.length, pages: pages + 1 });
   }
 
   /** What was added so far is kept now. */

@@ -7,7 +7,7 @@ import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import { tell } from '../source/sourceEvent.js';
-import { done } from '../source/stoppable.js';
+import { done } from '../source/cancellable.js';
 import { checkpointWithoutPart, type Checkpoint } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
@@ -29,8 +29,8 @@ export interface ExportOptions {
    */
   readonly commitEvery?: number;
   /** Parts of the plan walked at once. Default 1. */
-  readonly lanes?: number;
-  /** Pages fetched ahead of the sink, beyond one a lane. Default: as many as there are lanes. */
+  readonly concurrency?: number;
+  /** Pages fetched ahead of the sink, beyond one for each partition that is walked. Default: the concurrency. */
   readonly prefetch?: number;
   /** Starts over, whatever an earlier run left behind. Default `false`. */
   readonly restart?: boolean;
@@ -38,10 +38,10 @@ export interface ExportOptions {
   readonly sameProject?: boolean;
   /**
    * What to do when the API refuses a cursor, as it does when one expired: `fail` (the default) stops, and the rows stay;
-   * `restart-part` takes back the rows of that part of the plan and walks it anew, three times at most. Needs `state`, and a sink that
+   * `restart-partition` takes back the rows of that part of the plan and walks it anew, three times at most. Needs `state`, and a sink that
    * can take rows back.
    */
-  readonly onExpired?: 'fail' | 'restart-part';
+  readonly onExpired?: 'fail' | 'restart-partition';
   /** Told what is worth a look and is no error. */
   readonly onWarning?: (message: string) => void;
   /**
@@ -70,8 +70,8 @@ export interface ExportReport extends ExportCounts, SinkReport {
 
 type Step = IteratorResult<ExportProgress | ExportReport, undefined>;
 
-/** A part whose cursor is refused more often is walked too slowly for the API: walking it anew would never end. */
-const mostRestartsOfPart = 3;
+/** A partition whose cursor is refused more often is walked too slowly for the API: walking it anew would never end. */
+const maxRestartsOfPart = 3;
 
 /** One run of an export: opens, writes page by page, commits, closes. */
 export class ExportRun<T> {
@@ -162,7 +162,7 @@ export class ExportRun<T> {
       const finished = await this.#begin();
       if (finished) return this.#done(finished);
       // Told before anything is asked for, so that people know at once what is kept.
-      if (this.#checkpoint?.place !== undefined) return this.#progress();
+      if (this.#checkpoint?.sinkPosition !== undefined) return this.#progress();
     }
     const writer = this.#opened;
     if (this.#checkpoint?.isSealed) return this.#finish(writer);
@@ -184,7 +184,7 @@ export class ExportRun<T> {
     const page = next.value;
     this.#isBegun = true;
     this.#isSinkBusy = true;
-    await writer.write({ items: page.items, part: page.part, endsPart: page.endsPart });
+    await writer.write({ items: page.items, partition: page.partition, endsPartition: page.endsPartition });
     this.#isSinkBusy = false;
     this.#tally.add(page);
     this.#last = page;
@@ -205,14 +205,14 @@ export class ExportRun<T> {
     const { checkpoint, isNew, finished } = await findCheckpoint(search);
     this.#checkpoint = checkpoint;
     if (!restart) this.#tellCommitted(checkpoint);
-    const { place, isSealed = false, finishedAt } = checkpoint;
+    const { sinkPosition, isSealed = false, finishedAt } = checkpoint;
     this.#tally.resume(checkpoint);
     if (finished) return { ...finished, ...(finishedAt !== undefined && { finishedAt }) };
     if (!isNew) {
       // Without a place it was killed before its first commit. What lies there was checked to be nobody else's, so it is ours.
-      await this.#open(place === undefined ? { restart: true } : { resumeAt: { place, isSealed } });
+      await this.#open(sinkPosition === undefined ? { restart: true } : { resumeAt: { sinkPosition, isSealed } });
       await this.#commitStart();
-      this.#isBegun = place !== undefined;
+      this.#isBegun = sinkPosition !== undefined;
       return undefined;
     }
     await this.#sink.check?.(this.#context({ restart }));
@@ -233,16 +233,16 @@ export class ExportRun<T> {
   /** Where the sink has a place before its first row, there is something to go back to from now on. */
   async #commitStart(): Promise<void> {
     const { start } = this.#opened;
-    if (start !== undefined && this.#checkpoint?.place === undefined) await this.#commit(start, {});
+    if (start !== undefined && this.#checkpoint?.sinkPosition === undefined) await this.#commit(start, {});
   }
 
   async #open(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): Promise<void> {
-    const { lanes, prefetch } = this.#options;
+    const { concurrency, prefetch } = this.#options;
     const restart = this.#restart;
     // Asked for before the target is touched, since options that make no sense are refused here.
     const pages = this.#source.pages({
       startAt: this.#checkpoint?.position ?? startOfPlan,
-      ...(lanes !== undefined && { lanes }),
+      ...(concurrency !== undefined && { concurrency }),
       ...(prefetch !== undefined && { prefetch }),
       ...(restart !== undefined && { restart }),
     });
@@ -259,7 +259,10 @@ export class ExportRun<T> {
       ...{ source: name, isEndless, restart: false, signal: this.#ending.signal, ...how },
       ...(schema && { schema }),
       ...(folder !== undefined && { stateFolder: folder }),
-      ...(state && { log: (of: string) => state.log(of), recommit: (place: Json) => this.#recommit(place) }),
+      ...(state && {
+        log: (of: string) => state.log(of),
+        recommit: (sinkPosition: Json) => this.#recommit(sinkPosition),
+      }),
     };
   }
 
@@ -278,20 +281,24 @@ export class ExportRun<T> {
     }
   }
 
-  /** Takes back the rows of a part whose cursor the API refused, so that it is walked anew. Answers whether it may. */
+  /** Takes back the rows of a partition whose cursor the API refused, so that it is walked anew. Answers whether it may. */
   async #restartPart(error: unknown): Promise<boolean> {
-    if (this.#options.onExpired !== 'restart-part' || !SluiceError.is(error, 'cursor-refused')) return false;
-    const { part } = error.details;
-    if (typeof part !== 'number' || !this.#sink.withoutPart) return false;
-    const restarts = (this.#restarts.get(part) ?? 0) + 1;
-    this.#restarts.set(part, restarts);
-    if (restarts > mostRestartsOfPart) return false;
+    if (this.#options.onExpired !== 'restart-partition' || !SluiceError.is(error, 'cursor-refused')) return false;
+    const { partition } = error.details;
+    if (typeof partition !== 'number' || !this.#sink.withoutPartition) return false;
+    const restarts = (this.#restarts.get(partition) ?? 0) + 1;
+    this.#restarts.set(partition, restarts);
+    if (restarts > maxRestartsOfPart) return false;
     if (this.#pace.isBehind) await this.#commitIfPossible();
     const before = this.#checkpoint;
-    if (before?.place === undefined) return false;
+    if (before?.sinkPosition === undefined) return false;
     void this.#stopPages();
     // The checkpoint goes back first: whoever is killed from here on cuts the target back to it.
-    const checkpoint = checkpointWithoutPart(before, part, this.#sink.withoutPart(before.place, part));
+    const checkpoint = checkpointWithoutPart(
+      before,
+      partition,
+      this.#sink.withoutPartition(before.sinkPosition, partition),
+    );
     this.#checkpoint = checkpoint;
     await this.#save(checkpoint);
     const writer = this.#opened;
@@ -300,9 +307,9 @@ export class ExportRun<T> {
     this.#tally.goBack(checkpoint);
     this.#last = undefined;
     this.#pace.settle();
-    const rows = before.begun[part]?.rows ?? 0;
+    const rows = before.begun[partition]?.rows ?? 0;
     this.#options.onWarning?.(`${error.summary} Its ${rows} rows are taken back, and it is walked anew.`);
-    await this.#open({ resumeAt: { place: checkpoint.place ?? null, isSealed: false } });
+    await this.#open({ resumeAt: { sinkPosition: checkpoint.sinkPosition ?? null, isSealed: false } });
     return true;
   }
 
@@ -310,27 +317,27 @@ export class ExportRun<T> {
     if (!this.#canCommit || this.#opened.isCommittable === false) return;
     const began = this.#clock.monotonic();
     this.#isSinkBusy = true;
-    const place = await this.#opened.flush();
+    const sinkPosition = await this.#opened.flush();
     this.#isSinkBusy = false;
     // Without a page of this run it is what an earlier one left that has settled meanwhile.
-    await this.#commit(place, this.#last ? { position: this.#last.position } : {});
+    await this.#commit(sinkPosition, this.#last ? { position: this.#last.position } : {});
     this.#pace.restart(this.#clock.monotonic() - began);
     this.#tellCommit(false);
   }
 
   /** The rows are durable by now: only then may the checkpoint say so. */
-  async #commit(place: Json, change: { position?: Position; isSealed?: true }): Promise<void> {
+  async #commit(sinkPosition: Json, change: { position?: Position; isSealed?: true }): Promise<void> {
     this.#pace.settle();
     if (!this.#checkpoint) return;
-    this.#checkpoint = { ...this.#checkpoint, ...change, place, ...this.#tally.kept };
+    this.#checkpoint = { ...this.#checkpoint, ...change, sinkPosition, ...this.#tally.kept };
     await this.#save(this.#checkpoint);
     this.#tally.commit();
   }
 
   /** The rows of the last commit have another place now. */
-  async #recommit(place: Json): Promise<void> {
+  async #recommit(sinkPosition: Json): Promise<void> {
     if (!this.#checkpoint) return;
-    this.#checkpoint = { ...this.#checkpoint, place };
+    this.#checkpoint = { ...this.#checkpoint, sinkPosition };
     await this.#save(this.#checkpoint);
   }
 
@@ -387,7 +394,7 @@ export class ExportRun<T> {
 
   /** Before its first commit an export has nothing to resume from, though its checkpoint is there; nor has one that finished. */
   #tellCommitted(checkpoint: Checkpoint | undefined): void {
-    const isResumable = checkpoint?.place !== undefined && checkpoint.finishedAt === undefined;
+    const isResumable = checkpoint?.sinkPosition !== undefined && checkpoint.finishedAt === undefined;
     this.#options.onCommitted?.(isResumable ? checkpoint : undefined);
   }
 
@@ -415,9 +422,9 @@ export class ExportRun<T> {
    * asks for something else next time finds neither rows nor a checkpoint in the way. Others may have passed rows on already.
    */
   get #isWorthKeeping(): boolean {
-    if (this.#checkpoint?.place === undefined) return false;
+    if (this.#checkpoint?.sinkPosition === undefined) return false;
     const { pages, isSealed = false } = this.#checkpoint;
-    return pages > 0 || isSealed || this.#sink.promises !== 'exactly-once';
+    return pages > 0 || isSealed || this.#sink.delivery !== 'exactly-once';
   }
 
   get #opened(): SinkWriter<T> {

@@ -2,7 +2,7 @@ import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
-import { done, stoppable, type Puller } from '../source/stoppable.js';
+import { done, cancellable, type PullIterator } from '../source/cancellable.js';
 import { ExportRun, type ExportOptions, type ExportProgress, type ExportReport } from './exportRun.js';
 import type { Sink } from './sink.js';
 
@@ -21,13 +21,13 @@ import type { Sink } from './sink.js';
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
   const { commitEvery, onExpired, state } = options;
   if (commitEvery !== undefined) checkCount('commitEvery', commitEvery);
-  if (onExpired === 'restart-part' && (!state || !sink.withoutPart))
+  if (onExpired === 'restart-partition' && (!state || !sink.withoutPartition))
     throw new ConfigError(
-      `onExpired: 'restart-part' needs ${state ? 'a sink that can take rows back, as one on a file' : 'state, to know which rows to take back'}.`,
+      `onExpired: 'restart-partition' needs ${state ? 'a sink that can take rows back, as one on a file' : 'state, to know which rows to take back'}.`,
     );
   return new ExportFlow(() => {
     const run = new ExportRun(source, sink, options);
-    const steps = stoppable(
+    const steps = cancellable(
       () => run.step(),
       () => run.end(),
     );
@@ -37,7 +37,7 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
 
 /** An export under way. */
 interface OpenExport {
-  readonly steps: Puller<ExportProgress | ExportReport>;
+  readonly steps: PullIterator<ExportProgress | ExportReport>;
   /** What came out, once the target is in place. */
   readonly report: () => ExportReport | undefined;
 }
@@ -57,7 +57,7 @@ export class ExportFlow extends Flow<ExportProgress | ExportReport> {
   constructor(open: () => OpenExport) {
     super(() => {
       const { steps } = open();
-      return stoppable<(ExportProgress | ExportReport)[]>(
+      return cancellable<(ExportProgress | ExportReport)[]>(
         async () => {
           const next = await steps.next();
           return next.done ? done : { done: false, value: [next.value] };

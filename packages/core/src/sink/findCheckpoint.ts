@@ -49,11 +49,11 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   if (found.finishedAt !== undefined) {
     // It keeps nothing back: of another plan or project, or without its target, it counts for nothing.
     const isSame = found.planHash === plan.hash && (sameProject || (await isOfKey(found, info)));
-    const finished = isSame && found.place !== undefined ? await sink.finished?.(found.place) : undefined;
+    const finished = isSame && found.sinkPosition !== undefined ? await sink.finished?.(found.sinkPosition) : undefined;
     return finished ? { checkpoint: found, isNew: false, finished } : anew();
   }
   checkPlan(found, plan, sink);
-  if (found.place === undefined && found.target !== target) {
+  if (found.sinkPosition === undefined && found.target !== target) {
     throw new CheckpointError(
       'The state belongs to an export to another target. Give each target a state of its own.',
       {},
@@ -75,13 +75,13 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
 function checkPlan(
   found: Checkpoint,
   { hash, settings }: ExportPlan,
-  { promises }: Pick<Sink<never>, 'promises'>,
+  { delivery }: Pick<Sink<never>, 'delivery'>,
 ): void {
   if (found.planHash === hash) return;
   const changed = changedSettings(found.settings, settings);
   const what = changed.length === 0 ? '' : ` (${changed.join(', ')})`;
   // What can't go back to a place may have passed on rows that no checkpoint speaks of.
-  const isEmpty = found.rows === 0 && promises === 'exactly-once';
+  const isEmpty = found.rows === 0 && delivery === 'exactly-once';
   throw new CheckpointError(
     `The checkpoint belongs to another plan${what}${isEmpty ? ', of which no row is kept yet, so that a restart loses none' : ''}.`,
     { changed, source: found.source },
@@ -98,7 +98,7 @@ async function firstCheckpoint<T>(
   return {
     v: 1,
     runId: crypto.randomUUID(),
-    ...{ source: info.name, parts: info.parts, planHash: hash, settings },
+    ...{ source: info.name, partitions: info.partitions, planHash: hash, settings },
     ...(target !== undefined && { target }),
     ...(key && { key }),
     ...{ position: startOfPlan, rows: 0, pages: 0, begun: {} },
@@ -128,7 +128,7 @@ interface ExportPlan {
 export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>): Promise<ExportPlan> {
   if (info.isUnversioned) {
     throw new ConfigError(
-      "A checkpoint can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
+      "A checkpoint can't tell whether the operator given to pipePages is still the same: name it with pipePages(operator, { version }).",
     );
   }
   const plan: Json = {

@@ -11,7 +11,7 @@ export interface SinkContext<T> {
    * Goes on from this place, which an earlier `flush` (or `seal`) of the same target answered: everything behind it is cut off.
    * Absent = a new target.
    */
-  readonly resumeAt?: { readonly place: Json; readonly isSealed: boolean };
+  readonly resumeAt?: { readonly sinkPosition: Json; readonly isSealed: boolean };
   /** Replaces what an earlier run left behind, finished or not. Never set where it may be somebody else's. */
   readonly restart: boolean;
   /** Where the checkpoint is kept, if that is a folder on a disk. */
@@ -22,7 +22,7 @@ export interface SinkContext<T> {
    * Makes a place durable that stands for all rows of the last commit, where the old place is gone: that of a file which was begun anew.
    * Absent where the export keeps no state.
    */
-  readonly recommit?: (place: Json) => Promise<void>;
+  readonly recommit?: (sinkPosition: Json) => Promise<void>;
   /** The source never ends: what is written is in its final place from the beginning, and is never sealed. */
   readonly isEndless: boolean;
   /** Aborted when the export is to stop: a call that may never be done should reject then. */
@@ -33,8 +33,8 @@ export interface SinkContext<T> {
 export interface SinkPage<T> {
   readonly items: readonly T[];
   /** Which part of the plan they belong to, and whether it ends here (also with no items). */
-  readonly part: number;
-  readonly endsPart: boolean;
+  readonly partition: number;
+  readonly endsPartition: boolean;
 }
 
 /** What a sink says at the end. */
@@ -87,7 +87,7 @@ export interface SinkWriter<T> {
  *
  * @example
  * const counting = (): Sink<unknown> => ({
- *   name: 'counting', identity: null, promises: 'at-least-once',
+ *   name: 'counting', identity: null, delivery: 'at-least-once',
  *   open: async () => { let rows = 0; return {
  *     write: async ({ items }) => void (rows += items.length),
  *     flush: async () => rows, seal: async () => rows,
@@ -102,22 +102,22 @@ export interface Sink<T> {
   /** Where the rows go, if there may be several such places: a path, an address. It is not part of the plan. */
   readonly target?: string;
   /** `exactly-once`: it can go back to a place. `at-least-once`: rows behind the last commit may come twice after a crash. */
-  readonly promises: 'exactly-once' | 'at-least-once';
+  readonly delivery: 'exactly-once' | 'at-least-once';
   /**
    * Refuses a target that `open` would refuse, and touches nothing. An export asks before it writes its first checkpoint, so
    * that one which never began leaves none behind.
    */
   readonly check?: (context: SinkContext<T>) => Promise<void>;
   /**
-   * The place that `place` would be if one unfinished part had not been begun; touches nothing. A sink without it can't take the
-   * rows of one part back.
+   * The place that `place` would be if one unfinished partition had not been begun; touches nothing. A sink without it can't take the
+   * rows of one partition back.
    */
-  readonly withoutPart?: (place: Json, part: number) => Json;
+  readonly withoutPartition?: (sinkPosition: Json, partition: number) => Json;
   /**
    * What a finished export has left, if it is still there as `close` left it, up to a place that `seal` answered; touches nothing. With it
    * an export that is run again after it finished, says so and does nothing. A sink without it takes all rows again.
    */
-  readonly finished?: (place: Json) => Promise<SinkReport | undefined>;
+  readonly finished?: (sinkPosition: Json) => Promise<SinkReport | undefined>;
   /** @throws SinkError if the target can't be written. Nothing was changed then. */
   readonly open: (context: SinkContext<T>) => Promise<SinkWriter<T>>;
 }

@@ -157,7 +157,7 @@ class BufferedWriting<T> {
       if (this.#failure) return undefined;
       const items = this.#rows.splice(0);
       if (items.length > 0) {
-        await writer.write({ items, part: 0, endsPart: false });
+        await writer.write({ items, partition: 0, endsPartition: false });
         rows += items.length;
         pages += 1;
         this.#listener.progress({ isDone: false, rows, pages, resumedRows: 0, committedRows: 0 });

@@ -1,9 +1,9 @@
 import { type Advice, DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
 import { isRecord, kindOf } from '../values.js';
-import type { ChainPosition, Mark } from '../position.js';
+import type { ChainPosition, PageCursor } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
-import { LateRows } from './lateRows.js';
+import { LazyRows } from './lazyRows.js';
 import { SeenTexts } from './seenTexts.js';
 import { sourceFault } from './sourceFault.js';
 
@@ -12,16 +12,16 @@ export interface ChainPage<T> {
   /** The number of its rows, which are made when they are asked for. */
   readonly rows: number;
   readonly items: () => readonly T[];
-  readonly part: number;
-  /** Counts the part's pages from 1. */
+  readonly partition: number;
+  /** Counts the partition's pages from 1. */
   readonly page: number;
-  readonly endsPart: boolean;
+  readonly endsPartition: boolean;
   readonly total: number | undefined;
   /** Where the chain goes on after this page. Worked out when asked for, since few are written down. */
   readonly position: () => ChainPosition | 'done';
 }
 
-const mostEmptyPages = 100;
+const maxEmptyPages = 100;
 /** Servers refuse addresses of more than 8 to 64 KiB. To look for secrets in a text that is much longer costs seconds, and gigabytes. */
 const longestCursor = 16_384;
 
@@ -41,10 +41,10 @@ interface KnownPages {
  * often the walk was interrupted (Brent, 1980).
  */
 export class Chain<T> {
-  readonly part: number;
+  readonly partition: number;
   isDone = false;
   readonly #definition: SourceDefinition<T>;
-  #next: Mark | undefined;
+  #next: PageCursor | undefined;
   #pages = 0;
   #rows = 0;
   #offset: number | undefined;
@@ -57,14 +57,14 @@ export class Chain<T> {
   #isCircle = false;
   /** The number of the page that becomes the landmark: a power of two, whatever position a walk went on from. */
   #nextLandmark: number;
-  /** The hash of the last row received; known to be none at the beginning of a part. */
+  /** The hash of the last row received; known to be none at the beginning of a partition. */
   #lastRow: string | undefined;
   /** The last page had no room beyond the known row, so the next one is asked for without it. */
   #isCrowded = false;
 
-  constructor(definition: SourceDefinition<T>, part: number, from: ChainPosition | undefined) {
+  constructor(definition: SourceDefinition<T>, partition: number, from: ChainPosition | undefined) {
     this.#definition = definition;
-    this.part = part;
+    this.partition = partition;
     this.#offset = from ? from.offset : (definition.offset ?? 0);
     this.#nextLandmark = 2 ** Math.ceil(Math.log2((from?.pages ?? 0) + 1));
     if (!from) {
@@ -89,7 +89,7 @@ export class Chain<T> {
     // Going on by offset reads the last row again: if it is another one now, rows have moved and some would be lost.
     const again = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isCrowded;
     const fetched = await this.#fetch(again ? { offset: at.offset - 1 } : at, again, signal);
-    const late = new LateRows(fetched, this.#definition.name);
+    const late = new LazyRows(fetched, this.#definition.name);
     const { received } = late;
     if (again) this.#checkKnownRow(received);
     else if (this.#isCrowded) this.#checkStep(received);
@@ -104,21 +104,27 @@ export class Chain<T> {
     this.isDone = this.#next === undefined;
     return {
       ...{ rows: news.length, items: () => (again ? late.made.slice(1) : late.made) },
-      ...{ part: this.part, page: this.#pages, endsPart: this.isDone },
+      ...{ partition: this.partition, page: this.#pages, endsPartition: this.isDone },
       ...{ total: fetched.total, position: this.#snapshot() },
     };
   }
 
-  async #fetch(at: Mark | undefined, again: boolean, signal: AbortSignal): Promise<FetchedPage<T> | UndecodedPage<T>> {
+  async #fetch(
+    at: PageCursor | undefined,
+    again: boolean,
+    signal: AbortSignal,
+  ): Promise<FetchedPage<T> | UndecodedPage<T>> {
     try {
-      return this.#checkPage(await this.#definition.fetch({ part: this.part, at, atLeast: again ? 2 : 1, signal }));
+      return this.#checkPage(
+        await this.#definition.fetch({ partition: this.partition, at, atLeast: again ? 2 : 1, signal }),
+      );
     } catch (error) {
       // The same question without a cursor was answered, so it is the cursor that the API refuses: most likely it expired.
       if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
         const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${refusal(error)}: it may have expired.`;
         throw new PaginationError('cursor-refused', message, {
-          details: { part: this.part, status: refusal(error) },
-          advice: [{ kind: 'restart-part' }, { kind: 'restart' }],
+          details: { partition: this.partition, status: refusal(error) },
+          advice: [{ kind: 'restart-partition' }, { kind: 'restart' }],
           cause: error,
         });
       }
@@ -161,7 +167,7 @@ export class Chain<T> {
     }
     if (received.length === 0) {
       this.#empty += 1;
-      if (this.#empty > mostEmptyPages)
+      if (this.#empty > maxEmptyPages)
         throw this.#fault(
           'no-progress',
           `the API sent ${this.#empty} pages without rows in a row, each saying that more follow`,
@@ -189,7 +195,7 @@ export class Chain<T> {
     this.#known = { first, previous: fingerprint, landmark: isLandmark ? fingerprint : landmark };
   }
 
-  #markAfter(next: FetchedPage<T>['next'], received: number): Mark | undefined {
+  #markAfter(next: FetchedPage<T>['next'], received: number): PageCursor | undefined {
     if (next === 'end') return undefined;
     if (next !== 'by-offset') {
       this.#checkCursor(next.cursor);
@@ -243,7 +249,7 @@ export class Chain<T> {
     throw new DecodeError(
       `${this.#name} can't go on: the API sent a cursor that is ${fault}. Is the base address right?`,
       {
-        ...{ part: this.part, page: this.#pages, path: 'cursor' },
+        ...{ partition: this.partition, page: this.#pages, path: 'cursor' },
       },
     );
   }
@@ -272,14 +278,14 @@ export class Chain<T> {
     advice: readonly Advice[] = [],
   ): PaginationError {
     return new PaginationError(fault, `${this.#name} can't go on: ${what}.`, {
-      details: { part: this.part, page: this.#pages + 1 },
+      details: { partition: this.partition, page: this.#pages + 1 },
       advice,
     });
   }
 
   get #name(): string {
-    const { name, parts = 1 } = this.#definition;
-    return parts === 1 ? name : `${name}, part ${this.part + 1} of ${parts},`;
+    const { name, partitions = 1 } = this.#definition;
+    return partitions === 1 ? name : `${name}, part ${this.partition + 1} of ${partitions},`;
   }
 }
 

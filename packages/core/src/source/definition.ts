@@ -1,4 +1,4 @@
-import type { Mark } from '../position.js';
+import type { PageCursor } from '../position.js';
 import type { SourceEvent } from './sourceEvent.js';
 
 /** Any value that JSON can say. */
@@ -30,9 +30,9 @@ export interface RowEvent {
 
 /** One question of a walk. */
 export interface PageRequest {
-  readonly part: number;
-  /** Where to go on; absent at the beginning of a part. */
-  readonly at: Mark | undefined;
+  readonly partition: number;
+  /** Where to go on; absent at the beginning of a partition. */
+  readonly at: PageCursor | undefined;
   /** Fewest rows the page must have room for: 2 where a row is read again to compare it. */
   readonly atLeast: 1 | 2;
   readonly signal: AbortSignal;
@@ -80,13 +80,13 @@ export interface SourceDefinition<T> {
   /** The same without what only decides how rows come, e.g. how many a page: what is remembered of rows carries over. Default: `identity`. */
   readonly rowsIdentity?: Json;
   readonly schema: RowSchema<T>;
-  /** How many parts the plan has, each a chain of pages of its own. Default 1. */
-  readonly parts?: number;
-  /** Where each part begins, if not at its first row. */
+  /** How many partitions the plan has, each a chain of pages of its own. Default 1. */
+  readonly partitions?: number;
+  /** Where each partition begins, if not at its first row. */
   readonly offset?: number;
-  /** A part with more pages than this is an error. Default: no bound. */
+  /** A partition with more pages than this is an error. Default: no bound. */
   readonly maxPages?: number | undefined;
-  /** The walk ends after this many rows. Default: no bound. Needs `lanes: 1`, or which rows come would be chance. */
+  /** The walk ends after this many rows. Default: no bound. Needs `concurrency: 1`, or which rows come would be chance. */
   readonly maxRows?: number | undefined;
   /** Fetches one page. */
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T> | UndecodedPage<T>>;

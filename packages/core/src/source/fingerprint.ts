@@ -1,5 +1,5 @@
 /** Rows of a page by which it is told from others. */
-const mostSampled = 8;
+const maxSampled = 8;
 
 /**
  * Tells pages apart without keeping them: the number of rows, and a hash of eight of them that lie evenly between the first and the last.
@@ -8,15 +8,15 @@ const mostSampled = 8;
  * It is worked out when the page comes, before anybody can change its rows. To hash all of a hundred rows takes seven times as long.
  */
 export function fingerprintOf(rows: readonly unknown[]): string {
-  const sample = rows.length > mostSampled ? sampleOf(rows).map(jsonOf) : [];
-  const known = new Set(sample).size === mostSampled ? sample : rows.map(jsonOf);
+  const sample = rows.length > maxSampled ? sampleOf(rows).map(jsonOf) : [];
+  const known = new Set(sample).size === maxSampled ? sample : rows.map(jsonOf);
   const [high, low] = hashWords(known.join('\n'));
   return `${rows.length}.${high.toString(36)}.${low.toString(36)}`;
 }
 
 function sampleOf(rows: readonly unknown[]): readonly unknown[] {
-  const step = (rows.length - 1) / (mostSampled - 1);
-  return Array.from({ length: mostSampled }, (_, nth) => rows[Math.round(nth * step)]);
+  const step = (rows.length - 1) / (maxSampled - 1);
+  return Array.from({ length: maxSampled }, (_, nth) => rows[Math.round(nth * step)]);
 }
 
 /** A 53-bit hash of a value's JSON, in base 36. Equal values have equal hashes; it is no protection against forgery. */
@@ -31,7 +31,7 @@ function jsonOf(value: unknown): string {
 
 /** A 64-bit hash of a text, as two numbers of 32 bits each. */
 export function hashWords(text: string): readonly [high: number, low: number] {
-  // Two multiplicative lanes with different constants, each mixed at the end, so that a change anywhere reaches every bit.
+  // Two multiplicative words with different constants, each mixed at the end, so that a change anywhere reaches every bit.
   let a = 0x811c9dc5;
   let b = 0x9e3779b9;
   for (let i = 0; i < text.length; i += 1) {
@@ -42,8 +42,8 @@ export function hashWords(text: string): readonly [high: number, low: number] {
   return [mixed(a), mixed(b ^ a)];
 }
 
-function mixed(lane: number): number {
-  let bits = Math.imul(lane ^ (lane >>> 16), 0x7feb352d);
+function mixed(word: number): number {
+  let bits = Math.imul(word ^ (word >>> 16), 0x7feb352d);
   bits = Math.imul(bits ^ (bits >>> 15), 0x846ca68b);
   return (bits ^ (bits >>> 16)) >>> 0;
 }

@@ -1,5 +1,5 @@
 import { Observable, type Subscriber } from 'rxjs';
-import { done, type Puller } from './stoppable.js';
+import { done, type PullIterator } from './cancellable.js';
 
 /**
  * How a flow's consumer takes what comes. A pusher is served as fast as it goes and shows no demand; a puller asks for each
@@ -8,7 +8,7 @@ import { done, type Puller } from './stoppable.js';
 type Demand = 'push' | 'pull';
 
 /** Opens a flow for one consumer: an iterator over chunks, each given out whole before the next one is asked for. */
-type OpenFlow<T> = (demand: Demand) => Puller<readonly T[]>;
+type OpenFlow<T> = (demand: Demand) => PullIterator<readonly T[]>;
 
 /**
  * An Observable that can also be pulled, with `for await`.
@@ -36,7 +36,7 @@ export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
   }
 
   /** Pulls: nothing runs further ahead of the consumer than the source reads ahead. */
-  [Symbol.asyncIterator](): Puller<T> {
+  [Symbol.asyncIterator](): PullIterator<T> {
     return items(this.#open('pull'));
   }
 
@@ -59,7 +59,7 @@ export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
   }
 }
 
-async function push<T>(chunks: Puller<readonly T[]>, subscriber: Subscriber<T>): Promise<void> {
+async function push<T>(chunks: PullIterator<readonly T[]>, subscriber: Subscriber<T>): Promise<void> {
   try {
     for await (const chunk of chunks) {
       for (const item of chunk) {
@@ -74,7 +74,7 @@ async function push<T>(chunks: Puller<readonly T[]>, subscriber: Subscriber<T>):
 }
 
 /** The items of chunks, one by one. An item that is already there costs no further step. */
-function items<T>(chunks: Puller<readonly T[]>): Puller<T> {
+function items<T>(chunks: PullIterator<readonly T[]>): PullIterator<T> {
   let chunk: Iterator<T> = [][Symbol.iterator]();
   let last: Promise<unknown> = Promise.resolve();
   let ended = false;
@@ -88,7 +88,7 @@ function items<T>(chunks: Puller<readonly T[]>): Puller<T> {
       chunk = next.value[Symbol.iterator]();
     }
   };
-  const iterator: Puller<T> = {
+  const iterator: PullIterator<T> = {
     next() {
       const result = last.then(step);
       last = result.catch(() => undefined);

@@ -8,12 +8,12 @@ export interface Page<T> {
   readonly position: Position;
   /** Counts the pages of a walk from 0. */
   readonly index: number;
-  /** Which part of the plan it belongs to, from 0, and whether that part ends with it. */
-  readonly part: number;
-  readonly endsPart: boolean;
-  /** Rows that the source has in all, where the API says so. Absent behind `perPage`, which may make more or fewer of them. */
+  /** Which part of the plan it belongs to, from 0, and whether that partition ends with it. */
+  readonly partition: number;
+  readonly endsPartition: boolean;
+  /** Rows that the source has in all, where the API says so. Absent behind `pipePages`, which may make more or fewer of them. */
   readonly total?: number;
-  /** Rows in the API's listing, where the API says so, whatever `perPage` makes of them. */
+  /** Rows in the API's listing, where the API says so, whatever `pipePages` makes of them. */
   readonly listed?: number;
   /** Asks an export to commit right after this page. */
   readonly commit?: true;
@@ -53,15 +53,15 @@ type PageFields<T> = Omit<Page<T>, 'position'>;
 class LazyPage<T> implements Page<T> {
   readonly items: readonly T[];
   readonly index: number;
-  readonly part: number;
-  readonly endsPart: boolean;
+  readonly partition: number;
+  readonly endsPartition: boolean;
   readonly #position: () => Position;
 
-  constructor({ items, index, part, endsPart, ...others }: PageFields<T>, position: () => Position) {
+  constructor({ items, index, partition, endsPartition, ...others }: PageFields<T>, position: () => Position) {
     this.items = items;
     this.index = index;
-    this.part = part;
-    this.endsPart = endsPart;
+    this.partition = partition;
+    this.endsPartition = endsPartition;
     this.#position = position;
     Object.assign(this, others);
   }
@@ -78,7 +78,7 @@ export function pageOf<T>(fields: PageFields<T>, position: () => Position): Page
 
 /** The same page with other items, as many as may be: its place in the walk is not changed by what is done to its rows. */
 export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
-  const { index, part, endsPart, listed, commit, health } = page;
+  const { index, partition, endsPartition, listed, commit, health } = page;
   const others = { ...(listed !== undefined && { listed }), ...(commit && { commit }), ...(health && { health }) };
-  return new LazyPage({ items, index, part, endsPart, ...others }, () => page.position);
+  return new LazyPage({ items, index, partition, endsPartition, ...others }, () => page.position);
 }

@@ -1,7 +1,7 @@
 import { hashWords } from './fingerprint.js';
 
 const firstSlots = 16;
-const mostSlots = 2 ** 20;
+const maxSlots = 2 ** 20;
 
 /**
  * Remembers which texts it was given, as hashes of 64 bits: 9 to 18 bytes each, whatever their length. That it takes a new text for a known
@@ -35,7 +35,7 @@ export class SeenTexts {
   #hasRoom(): boolean {
     const slots = this.#words.length / 2;
     if (this.#size < (slots / 8) * 7) return true;
-    if (slots === mostSlots) return false;
+    if (slots === maxSlots) return false;
     const words = this.#words;
     this.#words = new Uint32Array(2 * words.length);
     for (let at = 0; at < words.length; at += 2) {

@@ -6,17 +6,17 @@ import type { Json, RowSchema, SourceDefinition } from './definition.js';
 import { Flow } from './flow.js';
 import { withItems, type Page } from './page.js';
 import type { SourceObserver } from './sourceEvent.js';
-import { done, stoppable, type Puller } from './stoppable.js';
+import { done, cancellable, type PullIterator } from './cancellable.js';
 import { checkPosition, walk, type WalkOptions } from './walk.js';
 
 /** How a source's pages are asked for. */
 export interface PagesOptions {
-  /** Goes on from a page's `position`, from an error's, or (where the plan has one part) at a cursor of the API's own. */
+  /** Goes on from a page's `position`, from an error's, or (where the plan has one partition) at a cursor of the API's own. */
   readonly startAt?: Position | string;
-  /** Parts of the plan walked at once. Default 1. More lanes don't start requests faster than the limiter lets them. */
-  readonly lanes?: number;
+  /** Parts of the plan walked at once. Default 1. A higher concurrency doesn't start requests faster than the limiter lets them. */
+  readonly concurrency?: number;
   /**
-   * Pages fetched ahead of the consumer, beyond one a lane. Default for pullers: as many as there are lanes, so that none of them waits while
+   * Pages fetched ahead of the consumer, beyond one for each partition that is walked. Default for pullers: as many as the concurrency, so that no partition waits while
    * the consumer makes what it has durable. Default for subscribers, who show no demand: 0.
    */
   readonly prefetch?: number;
@@ -34,7 +34,7 @@ export interface SourceInfo<T> {
   readonly identity: Json;
   /** The same without what only decides how rows come. Absent where that is all of it. */
   readonly rowsIdentity?: Json;
-  readonly parts: number;
+  readonly partitions: number;
   /** The walk ends after this many rows. */
   readonly maxRows?: number;
   /** Its rows are made by an operator without a version, so no checkpoint can tell what it did. */
@@ -52,7 +52,7 @@ export interface SourceInfo<T> {
 }
 
 /** What operators on pages need to say about what they make. */
-export interface PerPageOptions<R> {
+export interface PipePagesOptions<R> {
   /** The new rows' columns. Without them a CSV needs its own `columns`. */
   readonly schema?: RowSchema<R>;
   /** Names this operator in the plan; change it when the operator changes. Needed where a checkpoint is kept. */
@@ -65,16 +65,16 @@ export interface PerPageOptions<R> {
  * @example
  * source.pipe(filter(isLarge), take(10)).subscribe(console.log);
  * for await (const row of source) await save(row);
- * for await (const page of source.pages({ lanes: 4 })) console.log(page.index, page.items.length);
+ * for await (const page of source.pages({ concurrency: 4 })) console.log(page.index, page.items.length);
  */
 export class Source<T> extends Flow<T> {
   readonly info: SourceInfo<T>;
-  readonly #walk: (options: WalkOptions) => Puller<Page<T>>;
+  readonly #walk: (options: WalkOptions) => PullIterator<Page<T>>;
 
-  constructor(info: SourceInfo<T>, walkWith: (options: WalkOptions) => Puller<Page<T>>) {
+  constructor(info: SourceInfo<T>, walkWith: (options: WalkOptions) => PullIterator<Page<T>>) {
     super((demand) =>
       mapped<Page<T>, readonly T[]>(
-        walkWith({ startAt: startOfPlan, lanes: 1, prefetch: demand === 'push' ? 0 : 1 }),
+        walkWith({ startAt: startOfPlan, concurrency: 1, prefetch: demand === 'push' ? 0 : 1 }),
         (page) => page.items,
       ),
     );
@@ -88,19 +88,19 @@ export class Source<T> extends Flow<T> {
    * @throws ConfigError if an option makes no sense for this plan.
    */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { lanes = 1, prefetch, startAt, restart } = options;
-    checkCount('lanes', lanes);
-    if (prefetch !== undefined) checkCount('prefetch', prefetch, { least: 0 });
-    if (this.info.maxRows !== undefined && lanes > 1) {
+    const { concurrency = 1, prefetch, startAt, restart } = options;
+    checkCount('concurrency', concurrency);
+    if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
+    if (this.info.maxRows !== undefined && concurrency > 1) {
       throw new ConfigError(
-        'maxRows needs lanes: 1. With several lanes it would be chance which rows are the first ones.',
+        'maxRows needs concurrency: 1. With a concurrency above 1 it would be chance which rows are the first ones.',
       );
     }
     const position = this.#positionOf(startAt);
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
         this.#walk({
-          ...{ startAt: position, lanes, prefetch: prefetch ?? (demand === 'push' ? 0 : lanes) },
+          ...{ startAt: position, concurrency, prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency) },
           ...(restart !== undefined && { restart }),
         }),
         (page) => [page],
@@ -114,17 +114,17 @@ export class Source<T> extends Flow<T> {
    *
    * The operator starts anew with every page: `take(2)` gives 2 rows of each page, `scan` begins again, `mergeMap` may reorder.
    *
-   * @example source.perPage(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
+   * @example source.pipePages(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
-  perPage<R>(operator: OperatorFunction<T, R>, options: PerPageOptions<R> = {}): Source<R> {
-    const { name, identity, rowsIdentity, parts, maxRows, isEndless, keyFingerprint, observe, checkRestart } =
+  pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
+    const { name, identity, rowsIdentity, partitions, maxRows, isEndless, keyFingerprint, observe, checkRestart } =
       this.info;
-    const perPage = options.version ?? null;
+    const pipePages = options.version ?? null;
     const info = {
       name,
-      identity: { of: identity, perPage },
-      ...(rowsIdentity !== undefined && { rowsIdentity: { of: rowsIdentity, perPage } }),
-      parts,
+      identity: { of: identity, pipePages },
+      ...(rowsIdentity !== undefined && { rowsIdentity: { of: rowsIdentity, pipePages } }),
+      partitions,
       ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
       ...(options.schema && { schema: options.schema }),
@@ -161,10 +161,10 @@ export class Source<T> extends Flow<T> {
 
   #positionOf(startAt: Position | string | undefined): Position {
     if (startAt === undefined) return startOfPlan;
-    if (typeof startAt !== 'string') return checkPosition(startAt, this.info.parts);
-    if (this.info.parts > 1)
+    if (typeof startAt !== 'string') return checkPosition(startAt, this.info.partitions);
+    if (this.info.partitions > 1)
       throw new ConfigError(
-        `startAt is a cursor, but this plan has ${this.info.parts} parts. Give a position instead.`,
+        `startAt is a cursor, but this plan has ${this.info.partitions} partitions. Give a position instead.`,
       );
     return { before: 0, begun: { '0': { next: { cursor: startAt }, pages: 0, rows: 0 } }, rows: 0, pages: 0 };
   }
@@ -176,12 +176,12 @@ export class Source<T> extends Flow<T> {
  * @throws ConfigError if a bound makes no sense.
  */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
-  const { name, identity, rowsIdentity, schema, parts = 1, endpoint } = definition;
+  const { name, identity, rowsIdentity, schema, partitions = 1, endpoint } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;
-  for (const [bound, value] of Object.entries({ parts, maxRows, maxPages }))
+  for (const [bound, value] of Object.entries({ partitions, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
   const info = {
-    ...{ name, identity, schema, parts },
+    ...{ name, identity, schema, partitions },
     ...(rowsIdentity !== undefined && { rowsIdentity }),
     ...(maxRows !== Infinity && { maxRows }),
     ...(endpoint?.keyFingerprint && { keyFingerprint: endpoint.keyFingerprint.bind(endpoint) }),
@@ -191,10 +191,10 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
 }
 
 function mapped<T, R extends object>(
-  items: Puller<T>,
+  items: PullIterator<T>,
   map: (item: T, signal: AbortSignal) => R | Promise<R>,
-): Puller<R> {
-  return stoppable<R>(
+): PullIterator<R> {
+  return cancellable<R>(
     async (signal) => {
       const next = await items.next();
       if (next.done) return done;

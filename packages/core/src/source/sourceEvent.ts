@@ -9,8 +9,8 @@ export interface PageEvent {
   /** The source's name, e.g. `aptos.walletNfts`. */
   readonly source: string;
   /** Which part of the plan, from 0. */
-  readonly part: number;
-  /** Counts the pages of that part from 1, also those of the run that this one goes on from. */
+  readonly partition: number;
+  /** Counts the pages of that partition from 1, also those of the run that this one goes on from. */
   readonly page: number;
   readonly rows: number;
   /** Rows in the whole listing, where the API says so. */

@@ -5,36 +5,36 @@ import { Chain, type ChainPage } from './chain.js';
 import type { SourceDefinition } from './definition.js';
 import { pageOf, type Page } from './page.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
-import { done, stoppable, type Puller } from './stoppable.js';
-import { untilSent } from './lateRows.js';
+import { done, cancellable, type PullIterator } from './cancellable.js';
+import { afterRequestsSent } from './lazyRows.js';
 
 /** How a walk is made. */
 export interface WalkOptions {
   readonly startAt: Position;
-  /** Parts walked at once. */
-  readonly lanes: number;
-  /** Pages fetched beyond one a lane while the consumer is busy. */
+  /** Partitions walked at once. */
+  readonly concurrency: number;
+  /** Pages fetched beyond one for each partition that is walked while the consumer is busy. */
   readonly prefetch: number;
   /** See `PagesOptions.restart`. */
   readonly restart?: string;
 }
 
 /**
- * One pass over a plan. It is pulled: with the page that its consumer is busy with it never holds more than `lanes + prefetch`
+ * One pass over a plan. It is pulled: with the page that its consumer is busy with it never holds more than `concurrency + prefetch`
  * pages, requests under way included.
  */
 export function walk<T>(
   definition: SourceDefinition<T>,
   options: WalkOptions,
   observe?: SourceObserver,
-): Puller<Page<T>> {
-  if (definition.maxRows !== undefined && options.lanes > 1) {
+): PullIterator<Page<T>> {
+  if (definition.maxRows !== undefined && options.concurrency > 1) {
     throw new ConfigError(
-      'maxRows needs lanes: 1. With several lanes it would be chance which rows are the first ones.',
+      'maxRows needs concurrency: 1. With a concurrency above 1 it would be chance which rows are the first ones.',
     );
   }
   const steps = new Walk(definition, options, observe);
-  return stoppable(
+  return cancellable(
     () => steps.next(),
     () => {
       steps.stop();
@@ -42,7 +42,7 @@ export function walk<T>(
   );
 }
 
-/** A part that was begun, as of the last page given out. */
+/** A partition that was begun, as of the last page given out. */
 interface Begun {
   readonly isDone: boolean;
   /** Where it goes on. Working that out has a cost, so only who writes it down asks. */
@@ -53,10 +53,10 @@ class Walk<T> {
   readonly #definition: SourceDefinition<T>;
   readonly #observe: SourceObserver | undefined;
   readonly #parts: number;
-  readonly #lanes: number;
+  readonly #concurrency: number;
   readonly #capacity: number;
   readonly #stopped = new AbortController();
-  /** Chains that may have pages left, by part. */
+  /** Chains that may have pages left, by partition. */
   readonly #chains = new Map<number, Chain<T>>();
   readonly #busy = new Set<Chain<T>>();
   readonly #ready: ChainPage<T>[] = [];
@@ -75,19 +75,23 @@ class Walk<T> {
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(definition: SourceDefinition<T>, { startAt, lanes, prefetch }: WalkOptions, observe?: SourceObserver) {
+  constructor(
+    definition: SourceDefinition<T>,
+    { startAt, concurrency, prefetch }: WalkOptions,
+    observe?: SourceObserver,
+  ) {
     this.#definition = definition;
     this.#observe = observe;
-    this.#parts = definition.parts ?? 1;
-    this.#lanes = lanes;
-    this.#capacity = lanes + prefetch;
+    this.#parts = definition.partitions ?? 1;
+    this.#concurrency = concurrency;
+    this.#capacity = concurrency + prefetch;
     this.#before = startAt.before;
     this.#nextPart = startAt.before;
     this.#rows = startAt.rows;
     this.#rowsFetched = startAt.rows;
     this.#pages = startAt.pages;
-    for (const [part, at] of Object.entries(startAt.begun))
-      this.#begun.set(Number(part), { isDone: at === 'done', position: () => at });
+    for (const [partition, at] of Object.entries(startAt.begun))
+      this.#begun.set(Number(partition), { isDone: at === 'done', position: () => at });
   }
 
   stop(): void {
@@ -103,7 +107,7 @@ class Walk<T> {
       if (this.#ready.length > 0 && this.#isAsking) {
         // The API is at work on the next page while the rows of this one are made and dealt with.
         this.#isAsking = false;
-        await untilSent();
+        await afterRequestsSent();
         if (this.#isStopped) return done;
       }
       const page = this.#ready.shift();
@@ -122,13 +126,16 @@ class Walk<T> {
     const items = made.length > maxRows - this.#rows ? made.slice(0, maxRows - this.#rows) : made;
     this.#rows += items.length;
     this.#pages += 1;
-    this.#begun.set(page.part, { isDone: page.endsPart, position: page.position });
+    this.#begun.set(page.partition, { isDone: page.endsPartition, position: page.position });
     this.#advance();
     const index = this.#pages - 1;
     const position = this.#snapshot();
     this.#startFetching();
-    const { part, endsPart, total } = page;
-    return pageOf({ items, index, part, endsPart, ...(total !== undefined && { total, listed: total }) }, position);
+    const { partition, endsPartition, total } = page;
+    return pageOf(
+      { items, index, partition, endsPartition, ...(total !== undefined && { total, listed: total }) },
+      position,
+    );
   }
 
   #made(page: ChainPage<T>): readonly T[] {
@@ -139,7 +146,7 @@ class Walk<T> {
     }
   }
 
-  /** Finished parts at the front are only counted, so that a position stays small. */
+  /** Finished partitions at the front are only counted, so that a position stays small. */
   #advance(): void {
     while (this.#begun.get(this.#before)?.isDone) {
       this.#begun.delete(this.#before);
@@ -151,7 +158,7 @@ class Walk<T> {
     const [before, rows, pages, begun] = [this.#before, this.#rows, this.#pages, [...this.#begun]];
     return () => ({
       before,
-      begun: Object.fromEntries(begun.map(([part, at]) => [String(part), at.position()])),
+      begun: Object.fromEntries(begun.map(([partition, at]) => [String(partition), at.position()])),
       rows,
       pages,
     });
@@ -177,16 +184,16 @@ class Walk<T> {
     return undefined;
   }
 
-  /** Begins the next part, unless every lane is taken or it lies too far ahead of the first unfinished one. */
+  /** Begins the next partition, unless the concurrency is used up or it lies too far ahead of the first unfinished one. */
   #openPart(): Chain<T> | undefined {
     while (this.#begun.get(this.#nextPart)?.isDone) this.#nextPart += 1;
-    const part = this.#nextPart;
-    const window = this.#before + 2 * this.#lanes;
-    if (this.#chains.size >= this.#lanes || part >= Math.min(this.#parts, window)) return undefined;
+    const partition = this.#nextPart;
+    const window = this.#before + 2 * this.#concurrency;
+    if (this.#chains.size >= this.#concurrency || partition >= Math.min(this.#parts, window)) return undefined;
     this.#nextPart += 1;
-    const from = this.#begun.get(part)?.position();
-    const chain = new Chain(this.#definition, part, from === 'done' ? undefined : from);
-    this.#chains.set(part, chain);
+    const from = this.#begun.get(partition)?.position();
+    const chain = new Chain(this.#definition, partition, from === 'done' ? undefined : from);
+    this.#chains.set(partition, chain);
     return chain;
   }
 
@@ -197,7 +204,7 @@ class Walk<T> {
       this.#rowsFetched += page.rows;
       tell(this.#observe, pageEvent(this.#definition.name, page));
       this.#ready.push(page);
-      if (chain.isDone) this.#chains.delete(chain.part);
+      if (chain.isDone) this.#chains.delete(chain.partition);
     } catch (error) {
       this.#failure ??= { error };
       this.#stopped.abort();
@@ -221,18 +228,20 @@ class Walk<T> {
   }
 }
 
-function pageEvent(source: string, { part, page, rows, total }: ChainPage<unknown>): PageEvent {
-  return { type: 'page', source, part, page, rows, ...(total !== undefined && { total }) };
+function pageEvent(source: string, { partition, page, rows, total }: ChainPage<unknown>): PageEvent {
+  return { type: 'page', source, partition, page, rows, ...(total !== undefined && { total }) };
 }
 
 /** Checks a position that came from outside, e.g. from an error that was kept, against a plan. @throws ConfigError if it is of none. */
-export function checkPosition(position: Position, parts: number): Position {
-  const isOfPlan = isPosition(position) && position.before <= parts;
+export function checkPosition(position: Position, partitions: number): Position {
+  const isOfPlan = isPosition(position) && position.before <= partitions;
   if (
     isOfPlan &&
-    Object.keys(position.begun).every((part) => Number(part) >= position.before && Number(part) < parts)
+    Object.keys(position.begun).every(
+      (partition) => Number(partition) >= position.before && Number(partition) < partitions,
+    )
   ) {
     return position;
   }
-  throw new ConfigError(`startAt is no position of this plan, which has ${parts} part(s).`);
+  throw new ConfigError(`startAt is no position of this plan, which has ${partitions} partition(s).`);
 }

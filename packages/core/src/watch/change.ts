@@ -12,7 +12,7 @@ interface Observed {
 }
 
 /** The row was there when the watch began (`initial`), or came later (`added`). */
-export interface Appearance<T> extends Observed {
+export interface Added<T> extends Observed {
   readonly type: 'initial' | 'added';
   readonly before: null;
   readonly after: T;
@@ -20,7 +20,7 @@ export interface Appearance<T> extends Observed {
 }
 
 /** The row has other values: `fields` are the paths of those that differ, e.g. `status` or `advancedOptions.includeInputs`. */
-export interface Alteration<T> extends Observed {
+export interface Updated<T> extends Observed {
   readonly type: 'changed';
   readonly before: T;
   readonly after: T;
@@ -28,7 +28,7 @@ export interface Alteration<T> extends Observed {
 }
 
 /** The row is gone; `before` is the last that was known of it. */
-export interface Removal<T> extends Observed {
+export interface Removed<T> extends Observed {
   readonly type: 'removed';
   readonly before: T;
   readonly after: null;
@@ -36,7 +36,7 @@ export interface Removal<T> extends Observed {
 }
 
 /** One difference between two accepted snapshots. Folding all of them, in order, gives the snapshot. */
-export type Change<T> = Appearance<T> | Alteration<T> | Removal<T>;
+export type Change<T> = Added<T> | Updated<T> | Removed<T>;
 
 /** A change without what only the snapshot as a whole knows. */
 export type Difference<T> =

@@ -10,7 +10,7 @@ import type { PageHealth } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import { Source, type SourceInfo } from '../source/source.js';
 import { tell } from '../source/sourceEvent.js';
-import { stoppable } from '../source/stoppable.js';
+import { cancellable } from '../source/cancellable.js';
 import { changeColumns, type Change } from './change.js';
 import { fieldsBetween, type ComparisonOptions } from './comparison.js';
 import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
@@ -47,7 +47,7 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
   /** Ends after so many polls, failed ones included. Default: never, as with `Infinity`. */
   readonly polls?: number;
   /** Parts of the source's plan walked at once. Default 1. */
-  readonly lanes?: number;
+  readonly concurrency?: number;
   /** Told how each poll went. That it throws changes nothing. */
   readonly onHealth?: (health: PageHealth) => void;
   /** Default: the machine's clock. */
@@ -76,13 +76,13 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
  */
 export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
   const { info } = source;
-  const { clock = systemClock, random = Math.random, lanes = 1, every, state } = options;
+  const { clock = systemClock, random = Math.random, concurrency = 1, every, state } = options;
   const { polls = Infinity, maxFailures = Infinity, retry = {} } = options;
   const { confirmations = 2, holdAbove = 0.5, acceptRemovals = false } = options;
   checkCount('confirmations', confirmations);
-  checkCount('lanes', lanes);
+  checkCount('concurrency', concurrency);
   if (polls !== Infinity) checkCount('polls', polls);
-  if (maxFailures !== Infinity) checkCount('maxFailures', maxFailures, { least: 0 });
+  if (maxFailures !== Infinity) checkCount('maxFailures', maxFailures, { min: 0 });
   checkNumbers('retry', retry, (ms) => ms >= 0, 'of at least 0');
   if (!(holdAbove >= 0 && holdAbove <= 1))
     throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
@@ -94,14 +94,14 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   if (!key) throw new ConfigError(`Nothing tells the rows of ${info.name} apart: give watch a key.`, { option: 'key' });
   if (state && info.isUnversioned)
     throw new ConfigError(
-      "The state can't tell whether the operator given to perPage is still the same: name it with perPage(operator, { version }).",
+      "The state can't tell whether the operator given to pipePages is still the same: name it with pipePages(operator, { version }).",
       { option: 'state' },
     );
   const settings: WatchSettings<T> = {
     ...{
       key,
       fields: fieldsBetween(options, info.schema?.columns),
-      lanes,
+      concurrency,
       clock,
       every,
       newTicks,
@@ -127,7 +127,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   const watched = changeInfo(info, options);
   return new Source(watched, (walk) => {
     const run = new WatchRun(source, settings, { startAt: generationAt(walk.startAt), restart: walk.restart });
-    return stoppable(
+    return cancellable(
       async (signal) => {
         try {
           return await run.next(signal);
@@ -154,7 +154,7 @@ function changeInfo<T>(
     event: ({ id, key, type, observedAt }) => ({ id, key, type, timestamp: observedAt }),
   };
   return {
-    ...{ name: `${name}.changes`, identity: watched, parts: 1, schema, isEndless: true },
+    ...{ name: `${name}.changes`, identity: watched, partitions: 1, schema, isEndless: true },
     ...(isUnversioned && { isUnversioned }),
     ...(keyFingerprint && { keyFingerprint }),
     ...(observe && { observe }),

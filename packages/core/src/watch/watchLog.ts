@@ -17,7 +17,7 @@ export interface WatchIdentity {
 
 const rowsPerRecord = 500;
 /** So many records, changes and rows are always worth keeping, however small the snapshot is. */
-const leastWeight = 1_000;
+const minWeight = 1_000;
 
 /**
  * A watch's memory: a snapshot, and what came after it. Folded, it is the accepted snapshot. What is staged is durable before any of
@@ -137,7 +137,7 @@ export class WatchLog<T> {
       this.#weight += 1;
     }
     // Rows that come and go between walks make records too, though nothing is ever given out.
-    const isOutdated = this.#isRekeyed || this.#weight > leastWeight + this.#rows.size;
+    const isOutdated = this.#isRekeyed || this.#weight > minWeight + this.#rows.size;
     if (isOutdated && this.#staged.length === 0) {
       this.#weight = 0;
       this.#isRekeyed = false;

@@ -8,7 +8,7 @@ import type { Release } from '../sink/lockQueue.js';
 import type { StateLog, StateStore } from '../sink/stateStore.js';
 import type { Page, PageHealth } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
-import { done } from '../source/stoppable.js';
+import { done } from '../source/cancellable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change } from './change.js';
 import { checkStorable } from './checkStorable.js';
@@ -31,7 +31,7 @@ export interface WatchSettings<T> {
   /** Ms for which polls may fail in a row. */
   readonly retryFor: number;
   readonly polls: number;
-  readonly lanes: number;
+  readonly concurrency: number;
   readonly clock: Clock;
   /** Ms from one tick to the next. */
   readonly every: number;
@@ -191,8 +191,8 @@ export class WatchRun<T> {
   }
 
   #walk(take: (key: string, row: T) => void, signal: AbortSignal): Promise<number> {
-    const { key, lanes } = this.#settings;
-    return walkOnce(this.#source, { lanes, signal }, (row) => take(rowKey(key, row), row));
+    const { key, concurrency } = this.#settings;
+    return walkOnce(this.#source, { concurrency, signal }, (row) => take(rowKey(key, row), row));
   }
 
   /** Rows that are told apart by something else now would all come again, as if they were others. */
@@ -239,7 +239,7 @@ export class WatchRun<T> {
       value: {
         items: delta ? changesOf(delta, this.#log?.history ?? '') : [],
         position: positionAt(this.#given || (this.#log?.committed ?? 0), this.#pages),
-        ...{ index, part: 0, endsPart: false, health: whole },
+        ...{ index, partition: 0, endsPartition: false, health: whole },
         // Whoever keeps it has it for good before the next poll.
         ...(delta && { commit: true }),
       },

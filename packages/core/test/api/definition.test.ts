@@ -7,7 +7,7 @@ import { openListing, serve } from './servedApi.js';
 const good = {
   path: '/items',
   rows: 'items',
-  pageSize: { param: 'limit', default: 50, most: 100 },
+  pageSize: { param: 'limit', default: 50, max: 100 },
   paging: byCursor({ param: 'cursor', at: 'next?' }),
   columns: ['id', 'name'] as const,
 };
@@ -19,13 +19,13 @@ describe('before anything is asked, a definition is refused', () => {
     ['with a fragment in its path', { path: '/items#a' }, /at path/],
     [
       'with larger pages than the API takes',
-      { pageSize: { param: 'limit', default: 101, most: 100 } },
+      { pageSize: { param: 'limit', default: 101, max: 100 } },
       /pageSize\.default is 101: it must be a whole number from 1 to 100/,
     ],
     ['with pages of no row', { pageSize: { param: 'limit', default: 0 } }, /pageSize\.default is 0/],
     [
       'with a largest page of half a row',
-      { pageSize: { param: 'limit', default: 1, most: 1.5 } },
+      { pageSize: { param: 'limit', default: 1, max: 1.5 } },
       /pageSize\.(default|most)/,
     ],
     [
@@ -112,7 +112,7 @@ describe('an API on a client', () => {
     expect([...sources.values()].map((source) => source.describe())).toEqual([
       {
         ...{ name: 'coins.markets', description: 'All of them.', params: [], columns: ['id', 'name'], hasKey: true },
-        pageSize: { default: 50, most: 100 },
+        pageSize: { default: 50, max: 100 },
       },
       { name: 'coins.of-day', columns: ['id', 'name'], hasKey: false, pageSize: { default: 5 } },
       { name: 'coins.fixed', params: [], columns: ['id'], hasKey: false },
@@ -170,14 +170,14 @@ describe('before any request, a source is refused', () => {
   });
 
   test('without a part', () => {
-    const items = listing({ ...good, parts: ({ ids }: { ids: string[] }) => ids.map((id) => ({ id })) });
+    const items = listing({ ...good, partitions: ({ ids }: { ids: string[] }) => ids.map((id) => ({ id })) });
     const open = openListing(items, { baseUrl: 'https://api.example.com' });
     expect(() => open({ ids: [] })).toThrow(/test\.items has nothing to ask for/);
-    expect(open({ ids: ['a', 'b'] }).info.parts).toBe(2);
+    expect(open({ ids: ['a', 'b'] }).info.partitions).toBe(2);
   });
 
   test('with parts that set what all of them set', () => {
-    const items = listing({ ...good, query: { a: 1 }, parts: () => [{ a: 2 }] });
+    const items = listing({ ...good, query: { a: 1 }, partitions: () => [{ a: 2 }] });
     expect(() => openListing(items, { baseUrl: 'https://api.example.com' })()).toThrow(
       /sets the query parameter "a" twice/,
     );

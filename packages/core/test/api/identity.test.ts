@@ -54,7 +54,7 @@ describe('E6 another plan', () => {
   test('is told by what its sink writes, or a source of its own asks for, where that has no name', async () => {
     const written = [await settingsOf(definition), await settingsOf(definition, 'other')] as const;
     expect(changedSettings(...written)).toEqual(['what the sink writes']);
-    const asked = ['one', 'two'].map((identity) => exportPlan({ name: 'own', identity, parts: 1 }, sinkOf(null)));
+    const asked = ['one', 'two'].map((identity) => exportPlan({ name: 'own', identity, partitions: 1 }, sinkOf(null)));
     const [one, two] = await Promise.all(asked);
     expect(changedSettings(one?.settings ?? {}, two?.settings ?? {})).toEqual(['what is asked for']);
   });
@@ -92,10 +92,10 @@ describe('E6 another plan', () => {
   });
 
   test('comes of other parts, or of the same in another order, unless the definition says that they are the same rows', () => {
-    const parts = ({ coin }: Params) => [...coin].map((letter) => ({ letter }));
-    const listed = listing({ ...definition, parts });
+    const partitions = ({ coin }: Params) => [...coin].map((letter) => ({ letter }));
+    const listed = listing({ ...definition, partitions });
     expect(infoOf(listed, { coin: 'ab' }).rowsIdentity).not.toEqual(infoOf(listed, { coin: 'ba' }).rowsIdentity);
-    const same = listing({ ...definition, parts, rowsIdentity: ({ coin }: Params) => [...coin].sort() });
+    const same = listing({ ...definition, partitions, rowsIdentity: ({ coin }: Params) => [...coin].sort() });
     expect(infoOf(same, { coin: 'ab' }).rowsIdentity).toEqual(infoOf(same, { coin: 'ba' }).rowsIdentity);
     expect(infoOf(same, { coin: 'ab' }).identity).not.toEqual(infoOf(same, { coin: 'ba' }).identity);
   });
@@ -126,7 +126,7 @@ describe('E6 another plan', () => {
 });
 
 function sinkOf(identity: Json): Sink<object> {
-  return { name: 'test', target: 'x', identity, promises: 'exactly-once', open: openNothing };
+  return { name: 'test', target: 'x', identity, delivery: 'exactly-once', open: openNothing };
 }
 
 async function settingsOf(

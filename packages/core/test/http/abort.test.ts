@@ -34,7 +34,7 @@ const stages: readonly Stage[] = [
     stage: 'behind another one in the queue of the limiter',
     answers: [never],
     options: {
-      limiter: (clock) => bottleneckLimiter([{ requests: 9, per: 60_000, concurrent: 1 }], clock),
+      limiter: (clock) => bottleneckLimiter([{ requests: 9, per: 60_000, concurrency: 1 }], clock),
       retry: { retries: 0 },
     },
     others: 1,
@@ -128,7 +128,7 @@ describe.each([
     const transport = openTransport(server.url, {
       createAdapter,
       limiter: () => ({
-        turn: () => {
+        acquire: () => {
           controller.abort('enough');
           return Promise.resolve({ release: () => (released += 1) });
         },
@@ -153,7 +153,7 @@ describe.each([
     const transport = openTransport(server.url, {
       createAdapter,
       limiter: () => ({
-        turn: () => new Promise(() => undefined),
+        acquire: () => new Promise(() => undefined),
         pause: () => undefined,
         state: { queued: 0, running: 0, pausedFor: 0 },
       }),

@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi, type MockInstance } from 'vitest';
 import { AdapterFault, type AddressGuard, type ResolvedAddress } from '../../src/http/adapter/adapter.js';
-import { Attendance } from '../../src/http/adapter/attendance.js';
+import { PendingRequests } from '../../src/http/adapter/pendingRequests.js';
 import { checkedAddresses } from '../../src/http/adapter/checkedAddresses.js';
 import { createAdapter as createFetchAdapter } from '../../src/http/adapter/fetchAdapter.js';
 import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
@@ -346,10 +346,10 @@ describe('a lookup that takes long', () => {
   });
 
   test('ends at once if nobody waits at its origin any more', () => {
-    const attendance = new Attendance();
+    const pendingRequests = new PendingRequests();
     const end = vi.fn();
-    attendance.enter('https://hooks.sluice.test')();
-    attendance.whenEmpty('https://hooks.sluice.test', end);
+    pendingRequests.enter('https://hooks.sluice.test')();
+    pendingRequests.whenEmpty('https://hooks.sluice.test', end);
     expect(end).toHaveBeenCalledOnce();
   });
 

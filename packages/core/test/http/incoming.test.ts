@@ -47,12 +47,12 @@ describe('over undici', () => {
   });
 
   test('T3 a body may need a sixteenth of the heap once it is read, and no more', async () => {
-    const most = getHeapStatistics().heap_size_limit / 16;
+    const max = getHeapStatistics().heap_size_limit / 16;
     const records = (count: number): string => `[${'{},'.repeat(count)}{}]`;
     // Each needs the same, and a blank needs two bytes.
     const each = heapNeed(Buffer.from(records(1))) - heapNeed(Buffer.from(records(0)));
-    const heaviest = records(Math.floor(most / each) - 2);
-    const blanks = ' '.repeat(Math.floor((most - heapNeed(Buffer.from(heaviest))) / 2));
+    const heaviest = records(Math.floor(max / each) - 2);
+    const blanks = ' '.repeat(Math.floor((max - heapNeed(Buffer.from(heaviest))) / 2));
     const adapter = createAdapter({ connectTimeout: 10_000, maxBodyBytes: Infinity });
     onTestFinished(() => adapter.close());
     const send = async (text: string): Promise<number> => {

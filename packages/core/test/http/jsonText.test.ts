@@ -90,10 +90,10 @@ function documentOf({ bytes, places, long: length }: { bytes: number; places: nu
 }
 
 describe('a JSON text has escapes', () => {
-  const [bytes, most, longest] = [2 * shortest, 64, 64];
+  const [bytes, max, longest] = [2 * shortest, 64, 64];
 
   test.each([
-    ['with as many places, and as long ones, as may be', { bytes, places: most, long: longest }],
+    ['with as many places, and as long ones, as may be', { bytes, places: max, long: longest }],
     ['as short as may be', { bytes: shortest, places: 1, long: 2 }],
   ])('for a document %s: it takes one byte a character then', (_which, extent) => {
     const document = documentOf(extent);
@@ -104,7 +104,7 @@ describe('a JSON text has escapes', () => {
   });
 
   test.each([
-    ['of too many places', { bytes, places: most + 1, long: 2 }],
+    ['of too many places', { bytes, places: max + 1, long: 2 }],
     ['of a place that is too long', { bytes, places: 1, long: longest + 2 }],
     ['that is short', { bytes: shortest - 1, places: 1, long: 2 }],
   ])('and not for one %s, which would take longer then', (_which, extent) => {

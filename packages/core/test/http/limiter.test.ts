@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
 import { unlimited } from '../../src/http/unlimited.js';
-import { ConfigError, type Limit, type Limiter, type Turn } from '../../src/index.js';
+import { ConfigError, type Limit, type Limiter, type Permit } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 
 // Bottleneck's own timers and its clock are turned by vitest, those of ours by hand.
@@ -22,10 +22,10 @@ class Trial {
   readonly clock = turnedByHand();
   readonly limiter: Limiter;
   readonly starts: { readonly nth: number; readonly route: string; readonly at: number }[] = [];
-  readonly turns: Turn[] = [];
+  readonly permits: Permit[] = [];
   readonly aborts: AbortController[] = [];
   readonly aborted = new Set<number>();
-  mostRunning = 0;
+  maxRunning = 0;
 
   constructor(...limits: readonly Limit[]) {
     this.limiter = bottleneckLimiter(limits, this.clock);
@@ -36,18 +36,18 @@ class Trial {
     const nth = this.aborts.length;
     const abort = new AbortController();
     this.aborts.push(abort);
-    this.limiter.turn({ route, signal: abort.signal }).then(
-      (turn) => {
+    this.limiter.acquire({ route, signal: abort.signal }).then(
+      (permit) => {
         this.starts.push({ nth, route, at: this.clock.monotonic() });
-        this.turns.push(turn);
-        this.mostRunning = Math.max(this.mostRunning, this.turns.length);
+        this.permits.push(permit);
+        this.maxRunning = Math.max(this.maxRunning, this.permits.length);
       },
       () => this.aborted.add(nth),
     );
   }
 
   release(count = Infinity): void {
-    for (const turn of this.turns.splice(0, count)) turn.release();
+    for (const permit of this.permits.splice(0, count)) permit.release();
   }
 
   get times(): number[] {
@@ -135,7 +135,7 @@ describe('a limiter', () => {
         requests: fc.integer({ min: 3, max: 8 }),
         per: fc.integer({ min: 10, max: 2_000 }),
         burst: fc.integer({ min: 3, max: 8 }),
-        concurrent: fc.integer({ min: 1, max: 4 }),
+        concurrency: fc.integer({ min: 1, max: 4 }),
         costs: fc.record({ a: fc.nat(3), b: fc.nat(3) }),
       },
       { requiredKeys: ['requests', 'per'] },
@@ -171,12 +171,12 @@ describe('a limiter', () => {
           }
           const began = trial.starts.map((start) => start.nth);
           expect(began).toEqual(trial.aborts.map((_, nth) => nth).filter((nth) => !trial.aborted.has(nth)));
-          for (const { requests, per, burst, concurrent = Infinity, costs = {} } of limits) {
-            expect(mostIn(per, trial, costs)).toBeLessThanOrEqual(requests);
+          for (const { requests, per, burst, concurrency = Infinity, costs = {} } of limits) {
+            expect(maxIn(per, trial, costs)).toBeLessThanOrEqual(requests);
             if (burst !== undefined && burst < requests) {
-              expect(mostIn((burst * per) / requests, trial, costs)).toBeLessThanOrEqual(burst);
+              expect(maxIn((burst * per) / requests, trial, costs)).toBeLessThanOrEqual(burst);
             }
-            expect(trial.mostRunning).toBeLessThanOrEqual(concurrent);
+            expect(trial.maxRunning).toBeLessThanOrEqual(concurrency);
           }
           trial.release();
           expect(trial.limiter.state).toMatchObject({ queued: 0, running: 0 });
@@ -212,7 +212,7 @@ describe('a limiter', () => {
   });
 
   test('T4 lets a thousand aborted ones hold up nobody', async () => {
-    const trial = new Trial({ requests: 5_000, per: 1_000, concurrent: 1 });
+    const trial = new Trial({ requests: 5_000, per: 1_000, concurrency: 1 });
     asks(trial, 1_001);
     await trial.clock.advance(0);
     for (const abort of trial.aborts.slice(1)) abort.abort();
@@ -229,8 +229,8 @@ describe('a limiter', () => {
     const trial = new Trial({ requests: 5, per: 1_000, costs: { dear: 6 } }, { requests: 9, per: 1_000 });
     trial.limiter.pause(60_000);
     asks(trial, 3);
-    await expect(trial.limiter.turn({ route: 'dear' })).rejects.toThrow(ConfigError);
-    await expect(trial.limiter.turn({ route: 'dear' })).rejects.toThrow('A request of dear costs more');
+    await expect(trial.limiter.acquire({ route: 'dear' })).rejects.toThrow(ConfigError);
+    await expect(trial.limiter.acquire({ route: 'dear' })).rejects.toThrow('A request of dear costs more');
     expect(trial.limiter.state).toMatchObject({ queued: 3, running: 0 });
     await trial.clock.advance(60_000);
     expect(trial.starts).toHaveLength(3);
@@ -238,11 +238,11 @@ describe('a limiter', () => {
 
   test('L2 refuses at once what costs more than a burst', async () => {
     const { limiter } = new Trial({ requests: 50, per: 1_000, burst: 2, costs: { dear: 3 } });
-    await expect(limiter.turn({ route: 'dear' })).rejects.toThrow('(2)');
+    await expect(limiter.acquire({ route: 'dear' })).rejects.toThrow('(2)');
   });
 
   test('L4 shows who waits, who runs, and how long it is paused', async () => {
-    const trial = new Trial({ requests: 5, per: 987, concurrent: 2 });
+    const trial = new Trial({ requests: 5, per: 987, concurrency: 2 });
     expect(trial.limiter.state).toEqual({ queued: 0, running: 0, pausedFor: 0 });
     asks(trial, 4);
     expect(trial.limiter.state).toEqual({ queued: 4, running: 0, pausedFor: 0 });
@@ -257,10 +257,10 @@ describe('a limiter', () => {
   });
 
   test('L4 counts a place once, however often it is given back', async () => {
-    const trial = new Trial({ requests: 5, per: 987, concurrent: 1 });
+    const trial = new Trial({ requests: 5, per: 987, concurrency: 1 });
     asks(trial, 3);
     await trial.clock.advance(0);
-    const [first] = trial.turns;
+    const [first] = trial.permits;
     first?.release();
     first?.release();
     await trial.clock.advance(0);
@@ -274,7 +274,7 @@ describe('the wall clock', () => {
     ['set back by a year', -365 * 86_400_000],
     ['put forward by an hour', 3_600_000],
   ])('L5 %s at the first request holds up nobody', async (_how, jump) => {
-    const trial = new Trial({ requests: 3, per: 987, concurrent: 3 });
+    const trial = new Trial({ requests: 3, per: 987, concurrency: 3 });
     trial.jump(jump);
     asks(trial, 2);
     // Bottleneck has been made by now, but has not looked at a clock since.
@@ -289,7 +289,7 @@ describe('the wall clock', () => {
     ['set back by a year', -365 * 86_400_000],
     ['put forward by an hour', 3_600_000],
   ])('L5 %s in the middle neither stalls nor bursts', async (_how, jump) => {
-    const trial = new Trial({ requests: 2, per: 987, concurrent: 9 });
+    const trial = new Trial({ requests: 2, per: 987, concurrency: 9 });
     asks(trial, 3);
     await trial.clock.advance(500);
     trial.jump(jump);
@@ -319,8 +319,8 @@ test.each<[string, Limit]>([
   ['per', { requests: 5, per: Infinity }],
   ['burst', { requests: 5, per: 1_000, burst: 0 }],
   ['burst', { requests: 5, per: 1_000, burst: NaN }],
-  ['concurrent', { requests: 5, per: 1_000, concurrent: 0 }],
-  ['concurrent', { requests: 5, per: 1_000, concurrent: -1 }],
+  ['concurrency', { requests: 5, per: 1_000, concurrency: 0 }],
+  ['concurrency', { requests: 5, per: 1_000, concurrency: -1 }],
   ['costs["a"]', { requests: 5, per: 1_000, costs: { a: -1 } }],
   ['costs["a"]', { requests: 5, per: 1_000, costs: { a: NaN } }],
 ])('a limit whose %s makes no sense is refused: %j', (name, limit) => {
@@ -331,19 +331,19 @@ test.each<[string, Limit]>([
 test('L4 without a limit shows the same', async () => {
   const clock = turnedByHand();
   const limiter = unlimited(clock);
-  const [turn] = await Promise.all([limiter.turn({ route: 'a' }), limiter.turn({ route: 'a' })]);
+  const [permit] = await Promise.all([limiter.acquire({ route: 'a' }), limiter.acquire({ route: 'a' })]);
   expect(limiter.state).toEqual({ queued: 0, running: 2, pausedFor: 0 });
-  turn.release();
-  turn.release();
+  permit.release();
+  permit.release();
   limiter.pause(500);
-  void limiter.turn({ route: 'a' });
+  void limiter.acquire({ route: 'a' });
   expect(limiter.state).toEqual({ queued: 1, running: 1, pausedFor: 500 });
   await clock.advance(500);
   expect(limiter.state).toEqual({ queued: 0, running: 2, pausedFor: 0 });
 });
 
 /** The most that began within any `span` ms, in cost units. */
-function mostIn(span: number, { starts }: Trial, costs: Readonly<Record<string, number>>): number {
+function maxIn(span: number, { starts }: Trial, costs: Readonly<Record<string, number>>): number {
   const sums = starts.map(({ at: from }) =>
     starts.filter(({ at }) => at >= from && at < from + span).reduce((sum, { route }) => sum + (costs[route] ?? 1), 0),
   );

@@ -5,7 +5,7 @@ import { apiTransport } from '../../src/http/apiTransport.js';
 import type { HttpEvent } from '../../src/http/events.js';
 import type { Timeouts } from '../../src/http/exchange.js';
 import type { Limiter } from '../../src/http/limiter.js';
-import { patienceOf } from '../../src/http/patience.js';
+import { requestTimesOf } from '../../src/http/requestTimes.js';
 import type { RetryOptions } from '../../src/http/retryPolicy.js';
 import { Secrets } from '../../src/http/secrets.js';
 import type { TransportRequest, TransportResponse } from '../../src/http/transport.js';
@@ -48,7 +48,7 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
   const clock = new FakeClock();
   const secrets = new Secrets();
   const maxBodyBytes = options.maxBodyBytes ?? 1_000_000;
-  const { timeouts, retry } = patienceOf(options);
+  const { timeouts, retry } = requestTimesOf(options);
   const adapter = (options.createAdapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const limiter = (options.limiter ?? unlimited)(clock);
   const closed = new AbortController();

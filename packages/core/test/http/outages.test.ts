@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { patienceOf } from '../../src/http/patience.js';
+import { requestTimesOf } from '../../src/http/requestTimes.js';
 import { connectionMayDo } from '../../src/http/retryPolicy.js';
 import { NetworkError, createClient, createSender } from '../../src/index.js';
 import { addressGuard } from '../../src/node/index.js';
@@ -284,6 +284,6 @@ describe('T3 the total deadline', () => {
     [{ retry: { for: Infinity } }, Infinity],
     [{ retry: { for: 600_000 }, timeouts: { total: 5_000 } }, 5_000],
   ])('of %j is %d ms', (wanted, total) => {
-    expect(patienceOf(wanted).timeouts.total).toBe(total);
+    expect(requestTimesOf(wanted).timeouts.total).toBe(total);
   });
 });

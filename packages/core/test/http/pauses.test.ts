@@ -10,18 +10,18 @@ const limiters = [
   { name: 'without a limit', limiter: unlimited },
   {
     name: 'with a limit',
-    limiter: (clock: FakeClock) => bottleneckLimiter([{ requests: 100, per: 1_000, concurrent: 1 }], clock),
+    limiter: (clock: FakeClock) => bottleneckLimiter([{ requests: 100, per: 1_000, concurrency: 1 }], clock),
   },
 ];
 const tooMany = answer(429, '', { 'retry-after': '40' });
 
 test('T7 each attempt takes a turn of its own', async () => {
   const server = await startServer(answer(503), answer(503), ok());
-  const turns: string[] = [];
+  const permits: string[] = [];
   let open = 0;
   const limiter: Limiter = {
-    turn({ route }) {
-      turns.push(route);
+    acquire({ route }) {
+      permits.push(route);
       open += 1;
       return Promise.resolve({ release: () => (open -= 1) });
     },
@@ -29,7 +29,7 @@ test('T7 each attempt takes a turn of its own', async () => {
     state: { queued: 0, running: 0, pausedFor: 0 },
   };
   await openTransport(server.url, { limiter: () => limiter }).get();
-  expect(turns).toEqual(['test.route', 'test.route', 'test.route']);
+  expect(permits).toEqual(['test.route', 'test.route', 'test.route']);
   expect(open).toBe(0);
 });
 
@@ -50,7 +50,7 @@ test('T7 attempts keep to the limit, too', async () => {
 test('T7 a back-off holds no place', async () => {
   const server = await startServer(answer(503), ok('second'), ok('first, again'));
   const transport = openTransport(server.url, {
-    limiter: (clock) => bottleneckLimiter([{ requests: 100, per: 1_000, concurrent: 1 }], clock),
+    limiter: (clock) => bottleneckLimiter([{ requests: 100, per: 1_000, concurrency: 1 }], clock),
     retry: { baseDelay: 40_000, maxDelay: 40_000 },
     isHandTurned: true,
   });
@@ -113,7 +113,7 @@ describe.each(limiters)('$name', ({ limiter }) => {
 test('T7 whoever waits for the place of a refused request does not slip through before the pause', async () => {
   const server = await startServer(tooMany, ok());
   const transport = openTransport(server.url, {
-    limiter: (clock) => bottleneckLimiter([{ requests: 100, per: 1_000, concurrent: 1 }], clock),
+    limiter: (clock) => bottleneckLimiter([{ requests: 100, per: 1_000, concurrency: 1 }], clock),
     isHandTurned: true,
   });
   const requests = [transport.get(), transport.get()];
@@ -140,16 +140,16 @@ test('after a pause, requests go on in the order in which they came', async () =
   const { limiter, clock } = openTransport(server.url);
   const begun: number[] = [];
   limiter.pause(100);
-  const turns = [0, 1, 2].map(async (nth) => {
-    await limiter.turn({ route: String(nth) });
+  const permits = [0, 1, 2].map(async (nth) => {
+    await limiter.acquire({ route: String(nth) });
     begun.push(nth);
   });
   await clock.advance(40.5);
-  turns.push(limiter.turn({ route: '3' }).then(() => void begun.push(3)));
+  permits.push(limiter.acquire({ route: '3' }).then(() => void begun.push(3)));
   limiter.pause(100);
   await clock.advance(99);
   expect(begun).toEqual([]);
   await clock.advance(1);
-  await Promise.all(turns);
+  await Promise.all(permits);
   expect(begun).toEqual([0, 1, 2, 3]);
 });

@@ -7,13 +7,13 @@ import { openTransport } from './openTransport.js';
 import { begun, hangUp, ok, reset, startServer, type Answer } from './scriptedServer.js';
 
 /** A limiter that counts the turns it gives. */
-function counting(turns: { count: number }): (clock: Parameters<typeof unlimited>[0]) => Limiter {
+function counting(permits: { count: number }): (clock: Parameters<typeof unlimited>[0]) => Limiter {
   return (clock) => {
     const limiter = unlimited(clock);
     return {
-      turn: (request) => {
-        turns.count += 1;
-        return limiter.turn(request);
+      acquire: (request) => {
+        permits.count += 1;
+        return limiter.acquire(request);
       },
       pause: (ms) => {
         limiter.pause(ms);
@@ -46,13 +46,13 @@ test.each([
   'T9 a connection that is %s as the next request arrives is no fault: it is sent again at once, on a turn of its own',
   async (_how, end) => {
     const server = await startServer(onceEach(end));
-    const turns = { count: 0 };
-    const transport = openTransport(server.url, { limiter: counting(turns), retry: { for: 0 } });
+    const permits = { count: 0 };
+    const transport = openTransport(server.url, { limiter: counting(permits), retry: { for: 0 } });
     for (let page = 0; page < 200; page += 1) expect(await transport.get()).toMatchObject({ attempts: 1 });
     expect(transport.delays).toEqual([]);
     // Every second one met a dead connection.
     expect(server.requests.length).toBeGreaterThan(290);
-    expect(turns.count).toBe(server.requests.length);
+    expect(permits.count).toBe(server.requests.length);
     const attempts = transport.events.filter(({ type }) => type === 'attempt');
     expect(attempts).toHaveLength(server.requests.length);
     expect(attempts.every((event) => 'attempt' in event && event.attempt === 1)).toBe(true);

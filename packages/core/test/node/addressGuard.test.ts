@@ -436,14 +436,15 @@ test('W8 names are looked up by the system, every address of theirs', async () =
 });
 
 describe('W8 however an address is written', () => {
-  const numberOf = (address: string): number => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+  const numberOf = (address: string): number =>
+    address.split('.').reduce((sum, partition) => sum * 256 + Number(partition), 0);
   const within = (ranges: readonly (readonly [string, string, ...string[]])[]): fc.Arbitrary<number> =>
     fc.oneof(...ranges.map(([first, last]) => fc.integer({ min: numberOf(first), max: numberOf(last) })));
   const radix = fc.constantFrom(
-    (part: number) => part.toString(),
-    (part: number) => `0x${part.toString(16)}`,
-    (part: number) => `0X${part.toString(16).toUpperCase().padStart(8, '0')}`,
-    (part: number) => `0${part.toString(8)}`,
+    (partition: number) => partition.toString(),
+    (partition: number) => `0x${partition.toString(16)}`,
+    (partition: number) => `0X${partition.toString(16).toUpperCase().padStart(8, '0')}`,
+    (partition: number) => `0${partition.toString(8)}`,
   );
   const end = fc.constantFrom('', '.');
   /** One to four parts, the last of which takes all bytes that are left, each in a radix of its own. */
@@ -451,9 +452,12 @@ describe('W8 however an address is written', () => {
     fc
       .tuple(fc.integer({ min: 1, max: 4 }), fc.array(radix, { minLength: 4, maxLength: 4 }), end)
       .map(([count, radices, dot]) => {
-        const heads = Array.from({ length: count - 1 }, (_, place) => Math.floor(value / 256 ** (3 - place)) % 256);
-        const parts = [...heads, value % 256 ** (5 - count)];
-        return parts.map((part, place) => radices[place]!(part)).join('.') + dot;
+        const heads = Array.from(
+          { length: count - 1 },
+          (_, sinkPosition) => Math.floor(value / 256 ** (3 - sinkPosition)) % 256,
+        );
+        const partitions = [...heads, value % 256 ** (5 - count)];
+        return partitions.map((partition, sinkPosition) => radices[sinkPosition]!(partition)).join('.') + dot;
       });
   const dotted = (value: number): string => [24, 16, 8, 0].map((bits) => (value >>> bits) & 255).join('.');
   const mapped = (value: number): fc.Arbitrary<string> => {

@@ -19,17 +19,17 @@ describe('a file that grows', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
         const file = await AppendFile.create(halvingFileSystem(), join(folder, `file ${(files += 1)}`));
-        const parts: Buffer[] = [];
+        const partitions: Buffer[] = [];
         for (const [nth, { size, isText, isFlushed }] of pieces.entries()) {
           const text = `${nth}ü€`.repeat(Math.ceil(size / 4)).slice(0, size);
-          parts.push(Buffer.from(text));
+          partitions.push(Buffer.from(text));
           const bytes = Buffer.from(text);
           await file.append(isText ? text : bytes);
           // They are the caller's again.
           bytes.fill('?');
           if (isFlushed) await file.flush();
         }
-        const whole = Buffer.concat(parts);
+        const whole = Buffer.concat(partitions);
         expect(await file.flush()).toEqual({ bytes: whole.length, crc32: crc32(whole) });
         await file.close();
         expect(readFileSync(file.path).equals(whole)).toBe(true);
@@ -75,11 +75,11 @@ test('a file that gets much between two flushes is written in larger pieces', as
   for (let nth = 0; nth < 3; nth += 1) await file.append('x'.repeat(room));
   await file.flush();
   expect(sizes.map((size) => size / room)).toEqual([1, 1, 1]);
-  const place = await file.flush();
+  const sinkPosition = await file.flush();
   await file.close();
   // What an earlier run wrote says nothing of this one.
   sizes.length = 0;
-  const reopened = await AppendFile.reopen(fileSystem, file.path, place);
+  const reopened = await AppendFile.reopen(fileSystem, file.path, sinkPosition);
   for (let nth = 0; nth < 3; nth += 1) await reopened.append('x'.repeat(room));
   await reopened.flush();
   expect(sizes.map((size) => size / room)).toEqual([1, 1, 1]);

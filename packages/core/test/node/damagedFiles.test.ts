@@ -29,11 +29,11 @@ import { fileOf, partsOf, type OnFetch } from './partRows.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
-const parts = [
+const partitions = [
   [3, 3, 3, 3],
   [2, 2, 2, 2, 2],
 ];
-const whole = fileOf(parts);
+const whole = fileOf(partitions);
 
 interface Run extends ExportOptions, Partial<Pick<FileTarget, 'gzip' | 'fileSystem'>> {
   readonly onFetch?: OnFetch;
@@ -42,7 +42,7 @@ interface Run extends ExportOptions, Partial<Pick<FileTarget, 'gzip' | 'fileSyst
 function run(path: string, { onFetch, gzip, fileSystem, ...options }: Run = {}): Promise<ExportReport> {
   const sink = fileSink(textFormat, { path, ...(gzip && { gzip }), ...(fileSystem && { fileSystem }) });
   const state = fileState(`${path}.sluice`);
-  return exportTo(partsOf(parts, onFetch), sink, { state, commitEvery: 1, ...options }).run();
+  return exportTo(partsOf(partitions, onFetch), sink, { state, commitEvery: 1, ...options }).run();
 }
 
 async function failed(running: Promise<unknown>): Promise<Error> {
@@ -75,8 +75,8 @@ const attacks = {
 /** Does something to a file at the last page but one of the first part, when some commits have been. */
 function lateIn(attack: (path: string) => void, path: string): OnFetch {
   let isDone = false;
-  return (part, page) => {
-    if (part !== 0 || page !== 3 || isDone) return;
+  return (partition, page) => {
+    if (partition !== 0 || page !== 3 || isDone) return;
     isDone = true;
     attack(path);
   };
@@ -103,8 +103,8 @@ function read(path: string): string {
 }
 
 describe.each<[string, Run]>([
-  ['in one lane', {}],
-  ['in two lanes', { lanes: 2 }],
+  ['with a concurrency of 1', {}],
+  ['with a concurrency of 2', { concurrency: 2 }],
   ['compressed', { gzip: { pagesPerMember: 1 } }],
   ['without commits', { commitEvery: 100 }],
   ['with state in memory', { state: memoryState() }],
@@ -143,8 +143,8 @@ describe('E6 a .part that is changed while the export runs', () => {
     for (const nth of ['', '-2', '-3']) {
       await failed(
         run(path, {
-          onFetch: (part, page) => {
-            if (part === 0 && page === 2) throw new Error('interrupted');
+          onFetch: (partition, page) => {
+            if (partition === 0 && page === 2) throw new Error('interrupted');
           },
         }),
       );
@@ -157,7 +157,9 @@ describe('E6 a .part that is changed while the export runs', () => {
 
   test('and had something appended is cut back by the next run, since what was committed is sound', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
-    const error = await failed(run(path, { onFetch: lateIn((part) => appendFileSync(part, 'mine'), `${path}.part`) }));
+    const error = await failed(
+      run(path, { onFetch: lateIn((partition) => appendFileSync(partition, 'mine'), `${path}.part`) }),
+    );
     expect(error.message).toMatch(/\d+ bytes, but \d+ were written.*run it again: what was committed is sound\.$/);
     const { resumedRows } = await run(path);
     expect(resumedRows).toBeGreaterThan(0);
@@ -235,9 +237,9 @@ describe.each(Object.entries(attacks))(
       const segment = join(`${path}.sluice`, 'rows-1');
       let isDone = false;
       const attacked = run(path, {
-        lanes: 2,
-        onFetch: async (part, page) => {
-          if (part !== 0 || page !== 3 || isDone) return;
+        concurrency: 2,
+        onFetch: async (partition, page) => {
+          if (partition !== 0 || page !== 3 || isDone) return;
           isDone = true;
           // The second part is through by then, and all of it committed.
           while (
@@ -254,7 +256,7 @@ describe.each(Object.entries(attacks))(
       const error = await failed(attacked);
       expect(error.message).toMatch(/rows-1 .*somebody else changes it.* kept as .*rows-1\.damaged\..*starts over\.$/);
       expect(existsSync(path)).toBe(false);
-      expect(await run(path, { lanes: 2 })).toMatchObject({ rows: 22, resumedRows: 0 });
+      expect(await run(path, { concurrency: 2 })).toMatchObject({ rows: 22, resumedRows: 0 });
       expect(read(path)).toBe(whole);
       expect(readdirSync(`${path}.sluice`).sort()).toEqual(['checkpoint', 'rows-1.damaged']);
     });

@@ -20,7 +20,7 @@ import { namesBeside } from './namesBeside.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
-const parts = [
+const partitions = [
   [3, 1, 2],
   [2, 2, 2, 2, 2, 2],
   [1, 1],
@@ -37,8 +37,8 @@ class Refusals {
     this.#left = new Map(Object.entries(refused));
   }
 
-  readonly onFetch: OnFetch = (part, page) => {
-    const name = `${part}/${page}`;
+  readonly onFetch: OnFetch = (partition, page) => {
+    const name = `${partition}/${page}`;
     const left = this.#left.get(name) ?? 0;
     this.#left.set(name, left - 1);
     if (left > 0) throw expired;
@@ -49,8 +49,8 @@ class Refusals {
   get again(): Record<string, number> {
     const again: Record<string, number> = {};
     for (const [name, count] of this.answered) {
-      const part = name.split('/')[0]!;
-      if (count > 1) again[part] = (again[part] ?? 0) + 1;
+      const partition = name.split('/')[0]!;
+      if (count > 1) again[partition] = (again[partition] ?? 0) + 1;
     }
     return again;
   }
@@ -73,20 +73,20 @@ describe('E7 a cursor that the API refuses', () => {
   test('is an error with the way out, and what came before stays', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/3': 1 });
-    const error: unknown = await run(partsOf(parts, refusals.onFetch), path).catch((reason: unknown) => reason);
+    const error: unknown = await run(partsOf(partitions, refusals.onFetch), path).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(PaginationError);
     expect(error).toMatchObject({
       code: 'cursor-refused',
-      message: expect.stringMatching(/part 2 of 4.*page 4 with 410.*onExpired: 'restart-part'.*restart\.$/),
+      message: expect.stringMatching(/part 2 of 4.*page 4 with 410.*onExpired: 'restart-partition'.*restart\.$/),
       position: { before: 1, begun: { '1': { next: { cursor: '3' } } } },
     });
     // The same again is the same error: nothing gets lost, and nothing is repeated for ever.
     const again = new Refusals({ '1/3': 1 });
-    await expect(run(partsOf(parts, again.onFetch), path)).rejects.toMatchObject({ code: 'cursor-refused' });
+    await expect(run(partsOf(partitions, again.onFetch), path)).rejects.toMatchObject({ code: 'cursor-refused' });
     expect([...again.answered.keys()]).toEqual([]);
-    const report = await run(partsOf(parts), path);
+    const report = await run(partsOf(partitions), path);
     expect(report).toMatchObject({ rows: 36, resumedRows: 12 });
-    expect(textIn(path)).toBe(fileOf(parts));
+    expect(textIn(path)).toBe(fileOf(partitions));
   });
 
   test.each([
@@ -99,83 +99,91 @@ describe('E7 a cursor that the API refuses', () => {
     ['a part with others beside it, compressed', { '1/4': 1 }, { '1': 4 }, 4, 'rows.txt.gz'],
     ['the first part with others beside it', { '0/2': 2, '3/2': 1 }, { '0': 2, '3': 2 }, 3, 'rows.txt.gz'],
   ] as const)(
-    'in %s: restart-part takes back the rows of that part, and of no other',
-    async (_, refused, takenBack, lanes, name) => {
+    'in %s: restart-partition takes back the rows of that part, and of no other',
+    async (_, refused, takenBack, concurrency, name) => {
       const path = join(temporaryFolder(), name);
       const refusals = new Refusals(refused);
       const warnings: string[] = [];
-      const options = { onExpired: 'restart-part', lanes, onWarning: (text: string) => warnings.push(text) } as const;
-      const report = await run(partsOf(parts, refusals.onFetch), path, options);
+      const options = {
+        onExpired: 'restart-partition',
+        concurrency,
+        onWarning: (text: string) => warnings.push(text),
+      } as const;
+      const report = await run(partsOf(partitions, refusals.onFetch), path, options);
       expect(report).toMatchObject({ rows: 36, pages: 15, resumedRows: 0 });
-      expect(textIn(path)).toBe(fileOf(parts));
+      expect(textIn(path)).toBe(fileOf(partitions));
       expect(namesBeside(path)).toEqual([name]);
       expect(warnings).toHaveLength(Object.values(refused).reduce((sum, count) => sum + count, 0));
       expect(warnings[0]).toMatch(
         /refused the cursor of page \d+ with 410: it may have expired\. Its \d+ rows are taken back, and it is walked anew\.$/,
       );
-      for (const [part, pages] of Object.entries(refusals.again)) {
+      for (const [partition, pages] of Object.entries(refusals.again)) {
         // What was under way or ahead when the walk stopped is asked for again, as after any interruption.
-        const inFlight = lanes + 1;
-        expect(pages).toBeLessThanOrEqual((takenBack as Record<string, number>)[part] ?? inFlight);
+        const inFlight = concurrency + 1;
+        expect(pages).toBeLessThanOrEqual((takenBack as Record<string, number>)[partition] ?? inFlight);
       }
       expect(refusals.again).toMatchObject(takenBack);
     },
   );
 
-  test('at a resume, after a long pause: restart-part goes on with the other parts as they were', async () => {
+  test('at a resume, after a long pause: restart-partition goes on with the other parts as they were', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const stop = new Refusals({ '1/4': 1 });
-    await expect(run(partsOf(parts, stop.onFetch), path)).rejects.toThrow(PaginationError);
+    await expect(run(partsOf(partitions, stop.onFetch), path)).rejects.toThrow(PaginationError);
     const refusals = new Refusals({ '1/4': 1 });
-    const report = await run(partsOf(parts, refusals.onFetch), path, { onExpired: 'restart-part' });
+    const report = await run(partsOf(partitions, refusals.onFetch), path, { onExpired: 'restart-partition' });
     expect(report).toMatchObject({ rows: 36, resumedRows: 6 });
     expect(refusals.answered.has('0/0')).toBe(false);
-    expect(textIn(path)).toBe(fileOf(parts));
+    expect(textIn(path)).toBe(fileOf(partitions));
   });
 
   test('for ever: the part is walked anew three times, then the error comes, and the rows of the others stay', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/4': 99 });
-    await expect(run(partsOf(parts, refusals.onFetch), path, { onExpired: 'restart-part' })).rejects.toMatchObject({
+    await expect(
+      run(partsOf(partitions, refusals.onFetch), path, { onExpired: 'restart-partition' }),
+    ).rejects.toMatchObject({
       code: 'cursor-refused',
     });
     expect(refusals.answered.get('1/0')).toBe(4);
     expect(refusals.answered.get('0/0')).toBe(1);
-    await run(partsOf(parts), path);
-    expect(textIn(path)).toBe(fileOf(parts));
+    await run(partsOf(partitions), path);
+    expect(textIn(path)).toBe(fileOf(partitions));
   });
 
   test('before the first commit: the part is walked anew, too', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '0/1': 1 });
-    await run(partsOf(parts, refusals.onFetch), path, { onExpired: 'restart-part', commitEvery: 32 });
-    expect(textIn(path)).toBe(fileOf(parts));
+    await run(partsOf(partitions, refusals.onFetch), path, { onExpired: 'restart-partition', commitEvery: 32 });
+    expect(textIn(path)).toBe(fileOf(partitions));
   });
 
   test('counts the rows that were written, not those that were walked', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/4': 1 });
-    const odd = partsOf(parts, refusals.onFetch).perPage(
+    const odd = partsOf(partitions, refusals.onFetch).pipePages(
       filter((_row, index) => index % 2 === 0),
       { version: '1' },
     );
-    const report = await run(odd, path, { onExpired: 'restart-part' });
+    const report = await run(odd, path, { onExpired: 'restart-partition' });
     expect(report.rows).toBe(textIn(path).split('\n').length - 2);
   });
 
   test('keeps to maxRows', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/4': 1 });
-    const some = partsOf(parts, refusals.onFetch, { maxRows: 19 });
-    expect(await run(some, path, { onExpired: 'restart-part' })).toMatchObject({ rows: 19 });
-    expect(textIn(path)).toBe(fileOf(parts).split('\n').slice(0, 20).join('\n') + '\n');
+    const some = partsOf(partitions, refusals.onFetch, { maxRows: 19 });
+    expect(await run(some, path, { onExpired: 'restart-partition' })).toMatchObject({ rows: 19 });
+    expect(textIn(path)).toBe(fileOf(partitions).split('\n').slice(0, 20).join('\n') + '\n');
   });
 
   test('needs state, and a sink that can take rows back', () => {
-    const onExpired = 'restart-part';
+    const onExpired = 'restart-partition';
     const file = fileSink<string>(textFormat, { path: 'never-made' });
-    expect(() => exportTo(partsOf(parts), file, { onExpired })).toThrow(ConfigError);
-    expect(() => exportTo(partsOf(parts), recordingSink(), { onExpired, state: memoryState() })).toThrow(ConfigError);
+    expect(() => exportTo(partsOf(partitions), file, { onExpired })).toThrow(ConfigError);
+    expect(() => exportTo(partsOf(partitions), recordingSink(), { onExpired, state: memoryState() })).toThrow(
+      ConfigError,
+    );
     expect(existsSync('never-made')).toBe(false);
   });
 });

@@ -176,17 +176,20 @@ describe('E9 a disk that fails', () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
-    await writer.write({ items: ['kept'], part: 0, endsPart: false });
-    const place = await writer.flush();
+    await writer.write({ items: ['kept'], partition: 0, endsPartition: false });
+    const sinkPosition = await writer.flush();
     isFailing = true;
-    await writer.write({ items: ['lost'], part: 0, endsPart: false });
+    await writer.write({ items: ['lost'], partition: 0, endsPartition: false });
     await expect(writer.flush()).rejects.toThrow(/EIO/);
     isFailing = false;
     await expect(writer.flush()).rejects.toThrow(/could not be made durable, so nothing more is written/);
-    await expect(writer.write({ items: ['more'], part: 0, endsPart: false })).rejects.toThrow(SinkError);
+    await expect(writer.write({ items: ['more'], partition: 0, endsPartition: false })).rejects.toThrow(SinkError);
     await expect(writer.seal()).rejects.toThrow(SinkError);
     await writer.abort(new Error('EIO'), { isResumable: true });
-    const again = await fileSink(textFormat, { path }).open({ ...context, resumeAt: { place, isSealed: false } });
+    const again = await fileSink(textFormat, { path }).open({
+      ...context,
+      resumeAt: { sinkPosition, isSealed: false },
+    });
     expect(readFileSync(`${path}.part`, 'utf8')).toBe('rows\nkept\n');
     await again.abort(undefined, { isResumable: false });
   });
@@ -201,11 +204,11 @@ describe('E9 a disk that fails', () => {
       ...nodeFileSystem,
       open: async (name, mode) => {
         const file = await nodeFileSystem.open(name, mode);
-        const part = /rows-(\d)$/.exec(name)?.[1];
-        if (part === undefined) return file;
+        const partition = /rows-(\d)$/.exec(name)?.[1];
+        if (partition === undefined) return file;
         const sync = async (): Promise<void> => {
-          begun.push(part);
-          if (part === '1') throw systemError('EIO');
+          begun.push(partition);
+          if (partition === '1') throw systemError('EIO');
           await released;
           return file.sync();
         };
@@ -213,7 +216,8 @@ describe('E9 a disk that fails', () => {
       },
     };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
-    for (const part of [1, 2, 3]) await writer.write({ items: [`part ${part}`], part, endsPart: false });
+    for (const partition of [1, 2, 3])
+      await writer.write({ items: [`part ${partition}`], partition, endsPartition: false });
     const ends: string[] = [];
     const flushed = writer.flush().then(
       () => ends.push('flushed'),
@@ -241,10 +245,10 @@ describe('E9 a disk that fails', () => {
     const context = { source: 'test', isEndless: false, restart: false, signal: new AbortController().signal };
     const writer = await fileSink(textFormat, { path, fileSystem }).open(context);
     // The disk is set to work on so much before anybody asks for it.
-    await writer.write({ items: ['x'.repeat(2_800_000)], part: 0, endsPart: false });
+    await writer.write({ items: ['x'.repeat(2_800_000)], partition: 0, endsPartition: false });
     expect(syncs).toBe(1);
     await expect(writer.flush()).rejects.toThrow(/could not be made durable/);
-    await expect(writer.write({ items: ['more'], part: 0, endsPart: false })).rejects.toThrow(SinkError);
+    await expect(writer.write({ items: ['more'], partition: 0, endsPartition: false })).rejects.toThrow(SinkError);
     await writer.abort(new Error('EIO'), { isResumable: false });
     expect(readdirSync(join(path, '..'))).toEqual([]);
   });
@@ -286,10 +290,11 @@ describe('E9 a disk that fails', () => {
           const error: unknown = await run({ path, ifExists, fileSystem }).catch((reason: unknown) => reason);
           expect(error).toBeInstanceOf(SinkError);
           expect(error).toMatchObject({ details: { platformCode: 'EIO' } });
-          const [final, part] = [textAt(path), textAt(`${path}.part`)];
+          const [final, partition] = [textAt(path), textAt(`${path}.part`)];
           expect([ifExists === 'overwrite' ? 'the old file' : undefined, whole]).toContain(final);
           // What is left is complete, but for the file whose creation itself failed after all.
-          const isPartUsable = part === undefined || part === whole || (calls[at] === 'open' && part === '');
+          const isPartUsable =
+            partition === undefined || partition === whole || (calls[at] === 'open' && partition === '');
           expect(isPartUsable).toBe(true);
         }
       },
@@ -389,10 +394,10 @@ describe('E2 putting a file in place', () => {
       concatMap(async (row: string) => (row.startsWith(beginning) && (await event), row));
     const slow = pagesOf(tenPages, () => {
       begin();
-    }).perPage(until('page 5', isHeld));
+    }).pipePages(until('page 5', isHeld));
     const source = pagesOf(tenPages, (page) => {
       if (page === 7) second ??= exportTo(slow, fileSink(textFormat, { path }), { restart: true }).run();
-    }).perPage(until('page 8', isBegun));
+    }).pipePages(until('page 8', isBegun));
     const first = exportTo(source, fileSink(textFormat, { path })).run();
     await expect(first).rejects.toThrow('was replaced while the export ran');
     expect(existsSync(path)).toBe(false);
@@ -443,7 +448,7 @@ describe('E2 putting a file in place', () => {
 
 describe('E6 a .part file that', () => {
   /** A run that fails after page 9, with a commit after page 6, and then goes on with what the test made of the file. */
-  async function goOnWith(change: (part: string) => void, failing: DiskFault = { code: 'EIO' }) {
+  async function goOnWith(change: (partition: string) => void, failing: DiskFault = { code: 'EIO' }) {
     const path = join(temporaryFolder(), 'rows.txt');
     const state = memoryState();
     let writes = 0;
@@ -457,18 +462,22 @@ describe('E6 a .part file that', () => {
   }
 
   test.each([1, 100_000])('is longer than the checkpoint says is cut back (by %d bytes)', async (bytes) => {
-    const { path } = await goOnWith((part) => {
-      appendFileSync(part, 'x'.repeat(bytes));
+    const { path } = await goOnWith((partition) => {
+      appendFileSync(partition, 'x'.repeat(bytes));
     });
     expect(textAt(path)).toBe(whole);
   });
 
-  test.each<[string, (part: string) => void, RegExp]>([
-    ['is shorter than its checkpoint says', (part) => truncateSync(part, 100), /is shorter \(100 bytes\).*restart/],
-    ['is gone', (part) => unlinkSync(part), /not there any more.*restart/],
+  test.each<[string, (partition: string) => void, RegExp]>([
+    [
+      'is shorter than its checkpoint says',
+      (partition) => truncateSync(partition, 100),
+      /is shorter \(100 bytes\).*restart/,
+    ],
+    ['is gone', (partition) => unlinkSync(partition), /not there any more.*restart/],
     [
       'was edited',
-      (part) => writeFileSync(part, textAt(part)?.replace('row 1', 'row 7') ?? ''),
+      (partition) => writeFileSync(partition, textAt(partition)?.replace('row 1', 'row 7') ?? ''),
       /was changed.*restart/,
     ],
   ])('%s is refused, and nothing is touched', async (_what, change, message) => {
@@ -485,11 +494,11 @@ describe('E6 a .part file that', () => {
     ['a negative place', { bytes: -1, crc32: 0 }],
     ['a place without checksum', { bytes: 100 }],
     ['a place in words', { bytes: '100', crc32: 0 }],
-  ])('has a checkpoint with %s is not touched', async (_what, place) => {
+  ])('has a checkpoint with %s is not touched', async (_what, sinkPosition) => {
     const path = join(temporaryFolder(), 'rows.txt');
     writeFileSync(`${path}.part`, 'rows\n');
     const sink = fileSink(textFormat, { path });
-    const resumeAt = { place: JSON.parse(JSON.stringify(place)), isSealed: false };
+    const resumeAt = { sinkPosition: JSON.parse(JSON.stringify(sinkPosition)), isSealed: false };
     await expect(
       sink.open({ source: 'test', isEndless: false, restart: false, signal: new AbortController().signal, resumeAt }),
     ).rejects.toThrow(CheckpointError);

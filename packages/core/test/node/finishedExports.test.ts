@@ -18,8 +18,8 @@ import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { systemError } from './faultyFileSystem.js';
 import { textFormat } from './textRows.js';
 
-const parts = [[3, 3], [2]];
-const whole = fileOf(parts);
+const partitions = [[3, 3], [2]];
+const whole = fileOf(partitions);
 
 interface Run extends ExportOptions {
   readonly target?: Partial<FileTarget>;
@@ -29,7 +29,7 @@ interface Run extends ExportOptions {
 /** Runs it, and counts the pages that were asked for. */
 async function run(path: string, { target, source, ...options }: Run = {}): Promise<ExportReport & { asked: number }> {
   let asked = 0;
-  const from = partsOf(parts, () => void (asked += 1), source);
+  const from = partsOf(partitions, () => void (asked += 1), source);
   const sink = fileSink(textFormat, { path, ...target });
   const report = await exportTo(from, sink, { state: fileState(`${path}.sluice`), ...options }).run();
   return { ...report, asked };
@@ -41,7 +41,7 @@ describe('E1 an export that finished, and is run again', () => {
     const clock = new FakeClock();
     const first = await run(path, { clock });
     expect(first.finishedAt).toBeUndefined();
-    const again = await run(path, { lanes: 2, commitEvery: 1 });
+    const again = await run(path, { concurrency: 2, commitEvery: 1 });
     expect(again).toEqual({
       ...{ rows: 8, pages: 3, resumedRows: 8, committedRows: 8, isDone: true, asked: 0 },
       ...{ target: path, bytes: whole.length, finishedAt: new Date(clock.now()).toISOString() },
@@ -92,7 +92,7 @@ describe('E1 an export that finished, and is run again', () => {
     const state = memoryState();
     const sink = recordingSink<string>();
     for (let times = 1; times <= 2; times += 1) {
-      const report = await exportTo(partsOf(parts), sink, { state }).run();
+      const report = await exportTo(partsOf(partitions), sink, { state }).run();
       expect(report.finishedAt).toBeUndefined();
       expect(sink.rows).toHaveLength(8);
     }
@@ -119,15 +119,15 @@ describe('E1 an export that finished, and is run again', () => {
 });
 
 test.each<[string, Scenario]>([
-  ['one lane', { parts: [[2, 2]] }],
-  ['two lanes, compressed', { parts: [[2], [2, 2]], lanes: 2, gzip: { pagesPerMember: 2 } }],
+  ['a concurrency of 1', { partitions: [[2, 2]] }],
+  ['a concurrency of 2, compressed', { partitions: [[2], [2, 2]], concurrency: 2, gzip: { pagesPerMember: 2 } }],
 ])(
   'E1 killed at any call of its end, it ends after one rerun with the same bytes, and stays done (%s)',
   async (_, scenario) => {
     const dry = simulatedDisk();
     dry.putFolder('/data');
     await runOn(dry, scenario);
-    const whole = fileOf(scenario.parts);
+    const whole = fileOf(scenario.partitions);
     // From the last page's write on.
     const from = dry.calls.findLast(({ name, path }) => name === 'write' && path === `${target}.part`)?.n ?? 0;
     expect(dry.calls.length - from).toBeGreaterThan(20);

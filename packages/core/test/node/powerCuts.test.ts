@@ -18,13 +18,19 @@ const modesAt = (n: number): RestartMode[] => [
 
 /** Three pages, and what can be done with them. */
 const scenarios: readonly (readonly [string, Scenario])[] = [
-  ['one part', { parts: [[2, 2, 2]] }],
-  ['one part, over an existing file', { parts: [[2, 2, 2]], ifExists: 'overwrite' }],
-  ['one part, compressed', { parts: [[2, 2, 2]], gzip: { pagesPerMember: 2 } }],
-  ['one part, with its state in another folder', { parts: [[2, 2, 2]], stateFolder: '/state/rows' }],
-  ['three parts in two lanes', { parts: [[2], [2], [2]], lanes: 2 }],
-  ['two parts in two lanes, compressed', { parts: [[2], [2, 2]], lanes: 2, gzip: { pagesPerMember: 2 } }],
-  ['two parts in two lanes, over an existing file', { parts: [[2, 2], [2]], lanes: 2, ifExists: 'overwrite' }],
+  ['one part', { partitions: [[2, 2, 2]] }],
+  ['one part, over an existing file', { partitions: [[2, 2, 2]], ifExists: 'overwrite' }],
+  ['one part, compressed', { partitions: [[2, 2, 2]], gzip: { pagesPerMember: 2 } }],
+  ['one part, with its state in another folder', { partitions: [[2, 2, 2]], stateFolder: '/state/rows' }],
+  ['three parts with a concurrency of 2', { partitions: [[2], [2], [2]], concurrency: 2 }],
+  [
+    'two parts with a concurrency of 2, compressed',
+    { partitions: [[2], [2, 2]], concurrency: 2, gzip: { pagesPerMember: 2 } },
+  ],
+  [
+    'two parts with a concurrency of 2, over an existing file',
+    { partitions: [[2, 2], [2]], concurrency: 2, ifExists: 'overwrite' },
+  ],
 ];
 
 function emptyDisk(scenario: Scenario, ...hook: Parameters<typeof simulatedDisk>): SimulatedDisk {
@@ -42,14 +48,14 @@ async function stopped(disk: SimulatedDisk, scenario: Scenario, onFetch?: OnFetc
 }
 
 /** E2: whatever has the final name is the old file, or the whole new one. */
-function checkFinalName(disk: SimulatedDisk, { parts, ifExists }: Scenario): void {
-  expect([ifExists === 'overwrite' ? old : undefined, fileOf(parts)]).toContain(textOn(disk));
+function checkFinalName(disk: SimulatedDisk, { partitions, ifExists }: Scenario): void {
+  expect([ifExists === 'overwrite' ? old : undefined, fileOf(partitions)]).toContain(textOn(disk));
 }
 
 /** Runs it to its end, and sees that the file is whole, durable, and all that is left but for the record that it is finished. */
 async function finish(disk: SimulatedDisk, scenario: Scenario): Promise<void> {
-  const { parts, stateFolder = `${target}.sluice` } = scenario;
-  const whole = fileOf(parts);
+  const { partitions, stateFolder = `${target}.sluice` } = scenario;
+  const whole = fileOf(partitions);
   await runOn(disk, scenario);
   expect(textOn(disk)).toBe(whole);
   const record = [`${stateFolder}/`, `${stateFolder}/checkpoint`];
@@ -109,7 +115,7 @@ describe.each(scenarios)('E3 a three-page export of %s', (kind, scenario) => {
 });
 
 test('E3 an export that fails before its first commit, and clears away what it began, is cut at any call', async () => {
-  const scenario: Scenario = { parts: [[2], [2, 2]], lanes: 2, commitEvery: 10 };
+  const scenario: Scenario = { partitions: [[2], [2, 2]], concurrency: 2, commitEvery: 10 };
   const failing: OnFetch = (_part, page) => {
     if (page > 0) throw new Error('broken');
   };
@@ -128,16 +134,16 @@ test('E3 an export that fails before its first commit, and clears away what it b
 });
 
 test('E7 taking back a part is cut at any call, and neither loses nor doubles a row', async () => {
-  const scenario: Scenario = { parts: [[2], [2, 2, 2], [2]], lanes: 2, onExpired: 'restart-part' };
+  const scenario: Scenario = { partitions: [[2], [2, 2, 2], [2]], concurrency: 2, onExpired: 'restart-partition' };
   const expiring = (): OnFetch => {
     let left = 1;
-    return (part, page) => {
-      if (part === 1 && page === 2 && (left -= 1) >= 0) throw new HttpError('gone', { status: 410, excerpt: '' });
+    return (partition, page) => {
+      if (partition === 1 && page === 2 && (left -= 1) >= 0) throw new HttpError('gone', { status: 410, excerpt: '' });
     };
   };
   const dry = emptyDisk(scenario);
   await runOn(dry, scenario, expiring());
-  expect(textOn(dry)).toBe(fileOf(scenario.parts));
+  expect(textOn(dry)).toBe(fileOf(scenario.partitions));
   const isNew = newStates();
   for (const { n } of someOf(dry.calls)) {
     const disk = emptyDisk(scenario, (call) => (call.n === n ? { cut: 'after' } : undefined));
@@ -160,23 +166,23 @@ test('E1 any sequence of pages, faults, kills, power cuts and resumes gives the 
     }),
   );
   const plan = fc.record({
-    parts: fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 5 }),
+    partitions: fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 5 }),
     gzip: fc.oneof(fc.constant(false), fc.record({ pagesPerMember: fc.integer({ min: 1, max: 3 }) })),
   });
   const run = fc.record({
     mishap,
-    lanes: fc.integer({ min: 1, max: 4 }),
+    concurrency: fc.integer({ min: 1, max: 4 }),
     commitEvery: fc.integer({ min: 1, max: 6 }),
   });
   await fc.assert(
-    fc.asyncProperty(plan, fc.array(run, { maxLength: 6 }), async ({ parts, gzip }, runs) => {
+    fc.asyncProperty(plan, fc.array(run, { maxLength: 6 }), async ({ partitions, gzip }, runs) => {
       let disk: SimulatedDisk = simulatedDisk();
       disk.putFolder('/data');
       for (const {
         mishap: { kind, after, ...rest },
         ...options
       } of runs) {
-        const scenario: Scenario = { parts, gzip, ...options, onExpired: 'restart-part' };
+        const scenario: Scenario = { partitions, gzip, ...options, onExpired: 'restart-partition' };
         const running: SimulatedDisk = disk.restart('killed', ({ n }) =>
           kind === 'stop' && n === after + 1 ? { cut: n % 2 === 0 ? 'before' : 'after' } : undefined,
         );
@@ -189,7 +195,7 @@ test('E1 any sequence of pages, faults, kills, power cuts and resumes gives the 
         disk = running.restart('mode' in rest ? rest.mode : 'killed');
         checkFinalName(disk, scenario);
       }
-      await finish(disk, { parts, gzip, lanes: 3 });
+      await finish(disk, { partitions, gzip, concurrency: 3 });
     }),
     { numRuns: casesOf(300) },
   );

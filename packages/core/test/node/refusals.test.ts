@@ -33,7 +33,7 @@ import { fileOf, partsOf } from './partRows.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
-const parts = [
+const partitions = [
   [3, 3, 3],
   [2, 2, 2, 2],
 ];
@@ -41,9 +41,9 @@ const parts = [
 /** Where it is stuck, the first part fails at its last page, once the other one is through: that waits in a segment. */
 function source(more: Partial<SourceDefinition<string>> = {}, isStuck = false): Source<string> {
   return partsOf(
-    parts,
-    async (part, page) => {
-      if (!isStuck || part !== 0 || page !== 2) return;
+    partitions,
+    async (partition, page) => {
+      if (!isStuck || partition !== 0 || page !== 2) return;
       for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       throw new Error('interrupted');
     },
@@ -62,7 +62,7 @@ function run(
 /** An export that was interrupted, with rows in a segment; answers its path. */
 async function interrupted(from = source({}, true)): Promise<string> {
   const path = join(temporaryFolder(), 'rows.txt');
-  await expect(run(path, { from, lanes: 2 })).rejects.toThrow('interrupted');
+  await expect(run(path, { from, concurrency: 2 })).rejects.toThrow('interrupted');
   expect(readdirSync(join(path, '..')).sort()).toEqual(['rows.txt.part', 'rows.txt.sluice']);
   expect(readdirSync(`${path}.sluice`).sort()).toEqual(['checkpoint', 'rows-1']);
   return path;
@@ -131,15 +131,15 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     expect(error.message).toMatch(/[Ss]tart over with restart: nothing was changed\.$/);
     // The way out works.
     expect(await run(path, { restart: true })).toMatchObject({ rows: 17, resumedRows: 0 });
-    expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
+    expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
     expect(namesBeside(path)).toEqual(['rows.txt']);
   });
 
   test('another plan, and the message names what is different', async () => {
     const path = await interrupted();
     for (const [options, changed] of [
-      [{ from: source({ identity: { parts, pageSize: 7 } }) }, 'pageSize'],
-      [{ from: source({ identity: { parts: [[1]] } }) }, 'parts'],
+      [{ from: source({ identity: { partitions, pageSize: 7 } }) }, 'pageSize'],
+      [{ from: source({ identity: { partitions: [[1]] } }) }, 'partitions'],
       [{ from: source({ schema: { columns: ['a'] } }) }, 'columns'],
       [{ from: source({ name: 'test.other' }) }, 'source'],
       [{ target: { gzip: true } }, 'gzip, pagesPerMember'],
@@ -150,9 +150,9 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
         `The checkpoint belongs to another plan (${changed}). Run it as before, or start over with restart: nothing was changed.`,
       );
     }
-    // Neither lanes nor how often it is committed are part of the plan.
-    expect(await run(path, { lanes: 3, commitEvery: 7, prefetch: 0 })).toMatchObject({ rows: 17 });
-    expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
+    // Neither concurrency nor how often it is committed are part of the plan.
+    expect(await run(path, { concurrency: 3, commitEvery: 7, prefetch: 0 })).toMatchObject({ rows: 17 });
+    expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
   });
 
   test("another key's project, unless it is said to be the same", async () => {
@@ -161,7 +161,9 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
       const stop = (): void => {
         if ((left -= 1) < 0) throw new Error('interrupted');
       };
-      return partsOf(parts, stop, { endpoint: { keyFingerprint: (salt) => Promise.resolve(`${key} and ${salt}`) } });
+      return partsOf(partitions, stop, {
+        endpoint: { keyFingerprint: (salt) => Promise.resolve(`${key} and ${salt}`) },
+      });
     };
     const path = join(temporaryFolder(), 'rows.txt');
     await expect(run(path, { from: withKey('one', 4) })).rejects.toThrow('interrupted');
@@ -172,7 +174,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     // From its first commit on it is the new key's.
     await refused(path, { from: withKey('one') });
     expect(await run(path, { from: withKey('two') })).toMatchObject({ rows: 17 });
-    expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
+    expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
   });
 
   test('a .part without a checkpoint', async () => {
@@ -182,7 +184,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     expect(error).toBeInstanceOf(SinkError);
     expect(error.message).toMatch(/rows\.txt\.part is there already.*Start over with restart\.$/);
     await run(path, { restart: true });
-    expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
+    expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
   });
 
   test('a .part, or a segment, of another user', async () => {
@@ -284,7 +286,7 @@ describe('E1 a kill before the old file is replaced', () => {
     const target = { ifExists: 'overwrite' } as const;
     await expect(run(path, { target: { ...target, fileSystem: stuck } })).rejects.toThrow(/put in place/);
     expect(await run(path, { target: { ...target, fileSystem } })).toMatchObject({ rows: 17, resumedRows: 17 });
-    expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
+    expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
   });
 });
 
@@ -327,7 +329,7 @@ describe('E6 restart', () => {
     await expect(run(path, { target: { fileSystem: stuck }, restart: true })).rejects.toThrow(/replaced/);
     expect(existsSync(`${path}.part`)).toBe(true);
     expect(await run(path)).toMatchObject({ rows: 17, resumedRows: 0 });
-    expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
+    expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
     expect(namesBeside(path)).toEqual(['rows.txt']);
   });
 
@@ -346,7 +348,7 @@ describe('E1 what a kill leaves behind', () => {
     writeFileSync(join(`${path}.sluice`, 'rows-9'), 'never named');
     writeFileSync(join(`${path}.sluice`, unfinishedName('checkpoint')), 'torn');
     await run(path);
-    expect(readFileSync(path, 'utf8')).toBe(fileOf(parts));
+    expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
     expect(namesBeside(path)).toEqual(['rows.txt']);
   });
 
@@ -355,7 +357,7 @@ describe('E1 what a kill leaves behind', () => {
     writeFileSync(join(`${path}.sluice`, 'note.txt'), 'mine');
     await run(path);
     expect(contents(join(path, '..'))).toEqual({
-      'rows.txt': fileOf(parts),
+      'rows.txt': fileOf(partitions),
       'rows.txt.sluice': 'no file',
       'rows.txt.sluice/checkpoint': expect.stringContaining('"finishedAt":') as string,
       'rows.txt.sluice/note.txt': 'mine',

@@ -122,19 +122,19 @@ function testAccess(tree: DiskTree): TestAccess {
 
 function opened(calls: DiskCalls, path: string, file: FileInode): WritableFile {
   let isOpen = true;
-  const at = <R>(name: keyof WritableFile, work: (mostBytes: number) => R, bytes = 0): Promise<R> =>
-    calls.make({ name, path, bytes }, (mostBytes) => {
+  const at = <R>(name: keyof WritableFile, work: (maxBytes: number) => R, bytes = 0): Promise<R> =>
+    calls.make({ name, path, bytes }, (maxBytes) => {
       if (!isOpen) throw diskError('EBADF', path);
-      return work(mostBytes);
+      return work(maxBytes);
     });
   return {
     write: (bytes, position) =>
       at(
         'write',
-        (mostBytes) => {
+        (maxBytes) => {
           // A copy, also of a buffer, whose own slice would be a view: the caller may use it again.
-          file.change({ kind: 'write', at: position, bytes: Uint8Array.from(bytes.subarray(0, mostBytes)) });
-          return mostBytes;
+          file.change({ kind: 'write', at: position, bytes: Uint8Array.from(bytes.subarray(0, maxBytes)) });
+          return maxBytes;
         },
         bytes.length,
       ),

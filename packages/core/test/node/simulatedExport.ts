@@ -7,8 +7,8 @@ import { textFormat } from './textRows.js';
 
 /** What is exported, and how. */
 export interface Scenario
-  extends Pick<ExportOptions, 'lanes' | 'commitEvery' | 'onExpired'>, Pick<FileTarget, 'ifExists' | 'gzip'> {
-  readonly parts: readonly (readonly number[])[];
+  extends Pick<ExportOptions, 'concurrency' | 'commitEvery' | 'onExpired'>, Pick<FileTarget, 'ifExists' | 'gzip'> {
+  readonly partitions: readonly (readonly number[])[];
   /** Default: beside the target. */
   readonly stateFolder?: string;
 }
@@ -18,10 +18,10 @@ export const target = '/data/rows';
 
 /** Runs an export on a simulated disk, as a process of its own: whatever was there before it is dead. */
 export function runOn(disk: SimulatedDisk, scenario: Scenario, onFetch?: OnFetch): Promise<ExportReport> {
-  const { parts, ifExists = 'fail', gzip = false, stateFolder = `${target}.sluice`, ...options } = scenario;
+  const { partitions, ifExists = 'fail', gzip = false, stateFolder = `${target}.sluice`, ...options } = scenario;
   const state = fileState(stateFolder, { fileSystem: disk, processes: newProcess() });
   const sink = fileSink(textFormat, { path: target, fileSystem: disk, ifExists, gzip });
-  return exportTo(partsOf(parts, onFetch), sink, { commitEvery: 1, ...options, state }).run();
+  return exportTo(partsOf(partitions, onFetch), sink, { commitEvery: 1, ...options, state }).run();
 }
 
 /** The text in the target; `undefined` if there is none. */

@@ -32,10 +32,10 @@ describe('poll', () => {
     const clock = new SkippingClock();
     const listing = new Listing(rowsOf('a', 'b', 'c'));
     const begun: number[] = [];
-    let most = 0;
+    let max = 0;
     listing.onFetch = async ({ walk, page }) => {
       if (page === 0) begun.push(clock.time);
-      most = Math.max(most, listing.open);
+      max = Math.max(max, listing.open);
       await Promise.resolve();
       // Every tenth walk takes two and a half times as long as there is; meanwhile somebody sets the clock.
       clock.time += walk % 10 === 0 ? 1_250 : 100;
@@ -43,7 +43,7 @@ describe('poll', () => {
     };
     const counted = poll(listing.source(), { every: 1_000, clock }).pipe(take(1_000), toArray());
     expect(await firstValueFrom(counted)).toHaveLength(1_000);
-    expect(most).toBe(1);
+    expect(max).toBe(1);
     const expected: number[] = [];
     for (let tick = 0; expected.length < 1_000; tick += expected.length % 10 === 0 ? 3 : 1) expected.push(tick * 1_000);
     expect(begun).toEqual(expected);

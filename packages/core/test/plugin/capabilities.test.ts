@@ -46,7 +46,7 @@ function reachable(start: unknown): unknown[] {
 function expectFrozen(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   expect(Object.isFrozen(value)).toBe(true);
-  for (const part of Object.values(value)) expectFrozen(part);
+  for (const partition of Object.values(value)) expectFrozen(partition);
 }
 
 describe('what a plugin is handed', () => {
@@ -121,12 +121,12 @@ describe('what a plugin is handed', () => {
     for (const event of [
       { type: 'error', of: 'walk', name: `a ${canary}`, error, nested },
       { type: 'error', of: 'watch', name: 'test.few', error: new Error(canary) },
-      { type: 'page', source: canary, part: 0, page: 1, rows: 1, total: canary, nested },
+      { type: 'page', source: canary, partition: 0, page: 1, rows: 1, total: canary, nested },
       { type: 'commit', source: canary, sink: canary, ...counts, nested },
     ])
       observe(event as never);
     expect(events.map(({ type }) => type)).toEqual(['error', 'error', 'page', 'commit']);
-    expect(Object.keys(events[2]!).sort()).toEqual(['page', 'part', 'rows', 'source', 'type']);
+    expect(Object.keys(events[2]!).sort()).toEqual(['page', 'partition', 'rows', 'source', 'type']);
     expect(events.filter((event) => 'nested' in event)).toEqual([]);
     for (const event of events) expectFrozen(event);
     expectNoKey(events);
@@ -151,7 +151,7 @@ describe('what a plugin is handed', () => {
     ["of a type that is not a source's", { type: 'plugin-fault', plugin: 'open', hook: 'page', error: {} }],
     ['of a request, which only the client tells', { type: 'error', of: 'request', name: 'a', error: {} }],
     ['with a name that is no text', { type: 'error', of: 'walk', name: { canary }, error: {} }],
-    ['with counts that are none', { type: 'page', source: 'a', part: 0, page: 1, rows: canary }],
+    ['with counts that are none', { type: 'page', source: 'a', partition: 0, page: 1, rows: canary }],
     ['without its sink', { type: 'commit', source: 'a', rows: 1, pages: 1, isSealed: true }],
     ['that is nothing', undefined],
     [

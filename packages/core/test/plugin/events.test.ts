@@ -186,16 +186,16 @@ describe('events of walks', () => {
   test('tell each page that was received, by its part', async () => {
     const { client, list, sandbox } = await startHoldings({ holdings: 700, owners: 3 });
     const events = eventsOf(client);
-    const parts = sandbox.owners.map((owner) => [owner]);
-    const rows = await lastValueFrom(list({ parts, pageSize: 50 }).pipe(toArray()));
+    const partitions = sandbox.owners.map((owner) => [owner]);
+    const rows = await lastValueFrom(list({ partitions, pageSize: 50 }).pipe(toArray()));
     const pages = events.filter(isPage);
     expect(pages.reduce((sum, page) => sum + page.rows, 0)).toBe(rows.length);
-    for (const [part, owner] of sandbox.owners.entries()) {
-      const own = pages.filter((page) => page.part === part);
+    for (const [partition, owner] of sandbox.owners.entries()) {
+      const own = pages.filter((page) => page.partition === partition);
       expect(own.map(({ page }) => page)).toEqual(own.map((_, at) => at + 1));
       expect(own.reduce((sum, page) => sum + page.rows, 0)).toBe([...sandbox.holdingsOf([owner])].length);
     }
-    expect(pages[0]).toEqual({ type: 'page', source: 'test.holdings', part: 0, page: 1, rows: 50 });
+    expect(pages[0]).toEqual({ type: 'page', source: 'test.holdings', partition: 0, page: 1, rows: 50 });
   });
 
   test('tell the total where the API says it', async () => {
@@ -210,7 +210,7 @@ describe('events of walks', () => {
       fetch: () => Promise.resolve({ rows: [1, 2], next: 'end', total: 2 }),
     });
     await source.toArray();
-    expect(events).toEqual([{ type: 'page', source: 'test.few', part: 0, page: 1, rows: 2, total: 2 }]);
+    expect(events).toEqual([{ type: 'page', source: 'test.few', partition: 0, page: 1, rows: 2, total: 2 }]);
   });
 
   test('tell an error once a level, when it reaches the consumer', async () => {
@@ -222,7 +222,11 @@ describe('events of walks', () => {
     await expect(lastValueFrom(list())).rejects.toMatchObject({ code: 'cursor-refused' });
     expect(errorsIn(events)).toEqual(['request test.holdings: http', 'walk test.holdings: cursor-refused']);
     expect(events.find((event) => event.type === 'error' && event.of === 'walk')).toMatchObject({
-      error: { name: 'PaginationError', details: { part: 0, status: 400 }, cause: { name: 'HttpError', code: 'http' } },
+      error: {
+        name: 'PaginationError',
+        details: { partition: 0, status: 400 },
+        cause: { name: 'HttpError', code: 'http' },
+      },
     });
   });
 
@@ -255,7 +259,7 @@ describe('events of walks', () => {
       fetch: () => Promise.resolve({ rows: [1, 2], next: 'end' }),
     });
     const sink = recordingSink<number>();
-    await exportTo(source.perPage(map((x) => x)), sink).run();
+    await exportTo(source.pipePages(map((x) => x)), sink).run();
     expect(sink.rows).toEqual([1, 2]);
     expect(told).toEqual(['page', 'commit']);
   });
@@ -267,7 +271,7 @@ describe('events of exports', () => {
     const events = eventsOf(client);
     const state = memoryState();
     await exportTo(
-      list().perPage(
+      list().pipePages(
         map((row) => row),
         { version: '1' },
       ),

@@ -16,7 +16,7 @@ import { thrownBy } from '../../../../test/kit/thrownBy.js';
 const options: ClientOptions = { apiKey: canary, rateLimit: false };
 
 const nowhere: Sink<object> = {
-  ...{ name: 'nowhere', identity: null, promises: 'at-least-once' },
+  ...{ name: 'nowhere', identity: null, delivery: 'at-least-once' },
   open: () => Promise.reject(new Error('It is never opened.')),
 };
 
@@ -233,7 +233,7 @@ describe('sinks and stores by name', () => {
 });
 
 describe('what was loaded by name', () => {
-  const named = (parts: object): unknown => ({ name: 'loaded', ...parts });
+  const named = (partitions: object): unknown => ({ name: 'loaded', ...partitions });
 
   test.each<[unknown, string]>([
     [undefined, 'What was given as a plugin is no plugin: it is missing, and not an object'],

@@ -29,7 +29,7 @@ test.each([
   ['runId', notText],
   ['source', notText],
   ['planHash', notText],
-  ['parts', notACount],
+  ['partitions', notACount],
   ['rows', notACount],
   ['pages', notACount],
   ['settings', [...notARecord, { limit: 1 }, { limit: '1', offset: null }]],
@@ -58,8 +58,8 @@ test('a checkpoint of a newer version is refused with what to do, and not taken 
 test('E7 a part that is taken back takes its own rows and pages along, and a part without any takes none', async () => {
   const checkpoint = decodeCheckpoint(await leftCheckpoint());
   const begun = { 0: { rows: 120, pages: 2 }, 2: { rows: 180, pages: 1 } };
-  const taken = (part: number): unknown =>
-    checkpointWithoutPart({ ...checkpoint, rows: 300, pages: 3, begun }, part, 'place');
-  expect(taken(0)).toMatchObject({ rows: 180, pages: 1, begun: { 2: begun[2] }, place: 'place' });
-  expect(taken(1)).toMatchObject({ rows: 300, pages: 3, begun, place: 'place' });
+  const taken = (partition: number): unknown =>
+    checkpointWithoutPart({ ...checkpoint, rows: 300, pages: 3, begun }, partition, 'place');
+  expect(taken(0)).toMatchObject({ rows: 180, pages: 1, begun: { 2: begun[2] }, sinkPosition: 'place' });
+  expect(taken(1)).toMatchObject({ rows: 300, pages: 3, begun, sinkPosition: 'place' });
 });

@@ -27,12 +27,12 @@ function endless(
   onPage: (page: number) => void = () => undefined,
 ): PageSource<string> {
   return {
-    info: { name: 'endless', identity: null, parts: 1, isEndless: true },
+    info: { name: 'endless', identity: null, partitions: 1, isEndless: true },
     async *pages(): AsyncGenerator<Page<string>> {
       for (let index = 0; ; index += 1) {
         onPage(index);
         const position = { before: 0, begun: {}, rows: index, pages: index };
-        const page = { items: [`row ${String(index)}`], position, index, part: 0, endsPart: false };
+        const page = { items: [`row ${String(index)}`], position, index, partition: 0, endsPartition: false };
         yield await Promise.resolve(asks(index) ? { ...page, commit: true as const } : page);
       }
     },
@@ -224,7 +224,7 @@ test('an export that does end is still cleared away without state, as nobody cou
       if (page === 3) throw new Error('gone');
     },
   );
-  const source = { info: { name: 'ends', identity: null, parts: 1 }, pages };
+  const source = { info: { name: 'ends', identity: null, partitions: 1 }, pages };
   await expect(exportTo(source, fileSink(textFormat, { path })).run()).rejects.toThrow('gone');
   expect(readdirSync(join(path, '..'))).toEqual([]);
 });

@@ -52,11 +52,11 @@ describe('exportTo', () => {
       items: [1, 2],
       position: { before: 1, begun: {}, rows: 2, pages: 1 },
       index: 0,
-      part: 0,
-      endsPart: true,
+      partition: 0,
+      endsPartition: true,
     };
     const source = {
-      info: { name: 'mine', identity: null, parts: 1 },
+      info: { name: 'mine', identity: null, partitions: 1 },
       async *pages() {
         yield await Promise.resolve(page);
       },
@@ -69,17 +69,17 @@ describe('exportTo', () => {
   test('P2 a sink that is slow never sees more than 2 pages ahead, over 1,000 pages', async () => {
     const { list, sandbox } = await startHoldings({ holdings: 1000 });
     const sink = recordingSink<Row>();
-    let most = 0;
+    let max = 0;
     sink.beforeWrite = async () => {
       // Whatever is asked for too early arrives within so many turns of the loop, in which the sandbox answers as well.
       for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       if (sink.rows.length % 50 === 0) await new Promise((resolve) => setTimeout(resolve, 20));
       // This page is being written: what was asked for beyond the pages before it is ahead.
-      most = Math.max(most, sandbox.counts.requests - sink.rows.length);
+      max = Math.max(max, sandbox.counts.requests - sink.rows.length);
     };
     await exportTo(list({ pageSize: 1 }), sink).run();
     expect(sink.rows).toHaveLength(1000);
-    expect(most).toBe(2);
+    expect(max).toBe(2);
   });
 
   test('T4 an abort stops the walk, closes the sink, and rejects with the very reason', async () => {
@@ -229,7 +229,7 @@ describe('exportTo with state', () => {
     });
     const state = memoryState();
     const sink = recordingSink<Row>();
-    const few = list().perPage(
+    const few = list().pipePages(
       filter((_row, index) => index % 10 === 0),
       { version: '1' },
     );
@@ -258,7 +258,7 @@ describe('exportTo with state', () => {
 
   test('T4 an abort does not wait for a source that takes its time', async () => {
     const source = {
-      info: { name: 'slow', identity: null, parts: 1 },
+      info: { name: 'slow', identity: null, partitions: 1 },
       async *pages(): AsyncGenerator<Page<number>> {
         yield await new Promise<never>(() => undefined);
       },
@@ -406,8 +406,8 @@ describe('exportTo with state', () => {
       throw new Error('killed');
     };
     await expect(exportTo(list(), sink, { state }).run()).rejects.toThrow('killed');
-    const other = (promises: 'exactly-once' | 'at-least-once') =>
-      exportTo(list({ pageSize: 50 }), { ...sink, promises }, { state }).run();
+    const other = (delivery: 'exactly-once' | 'at-least-once') =>
+      exportTo(list({ pageSize: 50 }), { ...sink, delivery }, { state }).run();
     await state.save('checkpoint', kept);
     await expect(other('exactly-once')).rejects.toThrow(
       'The checkpoint belongs to another plan (pageSize), of which no row is kept yet, so that a restart loses none. Run it as before, or start over with restart: nothing was changed.',
@@ -445,11 +445,11 @@ describe('exportTo with state', () => {
 
   test('an operator on pages needs a version to be resumed', async () => {
     const { list, sandbox } = await startHoldings({ holdings: 5 });
-    const named = list().perPage(map((row) => ({ name: row['name'] })));
+    const named = list().pipePages(map((row) => ({ name: row['name'] })));
     await expect(exportTo(named, recordingSink(), { state: memoryState() }).run()).rejects.toThrow(ConfigError);
     await exportTo(named, recordingSink()).run();
     await exportTo(
-      list().perPage(
+      list().pipePages(
         map((row) => ({ name: row['name'] })),
         { version: '1' },
       ),
@@ -515,12 +515,12 @@ describe('exportTo with state', () => {
     );
   });
 
-  test('any sequence of faults in lanes loses no row and doubles none', async () => {
+  test('any sequence of faults with concurrency loses no row and doubles none', async () => {
     const { list, sandbox } = await startHoldings(
       { holdings: 900, owners: 6, faults: { serverError: 0.05 } },
       { retry: { baseDelay: 1 } },
     );
-    const parts = sandbox.owners.map((owner) => [owner]);
+    const partitions = sandbox.owners.map((owner) => [owner]);
     const all = [...sandbox.holdingsOf(sandbox.owners)].map((row) => JSON.stringify(row)).sort();
     for (let after = 1; after <= 10; after += 1) {
       const state = memoryState();
@@ -529,7 +529,8 @@ describe('exportTo with state', () => {
       sink.beforeWrite = () => {
         if ((writes += 1) === after) throw new Error('broken');
       };
-      const run = () => exportTo(list({ parts, pageSize: 50 }), sink, { state, commitEvery: 3, lanes: 3 }).run();
+      const run = () =>
+        exportTo(list({ partitions, pageSize: 50 }), sink, { state, commitEvery: 3, concurrency: 3 }).run();
       await expect(run()).rejects.toThrow('broken');
       await run();
       expect(sink.rows.map((row) => JSON.stringify(row)).sort()).toEqual(all);

@@ -19,7 +19,7 @@ export function recordingSink<T>(identity: Json = 'recording'): Recording<T> {
   const recording: Recording<T> = {
     name: 'recording',
     identity,
-    promises: 'exactly-once',
+    delivery: 'exactly-once',
     rows: [],
     calls: [],
     isClosed: false,
@@ -29,10 +29,11 @@ export function recordingSink<T>(identity: Json = 'recording'): Recording<T> {
     isCommittable: () => true,
     open(context: SinkContext<T>) {
       const { rows, calls } = recording;
-      calls.push(context.resumeAt ? `open at ${JSON.stringify(context.resumeAt.place)}` : 'open');
-      const place = context.resumeAt?.place ?? 0;
-      if (typeof place !== 'number' || place > rows.length) throw new Error('The place is not in this target.');
-      rows.length = place;
+      calls.push(context.resumeAt ? `open at ${JSON.stringify(context.resumeAt.sinkPosition)}` : 'open');
+      const sinkPosition = context.resumeAt?.sinkPosition ?? 0;
+      if (typeof sinkPosition !== 'number' || sinkPosition > rows.length)
+        throw new Error('The place is not in this target.');
+      rows.length = sinkPosition;
       recording.aborted = undefined;
       return Promise.resolve({
         get isCommittable() {

@@ -29,7 +29,7 @@ interface Circle {
 
 /** The first page has no cursor by which it could be known: where its rows change, only the second one is. */
 const circles = fc.record({ lead: fc.integer({ min: 1, max: 300 }), length: fc.integer({ min: 2, max: 500 }) });
-const perPage = 12;
+const pipePages = 12;
 
 /** Which page stands at a place of a listing that would never end. */
 function pageAt(place: number, { lead, length }: Circle): number {
@@ -37,7 +37,7 @@ function pageAt(place: number, { lead, length }: Circle): number {
 }
 
 function rowsOf(page: number): Row[] {
-  return Array.from({ length: perPage }, (_, nth) => ({ id: page * perPage + nth }));
+  return Array.from({ length: pipePages }, (_, nth) => ({ id: page * pipePages + nth }));
 }
 
 /** What an API that goes round may do, from the first request to the last. */
@@ -258,7 +258,7 @@ test('a cursor that the API moves on by itself, and renews now and then, is no c
   });
   const ids: number[] = [];
   for await (const { id } of source) ids.push(id);
-  expect(ids).toEqual(Array.from({ length: 7 * perPage }, (_, id) => id));
+  expect(ids).toEqual(Array.from({ length: 7 * pipePages }, (_, id) => id));
 });
 
 function positionOf(error: unknown): Position {

@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Flow } from '../../src/source/flow.js';
-import { done, stoppable, type Puller } from '../../src/source/stoppable.js';
+import { done, cancellable, type PullIterator } from '../../src/source/cancellable.js';
 
 const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Ten chunks of three, from a source that does not stop when it is told to. */
-function stubborn(): { readonly open: () => Puller<readonly number[]>; readonly asked: () => number } {
+function stubborn(): { readonly open: () => PullIterator<readonly number[]>; readonly asked: () => number } {
   let asked = 0;
-  const chunks: Puller<readonly number[]> = {
+  const chunks: PullIterator<readonly number[]> = {
     async next() {
       asked += 1;
       await turnOfTheLoop();
@@ -46,8 +46,8 @@ describe('P3 a flow that nobody wants any more', () => {
     process.on('unhandledRejection', onUnhandled);
     onTestFinished(() => void process.off('unhandledRejection', onUnhandled));
     let closed = 0;
-    const open = (): Puller<readonly number[]> =>
-      stoppable(
+    const open = (): PullIterator<readonly number[]> =>
+      cancellable(
         () => new Promise<never>(() => undefined),
         () => {
           closed += 1;

@@ -35,9 +35,9 @@ describe('values are put into groups', () => {
 
   test('in order, none lost, and none that one request could not carry', () => {
     const values = fc.array(fc.string({ maxLength: 12 }));
-    const most = fc.integer({ min: 1, max: 30 });
+    const max = fc.integer({ min: 1, max: 30 });
     fc.assert(
-      fc.property(values, fc.integer({ min: 1, max: 5 }), most, (all, size, maxLength) => {
+      fc.property(values, fc.integer({ min: 1, max: 5 }), max, (all, size, maxLength) => {
         const groups = groupsOf(all, { size, maxLength, lengthOf: (value) => value.length });
         expect(groups.flat()).toEqual(all);
         for (const group of groups) {

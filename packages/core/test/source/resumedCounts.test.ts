@@ -4,17 +4,17 @@ import { startHoldings } from '../sandboxSource.js';
 
 /** The rows and pages of each part that is begun. */
 function countsOf({ begun, rows, pages }: Position): unknown {
-  const parts = Object.entries(begun).map(([part, at]) => [
-    part,
+  const partitions = Object.entries(begun).map(([partition, at]) => [
+    partition,
     at === 'done' ? at : { rows: at.rows, pages: at.pages },
   ]);
-  return { rows, pages, parts };
+  return { rows, pages, partitions };
 }
 
 test('P7 a walk that goes on from any of its positions counts on from there, in all and in each part', async () => {
   const { list, sandbox } = await startHoldings({ holdings: 700 });
   const half = Math.ceil(sandbox.owners.length / 2);
-  const source = list({ pageSize: 50, parts: [sandbox.owners.slice(0, half), sandbox.owners.slice(half)] });
+  const source = list({ pageSize: 50, partitions: [sandbox.owners.slice(0, half), sandbox.owners.slice(half)] });
   const positions: Position[] = [];
   for await (const { position } of source.pages()) positions.push(position);
   expect(positions.length).toBeGreaterThan(10);

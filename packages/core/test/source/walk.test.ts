@@ -97,43 +97,43 @@ describe('a walk', () => {
     expect(sandbox.counts.requests).toBe(2);
   });
 
-  test('P2 a puller never has more than lanes + prefetch pages, requests under way included', async () => {
-    for (const { lanes, prefetch } of [
-      { lanes: 1, prefetch: 0 },
-      { lanes: 1, prefetch: 1 },
-      { lanes: 1, prefetch: 4 },
-      { lanes: 4, prefetch: 0 },
-      { lanes: 4, prefetch: 1 },
-      { lanes: 4, prefetch: 6 },
-      // One more a lane, where nothing is said.
-      { lanes: 1 },
-      { lanes: 4 },
+  test('P2 a puller never has more than concurrency + prefetch pages, requests under way included', async () => {
+    for (const { concurrency, prefetch } of [
+      { concurrency: 1, prefetch: 0 },
+      { concurrency: 1, prefetch: 1 },
+      { concurrency: 1, prefetch: 4 },
+      { concurrency: 4, prefetch: 0 },
+      { concurrency: 4, prefetch: 1 },
+      { concurrency: 4, prefetch: 6 },
+      // One more for each partition, where nothing is said.
+      { concurrency: 1 },
+      { concurrency: 4 },
     ]) {
-      const room = lanes + (prefetch ?? lanes);
+      const room = concurrency + (prefetch ?? concurrency);
       let started = 0;
       let taken = 0;
-      let most = 0;
+      let max = 0;
       const source = createSource({
         name: 'counted',
         identity: null,
         schema: { columns: ['row'] },
-        parts: 12,
-        fetch({ part, at }) {
+        partitions: 12,
+        fetch({ partition, at }) {
           started += 1;
-          most = Math.max(most, started - taken);
+          max = Math.max(max, started - taken);
           const from = at && 'offset' in at ? at.offset : 0;
           // A row is read again at each step by offset.
-          const rows = [from, from + 1, from + 2].map((row) => ({ row: `${part}.${row}` }));
+          const rows = [from, from + 1, from + 2].map((row) => ({ row: `${partition}.${row}` }));
           return Promise.resolve({ rows, next: from < 12 ? 'by-offset' : 'end' });
         },
       });
-      for await (const page of source.pages({ lanes, ...(prefetch !== undefined && { prefetch }) })) {
+      for await (const page of source.pages({ concurrency, ...(prefetch !== undefined && { prefetch }) })) {
         expect(page.items.length).toBeGreaterThan(0);
         await firstValueFrom(timer(0));
-        expect(started - taken, `lanes ${lanes}, prefetch ${prefetch}`).toBeLessThanOrEqual(room);
+        expect(started - taken, `concurrency ${concurrency}, prefetch ${prefetch}`).toBeLessThanOrEqual(room);
         taken += 1;
       }
-      expect(most).toBe(room);
+      expect(max).toBe(room);
       expect(taken).toBe(started);
     }
   });
@@ -323,15 +323,15 @@ describe('a walk', () => {
     expect(await list({ offset: 130 }).toArray()).toEqual([...sandbox.holdingsOf(sandbox.owners)].slice(130));
   });
 
-  test('P8 many parts are one source: every row once, in any number of lanes', async () => {
+  test('P8 many parts are one source: every row once, at any concurrency', async () => {
     const { list, sandbox } = await startHoldings({ holdings: 3000, owners: 9 });
-    const parts = sandbox.owners.map((owner) => [owner]);
-    for (const lanes of [1, 3, 8]) {
+    const partitions = sandbox.owners.map((owner) => [owner]);
+    for (const concurrency of [1, 3, 8]) {
       const byPart = new Map<number, Row[]>();
-      for await (const page of list({ parts }).pages({ lanes }))
-        byPart.set(page.part, [...(byPart.get(page.part) ?? []), ...page.items]);
-      parts.forEach((owners, part) => {
-        expect(byPart.get(part), `part ${part}`).toEqual([...sandbox.holdingsOf(owners)]);
+      for await (const page of list({ partitions }).pages({ concurrency }))
+        byPart.set(page.partition, [...(byPart.get(page.partition) ?? []), ...page.items]);
+      partitions.forEach((owners, partition) => {
+        expect(byPart.get(partition), `part ${partition}`).toEqual([...sandbox.holdingsOf(owners)]);
       });
     }
   });
@@ -343,45 +343,48 @@ describe('a walk', () => {
       name: 'uneven',
       identity: null,
       schema: { columns: ['row'] },
-      parts: 200,
+      partitions: 200,
       // The first part is as slow as can be: it goes on only when no other one can.
-      async fetch({ part, at }) {
+      async fetch({ partition, at }) {
         const page = at && 'cursor' in at ? Number(at.cursor) : 1;
-        for (let turn = 0; part === 0 && isHeld && turn < 500; turn += 1) {
+        for (let turn = 0; partition === 0 && isHeld && turn < 500; turn += 1) {
           await new Promise((resolve) => setImmediate(resolve));
         }
-        const isLast = part !== 0 || page === 3;
+        const isLast = partition !== 0 || page === 3;
         if (isLast) finished += 1;
-        return { rows: [{ row: `${part}.${page}` }], next: isLast ? 'end' : { cursor: String(page + 1) } };
+        return { rows: [{ row: `${partition}.${page}` }], next: isLast ? 'end' : { cursor: String(page + 1) } };
       },
     });
     const sizes: number[] = [];
-    let mostAhead = 0;
-    for await (const page of source.pages({ lanes: 4 })) {
+    let maxAhead = 0;
+    for await (const page of source.pages({ concurrency: 4 })) {
       sizes.push(JSON.stringify(page.position).length);
-      if (page.position.before === 0) mostAhead = Math.max(mostAhead, finished);
-      if (page.part === 0) isHeld = page.index < 150;
+      if (page.position.before === 0) maxAhead = Math.max(maxAhead, finished);
+      if (page.partition === 0) isHeld = page.index < 150;
     }
     expect(sizes).toHaveLength(202);
     // Others did run ahead of the first part, but no further than the window.
-    expect(mostAhead).toBeGreaterThan(3);
-    expect(mostAhead).toBeLessThanOrEqual(2 * 4);
+    expect(maxAhead).toBeGreaterThan(3);
+    expect(maxAhead).toBeLessThanOrEqual(2 * 4);
     expect(Math.max(...sizes)).toBeLessThan(400);
   });
 
-  test('P8 a walk in lanes that is cut anywhere goes on from its position without losing or doubling a row', async () => {
+  test('P8 a walk with concurrency that is cut anywhere goes on from its position without losing or doubling a row', async () => {
     const { list, sandbox } = await startHoldings({ holdings: 900, owners: 6 });
-    const parts = sandbox.owners.map((owner) => [owner]);
+    const partitions = sandbox.owners.map((owner) => [owner]);
     const all = sorted([...sandbox.holdingsOf(sandbox.owners)]);
     for (let cut = 1; cut <= 12; cut += 1) {
       const rows: Row[] = [];
       let position: Position | undefined;
-      for await (const page of list({ parts, pageSize: 50 }).pages({ lanes: 3 })) {
+      for await (const page of list({ partitions, pageSize: 50 }).pages({ concurrency: 3 })) {
         rows.push(...page.items);
         position = throughJson(page.position);
         if (page.index + 1 === cut) break;
       }
-      for await (const page of list({ parts, pageSize: 50 }).pages({ lanes: 2, startAt: throughJson(position) }))
+      for await (const page of list({ partitions, pageSize: 50 }).pages({
+        concurrency: 2,
+        startAt: throughJson(position),
+      }))
         rows.push(...page.items);
       expect(sorted(rows)).toEqual(all);
     }
@@ -404,7 +407,7 @@ describe('a walk', () => {
     const startAt = await positionAfter(list().pages(), 1);
     await expect(lastValueFrom(list().pages({ startAt }))).rejects.toMatchObject({
       code: 'cursor-refused',
-      details: { part: 0, status },
+      details: { partition: 0, status },
       position: startAt,
     });
   });
@@ -465,8 +468,8 @@ describe('a walk', () => {
               });
             }),
     });
-    for (const lanes of [1, 2]) {
-      const pages = source.pages({ lanes })[Symbol.asyncIterator]();
+    for (const concurrency of [1, 2]) {
+      const pages = source.pages({ concurrency })[Symbol.asyncIterator]();
       await pages.next();
       const pending = pages.next();
       // By then the walk waits for the second page.
@@ -488,14 +491,14 @@ describe('a walk', () => {
     const rows: Row[] = [];
     for await (const page of list({ maxRows: 150 }).pages({ startAt: position })) rows.push(...page.items);
     expect(rows).toHaveLength(50);
-    expect(() => list({ maxRows: 150, parts: sandbox.owners.map((owner) => [owner]) }).pages({ lanes: 2 })).toThrow(
-      ConfigError,
-    );
+    expect(() =>
+      list({ maxRows: 150, partitions: sandbox.owners.map((owner) => [owner]) }).pages({ concurrency: 2 }),
+    ).toThrow(ConfigError);
   });
 
   test.each([
-    { lanes: 0 },
-    { lanes: 1.5 },
+    { concurrency: 0 },
+    { concurrency: 1.5 },
     { prefetch: -1 },
     { startAt: { before: 9, begun: {}, rows: 0, pages: 0 } },
     { startAt: { before: 0, begun: { '7': 'done' as const }, rows: 0, pages: 0 } },
@@ -506,10 +509,10 @@ describe('a walk', () => {
   });
 });
 
-describe('perPage', () => {
+describe('pipePages', () => {
   test('runs any operator on each page and keeps pages and positions', async () => {
     const { list, sandbox } = await startHoldings({ holdings: 250 });
-    const names = list().perPage(map((row) => ({ name: row['name'] })));
+    const names = list().pipePages(map((row) => ({ name: row['name'] })));
     const plain: Page<Row>[] = [];
     for await (const page of list().pages()) plain.push(page);
     let index = 0;
@@ -540,16 +543,16 @@ describe('perPage', () => {
     const isOdd = filter(({ id }: { id: number }) => id % 2 === 1);
     const [first] = await totals(source.pages());
     expect(first).toEqual([3, 3]);
-    expect((await totals(source.perPage(isOdd).pages()))[0]).toEqual([undefined, 3]);
-    expect((await totals(source.perPage(isOdd).perPage(isOdd).pages()))[0]).toEqual([undefined, 3]);
+    expect((await totals(source.pipePages(isOdd).pages()))[0]).toEqual([undefined, 3]);
+    expect((await totals(source.pipePages(isOdd).pipePages(isOdd).pages()))[0]).toEqual([undefined, 3]);
   });
 
   test('waits for operators that take their time, and stops them when the walk is stopped', async () => {
     const { list } = await startHoldings({ holdings: 250 });
-    const slow = list().perPage(mergeMap((row) => timer(1).pipe(map(() => row))));
+    const slow = list().pipePages(mergeMap((row) => timer(1).pipe(map(() => row))));
     expect(await slow.toArray()).toHaveLength(250);
     let isRunning = false;
-    const endless = list().perPage(
+    const endless = list().pipePages(
       mergeMap(() =>
         NEVER.pipe(
           tap({

@@ -5,20 +5,20 @@ interface Row {
   readonly id: number;
 }
 
-function sourceOf(parts: number, fetch: SourceDefinition<Row>['fetch']): Source<Row> {
-  return createSource<Row>({ name: 'failing', identity: null, schema: { columns: ['id'] }, parts, fetch });
+function sourceOf(partitions: number, fetch: SourceDefinition<Row>['fetch']): Source<Row> {
+  return createSource<Row>({ name: 'failing', identity: null, schema: { columns: ['id'] }, partitions, fetch });
 }
 
 const onePage = (id: number): FetchedPage<Row> => ({ rows: [{ id }], next: { cursor: String(id) } });
 const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('P6 a walk in lanes that fails', () => {
-  test('tells what failed first, and not what the other lanes say of being stopped', async () => {
+describe('P6 a walk with concurrency that fails', () => {
+  test('tells what failed first, and not what the other partitions say of being stopped', async () => {
     let stop: () => void = () => undefined;
     const stopped = new Promise<void>((resolve) => (stop = resolve));
-    const source = sourceOf(2, ({ part, at, signal }) => {
-      if (!at) return Promise.resolve(onePage(part));
-      if (part === 0) return Promise.reject(new NetworkError('This failed first.'));
+    const source = sourceOf(2, ({ partition, at, signal }) => {
+      if (!at) return Promise.resolve(onePage(partition));
+      if (partition === 0) return Promise.reject(new NetworkError('This failed first.'));
       return new Promise((_, reject) => {
         signal.addEventListener('abort', () => {
           reject(new NetworkError('This was stopped.'));
@@ -26,7 +26,7 @@ describe('P6 a walk in lanes that fails', () => {
         });
       });
     });
-    const pages = source.pages({ lanes: 2, prefetch: 2 })[Symbol.asyncIterator]();
+    const pages = source.pages({ concurrency: 2, prefetch: 2 })[Symbol.asyncIterator]();
     // Its consumer is busy while both of them end.
     await pages.next();
     await stopped;
@@ -44,9 +44,9 @@ describe('P6 a walk in lanes that fails', () => {
   });
 
   test.each(['no more tea', undefined, 7])('says which source threw %j, which is not an Error', async (thrown) => {
-    const source = sourceOf(2, ({ part }) =>
+    const source = sourceOf(2, ({ partition }) =>
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- That is what this is about.
-      part === 0 ? Promise.reject(thrown) : Promise.resolve(onePage(part)),
+      partition === 0 ? Promise.reject(thrown) : Promise.resolve(onePage(partition)),
     );
     await expect(source.toArray()).rejects.toMatchObject({
       code: 'plugin',

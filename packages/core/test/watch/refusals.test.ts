@@ -39,7 +39,7 @@ describe('a watch refuses at once', () => {
     ['a holdAbove that is no number', { holdAbove: NaN }, /holdAbove is NaN/],
     ['no poll', { polls: 0 }, /polls is 0/],
     ['fewer failures than none', { maxFailures: -1 }, /maxFailures is -1/],
-    ['no lane', { lanes: 0 }, /lanes is 0/],
+    ['no concurrency', { concurrency: 0 }, /concurrency is 0/],
     ['an empty project', { project: [] }, /project is empty/],
     ['an unknown field in project', { project: ['stauts'] }, /project names the field "stauts", which no row has/],
   ])('%s', (_, options, message) => {
@@ -63,18 +63,18 @@ describe('a watch refuses at once', () => {
 
   test('an operator without a version, where there is state', async () => {
     const listing = new Listing(rowsOf('a'));
-    const unversioned = listing.source().perPage<Row>(
+    const unversioned = listing.source().pipePages<Row>(
       map((each) => each),
       { schema: { columns: ['id'], key: idOf } },
     );
-    const versioned = listing.source().perPage<Row>(
+    const versioned = listing.source().pipePages<Row>(
       map((each) => each),
       { schema: { columns: ['id'], key: idOf }, version: '1' },
     );
     const state = memoryState();
     const make = (): unknown => watch(unversioned, { every: 1_000, state });
     expect(make).toThrow(ConfigError);
-    expect(make).toThrow(/name it with perPage\(operator, \{ version \}\)/);
+    expect(make).toThrow(/name it with pipePages\(operator, \{ version \}\)/);
     expect(() => watch(versioned, { every: 1_000, state })).not.toThrow();
     // Without state there is nothing that could be of another one, but an export would keep some.
     const watched = watch(unversioned, { every: 1_000, polls: 1, clock: new SkippingClock() });

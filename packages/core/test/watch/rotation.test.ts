@@ -236,13 +236,20 @@ describe('E6 a file of changes that is changed in another way', () => {
 test('each file of an endless export begins with its header', async () => {
   const path = join(temporaryFolder(), 'rows.txt');
   const source: PageSource<string> = {
-    info: { name: 'endless', identity: null, parts: 1, isEndless: true },
+    info: { name: 'endless', identity: null, partitions: 1, isEndless: true },
     async *pages(): AsyncGenerator<Page<string>> {
       for (let index = 0; index < 4; index += 1) {
         if (index === 2) renameSync(path, `${path}.1`);
         const position = { before: 0, begun: {}, rows: index, pages: index };
         yield await Promise.resolve({
-          ...{ items: [`row ${String(index)}`], position, index, part: 0, endsPart: false, commit: true as const },
+          ...{
+            items: [`row ${String(index)}`],
+            position,
+            index,
+            partition: 0,
+            endsPartition: false,
+            commit: true as const,
+          },
         });
       }
     },

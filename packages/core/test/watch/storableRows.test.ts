@@ -20,12 +20,12 @@ function nested(levels: number): unknown {
 function sourceOf(rowsOf: (walk: number) => readonly Free[]): PageSource<Free> {
   let walk = 0;
   return {
-    info: { name: 'free', identity: null, parts: 1, schema: { columns: ['id'], key: ({ id }) => id } },
+    info: { name: 'free', identity: null, partitions: 1, schema: { columns: ['id'], key: ({ id }) => id } },
     async *pages() {
       walk += 1;
       const items = await Promise.resolve(rowsOf(walk));
       const position = { before: 1, begun: {}, rows: items.length, pages: 1 };
-      yield { items, position, index: 0, part: 0, endsPart: true };
+      yield { items, position, index: 0, partition: 0, endsPartition: true };
     },
   };
 }

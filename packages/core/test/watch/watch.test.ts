@@ -144,7 +144,7 @@ describe('a server that misbehaves makes no false change', () => {
     const listing = new Listing([...ten, row('z', 'draft')]);
     listing.total = (rows) => rows.length;
     const options = { version: '1', schema: { columns: ['id'], key: ({ id }: Row) => id } };
-    const filtered = listing.source().perPage<Row>(
+    const filtered = listing.source().pipePages<Row>(
       filter(({ status }) => status !== 'draft'),
       options,
     );

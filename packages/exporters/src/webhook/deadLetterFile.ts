@@ -4,7 +4,7 @@ import {
   explained,
   fileState,
   nodeFileSystem,
-  type FilePlace,
+  type FilePosition,
   type FileStateOptions,
   type FileSystem,
 } from '@sluice/core/node';
@@ -14,7 +14,7 @@ import { deadLettersIn, type LetterLine } from './deadLettersIn.js';
 import { LineFile } from './lineFile.js';
 
 /** Up to where a file of dead letters is valid, and whose letters these are. Plain JSON, for a checkpoint. */
-export type LettersPlace = FilePlace & {
+export type LettersPlace = FilePosition & {
   /** Tells the letters of one export from those of others in the same file. */
   readonly run: string;
 };
@@ -129,7 +129,7 @@ interface Survey {
   readonly run: string;
   readonly own: readonly OwnLetter[];
   /** Behind what is kept, and whether that ends as a line does. */
-  readonly end: FilePlace;
+  readonly end: FilePosition;
   readonly isEnded: boolean;
 }
 
@@ -152,7 +152,7 @@ async function findEnd(
   journal: DeadLetterJournal,
 ): Promise<Survey> {
   const own: OwnLetter[] = [];
-  let [end, isEnded]: [FilePlace, boolean] = [{ bytes: 0, crc32: 0 }, true];
+  let [end, isEnded]: [FilePosition, boolean] = [{ bytes: 0, crc32: 0 }, true];
   let isFound = place?.bytes === 0;
   for await (const line of lettersIfThere(fileSystem, path)) {
     const isOwn = line.run === place?.run;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError } from '@sluice/core';
-import { explained, type FilePlace, type FileSystem } from '@sluice/core/node';
+import { explained, type FilePosition, type FileSystem } from '@sluice/core/node';
 import { LineFile } from './lineFile.js';
 import { linesOf } from './linesOf.js';
 
@@ -58,10 +58,10 @@ export class DeadLetterJournal {
 async function read(
   fileSystem: FileSystem,
   folder: string,
-): Promise<{ readonly path: string; readonly digests: Set<string>; readonly place: FilePlace }> {
+): Promise<{ readonly path: string; readonly digests: Set<string>; readonly place: FilePosition }> {
   const path = join(folder, 'replayed');
   const digests = new Set<string>();
-  let place: FilePlace = { bytes: 0, crc32: 0 };
+  let place: FilePosition = { bytes: 0, crc32: 0 };
   if ((await explained(fileSystem.kind(path), path, 'looked at')) === 'absent') return { path, digests, place };
   // Whoever else wrote it could keep letters from being sent.
   if (!(await explained(fileSystem.isOurs(path), path, 'looked at')))

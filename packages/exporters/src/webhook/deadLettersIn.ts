@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError } from '@sluice/core';
-import { explained, type FilePlace, type FileSystem } from '@sluice/core/node';
+import { explained, type FilePosition, type FileSystem } from '@sluice/core/node';
 import { decodeDeadLetter, isTornLetter, type FiledLetter } from './deadLetter.js';
 import { linesOf } from './linesOf.js';
 
@@ -11,7 +11,7 @@ export interface LetterLine extends FiledLetter {
   readonly line: number;
   readonly start: number;
   /** Behind the letter and its line's end. */
-  readonly place: FilePlace;
+  readonly place: FilePosition;
   /** Whether its line has an end; the last one may lack it, e.g. when it was edited by hand. */
   readonly isEnded: boolean;
   /** Tells it from every other letter, wherever it lies: two with the same digest are the same record, id and body. */

@@ -3,7 +3,7 @@ import type { SpooledPage, WebhookPlace } from './spooledPage.js';
 
 /** A record of the spool's log. */
 export interface SpooledRecord extends SpooledPage {
-  readonly place: WebhookPlace;
+  readonly sinkPosition: WebhookPlace;
   /** Ids of records that the log does not hold any more. */
   readonly recent?: readonly string[];
 }
@@ -14,11 +14,11 @@ export interface SpooledRecord extends SpooledPage {
  * @throws CheckpointError if it is of another version.
  */
 export function decodeSpooledPage(record: unknown): SpooledRecord {
-  const { v, at, first, place, records, recent } = record as {
+  const { v, at, first, sinkPosition, records, recent } = record as {
     v: number;
     at: string;
     first: number;
-    place: WebhookPlace;
+    sinkPosition: WebhookPlace;
     records: [string, string | null, string][];
     recent?: string[];
   };
@@ -27,14 +27,15 @@ export function decodeSpooledPage(record: unknown): SpooledRecord {
       { kind: 'restart' },
     ]);
   return {
-    ...{ at, first, place, records: records.map(([id, key, body]) => ({ id, key, body })) },
+    ...{ at, first, sinkPosition, records: records.map(([id, key, body]) => ({ id, key, body })) },
     ...(recent && { recent }),
   };
 }
 
 /** Reads a place that a checkpoint gave back. @throws CheckpointError if it is none of a webhook. */
-export function decodeWebhookPlace(place: unknown): WebhookPlace {
-  const { next, dead, letters } = (place ?? {}) as Partial<WebhookPlace>;
-  if (Number.isSafeInteger(next) && Number.isSafeInteger(dead) && letters !== undefined) return place as WebhookPlace;
+export function decodeWebhookPlace(sinkPosition: unknown): WebhookPlace {
+  const { next, dead, letters } = (sinkPosition ?? {}) as Partial<WebhookPlace>;
+  if (Number.isSafeInteger(next) && Number.isSafeInteger(dead) && letters !== undefined)
+    return sinkPosition as WebhookPlace;
   throw new CheckpointError('The checkpoint does not say how far the forwarding came.', {}, [{ kind: 'restart' }]);
 }

@@ -14,7 +14,7 @@ export type Outcome = { readonly attempts: number } & (
 export interface DeliveriesOptions {
   /** Sends one request. */
   readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>;
-  readonly concurrency: number;
+  readonly deliveries: number;
   /** Absent: each record by itself. */
   readonly batch: BatchLimits | undefined;
   /** What becomes of later records with the key of a dead letter: they go on, or are kept with it. */
@@ -48,7 +48,7 @@ export class Deliveries {
       this.#dead.add(id);
       if (options.onDead === 'park' && key !== null) this.#parked.add(key);
     }
-    this.#queue = new KeyedQueue(options.concurrency, (error) => {
+    this.#queue = new KeyedQueue(options.deliveries, (error) => {
       void this.stop(error);
     });
   }

@@ -1,5 +1,5 @@
 /** Tasks that have begun and are still in the list. */
-const mostPassed = 1_000;
+const maxPassed = 1_000;
 
 interface Task {
   readonly keys: ReadonlySet<string>;
@@ -63,7 +63,7 @@ export class KeyedQueue {
       const task = this.#ready[this.#next];
       if (!task) return;
       this.#next += 1;
-      if (this.#next >= mostPassed) {
+      if (this.#next >= maxPassed) {
         this.#ready = this.#ready.slice(this.#next);
         this.#next = 0;
       }

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
 import { SinkError } from '@sluice/core';
-import { AppendFile, explained, unlinkIfThere, type FilePlace, type FileSystem } from '@sluice/core/node';
+import { AppendFile, explained, unlinkIfThere, type FilePosition, type FileSystem } from '@sluice/core/node';
 
 /**
  * A file that grows by lines, readable by its owner only. It is made with its first line. A line is durable, and so is the file's name,
@@ -10,11 +10,11 @@ export class LineFile {
   readonly path: string;
   readonly #fs: FileSystem;
   #file: AppendFile | undefined;
-  #place: FilePlace;
+  #place: FilePosition;
   #last: Promise<unknown> = Promise.resolve();
   #isBroken = false;
 
-  private constructor(fileSystem: FileSystem, path: string, place: FilePlace, file?: AppendFile) {
+  private constructor(fileSystem: FileSystem, path: string, place: FilePosition, file?: AppendFile) {
     this.#fs = fileSystem;
     this.path = path;
     this.#place = place;
@@ -27,7 +27,7 @@ export class LineFile {
    *
    * @param isEnded whether there is a line's end before the place: if not, it is added.
    */
-  static async open(fileSystem: FileSystem, path: string, place: FilePlace, isEnded: boolean): Promise<LineFile> {
+  static async open(fileSystem: FileSystem, path: string, place: FilePosition, isEnded: boolean): Promise<LineFile> {
     if ((await explained(fileSystem.kind(path), path, 'looked at')) === 'absent')
       return new LineFile(fileSystem, path, nowhere);
     const file = await AppendFile.reopen(fileSystem, path, place);
@@ -42,7 +42,7 @@ export class LineFile {
   }
 
   /** Behind the last line that is durable. */
-  get place(): FilePlace {
+  get place(): FilePosition {
     return this.#place;
   }
 
@@ -102,4 +102,4 @@ export class LineFile {
   }
 }
 
-const nowhere: FilePlace = { bytes: 0, crc32: 0 };
+const nowhere: FilePosition = { bytes: 0, crc32: 0 };

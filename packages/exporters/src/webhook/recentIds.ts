@@ -1,5 +1,5 @@
 /** So many are remembered at least: at most so far back a row that moved in its listing is known again. */
-const leastKept = 20_000;
+const minKept = 20_000;
 
 /**
  * The ids of records that were on their way lately. A row that the API lists again, since rows moved or since an interrupted run asks
@@ -20,7 +20,7 @@ export class RecentIds implements Iterable<string> {
   /** Lets go of the oldest, but of none from this number on: those may be asked for again by the next run. */
   forget(before: number): void {
     for (const [id, number] of this.#numbers) {
-      if (this.#numbers.size <= leastKept || number >= before) return;
+      if (this.#numbers.size <= minKept || number >= before) return;
       this.#numbers.delete(id);
     }
   }

@@ -4,7 +4,7 @@ import { replayDeadLetters, type ReplayCounts, type ReplayOptions } from './repl
 
 /** Options of {@link replay}. */
 export type WebhookReplayOptions = EndpointOptions &
-  Pick<ReplayOptions, 'concurrency' | 'signal' | 'onProgress' | 'onRefused'> &
+  Pick<ReplayOptions, 'deliveries' | 'signal' | 'onProgress' | 'onRefused'> &
   Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'onWarning'>;
 
 /**
@@ -20,7 +20,7 @@ export type WebhookReplayOptions = EndpointOptions &
  */
 export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
   const endpoint = endpointOf(options);
-  const { concurrency, signal, onProgress, onRefused, breakLock, trustFileSystem, onWarning } = options;
+  const { deliveries, signal, onProgress, onRefused, breakLock, trustFileSystem, onWarning } = options;
   const { sender, send } = endpoint.open();
   try {
     return await replayDeadLetters(path, {
@@ -29,7 +29,7 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
         if (!outcome.isTaken) throw outcome.error;
       },
       clock: endpoint.clock,
-      ...(concurrency !== undefined && { concurrency }),
+      ...(deliveries !== undefined && { deliveries }),
       ...(signal && { signal }),
       ...(onProgress && { onProgress }),
       ...(onRefused && { onRefused }),

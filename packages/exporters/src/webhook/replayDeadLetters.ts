@@ -29,7 +29,7 @@ export interface ReplayOptions extends FileStateOptions {
   /** Resolves when the endpoint took it; rejects with a `SluiceError` when it did not. */
   readonly send: (message: ReplayMessage) => Promise<unknown>;
   /** Letters under way at once. Default 1. Those of one key always go one after another. */
-  readonly concurrency?: number;
+  readonly deliveries?: number;
   /** Stops it: the promise rejects with `signal.reason`, and the next replay goes on from there. */
   readonly signal?: AbortSignal;
   /** Told after each letter. */
@@ -61,8 +61,8 @@ export interface ReplayCounts {
  * it is not there, or the disk refuses; what `send` rejects with, unless it speaks of the one record.
  */
 export async function replayDeadLetters(path: string, options: ReplayOptions): Promise<ReplayCounts> {
-  const { concurrency = 1, fileSystem = nodeFileSystem, signal = new AbortController().signal } = options;
-  checkCount('concurrency', concurrency);
+  const { deliveries = 1, fileSystem = nodeFileSystem, signal = new AbortController().signal } = options;
+  checkCount('deliveries', deliveries);
   await checkDeadLetterFile(path, fileSystem);
   signal.throwIfAborted();
   const target = resolve(path);
@@ -75,7 +75,7 @@ export async function replayDeadLetters(path: string, options: ReplayOptions): P
     const journal = await DeadLetterJournal.open(fileSystem, folder);
     try {
       if ((await kindOf(target)) !== 'absent')
-        return await new Replay(target, { ...options, concurrency, fileSystem, signal }, journal).run();
+        return await new Replay(target, { ...options, deliveries, fileSystem, signal }, journal).run();
       await journal.remove();
       return { replayed: 0, stillDead: 0, left: 0 };
     } finally {
@@ -86,7 +86,7 @@ export async function replayDeadLetters(path: string, options: ReplayOptions): P
   }
 }
 
-type Settings = ReplayOptions & Required<Pick<ReplayOptions, 'concurrency' | 'fileSystem' | 'signal'>>;
+type Settings = ReplayOptions & Required<Pick<ReplayOptions, 'deliveries' | 'fileSystem' | 'signal'>>;
 
 const lineFeed = 10;
 
@@ -112,7 +112,7 @@ class Replay {
     this.#path = path;
     this.#settings = settings;
     this.#journal = journal;
-    this.#queue = new KeyedQueue(settings.concurrency, (error) => {
+    this.#queue = new KeyedQueue(settings.deliveries, (error) => {
       this.#stop(error);
     });
   }
@@ -144,7 +144,7 @@ class Replay {
 
   /** Letters with a word in common keep their order; one at a time, all of them do. */
   #orderOf({ key }: Pending): ReadonlySet<string> {
-    if (this.#settings.concurrency === 1) return new Set(['']);
+    if (this.#settings.deliveries === 1) return new Set(['']);
     return new Set(key === null ? [] : [key]);
   }
 

@@ -11,13 +11,13 @@ export interface Leftover {
   /** Pages that are not committed. */
   readonly pages: readonly SpooledPage[];
   /** How far it came in them. */
-  readonly place: WebhookPlace;
+  readonly sinkPosition: WebhookPlace;
   /** What was on its way lately, those pages included. */
   readonly recent: RecentIds;
 }
 
 /** So much of what is settled is worth writing the spool anew. */
-const mostBytes = 4 * 1024 * 1024;
+const maxBytes = 4 * 1024 * 1024;
 
 /**
  * Pages that are on their way. A page is durable here before its first record is sent, so that it can be sent again, the very same,
@@ -34,32 +34,32 @@ export class Spool {
   async read(committed: WebhookPlace): Promise<Leftover> {
     const pages: SpooledPage[] = [];
     const recent = new RecentIds();
-    let place = committed;
+    let sinkPosition = committed;
     for await (const record of this.#log?.read() ?? []) {
       const { recent: ids = [], ...page } = decodeSpooledPage(record);
       for (const id of ids) recent.add(id, 0);
       page.records.forEach(({ id }, index) => {
         recent.add(id, page.first + index);
       });
-      if (page.place.next >= place.next) ({ place } = page);
+      if (page.sinkPosition.next >= sinkPosition.next) ({ sinkPosition } = page);
       if (page.first >= committed.next && page.records.length > 0) pages.push(page);
     }
-    return { pages, place, recent };
+    return { pages, sinkPosition, recent };
   }
 
   /** Durable when it resolves. `place` is how far earlier records have come by now: after a crash those are not sent again. */
-  async append(page: SpooledPage, place: WebhookPlace): Promise<void> {
-    await this.#log?.append(encodeSpooled(page, place));
+  async append(page: SpooledPage, sinkPosition: WebhookPlace): Promise<void> {
+    await this.#log?.append(encodeSpooled(page, sinkPosition));
   }
 
   /** Lets go of all pages, if that is worth it. They must be committed. */
-  async compact(place: WebhookPlace, recent: RecentIds): Promise<void> {
-    if ((this.#log?.bytes ?? 0) >= mostBytes) await this.empty(place, recent);
+  async compact(sinkPosition: WebhookPlace, recent: RecentIds): Promise<void> {
+    if ((this.#log?.bytes ?? 0) >= maxBytes) await this.empty(sinkPosition, recent);
   }
 
   /** Lets go of all pages, and keeps their ids. They must be committed. */
-  async empty(place: WebhookPlace, recent: RecentIds): Promise<void> {
-    const emptied = encodeSpooled({ at: '', first: place.next, records: [] }, place);
+  async empty(sinkPosition: WebhookPlace, recent: RecentIds): Promise<void> {
+    const emptied = encodeSpooled({ at: '', first: sinkPosition.next, records: [] }, sinkPosition);
     await this.#log?.replace([{ ...emptied, recent: [...recent] }]);
   }
 
@@ -72,6 +72,6 @@ export class Spool {
   }
 }
 
-function encodeSpooled({ at, first, records }: SpooledPage, place: WebhookPlace): object {
-  return { v: 1, at, first, place, records: records.map(({ id, key, body }) => [id, key, body]) };
+function encodeSpooled({ at, first, records }: SpooledPage, sinkPosition: WebhookPlace): object {
+  return { v: 1, at, first, sinkPosition, records: records.map(({ id, key, body }) => [id, key, body]) };
 }

@@ -19,7 +19,7 @@ import { Spool, startOfTarget, type Leftover } from './spool.js';
 import type { SpooledPage, WebhookPlace } from './spooledPage.js';
 
 /** What a webhook's writer needs. */
-export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' | 'concurrency' | 'batch' | 'onDead'> {
+export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' | 'deliveries' | 'batch' | 'onDead'> {
   readonly encode: RowEncoder<T>;
   readonly sender: Sender;
   /** The file of the dead letters; without one the first of them ends the export. */
@@ -60,20 +60,20 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     { source, signal }: SinkContext<T>,
     spool: Spool,
     letters: DeadLetterFile | undefined,
-    { pages, place, recent }: Leftover,
+    { pages, sinkPosition, recent }: Leftover,
   ) {
-    const { send, concurrency, batch, onDead, clock } = options;
+    const { send, deliveries, batch, onDead, clock } = options;
     this.#options = options;
     this.#source = source;
     this.#spool = spool;
     this.#letters = letters;
     this.#recent = recent;
     // What was replayed, or taken away, is dead no more.
-    this.#dead = letters?.own.length ?? place.dead;
+    this.#dead = letters?.own.length ?? sinkPosition.dead;
     this.#buried = this.#dead;
-    this.#lettersBefore = place.letters;
+    this.#lettersBefore = sinkPosition.letters;
     this.#deliveries = new Deliveries({
-      ...{ send, concurrency, batch, onDead, next: place.next },
+      ...{ send, deliveries, batch, onDead, next: sinkPosition.next },
       dead: letters?.own ?? [],
       bury: (letter) => this.#bury(letter),
       now: () => isoTime(clock),
@@ -83,7 +83,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#leave = () => {
       signal.removeEventListener('abort', stop);
     };
-    this.#next = this.#latest = place.next;
+    this.#next = this.#latest = sinkPosition.next;
     for (const page of pages) this.#begin(page);
   }
 
@@ -97,8 +97,8 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     const { deadLetter, lock } = options;
     try {
       if (!resumeAt) await spool.remove();
-      const left = await spool.read(resumeAt ? decodeWebhookPlace(resumeAt.place) : startOfTarget);
-      const { letters: place } = left.place;
+      const left = await spool.read(resumeAt ? decodeWebhookPlace(resumeAt.sinkPosition) : startOfTarget);
+      const { letters: place } = left.sinkPosition;
       const letters =
         deadLetter === undefined
           ? undefined

@@ -24,7 +24,7 @@ function openDeliveries(
   const sent: number[][] = [];
   const letters: DeadLetter[] = [];
   const deliveries = new Deliveries({
-    ...{ concurrency: 4, batch: undefined, onDead: 'continue', dead: [], now: () => at, next: 1 },
+    ...{ deliveries: 4, batch: undefined, onDead: 'continue', dead: [], now: () => at, next: 1 },
     async send({ body }) {
       const { n, data }: { n?: number; data?: { n: number }[] } = JSON.parse(body);
       const numbers = data?.map((each) => each.n) ?? [n ?? 0];
@@ -109,7 +109,7 @@ test('W7 what an earlier run has buried parks its key, where keys are parked', a
 });
 
 test('a fault of the endpoint ends all of it, and is told to who waits', async () => {
-  const { deliveries, sent } = openDeliveries(([number]) => (number === 2 ? refused(503) : taken), { concurrency: 1 });
+  const { deliveries, sent } = openDeliveries(([number]) => (number === 2 ? refused(503) : taken), { deliveries: 1 });
   deliveries.add(
     [1, 2, 3].map((number) => recordOf(number)),
     context,

@@ -13,20 +13,20 @@ test('W7 tasks that share a key run one after another in the order of coming, ot
       async (keysOf, concurrency, scheduler) => {
         const begun: number[] = [];
         const running = new Set<number>();
-        let most = 0;
+        let max = 0;
         const queue = new KeyedQueue(concurrency, ignore);
         keysOf.forEach((keys: readonly string[], at) => {
           queue.add(new Set(keys), async () => {
             for (const other of running) expect(keysOf[other]!.some((key) => keys.includes(key))).toBe(false);
             begun.push(at);
             running.add(at);
-            most = Math.max(most, running.size);
+            max = Math.max(max, running.size);
             await scheduler.schedule(Promise.resolve());
             running.delete(at);
           });
         });
         await scheduler.waitFor(queue.idle());
-        expect(most).toBeLessThanOrEqual(concurrency);
+        expect(max).toBeLessThanOrEqual(concurrency);
         expect(begun).toHaveLength(keysOf.length);
         for (const key of ['a', 'b', 'c', 'd']) {
           const ofKey = begun.filter((at) => (keysOf[at] as readonly string[]).includes(key));
@@ -39,13 +39,13 @@ test('W7 tasks that share a key run one after another in the order of coming, ot
 
 test('as many run at once as may', async () => {
   let running = 0;
-  let most = 0;
+  let max = 0;
   const gates: (() => void)[] = [];
   const queue = new KeyedQueue(3, ignore);
   for (let at = 0; at < 10; at += 1) {
     queue.add(new Set([String(at)]), async () => {
       running += 1;
-      most = Math.max(most, running);
+      max = Math.max(max, running);
       await new Promise<void>((resolve) => gates.push(resolve));
       running -= 1;
     });
@@ -56,7 +56,7 @@ test('as many run at once as may', async () => {
     await new Promise(setImmediate);
   }
   await queue.idle();
-  expect(most).toBe(3);
+  expect(max).toBe(3);
 });
 
 test('after a failure nothing is begun, and it is told once', async () => {

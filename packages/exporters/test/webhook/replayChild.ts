@@ -4,7 +4,7 @@ import { replayDeadLetters } from '../../src/webhook/replayDeadLetters.js';
 
 const [path = '', url = ''] = process.argv.slice(2);
 const report = await replayDeadLetters(path, {
-  concurrency: 4,
+  deliveries: 4,
   send: async ({ id, body, signal }) => {
     const response = await fetch(url, { method: 'POST', body, signal, headers: { 'webhook-id': id } });
     if (!response.ok) throw new HttpError('refused', { status: response.status, excerpt: '' });

@@ -125,10 +125,10 @@ test('W9 with some letters under way at once, each key keeps its order, also pas
   const path = await filed(...letters);
   const taken: string[] = [];
   const tries = new Map<string, number>();
-  let [running, most] = [0, 0];
+  let [running, max] = [0, 0];
   const send = async ({ id, signal }: ReplayMessage): Promise<void> => {
     running += 1;
-    most = Math.max(most, running);
+    max = Math.max(max, running);
     const n = Number(id.slice(7));
     const attempt = (tries.get(id) ?? 0) + 1;
     tries.set(id, attempt);
@@ -141,11 +141,11 @@ test('W9 with some letters under way at once, each key keeps its order, also pas
   };
   let replays = 0;
   for (; existsSync(path) && replays < 20; replays += 1)
-    await replayDeadLetters(path, { send, concurrency: 8 }).catch((error: unknown) => {
+    await replayDeadLetters(path, { send, deliveries: 8 }).catch((error: unknown) => {
       if (!(error instanceof HttpError)) throw error;
     });
   expect(replays).toBeGreaterThan(2);
-  expect(most).toBe(8);
+  expect(max).toBe(8);
   const firsts = [...new Set(taken)];
   expect(firsts).toHaveLength(60);
   for (let key = 0; key < 7; key += 1) {
@@ -296,7 +296,7 @@ test('W9 a file that is not there is told, and an empty one is removed', async (
 test('W9 options that make no sense are refused', async () => {
   const path = await filed(letterOf(1));
   const { send, ids } = endpoint();
-  await expect(replayDeadLetters(path, { send, concurrency: 0 })).rejects.toThrow(ConfigError);
+  await expect(replayDeadLetters(path, { send, deliveries: 0 })).rejects.toThrow(ConfigError);
   await expect(replayDeadLetters('', { send })).rejects.toThrow(ConfigError);
   writeFileSync(path, '{}\n', { flag: 'a' });
   await expect(replayDeadLetters(path, { send })).rejects.toThrow(CheckpointError);

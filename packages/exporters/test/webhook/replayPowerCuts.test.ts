@@ -26,9 +26,9 @@ class Endpoint {
     this.taken.push(...taken);
   }
 
-  replay(disk: SimulatedDisk, concurrency: number): Promise<ReplayCounts> {
+  replay(disk: SimulatedDisk, deliveries: number): Promise<ReplayCounts> {
     return replayDeadLetters(path, {
-      ...{ fileSystem: disk, processes: newProcess(), concurrency },
+      ...{ fileSystem: disk, processes: newProcess(), deliveries },
       send: async ({ id, body }) => {
         expect(body).toBe(JSON.stringify(letters.find((letter) => letter.id === id)?.record));
         // A machine that has stopped sends nothing.
@@ -66,10 +66,10 @@ async function check(disk: SimulatedDisk, taken: readonly string[]): Promise<voi
 }
 
 /** Replays to the end, and sees that all was taken, in the order of keys, and nothing is left. */
-async function finish(disk: SimulatedDisk, taken: readonly string[], concurrency: number): Promise<void> {
+async function finish(disk: SimulatedDisk, taken: readonly string[], deliveries: number): Promise<void> {
   const endpoint = new Endpoint([], taken);
   try {
-    expect((await endpoint.replay(disk, concurrency)).left).toBe(0);
+    expect((await endpoint.replay(disk, deliveries)).left).toBe(0);
   } catch (error) {
     // It was through but for its last words: the file is gone, and whoever runs it again is told so.
     if (!(error instanceof Error) || !error.message.includes('is not there: no dead letters')) throw error;
@@ -92,27 +92,27 @@ test.each([
   ['with letters that are refused again', 1, ['record-1', 'record-4']],
 ])(
   'W9 a replay %s is cut at any call: nothing is lost, and nothing noted is sent again',
-  async (_, concurrency, refuses) => {
+  async (_, deliveries, refuses) => {
     const dry = filed();
-    const { left } = await new Endpoint(refuses).replay(dry, concurrency);
+    const { left } = await new Endpoint(refuses).replay(dry, deliveries);
     expect(left > 0).toBe(refuses.length > 0);
     expect(dry.calls.length).toBeGreaterThan(50);
     const isNew = newStates();
-    for (const { n, name } of someOf(dry.calls, concurrency)) {
+    for (const { n, name } of someOf(dry.calls, deliveries)) {
       for (const cut of ['before', 'after', ...(name === 'write' ? [3, 40] : [])] as const) {
         const disk = filed((call) => (call.n === n ? { cut } : undefined));
         const endpoint = new Endpoint(refuses);
-        await endpoint.replay(disk, concurrency).catch(() => undefined);
+        await endpoint.replay(disk, deliveries).catch(() => undefined);
         expect(disk.isStopped).toBe(true);
         // At most what was under way was taken without being noted.
         const noted = disk.bytes(path)
           ? (await idsIn(path, disk.restart('dropped'))).filter((id) => id.endsWith('!'))
           : [];
-        if (disk.bytes(path)) expect(endpoint.taken.length - noted.length).toBeLessThanOrEqual(concurrency);
+        if (disk.bytes(path)) expect(endpoint.taken.length - noted.length).toBeLessThanOrEqual(deliveries);
         for (const mode of modesAt(n)) {
           const after = disk.restart(mode);
           await check(after, endpoint.taken);
-          if (isNew(after, endpoint.taken)) await finish(after, endpoint.taken, concurrency);
+          if (isNew(after, endpoint.taken)) await finish(after, endpoint.taken, deliveries);
         }
       }
     }

@@ -24,14 +24,14 @@ describe('W1 the spool', () => {
     await spool.append(pageOf(7, 3), placeAt(6));
     const left = await new Spool(state.log('spool')).read(placeAt(4));
     expect(left.pages).toMatchObject([pageOf(4, 3), pageOf(7, 3)]);
-    expect(left.place).toEqual(placeAt(6));
+    expect(left.sinkPosition).toEqual(placeAt(6));
     expect([...left.recent]).toEqual(Array.from({ length: 9 }, (_, index) => `id${index + 1}`));
   });
 
   test('never goes back behind what is committed', async () => {
     const state = memoryState();
     await new Spool(state.log('spool')).append(pageOf(1, 3), placeAt(1));
-    expect((await new Spool(state.log('spool')).read(placeAt(4))).place).toEqual(placeAt(4));
+    expect((await new Spool(state.log('spool')).read(placeAt(4))).sinkPosition).toEqual(placeAt(4));
   });
 
   test('is written anew once it is large, and still knows the ids', async () => {
@@ -50,7 +50,7 @@ describe('W1 the spool', () => {
     await spool.compact(placeAt(51), recent);
     expect(log.bytes).toBeLessThan(1_000);
     const left = await new Spool(state.log('spool')).read(placeAt(51));
-    expect(left).toMatchObject({ pages: [], place: placeAt(51) });
+    expect(left).toMatchObject({ pages: [], sinkPosition: placeAt(51) });
     expect([...left.recent]).toEqual(page.records.map(({ id }) => id));
   });
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { exportTo, memoryState, SluiceError, Source, type Page, type Puller } from '@sluice/core';
+import { exportTo, memoryState, SluiceError, Source, type Page, type PullIterator } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { replay, webhook, type WebhookOptions } from '@sluice/exporters/webhook';
 import { startReceiver, type Delivery } from '@sluice/sandbox';
@@ -63,7 +63,7 @@ describe('a forward', () => {
 
   test('has so many requests under way, and no more', async () => {
     const receiver = await openReceiver({ latency: 5 });
-    await exportTo(thingSource({ count: 300 }), webhookTo(receiver, { concurrency: 16 })).run();
+    await exportTo(thingSource({ count: 300 }), webhookTo(receiver, { deliveries: 16 })).run();
     expect(receiver.highest).toBe(16);
     expect(receiver.connections).toBeLessThanOrEqual(32);
   });
@@ -87,7 +87,7 @@ describe('a forward', () => {
       onRequest: () => ahead.push(fetched.length * 20 - receiver.accepted.size),
     });
     const source = thingSource({ count: 1_000, pageSize: 20, onFetch: (page) => void fetched.push(page) });
-    await exportTo(source, webhookTo(receiver, { concurrency: 4 })).run();
+    await exportTo(source, webhookTo(receiver, { deliveries: 4 })).run();
     // Two pages that are sent, one that is put in the spool, and one that is fetched meanwhile.
     expect(Math.max(...ahead)).toBeLessThanOrEqual(4 * 20);
     expect(receiver.counts.accepted).toBe(1_000);
@@ -148,7 +148,7 @@ describe('W6 a batch', () => {
 
   test.each([503, 401])("W5 is not split by a %d, which is the endpoint's", async (status) => {
     const receiver = await openReceiver({ script: () => ({ status }) });
-    const sink = webhookTo(receiver, { batch: 50, retry: { retries: 2, baseDelay: 1 }, concurrency: 1 });
+    const sink = webhookTo(receiver, { batch: 50, retry: { retries: 2, baseDelay: 1 }, deliveries: 1 });
     await faultOf(exportTo(thingSource({ count: 50 }), sink).run());
     expect(new Set(receiver.requests.map(({ records }) => records))).toEqual(new Set([50]));
   });
@@ -218,7 +218,7 @@ describe('W5 a fault of the endpoint', () => {
     const receiver = await openReceiver({
       script: ({ n }) => ((isDown ||= n === 431) ? { status: 503 } : 'ok'),
     });
-    const sink = webhookTo(receiver, { concurrency: 4, retry: { retries: 1, baseDelay: 1 } });
+    const sink = webhookTo(receiver, { deliveries: 4, retry: { retries: 1, baseDelay: 1 } });
     expect(await faultOf(exportTo(thingSource({ count: 1_000 }), sink, { state }).run())).toMatchObject({
       code: 'http',
     });
@@ -233,7 +233,7 @@ describe('W5 a fault of the endpoint', () => {
 
   test('W4 429 with Retry-After holds back the endpoint for that long', async () => {
     const receiver = await openReceiver({ script: [{ status: 429, retryAfter: 2 }] });
-    await exportTo(thingSource({ count: 40 }), webhookTo(receiver, { concurrency: 2 })).run();
+    await exportTo(thingSource({ count: 40 }), webhookTo(receiver, { deliveries: 2 })).run();
     expect(receiver.counts).toMatchObject({ accepted: 40, failed: 1 });
     const refused = receiver.requests.findIndex(({ status }) => status === 429);
     // What was under way beside it may still come.
@@ -258,7 +258,7 @@ describe('W5 dead letters', () => {
     const receiver = await openReceiver(refusing(3, 5, 7, 9));
     const [state, deadLetter] = [fileState(join(temporaryFolder(), 'state')), join(temporaryFolder(), 'dead.jsonl')];
     const run = (maxDeadLetters: number) =>
-      exportTo(thingSource({ count: 20 }), webhookTo(receiver, { deadLetter, maxDeadLetters, concurrency: 1 }), {
+      exportTo(thingSource({ count: 20 }), webhookTo(receiver, { deadLetter, maxDeadLetters, deliveries: 1 }), {
         state,
       }).run();
     expect(await faultOf(run(2))).toMatchObject({
@@ -304,7 +304,7 @@ describe('W5 dead letters', () => {
       exportTo(
         thingSource({ count: 12, groups: 2 }),
         webhookTo(receiver, {
-          ...{ deadLetter, onDead: 'park', key: ({ group }: Thing) => group, concurrency: 1 },
+          ...{ deadLetter, onDead: 'park', key: ({ group }: Thing) => group, deliveries: 1 },
           retry: { retries: 0 },
         }),
         { state },
@@ -322,7 +322,7 @@ test('W7 order per key is kept through failures, and keys go in parallel', async
     latency: 2,
     failures: { share: 0.3, kinds: ['error', 'reset', 'reset-after-body', 'accept-then-error'] },
   });
-  const sink = webhookTo(receiver, { concurrency: 8, key: ({ group }) => group });
+  const sink = webhookTo(receiver, { deliveries: 8, key: ({ group }) => group });
   await exportTo(thingSource({ count: 600, groups: 20 }), sink).run();
   expect(receiver.counts).toMatchObject({ accepted: 600, differing: 0 });
   expect(receiver.counts.failed).toBeGreaterThan(100);
@@ -342,14 +342,14 @@ describe('W1 a source without end', () => {
       {
         name: 'test.feed',
         identity: null,
-        parts: 1,
+        partitions: 1,
         isEndless: true,
         schema: { columns: ['n'], key: ({ uuid }) => uuid },
       },
       (options) => {
         const [from = 0] = Object.values(options.startAt.begun).map((begun) => (begun === 'done' ? 0 : begun.pages));
         let page = from;
-        const puller: Puller<Page<Thing>> = {
+        const puller: PullIterator<Page<Thing>> = {
           next: () => {
             if (page >= from + pages) return Promise.resolve({ done: true, value: undefined });
             page += 1;
@@ -363,7 +363,7 @@ describe('W1 a source without end', () => {
                   rows: 0,
                   pages: page,
                 },
-                ...{ index: page - 1, part: 0, endsPart: false },
+                ...{ index: page - 1, partition: 0, endsPartition: false },
               },
             });
           },
@@ -380,7 +380,7 @@ describe('W1 a source without end', () => {
     const options = { state: fileState(join(folder, 'state')), commitEvery: 50 };
     let isDown = true;
     const receiver = await openReceiver({ script: () => (isDown ? { status: 503 } : 'ok'), latency: 5 });
-    const sink = webhookTo(receiver, { concurrency: 1, retry: { retries: 0 } });
+    const sink = webhookTo(receiver, { deliveries: 1, retry: { retries: 0 } });
     expect(await faultOf(exportTo(endless(2), sink, options).run())).toMatchObject({ code: 'http' });
     isDown = false;
     await exportTo(endless(0), sink, options).run();
@@ -426,7 +426,7 @@ describe('secrets', () => {
     });
     const state = fileState(join(folder, 'state'));
     const sink = webhook<Thing>({
-      ...{ url: `${receiver.url}/hook/${token}?key=${token}`, secret, allowAddresses: ['127.0.0.1'], concurrency: 1 },
+      ...{ url: `${receiver.url}/hook/${token}?key=${token}`, secret, allowAddresses: ['127.0.0.1'], deliveries: 1 },
       ...{ headers: { authorization: `Bearer ${bearer}` }, deadLetter: join(folder, 'dead.jsonl') },
     });
     const error = await faultOf(exportTo(thingSource({ count: 10 }), sink, { state }).run());
@@ -484,7 +484,7 @@ describe('refuses', () => {
     ['credentials in the URL', { url: 'https://user:p4ssw0rd@hooks.example.com/' }],
     ['no secret', { secret: [] }],
     ['what is no secret', { secret: 'secret' }],
-    ['no requests at once', { concurrency: 0 }],
+    ['no requests at once', { deliveries: 0 }],
     ['an empty batch', { batch: 0 }],
     ['a batch of no bytes', { batch: { count: 1, bytes: 0 } }],
     ['bare rows in a batch', { batch: 10, format: 'bare' }],

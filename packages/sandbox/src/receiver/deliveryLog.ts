@@ -39,7 +39,7 @@ export class DeliveryLog extends Waiters {
   failed = 0;
   aborted = 0;
   open = 0;
-  mostOpen = 0;
+  maxOpen = 0;
   readonly #entries: OpenDelivery[] = [];
   readonly #now: () => number;
   #closed = false;
@@ -66,7 +66,7 @@ export class DeliveryLog extends Waiters {
       refusal: undefined,
       aborted: false,
     };
-    this.mostOpen = Math.max(this.mostOpen, ++this.open);
+    this.maxOpen = Math.max(this.maxOpen, ++this.open);
     this.#entries.push(entry);
     if (this.#entries.length > REMEMBERED_REQUESTS) this.#entries.shift();
     this.tell();

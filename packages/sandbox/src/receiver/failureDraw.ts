@@ -6,7 +6,7 @@ export interface ReceiverFailures {
   /** Which share of the requests fails, 0 to 1. */
   readonly share: number;
   /** How often one `webhook-id` fails in a row; the next attempt is served. Default 3; `Infinity`: as the share wants it. */
-  readonly most?: number;
+  readonly max?: number;
   /** What they fail with, each equally often. Default: all that a word is enough for, but `'never'`. */
   readonly kinds?: readonly ReceiverFailure[];
 }
@@ -33,9 +33,9 @@ export class FailureDraw {
     let sent = this.#sent.get(id);
     if (sent === undefined) this.#sent.set(id, (sent = { attempts: 0, failuresInARow: 0 }));
     const attempt = ++sent.attempts;
-    const { share, most, kinds } = this.#failures;
+    const { share, max, kinds } = this.#failures;
     const word = this.#draw(hashText(`${attempt} ${id}`));
-    if (sent.failuresInARow >= most || fraction(word) >= share) {
+    if (sent.failuresInARow >= max || fraction(word) >= share) {
       sent.failuresInARow = 0;
       return { attempt, failure: undefined };
     }

@@ -73,12 +73,12 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
   return {
     secrets: options.secrets,
     tolerance: check('tolerance', options.tolerance ?? 300),
-    port: check('port', options.port ?? 0, { most: 65_535, whole: true }),
-    seed: check('seed', options.seed ?? 1, { least: Number.MIN_SAFE_INTEGER, whole: true }),
+    port: check('port', options.port ?? 0, { max: 65_535, whole: true }),
+    seed: check('seed', options.seed ?? 1, { min: Number.MIN_SAFE_INTEGER, whole: true }),
     latency: check('latency', options.latency ?? 0),
     failures: {
-      share: check('failures.share', failures.share, { most: 1 }),
-      most: check('failures.most', failures.most ?? 3),
+      share: check('failures.share', failures.share, { max: 1 }),
+      max: check('failures.most', failures.max ?? 3),
       kinds,
     },
     script: typeof script === 'function' ? script : oneAfterTheOther(script ?? []),
@@ -92,8 +92,8 @@ function oneAfterTheOther(answers: readonly ReceiverAnswer[]): () => ReceiverAns
   return () => answers[next++];
 }
 
-function check(name: string, value: number, bounds: { least?: number; most?: number; whole?: boolean } = {}): number {
-  const { least = 0, most = Infinity, whole = false } = bounds;
-  if (value >= least && value <= most && (!whole || Number.isInteger(value))) return value;
-  throw new RangeError(`${name} is ${value}: give a ${whole ? 'whole ' : ''}number from ${least} to ${most}.`);
+function check(name: string, value: number, bounds: { min?: number; max?: number; whole?: boolean } = {}): number {
+  const { min = 0, max = Infinity, whole = false } = bounds;
+  if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value;
+  throw new RangeError(`${name} is ${value}: give a ${whole ? 'whole ' : ''}number from ${min} to ${max}.`);
 }

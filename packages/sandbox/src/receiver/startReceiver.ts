@@ -107,7 +107,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       return connections;
     },
     get highest() {
-      return log.mostOpen;
+      return log.maxOpen;
     },
     missing: (ids) => records.missing(ids),
     until: (condition) => log.until(condition),

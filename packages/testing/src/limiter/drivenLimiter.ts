@@ -1,4 +1,4 @@
-import { systemClock, type Limit, type Limiter, type Turn } from '@sluice/core';
+import { systemClock, type Limit, type Limiter, type Permit } from '@sluice/core';
 import { check, checkSame } from '../check.js';
 import { ManualClock } from '../manualClock.js';
 import { calm, eventually } from '../patience.js';
@@ -11,13 +11,13 @@ export interface LimiterTrial extends Trial<LimiterFixture, [LimiterSetting]> {
   readonly isRealTime: boolean;
 }
 
-/** One turn that was asked for. */
-export interface AskedTurn {
+/** One permit that was asked for. */
+export interface RequestedPermit {
   readonly nth: number;
   readonly route: string;
   /** Ms by the limiter's clock when it was given; absent before. */
   readonly begunAt?: number;
-  readonly turn?: Turn;
+  readonly permit?: Permit;
   /** Why it was not given; absent unless it was refused. */
   readonly refusal?: { readonly reason: unknown; readonly isThrown: boolean };
 }
@@ -26,24 +26,24 @@ export interface AskedTurn {
 interface Time {
   now(): number;
   pass(ms: number): Promise<void>;
-  /** Lets ms pass in which the process gets no turn; absent where that can't be had. */
+  /** Lets ms pass in which the process gets no permit; absent where that can't be had. */
   readonly stall?: (ms: number) => Promise<void>;
 }
 
 /** What has not begun by then never will. */
-const mostWindows = 12;
+const maxWindows = 12;
 
 /** So many begin in a window that no check comes near it. */
 const roomy = 100;
 
-/** A limiter, and what became of each turn that it was asked for. */
+/** A limiter, and what became of each permit that it was asked for. */
 export class DrivenLimiter {
   readonly limiter: Limiter;
   readonly time: Time;
   /** Ms of one window. */
   readonly per: number;
   /** Those that began, in their order. */
-  readonly begun: AskedTurn[] = [];
+  readonly begun: RequestedPermit[] = [];
   readonly #patience: number;
   #asked = 0;
 
@@ -90,18 +90,21 @@ export class DrivenLimiter {
     return new DrivenLimiter(limiter, time, per, trial.patience);
   }
 
-  /** Asks for a turn, and keeps it until somebody releases it. */
-  ask({ route = 'testing.route', signal }: { readonly route?: string; readonly signal?: AbortSignal } = {}): AskedTurn {
-    const asked: { -readonly [field in keyof AskedTurn]: AskedTurn[field] } = { nth: this.#asked++, route };
+  /** Asks for a permit, and keeps it until somebody releases it. */
+  ask({
+    route = 'testing.route',
+    signal,
+  }: { readonly route?: string; readonly signal?: AbortSignal } = {}): RequestedPermit {
+    const asked: { -readonly [field in keyof RequestedPermit]: RequestedPermit[field] } = { nth: this.#asked++, route };
     let isThrown = true;
-    const turn = (async () => {
-      const given = this.limiter.turn({ route, ...(signal && { signal }) });
+    const permit = (async () => {
+      const given = this.limiter.acquire({ route, ...(signal && { signal }) });
       isThrown = false;
       return given;
     })();
-    turn.then(
+    permit.then(
       (given) => {
-        asked.turn = given;
+        asked.permit = given;
         asked.begunAt = this.time.now();
         this.begun.push(asked);
       },
@@ -112,13 +115,13 @@ export class DrivenLimiter {
     return asked;
   }
 
-  askMany(count: number, route?: string): AskedTurn[] {
+  askMany(count: number, route?: string): RequestedPermit[] {
     return Array.from({ length: count }, () => this.ask({ ...(route !== undefined && { route }) }));
   }
 
-  /** Gives the turns that began back. */
+  /** Gives the permits that began back. */
   releaseAll(): void {
-    for (const { turn } of this.begun) turn?.release();
+    for (const { permit } of this.begun) permit?.release();
   }
 
   /** Lets go on what is under way, at the same time. */
@@ -126,13 +129,13 @@ export class DrivenLimiter {
     await this.time.pass(0);
   }
 
-  /** Lets time pass until so many turns began, but no longer than they may take. */
+  /** Lets time pass until so many permits began, but no longer than they may take. */
   async untilBegun(count: number, what: string): Promise<void> {
     for (let quarter = 0; this.begun.length < count; quarter += 1) {
       const windows = quarter / 4;
       check(
-        windows < mostWindows,
-        `${what}: ${this.begun.length} turns began where ${count} should, in ${mostWindows} windows.`,
+        windows < maxWindows,
+        `${what}: ${this.begun.length} permits began where ${count} should, in ${maxWindows} windows.`,
       );
       await this.time.pass(this.per / 4);
     }
@@ -148,7 +151,7 @@ export class DrivenLimiter {
     checkSame({ queued: state.queued, running: state.running }, { queued, running }, `The limiter's state ${when}`);
   }
 
-  /** The numbers of the turns that began, in their order. */
+  /** The numbers of the permits that began, in their order. */
   get order(): number[] {
     return this.begun.map(({ nth }) => nth);
   }
@@ -162,7 +165,7 @@ const realTime: Time = {
   },
 };
 
-/** A limiter may need some turns of the event loop for each of its own: waits until its state stands still. */
+/** A limiter may need some permits of the event loop for each of its own: waits until its state stands still. */
 async function quiet(limiter: Limiter): Promise<void> {
   let before = '';
   for (let still = 0; still < 6; still += 1) {

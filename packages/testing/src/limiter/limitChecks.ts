@@ -1,7 +1,7 @@
 import { SluiceError } from '@sluice/core';
 import { check, checkSame, shown } from '../check.js';
 import { Skipped } from '../suite.js';
-import { DrivenLimiter, type AskedTurn, type LimiterTrial } from './drivenLimiter.js';
+import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './drivenLimiter.js';
 import type { LimiterChecks } from './turnChecks.js';
 
 /** What a limiter keeps to. */
@@ -15,7 +15,7 @@ export const limitChecks: LimiterChecks = {
     const { begunAt: last = Infinity } = driven.begun[12] ?? {};
     check(
       trial.isRealTime || last - first <= 5 * driven.per,
-      `13 turns at 4 a window took ${(last - first) / driven.per} windows.`,
+      `13 permits at 4 a window took ${(last - first) / driven.per} windows.`,
     );
     // Idle time is no credit.
     driven.releaseAll();
@@ -36,7 +36,7 @@ export const limitChecks: LimiterChecks = {
     checkWindows(trial, driven, 3);
   },
 
-  'counts no turn that was aborted while it waited for its window': async (trial) => {
+  'counts no permit that was aborted while it waited for its window': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 2 }, 'rate');
     driven.askMany(2);
     await driven.untilBegun(2, 'At 2 a window');
@@ -49,11 +49,11 @@ export const limitChecks: LimiterChecks = {
     await driven.settle();
     driven.checkState(2, 2, 'as soon as two of four that waited were aborted');
     await driven.untilBegun(4, 'At 2 a window, with two aborted');
-    checkSame(driven.order, [0, 1, 4, 5], 'The turns that began when the first two that waited were aborted');
+    checkSame(driven.order, [0, 1, 4, 5], 'The permits that began when the first two that waited were aborted');
     const { begunAt = Infinity } = driven.begun[3] ?? {};
     check(
       trial.isRealTime || begunAt - start <= 1.5 * driven.per,
-      `${aborted.length} turns that were aborted took the places of others: the last one began ${begunAt - start} ms later, in windows of ${driven.per}.`,
+      `${aborted.length} permits that were aborted took the places of others: the last one began ${begunAt - start} ms later, in windows of ${driven.per}.`,
     );
   },
 
@@ -67,45 +67,45 @@ export const limitChecks: LimiterChecks = {
     await driven.untilBegun(6, 'After a pause, at 2 a window');
     check(
       driven.begun.slice(2).every(({ begunAt = 0 }) => begunAt >= end),
-      'A turn began during a pause, since its window had come.',
+      'A permit began during a pause, since its window had come.',
     );
     checkWindows(trial, driven, 2);
   },
 
   'lets no more run at once than it may': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { concurrent: 2 }, 'concurrent');
+    const driven = await DrivenLimiter.on(trial, { concurrency: 2 }, 'concurrency');
     driven.askMany(7);
     for (let count = 2; count <= 7; count += 1) {
       await driven.untilBegun(count, 'With room for two at once');
       await driven.time.pass(driven.per);
-      checkSame(driven.begun.length, count, 'The number of turns that began with room for two at once');
+      checkSame(driven.begun.length, count, 'The number of permits that began with room for two at once');
       driven.checkState(7 - count, 2, `when ${count} of 7 began, two at once`);
       // The last one to begin is the next one to end, so that the first one is under way all the time.
-      driven.begun.at(-1)?.turn?.release();
+      driven.begun.at(-1)?.permit?.release();
     }
     driven.releaseAll();
     driven.checkState(0, 0, 'when all were released');
   },
 
-  'gives the place of a released turn to one other, however often it is released': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { concurrent: 1 }, 'concurrent');
+  'gives the place of a released permit to one other, however often it is released': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { concurrency: 1 }, 'concurrency');
     driven.askMany(3);
     await driven.untilBegun(1, 'With room for one at once');
-    driven.begun[0]?.turn?.release();
-    driven.begun[0]?.turn?.release();
+    driven.begun[0]?.permit?.release();
+    driven.begun[0]?.permit?.release();
     await driven.untilBegun(2, 'When one was released');
-    driven.begun[0]?.turn?.release();
+    driven.begun[0]?.permit?.release();
     await driven.time.pass(2 * driven.per);
     checkSame(
       driven.begun.length,
       2,
-      'The number of turns that began when the first one of them was released three times',
+      'The number of permits that began when the first one of them was released three times',
     );
     driven.checkState(1, 1, 'when the first of three was released three times');
   },
 
-  'gives no place to a turn that was aborted while it waited for one': async (trial) => {
-    const driven = await DrivenLimiter.on(trial, { concurrent: 1 }, 'concurrent');
+  'gives no place to a permit that was aborted while it waited for one': async (trial) => {
+    const driven = await DrivenLimiter.on(trial, { concurrency: 1 }, 'concurrency');
     const stop = new AbortController();
     driven.ask();
     const aborted = driven.ask({ signal: stop.signal });
@@ -115,10 +115,10 @@ export const limitChecks: LimiterChecks = {
     await driven.settle();
     driven.checkState(2, 1, 'as soon as one of three that waited was aborted');
     for (const count of [2, 3]) {
-      driven.begun.at(-1)?.turn?.release();
-      await driven.untilBegun(count, 'When a turn was released, and the one behind it had been aborted');
+      driven.begun.at(-1)?.permit?.release();
+      await driven.untilBegun(count, 'When a permit was released, and the one behind it had been aborted');
     }
-    check(aborted.turn === undefined, 'A turn was given that was aborted.');
+    check(aborted.permit === undefined, 'A permit was given that was aborted.');
     driven.checkState(0, 1, 'when all but the aborted one began');
   },
 
@@ -134,7 +134,7 @@ export const limitChecks: LimiterChecks = {
     ])
       driven.ask({ route });
     await driven.untilBegun(6, 'At 4 units a window');
-    checkSame(driven.order, [0, 1, 2, 3, 4, 5], 'The order of turns with different costs');
+    checkSame(driven.order, [0, 1, 2, 3, 4, 5], 'The order of permits with different costs');
     checkWindows(trial, driven, 4, ({ route }) => (route === 'testing.dear' ? 3 : 1));
   },
 
@@ -143,33 +143,33 @@ export const limitChecks: LimiterChecks = {
     const huge = driven.ask({ route: 'testing.huge' });
     driven.ask();
     await driven.eventually(
-      () => huge.refusal !== undefined || huge.turn !== undefined,
-      'A turn that can never be given was not refused',
+      () => huge.refusal !== undefined || huge.permit !== undefined,
+      'A permit that can never be given was not refused',
     );
     check(
       SluiceError.is(huge.refusal?.reason),
-      `A turn that can never be given has to be refused with a ConfigError, and not with ${shown(huge.refusal?.reason)}.`,
+      `A permit that can never be given has to be refused with a ConfigError, and not with ${shown(huge.refusal?.reason)}.`,
     );
     await driven.untilBegun(1, 'Behind one that was refused');
     driven.checkState(0, 1, 'when one was refused and one runs');
   },
 };
 
-/** Checks every window that ends with a turn. */
+/** Checks every window that ends with a permit. */
 function checkWindows(
   trial: LimiterTrial,
   { begun, per }: DrivenLimiter,
-  most: number,
-  costOf: (turn: AskedTurn) => number = () => 1,
+  max: number,
+  costOf: (permit: RequestedPermit) => number = () => 1,
 ): void {
-  // By a real clock we see a turn a little later than it began, and not always by as much.
+  // By a real clock we see a permit a little later than it began, and not always by as much.
   const window = trial.isRealTime ? 0.7 * per : per;
   for (const { begunAt: end = 0 } of begun) {
     const within = begun.filter(({ begunAt = 0 }) => begunAt > end - window && begunAt <= end);
-    const cost = within.reduce((sum, turn) => sum + costOf(turn), 0);
+    const cost = within.reduce((sum, permit) => sum + costOf(permit), 0);
     check(
-      cost <= most,
-      `${cost} began in a window of ${per} ms where ${most} may: at ${within.map(({ begunAt }) => shown(begunAt)).join(', ')} ms.`,
+      cost <= max,
+      `${cost} began in a window of ${per} ms where ${max} may: at ${within.map(({ begunAt }) => shown(begunAt)).join(', ')} ms.`,
     );
   }
 }

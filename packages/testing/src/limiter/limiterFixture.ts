@@ -15,4 +15,4 @@ export interface LimiterFixture extends Fixture {
 }
 
 /** What a limiter may keep to: starts in a window, requests under way at once, and what requests of a route count. */
-export type Keeping = 'rate' | 'concurrent' | 'costs';
+export type Keeping = 'rate' | 'concurrency' | 'costs';

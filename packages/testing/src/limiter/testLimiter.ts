@@ -13,10 +13,10 @@ export interface LimiterSuiteOptions extends SuiteOptions {
   readonly realTime?: boolean;
 }
 
-const everything: readonly Keeping[] = ['rate', 'concurrent', 'costs'];
+const everything: readonly Keeping[] = ['rate', 'concurrency', 'costs'];
 
 /**
- * Checks that a limiter does what a client relies on: that turns come in the order of asking, and no more of them than they may; that
+ * Checks that a limiter does what a client relies on: that permits come in the order of asking, and no more of them than they may; that
  * an aborted one is forgotten at once; that a release counts once and a pause is kept; that its state can be believed.
  *
  * @example

@@ -1,19 +1,19 @@
 import { check, checkSame, shown } from '../check.js';
-import { DrivenLimiter, type AskedTurn, type LimiterTrial } from './drivenLimiter.js';
+import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './drivenLimiter.js';
 
 /** Checks of a limiter by what they prove. */
 export type LimiterChecks = Readonly<Record<string, (trial: LimiterTrial) => Promise<void>>>;
 
 /** Turns, and what takes them back. */
 export const turnChecks: LimiterChecks = {
-  'gives turns in the order of asking': async (trial) => {
+  'gives permits in the order of asking': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(driven.per / 2);
     driven.askMany(6);
     await driven.untilBegun(6, 'After a pause');
     driven.askMany(3);
     await driven.untilBegun(9, 'With nothing in their way');
-    checkSame(driven.order, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'The order of turns, by the order of asking,');
+    checkSame(driven.order, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'The order of permits, by the order of asking,');
   },
 
   'says how many wait and how many run': async (trial) => {
@@ -25,22 +25,22 @@ export const turnChecks: LimiterChecks = {
     driven.checkState(3, 0, 'when three wait');
     await driven.untilBegun(3, 'After a pause');
     driven.checkState(0, 3, 'when three run');
-    driven.begun[1]?.turn?.release();
+    driven.begun[1]?.permit?.release();
     driven.checkState(0, 2, 'when one of three was released');
     driven.releaseAll();
     driven.checkState(0, 0, 'when all were released');
   },
 
-  'takes a turn back once, however often it is released': async (trial) => {
+  'takes a permit back once, however often it is released': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.askMany(3);
     await driven.untilBegun(3, 'With nothing in their way');
-    driven.begun[0]?.turn?.release();
-    driven.begun[0]?.turn?.release();
+    driven.begun[0]?.permit?.release();
+    driven.begun[0]?.permit?.release();
     driven.checkState(0, 2, 'when one of three was released twice');
   },
 
-  'refuses a turn at once when it is aborted while it waits, and forgets it': async (trial) => {
+  'refuses a permit at once when it is aborted while it waits, and forgets it': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(driven.per);
     const stop = new AbortController();
@@ -53,42 +53,42 @@ export const turnChecks: LimiterChecks = {
     stop.abort(reason);
     await driven.eventually(
       () => aborted.refusal !== undefined,
-      'A turn that was aborted while it waited was not refused',
+      'A permit that was aborted while it waited was not refused',
     );
     driven.checkState(2, 0, 'as soon as one of three was aborted');
     check(
       trial.isRealTime || driven.time.now() === before,
-      'A turn that was aborted while it waited was refused later.',
+      'A permit that was aborted while it waited was refused later.',
     );
     checkRefused(aborted, reason);
     await driven.untilBegun(2, 'After a pause in which one of three was aborted');
     await driven.time.pass(driven.per);
-    checkSame(driven.order, [first.nth, last.nth], 'The turns that began when the second of three was aborted');
+    checkSame(driven.order, [first.nth, last.nth], 'The permits that began when the second of three was aborted');
     driven.checkState(0, 2, 'when one of three was aborted, and the others run');
   },
 
-  'refuses a turn at once when it is aborted already': async (trial) => {
+  'refuses a permit at once when it is aborted already': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const reason = new Error('Not wanted from the beginning.');
     const asked = driven.ask({ signal: AbortSignal.abort(reason) });
     await driven.eventually(
-      () => asked.refusal !== undefined || asked.turn !== undefined,
-      'A turn that was aborted already was not refused',
+      () => asked.refusal !== undefined || asked.permit !== undefined,
+      'A permit that was aborted already was not refused',
     );
     checkRefused(asked, reason);
     driven.checkState(0, 0, 'when one was refused that was aborted already');
   },
 
-  'takes nothing back when a turn is aborted that has begun': async (trial) => {
+  'takes nothing back when a permit is aborted that has begun': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const stop = new AbortController();
     const asked = driven.ask({ signal: stop.signal });
     await driven.untilBegun(1, 'With nothing in its way');
     stop.abort(new Error('Too late.'));
     await driven.settle();
-    driven.checkState(0, 1, 'when a turn was aborted that had begun');
-    asked.turn?.release();
-    driven.checkState(0, 0, 'when a turn was released that had been aborted');
+    driven.checkState(0, 1, 'when a permit was aborted that had begun');
+    asked.permit?.release();
+    driven.checkState(0, 0, 'when a permit was released that had been aborted');
   },
 
   'leaves nothing behind at a signal': async (trial) => {
@@ -99,7 +99,7 @@ export const turnChecks: LimiterChecks = {
     for (let count = 0; count < 4; count += 1) driven.ask({ signal: stop.signal });
     await driven.untilBegun(4, 'After a pause');
     driven.releaseAll();
-    checkSame(listeners(), 0, 'The number of listeners at a signal whose turns were given and released');
+    checkSame(listeners(), 0, 'The number of listeners at a signal whose permits were given and released');
   },
 
   'lets nothing begin during a pause': async (trial) => {
@@ -146,7 +146,7 @@ export const turnChecks: LimiterChecks = {
     checkSame(limiter.state.pausedFor, 0, 'pausedFor after a pause');
   },
 
-  'refuses a turn at once when it is aborted during a pause': async (trial) => {
+  'refuses a permit at once when it is aborted during a pause': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(1_000 * driven.per);
     const stop = new AbortController();
@@ -156,28 +156,28 @@ export const turnChecks: LimiterChecks = {
     stop.abort(reason);
     await driven.eventually(
       () => asked.refusal !== undefined,
-      'A turn that was aborted during a pause was not refused',
+      'A permit that was aborted during a pause was not refused',
     );
     checkRefused(asked, reason);
     driven.checkState(0, 0, 'when the only one was aborted during a pause');
   },
 };
 
-function checkRefused(asked: AskedTurn, reason: unknown): void {
-  check(asked.turn === undefined, 'A turn was given that was aborted.');
+function checkRefused(asked: RequestedPermit, reason: unknown): void {
+  check(asked.permit === undefined, 'A permit was given that was aborted.');
   check(
     asked.refusal?.isThrown !== true,
-    'A turn that is aborted has to be refused by a promise, but turn itself threw.',
+    'A permit that is aborted has to be refused by a promise, but permit itself threw.',
   );
   check(
     asked.refusal?.reason === reason,
-    `A turn that is aborted has to be refused with signal.reason itself, and not with ${shown(asked.refusal?.reason)}.`,
+    `A permit that is aborted has to be refused with signal.reason itself, and not with ${shown(asked.refusal?.reason)}.`,
   );
 }
 
-function checkPaused(begun: readonly AskedTurn[], until: number): void {
+function checkPaused(begun: readonly RequestedPermit[], until: number): void {
   const [early] = begun.filter(({ begunAt = 0 }) => begunAt < until);
-  check(early === undefined, `A turn began ${until - (early?.begunAt ?? 0)} ms before the end of a pause.`);
+  check(early === undefined, `A permit began ${until - (early?.begunAt ?? 0)} ms before the end of a pause.`);
 }
 
 /** Answers how many listeners a signal has that were added from now on. */

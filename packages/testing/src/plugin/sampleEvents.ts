@@ -16,8 +16,8 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
     { type: 'settled', ...of, attempts: 0, took: 40, outcome: 'stopped' },
   ],
   page: [
-    { type: 'page', source: 'testing.rows', part: 0, page: 1, rows: 100, total: 250 },
-    { type: 'page', source: 'testing.rows', part: 1, page: 1, rows: 0 },
+    { type: 'page', source: 'testing.rows', partition: 0, page: 1, rows: 100, total: 250 },
+    { type: 'page', source: 'testing.rows', partition: 1, page: 1, rows: 0 },
   ],
   commit: [{ type: 'commit', source: 'testing.rows', sink: 'csv', rows: 100, pages: 1, isSealed: false }],
   error: [

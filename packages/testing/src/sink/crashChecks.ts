@@ -52,7 +52,7 @@ export const crashChecks: SinkChecks = {
     const pages = pagesOf(trial.samples, [2, 1]);
     const writer = await target.open();
     const { committed } = writer;
-    if (committed.place === undefined) throw new Skipped('a sink whose writer has a `start`');
+    if (committed.sinkPosition === undefined) throw new Skipped('a sink whose writer has a `start`');
     await writer.write(...pages.slice(0, 1));
     await target.crash();
     const again = await target.resume(committed);
@@ -63,9 +63,9 @@ export const crashChecks: SinkChecks = {
   'is closed after a crash that came when it was sealed': async (trial) => {
     for (const commits of [0, 2]) {
       const { target, pages, writer } = await written(trial, commits);
-      const place = await writer.seal();
+      const sinkPosition = await writer.seal();
       await target.crash();
-      const second = await target.open({ resumeAt: { place, isSealed: true } });
+      const second = await target.open({ resumeAt: { sinkPosition, isSealed: true } });
       await second.close();
       await target.checkSurvived(pages, 'Sealed, crashed, opened as sealed and closed');
     }
@@ -73,10 +73,10 @@ export const crashChecks: SinkChecks = {
 
   'is closed again after a crash that came when it was closed, but before the checkpoint was gone': async (trial) => {
     const { target, pages, writer } = await written(trial, 2);
-    const place = await writer.seal();
+    const sinkPosition = await writer.seal();
     await writer.close();
     await target.crash();
-    const second = await target.open({ resumeAt: { place, isSealed: true } });
+    const second = await target.open({ resumeAt: { sinkPosition, isSealed: true } });
     await second.close();
     await target.checkSurvived(pages, 'Closed, crashed, opened as sealed and closed again');
   },

@@ -44,7 +44,7 @@ export class DrivenSink<T> {
   }
 
   get isExact(): boolean {
-    return this.sink.promises === 'exactly-once';
+    return this.sink.delivery === 'exactly-once';
   }
 
   context(opening: Opening = {}, signal: AbortSignal = new AbortController().signal): SinkContext<T> {
@@ -93,9 +93,9 @@ export class DrivenSink<T> {
 
   /** Goes on as an export does: behind its last commit, and without one by starting over. */
   resume(committed: Committed, opening: Pick<Opening, 'isEndless'> = {}): Promise<DrivenWriter<T>> {
-    const { place } = committed;
-    if (place === undefined) return this.open({ restart: true, ...opening });
-    return this.open({ resumeAt: { place, isSealed: false }, ...opening }, committed);
+    const { sinkPosition } = committed;
+    if (sinkPosition === undefined) return this.open({ restart: true, ...opening });
+    return this.open({ resumeAt: { sinkPosition, isSealed: false }, ...opening }, committed);
   }
 
   /** The process dies, and another one starts. */

@@ -3,7 +3,7 @@ import { check, checkPlainJson, shown } from '../check.js';
 
 /** What a checkpoint would say: the place, if there is one yet, and the pages before it. */
 export interface Committed {
-  readonly place: Json | undefined;
+  readonly sinkPosition: Json | undefined;
   readonly pages: number;
 }
 
@@ -20,7 +20,7 @@ export class DrivenWriter<T> {
   constructor(writer: SinkWriter<T>, resumed?: Committed) {
     this.#writer = writer;
     this.committed = resumed ?? {
-      place: writer.start === undefined ? undefined : readAgain(writer.start, 'start'),
+      sinkPosition: writer.start === undefined ? undefined : readAgain(writer.start, 'start'),
       pages: 0,
     };
     this.#pages = this.committed.pages;
@@ -39,7 +39,7 @@ export class DrivenWriter<T> {
   async commit(): Promise<boolean> {
     if (this.#writer.isCommittable === false) return false;
     this.committed = {
-      place: readAgain(await called(() => this.#writer.flush(), 'flush'), 'flush'),
+      sinkPosition: readAgain(await called(() => this.#writer.flush(), 'flush'), 'flush'),
       pages: this.#pages,
     };
     return true;
@@ -94,15 +94,15 @@ async function called<R>(call: () => Promise<R>, name: string, what = 'do what i
 }
 
 /** What a page asks of its sink, for people: it may be the rows or the shape that it did not take. */
-function takingOf<T>({ items, part, endsPart }: SinkPage<T>): string {
+function takingOf<T>({ items, partition, endsPartition }: SinkPage<T>): string {
   const first = items.length === 0 ? '' : `, the first of which is ${shown(items[0])}`;
-  return `take a page of ${items.length} rows of part ${part}${endsPart ? ', which ends here' : ''}${first}`;
+  return `take a page of ${items.length} rows of partition ${partition}${endsPartition ? ', which ends here' : ''}${first}`;
 }
 
 /** A place as the next process has it. */
-function readAgain(place: Json, call: string): Json {
-  checkPlainJson(place, `The place of ${call}`);
-  return structuredClone(place);
+function readAgain(sinkPosition: Json, call: string): Json {
+  checkPlainJson(sinkPosition, `The place of ${call}`);
+  return structuredClone(sinkPosition);
 }
 
 function checkReport(report: SinkReport, call: string): SinkReport {

@@ -92,12 +92,12 @@ export const endingChecks: SinkChecks = {
     const near = writer.committed;
     await writer.writeAndCommit(...pages.slice(1));
     const far = writer.committed;
-    if (near.place === undefined || far.pages === near.pages)
+    if (near.sinkPosition === undefined || far.pages === near.pages)
       throw new Skipped('a sink that can commit after any page');
     await target.crash();
     const cut = await target.resume(near);
     await cut.abort(true);
-    const beyond = await target.tryOpen({ resumeAt: { place: far.place ?? null, isSealed: false } });
+    const beyond = await target.tryOpen({ resumeAt: { sinkPosition: far.sinkPosition ?? null, isSealed: false } });
     check(
       !(beyond instanceof DrivenWriter),
       'Rows were cut off, and a place behind them was taken all the same: they would be missing. Refuse it with a CheckpointError.',

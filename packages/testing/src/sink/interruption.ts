@@ -43,11 +43,11 @@ export class Interruption<T> {
   }
 
   #sink(sink: Sink<T>): Sink<T> {
-    const { name, identity, target, promises, withoutPart } = sink;
+    const { name, identity, target, delivery, withoutPartition } = sink;
     return {
-      ...{ name, identity, promises },
+      ...{ name, identity, delivery },
       ...(target !== undefined && { target }),
-      ...(withoutPart && { withoutPart }),
+      ...(withoutPartition && { withoutPartition }),
       check: (context) => this.#at('check', async () => sink.check?.(context)),
       open: async (context) => {
         const open = async (): Promise<SinkWriter<T>> => {

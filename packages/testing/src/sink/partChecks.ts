@@ -6,19 +6,19 @@ import { DrivenSink } from './drivenSink.js';
 import type { SinkChecks } from './rowChecks.js';
 import { partPagesOf, type PageShape } from './samplePages.js';
 
-/** Three parts side by side; one ends with a page that has no rows, the first one last of all. */
+/** Three partitions side by side; one ends with a page that has no rows, the first one last of all. */
 const shapes: readonly PageShape[] = [
-  { part: 0, rows: 2 },
-  { part: 1, rows: 1 },
-  { part: 2, rows: 3, endsPart: true },
-  { part: 1, rows: 2 },
-  { part: 1, rows: 0, endsPart: true },
-  { part: 0, rows: 1, endsPart: true },
+  { partition: 0, rows: 2 },
+  { partition: 1, rows: 1 },
+  { partition: 2, rows: 3, endsPartition: true },
+  { partition: 1, rows: 2 },
+  { partition: 1, rows: 0, endsPartition: true },
+  { partition: 0, rows: 1, endsPartition: true },
 ];
 
-/** Parts of a plan that are walked side by side. Which part's rows come first is the sink's affair. */
+/** Parts of a plan that are walked side by side. Which partition's rows come first is the sink's affair. */
 export const partChecks: SinkChecks = {
-  'holds the rows of parts that come side by side, each part in order': async (trial) => {
+  'holds the rows of partitions that come side by side, each partition in order': async (trial) => {
     const target = await DrivenSink.on(trial);
     const pages = partPagesOf(trial.samples, shapes);
     const writer = await target.open();
@@ -27,7 +27,7 @@ export const partChecks: SinkChecks = {
     await checkParts(target, pages, 'After parts that came side by side');
   },
 
-  'goes on after a crash in the middle of parts that come side by side': async (trial) => {
+  'goes on after a crash in the middle of partitions that come side by side': async (trial) => {
     for (let commits = 0; commits < shapes.length; commits += 1) {
       const target = await DrivenSink.on(trial);
       const pages = partPagesOf(trial.samples, shapes);
@@ -41,24 +41,25 @@ export const partChecks: SinkChecks = {
     }
   },
 
-  'takes back the rows of one part, and of no other': async (trial) => {
-    for (const part of [0, 1]) {
+  'takes back the rows of one partition, and of no other': async (trial) => {
+    for (const partition of [0, 1]) {
       const target = await DrivenSink.on(trial);
-      const { withoutPart } = target.sink;
-      if (!withoutPart) throw new Skipped('`withoutPart` of the sink');
+      const { withoutPartition } = target.sink;
+      if (!withoutPartition) throw new Skipped('`withoutPartition` of the sink');
       const pages = partPagesOf(trial.samples, shapes);
       const [begun, rest] = [pages.slice(0, 4), pages.slice(4)];
       const writer = await target.open();
       await writer.writeAndCommit(...begun);
-      const { place, pages: count } = writer.committed;
-      if (place === undefined || count < begun.length) throw new Skipped('a sink that can commit after any page');
-      const without = withoutPart(place, part);
+      const { sinkPosition, pages: count } = writer.committed;
+      if (sinkPosition === undefined || count < begun.length)
+        throw new Skipped('a sink that can commit after any page');
+      const without = withoutPartition(sinkPosition, partition);
       checkPlainJson(without, 'The place that withoutPart answers');
       await writer.abort(true);
-      const again = await target.open({ resumeAt: { place: structuredClone(without), isSealed: false } });
-      await again.write(...begun.filter((page) => page.part === part), ...rest);
+      const again = await target.open({ resumeAt: { sinkPosition: structuredClone(without), isSealed: false } });
+      await again.write(...begun.filter((page) => page.partition === partition), ...rest);
       await again.finish();
-      await checkParts(target, pages, `Part ${part} taken back, and walked anew`);
+      await checkParts(target, pages, `Part ${partition} taken back, and walked anew`);
     }
   },
 };
@@ -72,13 +73,13 @@ async function checkParts<T>(target: DrivenSink<T>, pages: readonly SinkPage<T>[
     rows.length === expected.length,
     `${when}: ${rows.length} rows where ${expected.length} belong: ${shown(rows)}.`,
   );
-  for (const part of [0, 1, 2]) {
-    const ofPart = target.readBack(pages.filter((page) => page.part === part));
+  for (const partition of [0, 1, 2]) {
+    const ofPart = target.readBack(pages.filter((page) => page.partition === partition));
     const known = new Set(ofPart.map(canonicalJson));
     checkRows(
       rows.filter((row) => known.has(canonicalJson(row))),
       ofPart,
-      `${when}, part ${part}`,
+      `${when}, partition ${partition}`,
     );
   }
 }

@@ -21,16 +21,16 @@ export const rowChecks: SinkChecks = {
   'says what it is, and always the same': async (trial) => {
     const target = await DrivenSink.on(trial);
     const said = described(target);
-    const { name, identity, target: place, promises } = target.sink;
+    const { name, identity, target: sinkPosition, delivery } = target.sink;
     check(typeof name === 'string' && name !== '', `The sink's name has to be a text, and not ${shown(name)}.`);
     checkPlainJson(identity, "The sink's identity");
     check(
-      place === undefined || typeof place === 'string',
-      `The sink's target has to be a text, and not ${shown(place)}.`,
+      sinkPosition === undefined || typeof sinkPosition === 'string',
+      `The sink's target has to be a text, and not ${shown(sinkPosition)}.`,
     );
     check(
-      ['exactly-once', 'at-least-once'].includes(promises),
-      `The sink has to promise 'exactly-once' or 'at-least-once', and not ${shown(promises)}.`,
+      ['exactly-once', 'at-least-once'].includes(delivery),
+      `The sink has to promise 'exactly-once' or 'at-least-once', and not ${shown(delivery)}.`,
     );
     const writer = await target.open();
     await writer.writeAndCommit(...pagesOf(trial.samples, [2]));
@@ -143,8 +143,8 @@ export const rowChecks: SinkChecks = {
   },
 };
 
-function pageOf<T>(items: readonly T[], endsPart: boolean): SinkPage<T> {
-  return { items, part: 0, endsPart };
+function pageOf<T>(items: readonly T[], endsPartition: boolean): SinkPage<T> {
+  return { items, partition: 0, endsPartition };
 }
 
 /** Rows that nothing names may be equal and still be several: a sink with keys would be right to keep one of them. */
@@ -161,6 +161,6 @@ function withTextOfNested(row: unknown): unknown {
   );
 }
 
-function described<T>({ sink: { name, identity, target, promises } }: DrivenSink<T>): object {
-  return { name, identity, target, promises };
+function described<T>({ sink: { name, identity, target, delivery } }: DrivenSink<T>): object {
+  return { name, identity, target, delivery };
 }

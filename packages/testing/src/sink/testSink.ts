@@ -24,10 +24,10 @@ const sinkChecks = {
 
 /**
  * Checks that a sink does what exports rely on: that rows come out once and in order, whatever the pages; that places are durable and
- * can be gone back to after a crash at any step; that it starts over, refuses, gives up and takes parts back as it should.
+ * can be gone back to after a crash at any step; that it starts over, refuses, gives up and takes partitions back as it should.
  *
  * A sink that promises `at-least-once` may hold rows several times after a crash, and is held to losing none. What a sink does not offer
- * (`check`, `withoutPart`, `suspend`) is skipped.
+ * (`check`, `withoutPartition`, `suspend`) is skipped.
  *
  * @example
  * testSink({

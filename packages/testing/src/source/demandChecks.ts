@@ -24,24 +24,29 @@ export const demandChecks: SourceChecks = {
     checkSame(walked.requests.made - first, first, 'The number of requests for a second subscriber');
   },
 
-  'holds no more pages than one a lane, and those it may fetch ahead': async (trial) => {
-    const { parts } = (await WalkedSource.thatEnds(trial)).source.info;
-    const demands = [{ lanes: 1, prefetch: 0 }, { lanes: 1, prefetch: 1 }, { lanes: 1, prefetch: 2 }, { lanes: 1 }];
-    for (const demand of parts > 1
-      ? [...demands, { lanes: 2, prefetch: 0 }, { lanes: 2, prefetch: 1 }, { lanes: 2 }]
+  'holds no more pages than one for each partition that is walked, and those it may fetch ahead': async (trial) => {
+    const { partitions } = (await WalkedSource.thatEnds(trial)).source.info;
+    const demands = [
+      { concurrency: 1, prefetch: 0 },
+      { concurrency: 1, prefetch: 1 },
+      { concurrency: 1, prefetch: 2 },
+      { concurrency: 1 },
+    ];
+    for (const demand of partitions > 1
+      ? [...demands, { concurrency: 2, prefetch: 0 }, { concurrency: 2, prefetch: 1 }, { concurrency: 2 }]
       : demands) {
-      const { lanes, prefetch = lanes } = demand;
+      const { concurrency, prefetch = concurrency } = demand;
       const walked = await WalkedSource.on(trial);
       const { made } = walked.requests;
       const walk = pulled(walked.source.pages(demand));
       for (const count of [1, 2]) {
         await walked.next(walk);
         await calm();
-        const most = count - 1 + lanes + prefetch;
+        const max = count - 1 + concurrency + prefetch;
         const seen = walked.requests.made - made;
         check(
-          seen <= most,
-          `A consumer that is busy with page ${count - 1} finds ${seen} pages asked for; with ${lanes} lanes and ${prefetch} fetched ahead there may be ${most}.`,
+          seen <= max,
+          `A consumer that is busy with page ${count - 1} finds ${seen} pages asked for; with a concurrency of ${concurrency} and ${prefetch} fetched ahead there may be ${max}.`,
         );
       }
       await walk.return?.();
@@ -50,7 +55,7 @@ export const demandChecks: SourceChecks = {
 
   'asks for nothing more once its subscriber has left': async (trial) => {
     const walked = await WalkedSource.on(trial);
-    const { most, made } = await leastRequests(walked);
+    const { max, made } = await minRequests(walked);
     let leave: () => void = () => undefined;
     const gotRow = new Promise<void>((resolve, reject) => {
       const row = (): void => {
@@ -65,20 +70,20 @@ export const demandChecks: SourceChecks = {
     await walked.inTime(gotRow, 'A subscriber got no row');
     // What comes before there is a subscription to end is ended here.
     leave();
-    await checkSilence(walked, { made, most }, 'a subscriber that left with its first row');
+    await checkSilence(walked, { made, max }, 'a subscriber that left with its first row');
   },
 
   'asks for nothing more once its puller has left': async (trial) => {
     const walked = await WalkedSource.on(trial);
-    const { most, made } = await leastRequests(walked);
+    const { max, made } = await minRequests(walked);
     for await (const page of walked.source.pages({ prefetch: 0 })) if (page.items.length > 0) break;
-    await checkSilence(walked, { made, most }, 'a puller that left with its first page');
+    await checkSilence(walked, { made, max }, 'a puller that left with its first page');
     const before = walked.requests.made;
     const rows = pulled(walked.source);
     await walked.next(rows);
     await rows.return?.();
     // The page behind it may have been asked for, and was given up.
-    await checkSilence(walked, { made: before, most: most + 1 }, 'a puller that left with its first row');
+    await checkSilence(walked, { made: before, max: max + 1 }, 'a puller that left with its first row');
   },
 
   'gives the open request up at once when its subscriber leaves': async (trial) => {
@@ -145,22 +150,22 @@ export const demandChecks: SourceChecks = {
 };
 
 /** The requests that it takes to come to the first row, and those that are made already. */
-async function leastRequests<T>(walked: WalkedSource<T>): Promise<{ readonly most: number; readonly made: number }> {
+async function minRequests<T>(walked: WalkedSource<T>): Promise<{ readonly max: number; readonly made: number }> {
   // Of a poll nobody knows how many it takes.
   const pages = walked.source.info.isEndless ? [] : await walked.manyPages();
   const first = pages.findIndex(({ items }) => items.length > 0);
-  return { most: first === -1 ? Infinity : first + 1, made: walked.requests.made };
+  return { max: first === -1 ? Infinity : first + 1, made: walked.requests.made };
 }
 
 /** Checks that no more requests were made than it takes, and that none is made any more. */
 async function checkSilence<T>(
   walked: WalkedSource<T>,
-  { made, most }: { readonly made: number; readonly most: number },
+  { made, max }: { readonly made: number; readonly max: number },
   whom: string,
 ): Promise<void> {
   await eventually(() => walked.requests.open === 0, `The open request of ${whom} was not given up`, walked.patience);
   const count = walked.requests.made - made;
-  check(count <= most, `${count} requests were made for ${whom}, where ${most} do.`);
+  check(count <= max, `${count} requests were made for ${whom}, where ${max} do.`);
   await calm();
   await calm();
   checkSame(walked.requests.made - made, count, `The number of requests for ${whom}, a while later`);

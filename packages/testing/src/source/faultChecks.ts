@@ -75,13 +75,13 @@ export const faultChecks: SourceChecks = {
 
   'refuses, before it asks for anything, a position that is none of its plan': async (trial) => {
     const walked = await WalkedSource.on(trial);
-    const { parts } = walked.source.info;
+    const { partitions } = walked.source.info;
     const made = walked.countsRequests ? walked.requests.made : 0;
     const wrong: readonly PagesOptions[] = [
-      { startAt: { before: parts + 1, begun: {}, rows: 0, pages: 0 } },
-      { startAt: { before: 0, begun: { [parts]: 'done' }, rows: 0, pages: 0 } },
+      { startAt: { before: partitions + 1, begun: {}, rows: 0, pages: 0 } },
+      { startAt: { before: 0, begun: { [partitions]: 'done' }, rows: 0, pages: 0 } },
       { startAt: { before: -1, begun: {}, rows: 0, pages: 0 } },
-      { lanes: 0 },
+      { concurrency: 0 },
       { prefetch: -1 },
       { prefetch: 0.5 },
     ];

@@ -9,11 +9,14 @@ export const infoChecks: SourceChecks = {
   'says what it is, and always the same': async (trial) => {
     const walked = await WalkedSource.on(trial);
     const { info } = walked.source;
-    const { name, identity, rowsIdentity, parts, schema } = info;
+    const { name, identity, rowsIdentity, partitions, schema } = info;
     check(typeof name === 'string' && name !== '', `The source's name has to be a text, and not ${shown(name)}.`);
     checkPlainJson(identity, "The source's identity");
     if (rowsIdentity !== undefined) checkPlainJson(rowsIdentity, "The source's rowsIdentity");
-    check(Number.isSafeInteger(parts) && parts >= 1, `The parts have to be at least one, and not ${shown(parts)}.`);
+    check(
+      Number.isSafeInteger(partitions) && partitions >= 1,
+      `The partitions have to be at least one, and not ${shown(partitions)}.`,
+    );
     const columns = schema?.columns ?? [];
     check(
       columns.every((column) => typeof column === 'string') && new Set(columns).size === columns.length,
@@ -47,6 +50,6 @@ export const infoChecks: SourceChecks = {
 
 /** All that decides whether a checkpoint fits. */
 function described<T>(info: SourceInfo<T>): object {
-  const { name, identity, rowsIdentity, parts, maxRows, isUnversioned, isEndless, schema } = info;
-  return { name, identity, rowsIdentity, parts, maxRows, isUnversioned, isEndless, columns: schema?.columns };
+  const { name, identity, rowsIdentity, partitions, maxRows, isUnversioned, isEndless, schema } = info;
+  return { name, identity, rowsIdentity, partitions, maxRows, isUnversioned, isEndless, columns: schema?.columns };
 }

@@ -41,28 +41,28 @@ export const walkChecks: SourceChecks = {
     for (const each of walks) checkRows(each.found, rows, 'Walked side by side with another walk');
   },
 
-  'tells of each page which one it is, and where its part ends': async (trial) => {
+  'tells of each page which one it is, and where its partition ends': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
-    const { parts } = walked.source.info;
+    const { partitions } = walked.source.info;
     const pages = await walked.manyPages();
     const ended = new Set<number>();
-    for (const [at, { items, index, part, endsPart, total }] of pages.entries()) {
+    for (const [at, { items, index, partition, endsPartition, total }] of pages.entries()) {
       checkSame(index, at, 'The index of a page');
       check(Array.isArray(items), `A page's items have to be a list, and not ${shown(items)}.`);
       check(
-        Number.isInteger(part) && part >= 0 && part < parts,
-        `Page ${at} is of part ${part}, but the parts go from 0 to ${parts - 1}.`,
+        Number.isInteger(partition) && partition >= 0 && partition < partitions,
+        `Page ${at} is of partition ${partition}, but the partitions go from 0 to ${partitions - 1}.`,
       );
-      check(!ended.has(part), `Page ${at} is of part ${part}, which has ended before.`);
+      check(!ended.has(partition), `Page ${at} is of partition ${partition}, which has ended before.`);
       check(
         total === undefined || (Number.isSafeInteger(total) && total >= 0),
         `The total of page ${at} has to be a number of rows, and not ${shown(total)}.`,
       );
-      if (endsPart) ended.add(part);
+      if (endsPartition) ended.add(partition);
     }
-    // A bound may cut the walk off in the middle of a part.
+    // A bound may cut the walk off in the middle of a partition.
     const isBounded = walked.source.info.maxRows !== undefined;
-    check(isBounded || ended.size === parts, `${ended.size} of ${parts} parts end (endsPart).`);
+    check(isBounded || ended.size === partitions, `${ended.size} of ${partitions} parts end (endsPart).`);
   },
 
   'says where it stands behind each page, once and for all': async (trial) => {
@@ -116,23 +116,23 @@ export const walkChecks: SourceChecks = {
     checkRows(found, rowsOf(pages.slice(1)), 'Walked by a page at a time');
   },
 
-  'gives the same rows with several lanes, and goes on behind any page of theirs': async (trial) => {
+  'gives the same rows with a concurrency above 1, and goes on behind any page of theirs': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
-    if (walked.source.info.parts < 2) throw new Skipped('a source of several parts');
+    if (walked.source.info.partitions < 2) throw new Skipped('a source of several partitions');
     if (walked.source.info.maxRows !== undefined) throw new Skipped('a source without maxRows');
     const inOrder = await walked.manyPages();
-    const pages = await walked.pages({ lanes: 2 });
-    for (let part = 0; part < walked.source.info.parts; part += 1) {
-      const [one, other] = [inOrder, pages].map((all) => rowsOf(all.filter((page) => page.part === part)));
-      checkRows(other ?? [], one ?? [], `Part ${part}, walked with two lanes`);
+    const pages = await walked.pages({ concurrency: 2 });
+    for (let partition = 0; partition < walked.source.info.partitions; partition += 1) {
+      const [one, other] = [inOrder, pages].map((all) => rowsOf(all.filter((page) => page.partition === partition)));
+      checkRows(other ?? [], one ?? [], `Partition ${partition}, walked with a concurrency of 2`);
     }
     for (const [at, { position }] of pages.entries()) {
-      const rest = await walked.rowsBehind(position, { lanes: 2 });
+      const rest = await walked.rowsBehind(position, { concurrency: 2 });
       const all = [...rowsOf(pages.slice(0, at + 1)), ...rest];
       checkRows(
         sorted(all),
         sorted(rowsOf(inOrder)),
-        `Up to page ${at} of two lanes, and gone on from there (rows in another order)`,
+        `Up to page ${at} of a walk with a concurrency of 2, and gone on from there (rows in another order)`,
       );
     }
   },

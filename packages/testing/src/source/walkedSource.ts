@@ -53,7 +53,7 @@ export class WalkedSource<T> {
     const walk = pulled(this.source.pages(options));
     for (let next = await this.next(walk); !next.done; next = await this.next(walk)) {
       pages.push(next.value);
-      check(pages.length <= mostPages, `A walk has more than ${mostPages} pages: give the suite a smaller source.`);
+      check(pages.length <= maxPages, `A walk has more than ${maxPages} pages: give the suite a smaller source.`);
     }
     return pages;
   }
@@ -83,7 +83,7 @@ export class WalkedSource<T> {
   }
 }
 
-const mostPages = 200;
+const maxPages = 200;
 
 /** Begins to pull. */
 export function pulled<R>(flow: AsyncIterable<R>): AsyncIterator<R> {

@@ -1,5 +1,5 @@
 import { bottleneckLimiter } from '../../../core/src/http/bottleneckLimiter.js';
-import type { Limit, Limiter, Turn, TurnRequest } from '@sluice/core';
+import type { Limit, Limiter, Permit, AcquireOptions } from '@sluice/core';
 import type { LimiterFixture, LimiterSetting } from '../../src/index.js';
 import type { Mutants } from './mutant.js';
 
@@ -26,7 +26,7 @@ function limitMutant(caughtBy: string, change: (limit: Limit) => Partial<Limit>)
 /** Its state is asked for each time. */
 function changed(limiter: Limiter, parts: Partial<Limiter>): Limiter {
   return {
-    turn: parts.turn ?? ((request) => limiter.turn(request)),
+    acquire: parts.acquire ?? ((request) => limiter.acquire(request)),
     pause:
       parts.pause ??
       ((ms) => {
@@ -48,17 +48,17 @@ function rejection(signal: AbortSignal | undefined): Promise<never> {
 }
 
 export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
-  'serves the last one first': mutant('gives turns in the order of asking', (limiter) => {
+  'serves the last one first': mutant('gives permits in the order of asking', (limiter) => {
     const waiting: (() => void)[] = [];
     return {
-      turn: async (request) => {
-        const turn = await limiter.turn(request);
+      acquire: async (request) => {
+        const permit = await limiter.acquire(request);
         // All that begin together begin in the reverse order.
         await new Promise<void>((resolve) => {
           waiting.unshift(resolve);
           setTimeout(() => waiting.shift()?.());
         });
-        return turn;
+        return permit;
       },
     };
   }),
@@ -69,16 +69,16 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     },
   })),
 
-  'counts a release each time': mutant('takes a turn back once, however often it is released', (limiter) => {
+  'counts a release each time': mutant('takes a permit back once, however often it is released', (limiter) => {
     let released = 0;
-    const counting = (turn: Turn): Turn => ({
+    const counting = (permit: Permit): Permit => ({
       release: () => {
         released += 1;
-        if (released === 1) turn.release();
+        if (released === 1) permit.release();
       },
     });
     return {
-      turn: async (request) => counting(await limiter.turn(request)),
+      acquire: async (request) => counting(await limiter.acquire(request)),
       get state() {
         const { running, ...state } = limiter.state;
         return { ...state, running: running - Math.max(0, released - 1) };
@@ -86,66 +86,72 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     };
   }),
 
-  'forgets an abort': mutant('refuses a turn at once when it is aborted while it waits, and forgets it', (limiter) => ({
-    turn: ({ route }) => limiter.turn({ route }),
-  })),
+  'forgets an abort': mutant(
+    'refuses a permit at once when it is aborted while it waits, and forgets it',
+    (limiter) => ({
+      acquire: ({ route }) => limiter.acquire({ route }),
+    }),
+  ),
 
   'refuses who was aborted, but keeps the place': mutant(
-    'counts no turn that was aborted while it waited for its window',
+    'counts no permit that was aborted while it waited for its window',
     (limiter) => ({
-      turn: ({ route, signal }) => Promise.race([limiter.turn({ route }), rejection(signal)]),
+      acquire: ({ route, signal }) => Promise.race([limiter.acquire({ route }), rejection(signal)]),
       get state() {
         return { ...limiter.state, queued: 2 };
       },
     }),
   ),
 
-  'refuses who was aborted, but gives the turn to nobody else': mutant(
-    'gives no place to a turn that was aborted while it waited for one',
-    (limiter) => ({ turn: ({ route, signal }) => Promise.race([limiter.turn({ route }), rejection(signal)]) }),
+  'refuses who was aborted, but gives the permit to nobody else': mutant(
+    'gives no place to a permit that was aborted while it waited for one',
+    (limiter) => ({ acquire: ({ route, signal }) => Promise.race([limiter.acquire({ route }), rejection(signal)]) }),
   ),
 
   'has words of its own for an abort': mutant(
-    'refuses a turn at once when it is aborted while it waits, and forgets it',
+    'refuses a permit at once when it is aborted while it waits, and forgets it',
     (limiter) => ({
-      turn: (request) =>
-        limiter.turn(request).catch(() => {
+      acquire: (request) =>
+        limiter.acquire(request).catch(() => {
           throw new Error('Aborted.');
         }),
     }),
   ),
 
-  'gives a turn to who was aborted already': mutant('refuses a turn at once when it is aborted already', (limiter) => ({
-    turn: ({ route, signal }) => limiter.turn(signal?.aborted === false ? { route, signal } : { route }),
-  })),
+  'gives a permit to who was aborted already': mutant(
+    'refuses a permit at once when it is aborted already',
+    (limiter) => ({
+      acquire: ({ route, signal }) => limiter.acquire(signal?.aborted === false ? { route, signal } : { route }),
+    }),
+  ),
 
   'throws at who was aborted already, instead of rejecting': mutant(
-    'refuses a turn at once when it is aborted already',
+    'refuses a permit at once when it is aborted already',
     (limiter) => ({
-      turn: (request) => {
+      acquire: (request) => {
         request.signal?.throwIfAborted();
-        return limiter.turn(request);
+        return limiter.acquire(request);
       },
     }),
   ),
 
-  'takes a turn back when it is aborted too late': mutant(
-    'takes nothing back when a turn is aborted that has begun',
+  'takes a permit back when it is aborted too late': mutant(
+    'takes nothing back when a permit is aborted that has begun',
     (limiter) => ({
-      turn: async (request: TurnRequest) => {
-        const turn = await limiter.turn(request);
+      acquire: async (request: AcquireOptions) => {
+        const permit = await limiter.acquire(request);
         request.signal?.addEventListener('abort', () => {
-          turn.release();
+          permit.release();
         });
-        return turn;
+        return permit;
       },
     }),
   ),
 
   'listens for ever': mutant('leaves nothing behind at a signal', (limiter) => ({
-    turn: (request: TurnRequest) => {
+    acquire: (request: AcquireOptions) => {
       request.signal?.addEventListener('abort', () => undefined);
-      return limiter.turn(request);
+      return limiter.acquire(request);
     },
   })),
 
@@ -157,10 +163,10 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
       pause: (ms) => {
         until = clock.monotonic() + ms;
       },
-      turn: async (request) => {
+      acquire: async (request) => {
         const isAtTheEdge = clock.monotonic() > 0 && clock.monotonic() < until;
         if (!isAtTheEdge) await new Promise<void>((resolve) => clock.after(until - clock.monotonic(), resolve));
-        return limiter.turn(request);
+        return limiter.acquire(request);
       },
     };
   }),
@@ -171,10 +177,10 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
       pause: (ms) => {
         until = clock.monotonic() + ms;
       },
-      turn: async (request) => {
+      acquire: async (request) => {
         while (clock.monotonic() < until)
           await new Promise<void>((resolve) => clock.after(until - clock.monotonic(), resolve));
-        return limiter.turn(request);
+        return limiter.acquire(request);
       },
     };
   }),
@@ -186,13 +192,13 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   })),
 
   'hears of an abort only when a pause is over': mutant(
-    'refuses a turn at once when it is aborted during a pause',
+    'refuses a permit at once when it is aborted during a pause',
     (limiter) => ({
-      turn: async ({ route, signal }) => {
-        const turn = await limiter.turn({ route });
-        if (signal?.aborted) turn.release();
+      acquire: async ({ route, signal }) => {
+        const permit = await limiter.acquire({ route });
+        if (signal?.aborted) permit.release();
         signal?.throwIfAborted();
-        return turn;
+        return permit;
       },
     }),
   ),
@@ -219,13 +225,13 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   ),
 
   'makes up for a stall': (() => {
-    // Every second of the clock brings new turns, and what nobody takes is kept.
+    // Every second of the clock brings new permits, and what nobody takes is kept.
     const bucket = ({ limits, clock }: LimiterSetting): LimiterFixture => {
       const limiter = bottleneckLimiter([{ requests: 1_000, per: 1 }], clock);
       const { requests = 1, per = 1 } = limits[0] ?? {};
       let taken = 0;
       const queue = [Promise.resolve()];
-      const turn = async (request: TurnRequest): Promise<Turn> => {
+      const permit = async (request: AcquireOptions): Promise<Permit> => {
         const before = queue.at(-1);
         let leave: () => void = () => undefined;
         queue.push(new Promise((resolve) => (leave = resolve)));
@@ -234,9 +240,9 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
           await new Promise<void>((resolve) => clock.after(per - (clock.monotonic() % per), resolve));
         taken += 1;
         leave();
-        return limiter.turn(request);
+        return limiter.acquire(request);
       };
-      return { limiter: changed(limiter, { turn }) };
+      return { limiter: changed(limiter, { acquire: permit }) };
     };
     return { caughtBy: 'does not make up for time in which the process got no turn', factory: bucket };
   })(),
@@ -244,9 +250,9 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   'forgets its windows in a pause': (() => {
     const factory = ({ limits, clock }: LimiterSetting): LimiterFixture => {
       let limiter = bottleneckLimiter(limits, clock);
-      const turn = async (request: TurnRequest): Promise<Turn> => {
+      const permit = async (request: AcquireOptions): Promise<Permit> => {
         await Promise.resolve();
-        return limiter.turn(request);
+        return limiter.acquire(request);
       };
       const waiting = bottleneckLimiter(
         limits.map((limit) => ({ ...limit, requests: 100 })),
@@ -258,7 +264,7 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
       };
       return {
         limiter: {
-          turn,
+          acquire: permit,
           pause,
           get state() {
             return limiter.state;
@@ -269,18 +275,18 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     return { caughtBy: 'keeps its windows through a pause', factory };
   })(),
 
-  'lets one more run': limitMutant('lets no more run at once than it may', ({ concurrent }) => ({
-    ...(concurrent !== undefined && { concurrent: concurrent + 1 }),
+  'lets one more run': limitMutant('lets no more run at once than it may', ({ concurrency }) => ({
+    ...(concurrency !== undefined && { concurrency: concurrency + 1 }),
   })),
 
   'leaks a place at a second release': mutant(
-    'gives the place of a released turn to one other, however often it is released',
+    'gives the place of a released permit to one other, however often it is released',
     (_limiter, { limits }) => {
       // Places are counted here, and nobody asks who gives one back.
-      let free = Math.min(...limits.map(({ concurrent = Infinity }) => concurrent));
+      let free = Math.min(...limits.map(({ concurrency = Infinity }) => concurrency));
       const waiting: (() => void)[] = [];
       return {
-        turn: async () => {
+        acquire: async () => {
           if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
           else free -= 1;
           return {
@@ -298,6 +304,6 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   'has one cost for all': limitMutant('counts what requests of a route cost', () => ({ costs: {} })),
 
   'waits for what can never be': mutant('refuses at once what costs more than it ever lets begin', (limiter) => ({
-    turn: (request) => (request.route === 'testing.huge' ? new Promise(() => undefined) : limiter.turn(request)),
+    acquire: (request) => (request.route === 'testing.huge' ? new Promise(() => undefined) : limiter.acquire(request)),
   })),
 };

@@ -1,4 +1,4 @@
-/** A part with one fault, and the check that has to notice it. */
+/** A partition with one fault, and the check that has to notice it. */
 export interface Mutant<F, Given extends readonly unknown[] = []> {
   readonly caughtBy: string;
   readonly factory: (...given: Given) => F | Promise<F>;

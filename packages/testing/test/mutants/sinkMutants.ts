@@ -28,7 +28,7 @@ function writerMutant(caughtBy: string, spoil: (writer: Writer, context: Context
 }
 
 const withItems = (page: SinkPage<unknown>, items: readonly unknown[]): SinkPage<unknown> => ({ ...page, items });
-const rowsIn = (place: Json): number => (place as { rows: number }).rows;
+const rowsIn = (sinkPosition: Json): number => (sinkPosition as { rows: number }).rows;
 
 export const sinkMutants: Mutants<SinkFixture<unknown>> = {
   'loses the last batch': writerMutant('holds rows that nothing but seal has flushed', (_writer, _context, table) => ({
@@ -91,10 +91,10 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
   })),
 
   ...Object.fromEntries(
-    [500, 1_000].map((most) => [
-      `takes ${most} rows of a page at most`,
+    [500, 1_000].map((max) => [
+      `takes ${max} rows of a page at most`,
       writerMutant('holds the rows of a page that has more than a thousand', (writer) => ({
-        write: (page) => writer.write(withItems(page, page.items.slice(0, most))),
+        write: (page) => writer.write(withItems(page, page.items.slice(0, max))),
       })),
     ]),
   ),
@@ -153,7 +153,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
 
   'writes a row where there was none': writerMutant('holds nothing where there were no rows', (writer, _, table) => ({
     seal: async () => {
-      if (table.committed.length === 0) await writer.write({ items: [{}], part: 0, endsPart: true });
+      if (table.committed.length === 0) await writer.write({ items: [{}], partition: 0, endsPartition: true });
       return writer.seal();
     },
   })),
@@ -186,7 +186,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
     (sink, table) => ({
       ...sink,
       open: (context) =>
-        context.resumeAt && rowsIn(context.resumeAt.place) < table.committed.length
+        context.resumeAt && rowsIn(context.resumeAt.sinkPosition) < table.committed.length
           ? Promise.reject(new Error('There is more in the table than this place says.'))
           : sink.open(context),
     }),
@@ -200,7 +200,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
     ...sink,
     open: (context) =>
       sink.open(
-        context.resumeAt?.isSealed ? { ...context, resumeAt: { place: { rows: 0 }, isSealed: false } } : context,
+        context.resumeAt?.isSealed ? { ...context, resumeAt: { sinkPosition: { rows: 0 }, isSealed: false } } : context,
       ),
   })),
 
@@ -294,8 +294,8 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
       open: (context) => {
         const { resumeAt } = context;
         if (!resumeAt) return sink.open(context);
-        const rows = Math.min(rowsIn(resumeAt.place), table.committed.length);
-        return sink.open({ ...context, resumeAt: { ...resumeAt, place: { rows } } });
+        const rows = Math.min(rowsIn(resumeAt.sinkPosition), table.committed.length);
+        return sink.open({ ...context, resumeAt: { ...resumeAt, sinkPosition: { rows } } });
       },
     }),
   ),
@@ -335,29 +335,29 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
     },
   })),
 
-  'knows only one part': writerMutant(
-    'holds the rows of parts that come side by side, each part in order',
+  'knows only one partition': writerMutant(
+    'holds the rows of partitions that come side by side, each partition in order',
     (writer) => ({
-      write: (page) => (page.part === 2 ? Promise.resolve() : writer.write(page)),
+      write: (page) => (page.partition === 2 ? Promise.resolve() : writer.write(page)),
     }),
   ),
 
-  'stops at the first part that ends': (() => {
+  'stops at the first partition that ends': (() => {
     const spoil = (writer: Writer): Partial<Writer> => {
       let hasEnded = false;
       return {
         write: async (page) => {
           if (!hasEnded) await writer.write(page);
-          hasEnded ||= page.endsPart;
+          hasEnded ||= page.endsPartition;
         },
       };
     };
-    return writerMutant('goes on after a crash in the middle of parts that come side by side', spoil);
+    return writerMutant('goes on after a crash in the middle of partitions that come side by side', spoil);
   })(),
 
-  'takes back another part': mutant('takes back the rows of one part, and of no other', (sink) => ({
+  'takes back another partition': mutant('takes back the rows of one partition, and of no other', (sink) => ({
     ...sink,
-    withoutPart: (place, part) => sink.withoutPart?.(place, 1 - part) ?? null,
+    withoutPartition: (sinkPosition, partition) => sink.withoutPartition?.(sinkPosition, 1 - partition) ?? null,
   })),
 
   'hides what never ends until it is suspended': (() => {
@@ -384,7 +384,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
       if (context.isEndless) table.committed = [];
       return sink.open(
         context.isEndless && context.resumeAt
-          ? { ...context, resumeAt: { place: { rows: 0 }, isSealed: false } }
+          ? { ...context, resumeAt: { sinkPosition: { rows: 0 }, isSealed: false } }
           : context,
       );
     },

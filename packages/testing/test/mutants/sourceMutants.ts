@@ -1,4 +1,11 @@
-import { Source, type Page, type PagesOptions, type Position, type Puller, type SourceDefinition } from '@sluice/core';
+import {
+  Source,
+  type Page,
+  type PagesOptions,
+  type Position,
+  type PullIterator,
+  type SourceDefinition,
+} from '@sluice/core';
 import type { SourceFixture, TestedSource } from '../../src/index.js';
 import { ListingApi, type Item } from '../listingApi.js';
 import type { Mutants } from './mutant.js';
@@ -26,12 +33,12 @@ function walkMutant(caughtBy: string, spoil: (source: Items, options: PagesOptio
 }
 
 /** An iterator that says no more than it has to. */
-function pullerOf<R>(iterator: AsyncIterator<R>): Puller<R> {
+function pullerOf<R>(iterator: AsyncIterator<R>): PullIterator<R> {
   const end = async () => {
     await iterator.return?.();
     return { done: true, value: undefined } as const;
   };
-  const puller: Puller<R> = {
+  const puller: PullIterator<R> = {
     next: async () => {
       const next = await iterator.next();
       return next.done ? { done: true, value: undefined } : next;
@@ -49,8 +56,8 @@ async function* eachPage(
   change: (page: Page<Item>) => Partial<Page<Item>>,
 ): AsyncGenerator<Page<Item>> {
   for await (const page of pages) {
-    const { items, index, part, endsPart, position } = page;
-    yield { items, index, part, endsPart, position, ...change(page) };
+    const { items, index, partition, endsPartition, position } = page;
+    yield { items, index, partition, endsPartition, position, ...change(page) };
   }
 }
 
@@ -84,7 +91,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
       const api = new ListingApi();
       let walks = 0;
       const fetch: Definition['fetch'] = async (request) => {
-        walks += request.at || request.part > 0 ? 0 : 1;
+        walks += request.at || request.partition > 0 ? 0 : 1;
         return walks > 1 ? { rows: [], next: 'end' } : api.fetch(request);
       };
       return api.fixture(() => api.source({ fetch }));
@@ -108,13 +115,13 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   })(),
 
   'does not count its pages': walkMutant(
-    'tells of each page which one it is, and where its part ends',
+    'tells of each page which one it is, and where its partition ends',
     (source, options) => eachPage(source.pages(options), () => ({ index: 0 })),
   ),
 
-  'does not say where a part ends': walkMutant(
-    'tells of each page which one it is, and where its part ends',
-    (source, options) => eachPage(source.pages(options), () => ({ endsPart: false })),
+  'does not say where a partition ends': walkMutant(
+    'tells of each page which one it is, and where its partition ends',
+    (source, options) => eachPage(source.pages(options), () => ({ endsPartition: false })),
   ),
 
   'has one position for all pages': (() => {
@@ -164,10 +171,12 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
     },
   ),
 
-  'loses rows when it has two lanes': walkMutant(
-    'gives the same rows with several lanes, and goes on behind any page of theirs',
+  'loses rows when its concurrency is 2': walkMutant(
+    'gives the same rows with a concurrency above 1, and goes on behind any page of theirs',
     (source, options) =>
-      eachPage(source.pages(options), ({ part }) => (options.lanes === 2 && part === 1 ? { items: [] } : {})),
+      eachPage(source.pages(options), ({ partition }) =>
+        options.concurrency === 2 && partition === 1 ? { items: [] } : {},
+      ),
   ),
 
   'gives a row twice': walkMutant('tells its rows apart by their keys', (source, options) =>
@@ -197,7 +206,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
       const api = new ListingApi();
       const known = new Map<string, ReturnType<Definition['fetch']>>();
       const fetch: Definition['fetch'] = (request) => {
-        const question = JSON.stringify([request.part, request.at]);
+        const question = JSON.stringify([request.partition, request.at]);
         const answer = known.get(question) ?? api.fetch(request);
         known.set(question, answer);
         return answer;
@@ -208,7 +217,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   })(),
 
   'fetches ahead without bound': walkMutant(
-    'holds no more pages than one a lane, and those it may fetch ahead',
+    'holds no more pages than one for each partition that is walked, and those it may fetch ahead',
     (source, options) => source.pages({ ...options, prefetch: 100 })[Symbol.asyncIterator](),
   ),
 

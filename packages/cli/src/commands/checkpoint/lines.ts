@@ -6,7 +6,7 @@ import type { WatchReport } from './watchReport.js';
 /** A label, and what there is to say. */
 type ReportLine = readonly [label: string, text: string];
 
-const mostParts = 8;
+const maxParts = 8;
 
 /**
  * A checkpoint, explained to a person.
@@ -75,12 +75,15 @@ function keptText({ rows, pages, isSealed, forwarded, file }: CheckpointReport):
   return isSealed ? `${kept}: all there are; only ${last} is left` : kept;
 }
 
-function* partLines({ parts: { total, finished, open }, isSealed }: CheckpointReport): Generator<ReportLine> {
+function* partLines({ partitions: { total, finished, open }, isSealed }: CheckpointReport): Generator<ReportLine> {
   if (isSealed || total === 1) return;
-  yield ['parts', `${formatNumber(finished)} of ${formatNumber(total)} finished, ${formatNumber(open.length)} open`];
-  for (const { part, pages, rows } of open.slice(0, mostParts))
-    yield ['', `part ${formatNumber(part)}: ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`];
-  if (open.length > mostParts) yield ['', `and ${formatNumber(open.length - mostParts)} more`];
+  yield [
+    'plan',
+    `${formatNumber(finished)} of ${formatNumber(total)} partitions finished, ${formatNumber(open.length)} open`,
+  ];
+  for (const { partition, pages, rows } of open.slice(0, maxParts))
+    yield ['', `partition ${formatNumber(partition)}: ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`];
+  if (open.length > maxParts) yield ['', `and ${formatNumber(open.length - maxParts)} more`];
 }
 
 /** How many of what an endpoint got it did not take, behind the number of all. */

@@ -9,7 +9,7 @@ import { targetOf } from '../../target/namedSink.js';
 /** An unfinished part of a plan. */
 interface OpenPart {
   /** From 1. */
-  readonly part: number;
+  readonly partition: number;
   readonly pages: number;
   readonly rows: number;
 }
@@ -31,7 +31,7 @@ export interface CheckpointReport {
   readonly rows: number;
   readonly pages: number;
   /** Of the plan; those that are neither finished nor open were not begun. */
-  readonly parts: { readonly total: number; readonly finished: number; readonly open: readonly OpenPart[] };
+  readonly partitions: { readonly total: number; readonly finished: number; readonly open: readonly OpenPart[] };
   /** ISO 8601; absent where the state is in a store of a plugin's. */
   readonly writtenAt?: string;
   readonly file?: PartFileState;
@@ -57,10 +57,11 @@ export async function readCheckpoint({ folder, target }: StatePlace): Promise<Ch
   const found = await stat(path).catch(() => undefined);
   if (record === undefined || !found) throw nothingIn(path, target);
   const checkpoint = decodeCheckpoint(record);
-  const isFile = target !== undefined && targetOf(checkpoint.place) === undefined && !forwardedPlace(checkpoint.place);
+  const isFile =
+    target !== undefined && targetOf(checkpoint.sinkPosition) === undefined && !forwardedPlace(checkpoint.sinkPosition);
   const isFinished = checkpoint.finishedAt !== undefined;
   const file = isFile
-    ? await (isFinished ? keptFileState(target, checkpoint.place) : partFileState(target, checkpoint))
+    ? await (isFinished ? keptFileState(target, checkpoint.sinkPosition) : partFileState(target, checkpoint))
     : undefined;
   const holder = await state.holder();
   return {
@@ -95,26 +96,26 @@ function nothingIn(path: string, target?: string): Failure {
 }
 
 function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined): CheckpointReport {
-  const { source, isSealed, finishedAt, rows, pages, place } = checkpoint;
-  const forwarded = forwardedPlace(place);
-  const target = targetOf(place) ?? file;
+  const { source, isSealed, finishedAt, rows, pages, sinkPosition } = checkpoint;
+  const forwarded = forwardedPlace(sinkPosition);
+  const target = targetOf(sinkPosition) ?? file;
   return {
     checkpoint: path,
     ...(target !== undefined && { target }),
     ...(forwarded && { forwarded }),
     ...(finishedAt !== undefined && { finishedAt }),
-    ...{ source, isSealed: isSealed ?? false, rows, pages, parts: partsOf(checkpoint) },
+    ...{ source, isSealed: isSealed ?? false, rows, pages, partitions: partsOf(checkpoint) },
   };
 }
 
-function partsOf({ parts, position }: Checkpoint): CheckpointReport['parts'] {
+function partsOf({ partitions, position }: Checkpoint): CheckpointReport['partitions'] {
   const open: OpenPart[] = [];
   let finished = position.before;
-  for (const [part, at] of Object.entries(position.begun)) {
+  for (const [partition, at] of Object.entries(position.begun)) {
     if (at === 'done') finished += 1;
-    else open.push({ part: Number(part) + 1, pages: at.pages, rows: at.rows });
+    else open.push({ partition: Number(partition) + 1, pages: at.pages, rows: at.rows });
   }
-  return { total: parts, finished, open };
+  return { total: partitions, finished, open };
 }
 
 /** A holder as a report names it. */
@@ -132,9 +133,10 @@ export interface ForwardedPlace {
 }
 
 /** `undefined` if the place is one in a file. */
-export function forwardedPlace(place: Json | undefined): ForwardedPlace | undefined {
-  if (typeof place !== 'object' || place === null || !('next' in place && 'dead' in place)) return undefined;
-  const { dead } = place;
+export function forwardedPlace(sinkPosition: Json | undefined): ForwardedPlace | undefined {
+  if (typeof sinkPosition !== 'object' || sinkPosition === null || !('next' in sinkPosition && 'dead' in sinkPosition))
+    return undefined;
+  const { dead } = sinkPosition;
   return typeof dead === 'number' ? { deadLetters: dead } : undefined;
 }
 
@@ -152,26 +154,26 @@ export interface PartFileState {
 /** How a target's `.part` fits to the place of a checkpoint; `undefined` if the place says nothing of a file. Its content is not read. */
 async function partFileState(
   target: string,
-  { place, isSealed }: { readonly place?: Json; readonly isSealed?: true },
+  { sinkPosition, isSealed }: { readonly sinkPosition?: Json; readonly isSealed?: true },
 ): Promise<PartFileState | undefined> {
-  const found = await keptFileState(`${target}.part`, place);
+  const found = await keptFileState(`${target}.part`, sinkPosition);
   if (found?.fit !== 'missing' || isSealed !== true) return found;
   const isInPlace = (await sizeOf(target)) === found.keptBytes;
   return isInPlace ? { ...found, fit: 'in-place' } : found;
 }
 
 /** How a file that rows go into right away fits to the place of a checkpoint; `undefined` if the place says nothing of a file. */
-export async function keptFileState(path: string, place: Json | undefined): Promise<PartFileState | undefined> {
-  const keptBytes = bytesOf(place);
+export async function keptFileState(path: string, sinkPosition: Json | undefined): Promise<PartFileState | undefined> {
+  const keptBytes = bytesOf(sinkPosition);
   if (keptBytes === undefined) return undefined;
   const bytes = await sizeOf(path);
   if (bytes === undefined) return { path, keptBytes, fit: 'missing' };
   return { path, bytes, keptBytes, fit: bytes === keptBytes ? 'exact' : bytes > keptBytes ? 'longer' : 'shorter' };
 }
 
-function bytesOf(place: unknown): number | undefined {
-  if (typeof place !== 'object' || place === null || !('bytes' in place)) return undefined;
-  return typeof place.bytes === 'number' ? place.bytes : undefined;
+function bytesOf(sinkPosition: unknown): number | undefined {
+  if (typeof sinkPosition !== 'object' || sinkPosition === null || !('bytes' in sinkPosition)) return undefined;
+  return typeof sinkPosition.bytes === 'number' ? sinkPosition.bytes : undefined;
 }
 
 async function sizeOf(path: string): Promise<number | undefined> {

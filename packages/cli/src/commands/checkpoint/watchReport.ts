@@ -69,13 +69,13 @@ export async function readWatchState({ folder, target }: StatePlace): Promise<Wa
 }
 
 async function writtenBy(checkpoint: Checkpoint, target: string | undefined): Promise<WrittenChanges> {
-  const { source, rows: changes, place, position } = checkpoint;
+  const { source, rows: changes, sinkPosition, position } = checkpoint;
   const at = position.begun['0'];
   const cursor = at !== undefined && at !== 'done' && 'cursor' in at.next ? at.next.cursor : '0';
-  const forwarded = forwardedPlace(place);
-  const named = targetOf(place);
+  const forwarded = forwardedPlace(sinkPosition);
+  const named = targetOf(sinkPosition);
   const isFile = target !== undefined && named === undefined && !forwarded;
-  const file = isFile ? await keptFileState(target, place) : undefined;
+  const file = isFile ? await keptFileState(target, sinkPosition) : undefined;
   const shown = named ?? (isFile ? target : undefined);
   return {
     ...(shown !== undefined && { target: shown }),

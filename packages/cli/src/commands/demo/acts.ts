@@ -26,14 +26,14 @@ interface HoldingsExport {
   readonly ownerAddresses: readonly string[];
   readonly file: string;
   /** Rows that are known to come. */
-  readonly mostRows: number;
+  readonly maxRows: number;
   /** Sees each row. */
   readonly digest: HoldingsDigest;
 }
 
 /** Writes the wallets' holdings into the demo's own file, replacing the one of an earlier demo. */
 export async function exportHoldings(
-  { client, ownerAddresses, file, mostRows, digest }: HoldingsExport,
+  { client, ownerAddresses, file, maxRows, digest }: HoldingsExport,
   environment: Environment,
 ): Promise<ExportOutcome> {
   await makeFolder(resolve(environment.folder, dirname(file)));
@@ -41,8 +41,8 @@ export async function exportHoldings(
   const watched = tap((nft: NftHolding) => {
     digest.add(nft);
   });
-  const source = () => client.aptos.walletNfts({ ownerAddresses }).perPage(watched, { schema: nftHoldingSchema });
-  return exportRows({ client, source, sink, target: name, format, mostRows }, {}, environment);
+  const source = () => client.aptos.walletNfts({ ownerAddresses }).pipePages(watched, { schema: nftHoldingSchema });
+  return exportRows({ client, source, sink, target: name, format, maxRows }, {}, environment);
 }
 
 async function makeFolder(folder: string): Promise<void> {
@@ -55,29 +55,29 @@ async function makeFolder(folder: string): Promise<void> {
 }
 
 const columnsOfHoldings: readonly Column<NftHolding>[] = [
-  { title: 'name', least: 16, cell: (nft) => nft.name ?? '' },
-  { title: 'collection', least: 16, cell: (nft) => nft.collection_name ?? '' },
-  { title: 'amount', least: 6, align: 'right', cell: (nft) => nft.amount ?? '' },
-  { title: 'owner', least: 12, cell: (nft) => nft.owner_address ?? '' },
+  { title: 'name', min: 16, cell: (nft) => nft.name ?? '' },
+  { title: 'collection', min: 16, cell: (nft) => nft.collection_name ?? '' },
+  { title: 'amount', min: 6, align: 'right', cell: (nft) => nft.amount ?? '' },
+  { title: 'owner', min: 12, cell: (nft) => nft.owner_address ?? '' },
 ];
 
 /** Shows the first rows, and which collections are the largest. */
-export async function showHoldings(digest: HoldingsDigest, output: Output, mostCollections: number): Promise<void> {
+export async function showHoldings(digest: HoldingsDigest, output: Output, maxCollections: number): Promise<void> {
   const { columns, colors } = output;
   await heading(output, 'The first rows');
   await output.write(table(columnsOfHoldings, digest.firstRows, { columns, colors, indent }).text);
   await heading(output, `The largest of ${formatCount(digest.collections, 'collection')}`);
-  await output.write(barChart(digest.largest(mostCollections), { columns, colors, indent }));
+  await output.write(barChart(digest.largest(maxCollections), { columns, colors, indent }));
 }
 
 /** Enough to tell them apart here. */
 const shortId = 9;
 
 /** Shows the first streams of the project, and how many there are. */
-export async function showStreams(api: StreamsApi, output: Output, most: number): Promise<void> {
+export async function showStreams(api: StreamsApi, output: Output, max: number): Promise<void> {
   const { columns, colors } = output;
   await heading(output, 'Streams of a project');
-  for await (const { items, total = items.length } of api.list({ pageSize: most, maxRows: most }).pages()) {
+  for await (const { items, total = items.length } of api.list({ pageSize: max, maxRows: max }).pages()) {
     const { text } = table(streamColumns(colors, shortId), items, { columns, colors, indent });
     await output.write(text);
     await output.write(
@@ -105,7 +105,7 @@ export async function showForward(
 ): Promise<void> {
   await heading(stdout, 'The streams once more, forwarded to a service');
   const secret = `whsec_${randomBytes(24).toString('base64')}`;
-  const failures = { share: 0.25, most: 2, kinds: ['error', 'reset', 'accept-then-error'] as const };
+  const failures = { share: 0.25, max: 2, kinds: ['error', 'reset', 'accept-then-error'] as const };
   await using receiver = await startReceiver({ secrets: [secret], seed: 17, failures });
   const { url } = receiver;
   // The back-off is short, since this service is not in trouble.

@@ -39,15 +39,15 @@ export async function keyFinding(
   }
 }
 
-const least = [20, 19] as const;
+const min = [20, 19] as const;
 
 /** Whether this version of Node is new enough. */
 export function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  const isEnough = major > least[0] || (major === least[0] && minor >= least[1]);
+  const isEnough = major > min[0] || (major === min[0] && minor >= min[1]);
   return isEnough
     ? { level: 'ok', subject: 'Node', text: version }
-    : { level: 'fail', subject: 'Node', text: `${version} is too old. Install ${least.join('.')} or newer.` };
+    : { level: 'fail', subject: 'Node', text: `${version} is too old. Install ${min.join('.')} or newer.` };
 }
 
 /** Which way requests take, as far as the environment says. Credentials in a proxy's address are not shown. */

@@ -9,7 +9,7 @@ const firstBeyondAscii = 0x80;
  */
 const cost = { container: 64, field: 16, newField: 160, text: 32, item: 8 } as const;
 /** Of more names nobody remembers which were there before. */
-const mostNames = 10_000;
+const maxNames = 10_000;
 
 /**
  * Bytes of heap that a JSON document takes at most once it is read: its text, the same characters once more in its values, and what holds
@@ -46,6 +46,6 @@ export function heapNeed(json: Uint8Array): number {
 function isKnown(hash: number, first: number, names: Set<number>): boolean {
   if (first >= firstDigit && first <= lastDigit) return false;
   if (names.has(hash)) return true;
-  if (names.size < mostNames) names.add(hash);
+  if (names.size < maxNames) names.add(hash);
   return false;
 }

@@ -15,7 +15,7 @@ import {
   type AnswerBody,
   textBody,
 } from './adapter.js';
-import { Attendance } from './attendance.js';
+import { PendingRequests } from './pendingRequests.js';
 import { checkedAddresses, type CheckedAddresses } from './checkedAddresses.js';
 import { heapNeed } from './heapNeed.js';
 import { codeOf, Incoming } from './incoming.js';
@@ -33,9 +33,9 @@ const encodings = { 'accept-encoding': 'gzip, br' };
 export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const { connectTimeout, maxBodyBytes, bodies = 'whole', guard, proxies = true } = adapterOptions;
   const timeout = Number.isFinite(connectTimeout) ? connectTimeout : 0;
-  const mostHeap = getHeapStatistics().heap_size_limit * heapShare;
-  const attendance = new Attendance();
-  const connect = guard ? guarded(guard, timeout, attendance) : detached(buildConnector({ timeout }));
+  const maxHeap = getHeapStatistics().heap_size_limit * heapShare;
+  const pendingRequests = new PendingRequests();
+  const connect = guard ? guarded(guard, timeout, pendingRequests) : detached(buildConnector({ timeout }));
   const isDirect = (url: URL): boolean => guard !== undefined || !proxies || isLoopback(url.hostname);
   // Deadlines of an attempt are the transport's; undici's own would only add a second, coarser clock.
   const options = { connect, factory: observedPool, headersTimeout: 0, bodyTimeout: 0 };
@@ -49,7 +49,7 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
     async send({ url: address, method, headers, body = null, isFresh = false, signal }) {
       const url = new URL(address);
       const answer = new Incoming({ maxBytes: maxBodyBytes, signal });
-      const leave = attendance.enter(url.origin);
+      const leave = pendingRequests.enter(url.origin);
       try {
         // Where no proxy is named, nothing is waited for before the request leaves.
         const isProxied = !isDirect(url) && (proxied !== undefined || namesProxy(process.env));
@@ -68,7 +68,7 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
       return {
         status: answer.status,
         headers: joinedHeaders(answer.headers),
-        body: await (bodies === 'whole' ? readWhole(answer, mostHeap) : readBeginning(answer, maxBodyBytes)),
+        body: await (bodies === 'whole' ? readWhole(answer, maxHeap) : readBeginning(answer, maxBodyBytes)),
       };
     },
     async close() {
@@ -112,7 +112,7 @@ function detached(connect: (...args: Parameters<buildConnector.connector>) => un
  * Connects to addresses that the guard has let through, and to no others: those of a name are looked up and checked first, and then
  * handed to the socket, which looks nothing up again.
  */
-function guarded(guard: AddressGuard, timeout: number, attendance: Attendance): buildConnector.connector {
+function guarded(guard: AddressGuard, timeout: number, pendingRequests: PendingRequests): buildConnector.connector {
   const toLiteral = detached(buildConnector({ timeout }));
   return (options, callback) => {
     const { hostname, protocol, host = hostname } = options;
@@ -124,7 +124,7 @@ function guarded(guard: AddressGuard, timeout: number, attendance: Attendance): 
       return;
     }
     const began = performance.now();
-    const untilEmpty = (stop: () => void): (() => void) => attendance.whenEmpty(`${protocol}//${host}`, stop);
+    const untilEmpty = (stop: () => void): (() => void) => pendingRequests.whenEmpty(`${protocol}//${host}`, stop);
     checkedAddresses(guard, guardedHost, { timeout, untilEmpty })
       .then((addresses) => {
         // A deadline of 0 is none, so one that is about to pass keeps its last ms.
@@ -208,13 +208,13 @@ async function readBeginning(answer: Incoming, maxBytes: number): Promise<Answer
 /** What one answer may take of the heap: a walk holds several, and writing them down takes as much again. */
 const heapShare = 1 / 16;
 /** No document takes more heap for a byte, so that shorter ones need no look. */
-const mostHeapPerByte = 64;
+const maxHeapPerByte = 64;
 
 /** A whole body, which may need `mostHeap` bytes once it is read. */
-async function readWhole({ complete, chunks }: Incoming, mostHeap: number): Promise<AnswerBody> {
+async function readWhole({ complete, chunks }: Incoming, maxHeap: number): Promise<AnswerBody> {
   await complete;
   const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);
   if (!isUtf8(whole)) throw new AdapterFault('not-text');
-  if (whole.length * mostHeapPerByte > mostHeap && heapNeed(whole) > mostHeap) throw new AdapterFault('too-heavy');
+  if (whole.length * maxHeapPerByte > maxHeap && heapNeed(whole) > maxHeap) throw new AdapterFault('too-heavy');
   return new Utf8Body(whole);
 }

@@ -7,7 +7,7 @@ const hour = 3_600_000;
 
 const options: Readonly<Record<string, Partial<ClientOptions>>> = {
   queue: { rateLimit: { requests: 1, per: hour } },
-  slot: { rateLimit: { requests: 100, per: 1000, concurrent: 1 } },
+  slot: { rateLimit: { requests: 100, per: 1000, concurrency: 1 } },
   pause: { retry: { maxRetryAfter: hour } },
   'back-off': { retry: { baseDelay: hour, maxDelay: hour }, random: () => 0.9 },
   key: { apiKey: () => new Promise(() => undefined) },

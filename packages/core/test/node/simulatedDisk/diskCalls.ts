@@ -43,7 +43,7 @@ export class DiskCalls {
   }
 
   /** `work` is told how many bytes it may write. */
-  async make<R>({ name, path, to, bytes = 0 }: AskedCall, work: (mostBytes: number) => R): Promise<R> {
+  async make<R>({ name, path, to, bytes = 0 }: AskedCall, work: (maxBytes: number) => R): Promise<R> {
     const label = to === undefined ? `${name} ${path}` : `${name} ${path} -> ${to}`;
     if (this.#isStopped) throw diskError('ECUT', label);
     const call = { name, path, n: this.made.length + 1, bytes, label };
@@ -71,7 +71,7 @@ export function diskError(code: string, what: string): Error {
   return Object.assign(new Error(`${code}: ${what}`), { code });
 }
 
-function shortened({ name, bytes, label }: SimulatedCall, most: number): number {
+function shortened({ name, bytes, label }: SimulatedCall, max: number): number {
   if (name !== 'write') throw new Error(`Only a write can end in its middle, and this is ${label}.`);
-  return Math.min(bytes, most);
+  return Math.min(bytes, max);
 }

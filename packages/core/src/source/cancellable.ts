@@ -1,13 +1,13 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 /** An async iterator that a consumer pulls from, and can stop at any moment. */
-export interface Puller<T> extends AsyncIterator<T, undefined>, AsyncDisposable {
+export interface PullIterator<T> extends AsyncIterator<T, undefined>, AsyncDisposable {
   /** Calls made side by side are answered in turn. */
   next(): Promise<IteratorResult<T, undefined>>;
   /** Ends it: a pending `next()` answers `done` at once. Resolves when everything behind it is closed. */
   return(): Promise<IteratorResult<T, undefined>>;
   /** Itself, for `for await`. */
-  [Symbol.asyncIterator](): Puller<T>;
+  [Symbol.asyncIterator](): PullIterator<T>;
 }
 
 /** One step of a {@link stoppable} iterator. */
@@ -24,7 +24,7 @@ export const done: { readonly done: true; readonly value: undefined } = { done: 
  *
  * @param close is called once, when it ends for whatever reason; `return()` waits for it.
  */
-export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = () => undefined): Puller<T> {
+export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> = () => undefined): PullIterator<T> {
   const stopped = new AbortController();
   const { signal } = stopped;
   let closed: Promise<void> | undefined;
@@ -73,7 +73,7 @@ export function stoppable<T>(step: Step<T>, close: () => void | Promise<void> = 
         },
       );
     });
-  const iterator: Puller<T> = {
+  const iterator: PullIterator<T> = {
     next() {
       if (isEnded()) return Promise.resolve(done);
       const result = last.then(advance);

@@ -3,7 +3,7 @@ import type { FetchedPage, UndecodedPage } from './definition.js';
 import { sourceFault } from './sourceFault.js';
 
 /** The rows of an answer, made of what came when somebody first asks for them. */
-export class LateRows<T> {
+export class LazyRows<T> {
   /** The rows as they came, one for each. */
   readonly received: readonly unknown[];
   readonly #source: string;
@@ -47,7 +47,7 @@ export class LateRows<T> {
  * Resolves when the requests that were begun in this turn of the event loop have left. That is not the next turn but the one after it: undici
  * lets one pass before it uses a connection again, to see whether something came over it that nobody asked for.
  */
-export async function untilSent(): Promise<void> {
+export async function afterRequestsSent(): Promise<void> {
   await turnOfTheLoop();
   await turnOfTheLoop();
 }

@@ -1,9 +1,9 @@
-import { ConfigError, HttpError, LockError, PaginationError, SinkError, type Checkpoint } from '@sluice/core';
+import { type Checkpoint, ConfigError, HttpError, LockError, PaginationError, SinkError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { aftermathOf } from '../src/export/interruptedExport.js';
+import { Interruption } from '../src/errors/errors.js';
+import { interruptionOf } from '../src/export/interruptedExport.js';
 import { type Kept, resumeCommand, type ResumeCommands } from '../src/export/resume.js';
 import { resumedAt, resumedLine } from '../src/progress/messages.js';
-import { Interruption } from '../src/errors/errors.js';
 
 type Left = Pick<Kept, 'last' | 'isKnown'>;
 
@@ -93,15 +93,15 @@ describe('what an early end leaves', () => {
       '12,300 of the rows are kept.',
     ],
   ])('after %s', (_, fault, kept, more, consequence) => {
-    const aftermath = aftermathOf({ fault, hasBegun: true, kept, commands: { ...commands, ...more } });
-    expect(aftermath?.consequence).toBe(consequence);
-    expect(aftermath?.command).toBe(consequence?.endsWith(':') ? 'sluice nfts export' : undefined);
+    const interruptionReport = interruptionOf({ fault, hasBegun: true, kept, commands: { ...commands, ...more } });
+    expect(interruptionReport?.consequence).toBe(consequence);
+    expect(interruptionReport?.command).toBe(consequence?.endsWith(':') ? 'sluice nfts export' : undefined);
   });
 
   test.each([new LockError('No.'), new ConfigError('No.'), new SinkError('No.')])(
     'an export that was refused says nothing of rows: %s',
     (fault) => {
-      expect(aftermathOf({ fault, hasBegun: false, kept: rows, commands })).toBeUndefined();
+      expect(interruptionOf({ fault, hasBegun: false, kept: rows, commands })).toBeUndefined();
     },
   );
 });
@@ -116,25 +116,25 @@ test('the command that goes on is the very command line, without what holds for 
 describe('an export that goes on', () => {
   const at = (pages: number) => ({ next: { cursor: 'c' }, pages, rows: 100 * pages });
   const checkpoint: Checkpoint = {
-    ...{ v: 1, runId: '', source: 'aptos.walletNfts', planHash: '', settings: {}, begun: {}, place: null },
-    ...{ parts: 1, rows: 12_300, pages: 123, position: { before: 0, begun: { '0': at(123) }, rows: 0, pages: 0 } },
+    ...{ v: 1, runId: '', source: 'aptos.walletNfts', planHash: '', settings: {}, begun: {}, sinkPosition: null },
+    ...{ partitions: 1, rows: 12_300, pages: 123, position: { before: 0, begun: { '0': at(123) }, rows: 0, pages: 0 } },
   };
 
   test.each<[string, Partial<Checkpoint>, string]>([
     ['in a plan of one part', {}, 'Going on after 12,300 rows in 123 pages, at page 124.'],
     [
       'in a later part',
-      { parts: 12, position: { before: 2, begun: { '2': at(3) }, rows: 0, pages: 0 } },
+      { partitions: 12, position: { before: 2, begun: { '2': at(3) }, rows: 0, pages: 0 } },
       'Going on after 12,300 rows in 123 pages, at page 4 of part 3 of 12.',
     ],
     [
       'in several parts',
-      { parts: 12, position: { before: 2, begun: { '2': at(3), '3': 'done', '4': at(1) }, rows: 0, pages: 0 } },
+      { partitions: 12, position: { before: 2, begun: { '2': at(3), '3': 'done', '4': at(1) }, rows: 0, pages: 0 } },
       'Going on after 12,300 rows in 123 pages, at page 4 of part 3 of 12, and in 1 later part.',
     ],
     [
       'between two parts',
-      { parts: 12, position: { before: 2, begun: {}, rows: 0, pages: 0 } },
+      { partitions: 12, position: { before: 2, begun: {}, rows: 0, pages: 0 } },
       'Going on after 12,300 rows in 123 pages, at page 1 of part 3 of 12.',
     ],
     [

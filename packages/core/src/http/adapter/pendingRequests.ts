@@ -2,7 +2,7 @@
  * Counts who waits for an answer, by origin: what is under way on behalf of nobody can end. A request and the connection that it waits
  * for don't know of each other otherwise.
  */
-export class Attendance {
+export class PendingRequests {
   readonly #rooms = new Map<string, Room>();
 
   /** One more waits. The answer is to be called when it waits no longer. */

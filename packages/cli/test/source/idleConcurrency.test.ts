@@ -1,21 +1,21 @@
 import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
-import { main } from '../../src/main.js';
-import { idleLanes } from '../../src/commands/nfts.js';
-import { settingsFor } from '../runSluice.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
+import { idleConcurrency } from '../../src/commands/nfts.js';
+import { main } from '../../src/main.js';
+import { settingsFor } from '../runSluice.js';
 import { testEnvironment } from '../testEnvironment.js';
 
 const wallets = (count: number): string[] => Array.from({ length: count }, (_, nth) => `0x${nth + 1}`);
 
-describe('lanes that stand idle', () => {
+describe('concurrency that is not used', () => {
   test.each([
-    [8, 8, undefined, '8 wallets in groups of 10 make 1 group, so 1 lane runs instead of 8.', 1, 8],
-    [20, 8, undefined, '20 wallets in groups of 10 make 2 groups, so 2 lanes run instead of 8.', 2, 10],
-    [3, 8, undefined, '3 wallets in groups of 10 make 1 group, so 1 lane runs instead of 8.', 1, 3],
-    [30, 4, 15, '30 wallets in groups of 15 make 2 groups, so 2 lanes run instead of 4.', 7, 5],
-  ])('%i wallets, %i lanes, groups of %s', (owners, lanes, ownersPerRequest, begin, size, groups) => {
-    expect(idleLanes({ ownerAddresses: wallets(owners), lanes, ownersPerRequest })).toBe(
+    [8, 8, undefined, '8 wallets in groups of 10 make 1 group, so the concurrency is 1 instead of 8.', 1, 8],
+    [20, 8, undefined, '20 wallets in groups of 10 make 2 groups, so the concurrency is 2 instead of 8.', 2, 10],
+    [3, 8, undefined, '3 wallets in groups of 10 make 1 group, so the concurrency is 1 instead of 8.', 1, 3],
+    [30, 4, 15, '30 wallets in groups of 15 make 2 groups, so the concurrency is 2 instead of 4.', 7, 5],
+  ])('%i wallets, concurrency %i, groups of %s', (owners, concurrency, ownersPerRequest, begin, size, groups) => {
+    expect(idleConcurrency({ ownerAddresses: wallets(owners), concurrency, ownersPerRequest })).toBe(
       `${begin} For ${groups} groups give --owners-per-request ${size}; an export that was begun keeps its groups.`,
     );
   });
@@ -27,9 +27,12 @@ describe('lanes that stand idle', () => {
     // Nothing would make more of them.
     [1, 8, undefined],
     [3, 8, 1],
-  ])('are none, or nothing helps: %i wallets, %s lanes, groups of %s', (owners, lanes, ownersPerRequest) => {
-    expect(idleLanes({ ownerAddresses: wallets(owners), lanes, ownersPerRequest })).toBeUndefined();
-  });
+  ])(
+    'are none, or nothing helps: %i wallets, concurrency %i, groups of %s',
+    (owners, concurrency, ownersPerRequest) => {
+      expect(idleConcurrency({ ownerAddresses: wallets(owners), concurrency, ownersPerRequest })).toBeUndefined();
+    },
+  );
 
   test('are told of before an export, and what is advised keeps them busy', async () => {
     await using sandbox = await startSandbox({ owners: 8, holdings: 800 });
@@ -44,7 +47,7 @@ describe('lanes that stand idle', () => {
         'out.csv',
         '--rate',
         'unlimited',
-        '--lanes',
+        '--concurrency',
         '8',
       ];
       expect(await main([...args, ...more], environment)).toBe(0);
