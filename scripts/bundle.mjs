@@ -92,11 +92,15 @@ async function loneSources(entries) {
   };
   const loaded = new Set(installed.filter(isLoaded));
   const known = new Set(entries.map(([, source]) => resolve(folder, source)));
-  return Object.entries(metafile.inputs)
-    .filter(
-      ([source, { imports }]) => !known.has(resolve(folder, source)) && imports.some(({ path }) => loaded.has(path)),
-    )
-    .map(([source]) => [relative('src', source).replace(/\.ts$/, ''), source]);
+  const lone = Object.entries(metafile.inputs).filter(
+    ([source, { imports }]) => !known.has(resolve(folder, source)) && imports.some(({ path }) => loaded.has(path)),
+  );
+  // What such a source imports has a door too. Otherwise its chunk would hold what nothing but other sources behind the index use.
+  const beneath = lone.flatMap(([, { imports }]) =>
+    imports.filter(({ path, external }) => !external && !known.has(resolve(folder, path))).map(({ path }) => path),
+  );
+  const sources = new Set([...lone.map(([source]) => source), ...beneath]);
+  return [...sources].map((source) => [relative('src', source).replace(/\.ts$/, ''), source]);
 }
 
 /**

@@ -19,7 +19,7 @@ export interface ChildRun {
   readonly ended: Promise<RunEnd>;
 }
 
-const patience = 60_000;
+const timeout = 60_000;
 
 /** Starts processes, and knows those that still run. */
 export class ChildRuns {
@@ -32,7 +32,7 @@ export class ChildRuns {
     const child = spawn(process.execPath, [script, JSON.stringify(order)], {
       env: withoutProxies(process.env),
       stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: patience,
+      timeout,
     });
     let isKilled = false;
     const ended = endOf(child, () => isKilled).finally(() => this.#running.delete(child));
@@ -64,6 +64,6 @@ async function endOf(child: ChildProcess, isKilled: () => boolean): Promise<RunE
   if (isKilled()) return { how: 'killed', where: 'at a request' };
   if (code === 0 && message && 'rows' in message) return { how: 'done', rows: message.rows };
   if (message && 'error' in message) return { how: 'failed', why: message.error };
-  if (signal === 'SIGTERM') return { how: 'failed', why: `it did not end within ${patience / 1_000} s` };
+  if (signal === 'SIGTERM') return { how: 'failed', why: `it did not end within ${timeout / 1_000} s` };
   return { how: 'failed', why: `exit code ${code}, signal ${signal}: ${stderr}` };
 }

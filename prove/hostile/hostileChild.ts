@@ -8,7 +8,7 @@ import { withoutProxies } from '../../test/kit/environment.js';
 /** Megabytes of heap that the child has. */
 export const childHeap = 128;
 /** Ms after which a child that says nothing hangs. */
-const patience = 30_000;
+const timeout = 30_000;
 
 /** That a child is no more, and what it said at last. */
 export interface Death {
@@ -40,11 +40,11 @@ export class HostileChild implements AsyncDisposable {
     const watchdog = setTimeout(() => {
       isHanging = true;
       child.kill('SIGKILL');
-    }, patience);
+    }, timeout);
     try {
       return await Promise.race([
         answer.then(([report]) => report),
-        gone.then((why): Death => ({ died: isHanging ? `It hung: no answer within ${patience / 1_000} s.` : why })),
+        gone.then((why): Death => ({ died: isHanging ? `It hung: no answer within ${timeout / 1_000} s.` : why })),
       ]);
     } finally {
       clearTimeout(watchdog);

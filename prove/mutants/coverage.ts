@@ -26,7 +26,7 @@ export interface Source {
 }
 
 /** Ms without a word: the slowest tests take some 20 s. */
-const patience = 240_000;
+const timeout = 240_000;
 
 export async function sourcesOf(src: string, folders: readonly string[]): Promise<Source[]> {
   const sources: Source[] = [];
@@ -81,7 +81,7 @@ export async function coverage(
       onTest(tests.length);
       return undefined;
     },
-    limitOf: () => patience,
+    limitOf: () => timeout,
   });
   if (end.how !== 'ended') throw new Error(`The tests did not end: ${end.how}. ${'stderr' in end ? end.stderr : ''}`);
   await mkdir(dirname(path), { recursive: true });

@@ -48,14 +48,14 @@ export class TestRuns {
     this.#running = child;
     const stderr = child.stderr ? text(child.stderr) : Promise.resolve('');
     const how = await new Promise<'ended' | 'enough' | 'hung' | 'died'>((resolve) => {
-      const patience = (ms: number): NodeJS.Timeout => setTimeout(() => resolve('hung'), ms).unref();
-      let timer = patience(startLimit);
+      const timeout = (ms: number): NodeJS.Timeout => setTimeout(() => resolve('hung'), ms).unref();
+      let timer = timeout(startLimit);
       child.on('message', (message: TestMessage) => {
         if (message.is === 'ended') resolve('ended');
         else if (on(message) === 'enough') resolve('enough');
         else {
           clearTimeout(timer);
-          timer = patience(limitOf(message));
+          timer = timeout(limitOf(message));
         }
       });
       child.once('exit', () => {

@@ -144,7 +144,7 @@ async function writtenAsTexts(source: Source<object>): Promise<Unmarked> {
 
 type HostileClient = Client & { readonly streams: StreamsApi; readonly aptos: AptosApi };
 
-/** A client of both APIs at this address, with little patience. */
+/** A client of both APIs at this address, with little timeout. */
 export function clientOf(url: string, options: Partial<ClientOptions>): HostileClient {
   const client = createClient({
     apiKey: hostileKey,

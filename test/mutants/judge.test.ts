@@ -7,7 +7,7 @@ import { TestRuns } from '../../prove/mutants/testRun.js';
 import { temporaryFolder } from '../kit/temporaryFolder.js';
 
 /** Each run starts Vitest, on a machine that may be busy. */
-const patience = { timeout: 240_000 };
+const slow = { timeout: 240_000 };
 
 const example = join(import.meta.dirname, 'example');
 const testFile = join(example, 'test/clamped.test.ts');
@@ -19,7 +19,7 @@ function testRuns(folder: string): TestRuns {
   return runs;
 }
 
-test('a mutant is killed by a test that comes by it, or survives, and no file is changed', patience, async () => {
+test('a mutant is killed by a test that comes by it, or survives, and no file is changed', slow, async () => {
   const [folder, kept] = [temporaryFolder(), temporaryFolder()];
   const runs = testRuns(folder);
   const [source] = await sourcesOf(join(example, 'src'), ['numbers']);
@@ -42,7 +42,7 @@ test('a mutant is killed by a test that comes by it, or survives, and no file is
   );
 });
 
-test('a test that never ends is ended, with all that it left', patience, async () => {
+test('a test that never ends is ended, with all that it left', slow, async () => {
   const folder = temporaryFolder();
   const path = join(example, 'src/numbers/clamped.ts');
   const texts = { [path]: 'export function clamped() { for (;;); }' };
@@ -54,7 +54,7 @@ test('a test that never ends is ended, with all that it left', patience, async (
   expect(readdirSync(folder)).toEqual(['order.json']);
 });
 
-test('tests that cannot be run are told as they are', patience, async () => {
+test('tests that cannot be run are told as they are', slow, async () => {
   const runs = testRuns(temporaryFolder());
   const failures: string[] = [];
   const path = join(example, 'src/numbers/clamped.ts');

@@ -54,7 +54,7 @@ function projectWithPlugin(baseUrl: string): string {
         sources: {
           leaves: listing(leaves),
           unsettled: throwing(() => new ConfigError('There are two kinds of tea. Give --param kind=green or kind=black.')),
-          lost: throwing(() => new SluiceError('checkpoint', 'The leaves are others now. Start over with restart.')),
+          lost: throwing(() => new SluiceError('checkpoint', 'The leaves are others now.', { advice: [{ kind: 'restart' }] })),
           spilt: listing({ ...leaves, paging: { ...leaves.paging, ask: () => { throw 'no more tea'; } } }),
         },
       });`,
@@ -83,7 +83,7 @@ describe("errors of a plugin's own copy of the core", () => {
   test("advice is given in the command's words", async () => {
     expect(await exported('tea.lost')).toEqual({
       code: 1,
-      output: expect.stringContaining('The leaves are others now. Start over with --restart.'),
+      output: expect.stringContaining('The leaves are others now. Start over with --restart: nothing was changed.'),
     });
   });
 
@@ -104,7 +104,7 @@ describe("errors of a plugin's own copy of the core", () => {
     expect(await resumable()).toEqual({
       code: 1,
       output: expect.stringContaining(
-        "tea.leaves can't go on: the API refused the cursor of page 4 with 410. It may have expired: walk this part again with --on-expired restart-partition, or start over with --restart.",
+        "tea.leaves can't go on: the API refused the cursor of page 4 with 410: it may have expired. Walk this part again with --on-expired restart-partition, or start over with --restart.",
       ),
     });
     let refusals = 0;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { type Invocation, noConfig } from './config/config.js';
 import type { Environment } from './environment/environment.js';
-import { exitCodes } from './errors/exitCode.js';
+import { exitCodes } from './errors/errors.js';
 import {
   addCheckpointShowOptions,
   addDlqReplayOptions,
@@ -10,12 +10,16 @@ import {
   addHoldingOptions,
   addNftsExportOptions,
   addSandboxOptions,
+  addSourceExportOptions,
+  addSourcesOptions,
+  addSourceWatchOptions,
+  addStreamsExportOptions,
+  addStreamsListOptions,
+  addStreamsWatchOptions,
 } from './options/commandOptions.js';
 import { addConnectionOptions } from './options/connectionOptions.js';
 import { addForwardOptions } from './options/forwardOptions.js';
 import { addProgressOptions, addResumeOptions, addTargetOptions } from './options/exportOptions.js';
-import { addSourceExportOptions, addSourcesOptions, addSourceWatchOptions } from './options/sourceOptions.js';
-import { addStreamsExportOptions, addStreamsListOptions, addStreamsWatchOptions } from './options/streamsOptions.js';
 import { addWatchOptions, addWatchProgressOptions } from './options/watchOptions.js';
 import { refuseKeyAsArgument, refuseSecretAsArgument } from './input/secrets.js';
 

@@ -21,7 +21,7 @@ import {
 import { faultSentence } from '../src/errors/formatError.js';
 import { sentenceOf } from '../src/errors/cliTerms.js';
 import { holdsSecret, scrubbed, scrubbedValues } from '../src/errors/redact.js';
-import { tellFault } from '../src/main.js';
+import { tellFault } from '../src/tellFault.js';
 import { testEnvironment } from './testEnvironment.js';
 
 const closedPipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' });

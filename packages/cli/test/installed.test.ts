@@ -65,18 +65,33 @@ test('an export loads few files, and none of what it does not use', async () => 
   const sandbox = await startSandbox({ holdings: 10, owners: 1 });
   onTestFinished(() => sandbox.close());
   const [owner = ''] = sandbox.owners;
-  const [target, coverage] = [join(temporaryFolder(), 'rows.csv'), temporaryFolder()];
-  const args = [join(home, 'dist/bin.js'), 'nfts', 'export', '--owner', owner, '--to', target];
+  const target = join(temporaryFolder(), 'rows.csv');
+  const args = ['nfts', 'export', '--owner', owner, '--to', target];
+  const { files, text } = await loadedBy(args, settingsFor(sandbox));
+  expect(files).toBeLessThan(80);
+  for (const unused of ['function startSandbox', 'cli-table3/', 'jsonc-parser/', 'follow-redirects/'])
+    expect(text.includes(unused), unused).toBe(false);
+});
+
+test.each(['--version', '--help'])('%s loads nothing of what commands do their work with', async (flag) => {
+  const { files, text } = await loadedBy([flag], {});
+  expect(files).toBeLessThan(16);
+  expect(text.includes('/commander/lib/command.js'), 'commander').toBe(true);
+  for (const unused of ['core/src/', 'axios/', 'undici/', 'rxjs/', 'src/progress/barReporter']) {
+    expect(text.includes(`/${unused}`), unused).toBe(false);
+  }
+});
+
+/** How many files a run of the installed command loads, and what is in them. */
+async function loadedBy(args: readonly string[], env: NodeJS.ProcessEnv): Promise<{ files: number; text: string }> {
+  const coverage = temporaryFolder();
   // V8 lists each script that was loaded.
-  await run(process.execPath, args, { env: { ...settingsFor(sandbox), NODE_V8_COVERAGE: coverage } });
+  await run(process.execPath, [join(home, 'dist/bin.js'), ...args], { env: { ...env, NODE_V8_COVERAGE: coverage } });
   const [report = ''] = readdirSync(coverage);
   const { result }: Coverage = JSON.parse(readFileSync(join(coverage, report), 'utf8'));
   const files = result.map(({ url }) => url).filter((url) => url.startsWith('file:'));
-  expect(files.length).toBeLessThan(80);
-  const texts = files.map((url) => readFileSync(fileURLToPath(url), 'utf8')).join('\n');
-  for (const unused of ['function startSandbox', 'cli-table3/', 'jsonc-parser/', 'follow-redirects/'])
-    expect(texts.includes(unused), unused).toBe(false);
-});
+  return { files: files.length, text: files.map((url) => readFileSync(fileURLToPath(url), 'utf8')).join('\n') };
+}
 
 test('goes through the proxy that the environment names, as it is installed', async () => {
   const bin = join(home, 'dist/bin.js');

@@ -1,5 +1,5 @@
 import type { Clock } from '@sluice/core';
-import { calm } from './patience.js';
+import { calm } from './waiting.js';
 
 interface Timer {
   readonly at: number;

@@ -10,7 +10,7 @@ export interface SuiteOptions {
    */
   readonly onSkip?: (title: string, why: string) => void;
   /** Ms until something that has to happen counts as missing. Default 4,000. A healthy part never waits that long. */
-  readonly patience?: number;
+  readonly timeout?: number;
 }
 
 /** What is to be tested, with what belongs to it. */
@@ -21,7 +21,7 @@ export interface Fixture {
 
 /** One check's surroundings. */
 export interface Trial<F, Given extends readonly unknown[] = []> {
-  readonly patience: number;
+  readonly timeout: number;
   /** A fixture of its own, made of what the factory is given; a check may ask for several. */
   fixture(...given: Given): Promise<F>;
   /** Calls back when the check is over, the last one first; what goes wrong there is nobody's fault. */
@@ -42,7 +42,7 @@ export class Skipped extends Error {}
 
 /** Registers each check; a fixture is made anew for each and disposed of at its end. */
 export function registerChecks<F extends Fixture, Given extends readonly unknown[]>(
-  { test, onSkip, patience = 4_000 }: SuiteOptions,
+  { test, onSkip, timeout = 4_000 }: SuiteOptions,
   factory: Factory<F, Given>,
   checks: Checks<F, Given>,
 ): void {
@@ -52,7 +52,7 @@ export function registerChecks<F extends Fixture, Given extends readonly unknown
       // eslint-disable-next-line prefer-rest-params -- a rest parameter is one too
       const runner: unknown = arguments[0] ?? this;
       try {
-        await runCheck(check, factory, patience);
+        await runCheck(check, factory, timeout);
       } catch (error) {
         if (!(error instanceof Skipped)) throw error;
         if (onSkip) onSkip(title, error.message);
@@ -65,7 +65,7 @@ export function registerChecks<F extends Fixture, Given extends readonly unknown
 async function runCheck<F extends Fixture, Given extends readonly unknown[]>(
   check: Check<F, Given>,
   factory: Factory<F, Given>,
-  patience: number,
+  timeout: number,
 ): Promise<void> {
   const ends: (() => unknown)[] = [];
   const fixture = async (...given: Given): Promise<F> => {
@@ -74,7 +74,7 @@ async function runCheck<F extends Fixture, Given extends readonly unknown[]>(
     return made;
   };
   try {
-    await check({ patience, fixture, atEnd: (end) => ends.push(end) });
+    await check({ timeout, fixture, atEnd: (end) => ends.push(end) });
   } finally {
     for (const end of ends.reverse()) await (async () => end())().catch(() => undefined);
   }

@@ -9,7 +9,7 @@ export function allBut(...missing: readonly string[]): Required<SuiteOptions> {
   return {
     test,
     // Many tests share the machine.
-    patience: 20_000,
+    timeout: 20_000,
     onSkip: (_title, why) => {
       expect(missing).toContain(why);
     },

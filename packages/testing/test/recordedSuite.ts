@@ -8,14 +8,14 @@ export class RecordedSuite {
   readonly #checks = new Map<string, () => Promise<void>>();
 
   /** @param register calls the suite with the options that it is given. */
-  constructor(register: (options: SuiteOptions) => void, patience = 20_000) {
+  constructor(register: (options: SuiteOptions) => void, timeout = 20_000) {
     this.options = {
       test: (title, check) => {
         this.titles.push(title);
         this.#checks.set(title, check);
       },
       onSkip: (title) => this.skipped.push(title),
-      patience,
+      timeout,
     };
     register(this.options);
   }

@@ -4,7 +4,7 @@ import { systemClock } from '@sluice/core';
 import { type ConfigOptions, loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
-import { exitCodes } from '../errors/exitCode.js';
+import { exitCodes } from '../errors/errors.js';
 import { withPlugins } from '../source/openClient.js';
 import { namedStore } from '../target/namedSink.js';
 import { hidePassword, namedTarget, refuseEmptyTarget, stateFolder, takenApart } from '../target/namedTarget.js';

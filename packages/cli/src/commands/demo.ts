@@ -4,7 +4,7 @@ import { createClient } from '@sluice/core';
 import { type Sandbox, startSandbox } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
 import type { Environment } from '../environment/environment.js';
-import { exitCodes } from '../errors/exitCode.js';
+import { exitCodes } from '../errors/errors.js';
 import type { ExportOutcome } from '../export/exportRows.js';
 import { formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import { exportHoldings, showChanges, showForward, showHoldings, showStreams } from './demo/acts.js';

@@ -5,7 +5,7 @@ import { apiFinding, missingAddress, sourceFinding } from './doctor/apis.js';
 import { type Finding, findingLine, probe } from './doctor/finding.js';
 import { configFindings, keyFinding, nodeFinding, proxyFinding } from './doctor/settings.js';
 import type { Environment } from '../environment/environment.js';
-import { exitCodes } from '../errors/exitCode.js';
+import { exitCodes } from '../errors/errors.js';
 import { faultSentence } from '../errors/formatError.js';
 import { scrubbedValues } from '../errors/redact.js';
 import type { Invocation } from '../config/config.js';

@@ -1,11 +1,10 @@
 import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { checkLanes, type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
+import { checkConcurrency, type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
 import { baseUrlOf } from '../input/baseUrl.js';
 import { findOwners, type OwnerOptions } from '../input/owners.js';
-import { holdingLook } from '../watch/rowView.js';
-import { runWatch, type WatchCommandOptions, type WatchedRows } from '../watch/watchChanges.js';
+import type { WatchCommandOptions, WatchedRows } from '../watch/watchChanges.js';
 
 /** Options of `sluice nfts export`. */
 interface NftsExportOptions extends OwnerOptions, ExportCommandOptions {
@@ -25,14 +24,14 @@ export async function nftsExport(
   invocation: Invocation,
 ): Promise<number> {
   const { pageSize, maxRows, offset, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
-  checkLanes(options);
+  checkConcurrency(options);
   const ownerAddresses = await findOwners(options, environment);
   const baseUrl = baseUrlOf('aptos', options, environment.variables);
   const asked = { ownerAddresses, pageSize, maxRows, offset, ownersPerRequest, includeCollections, excludeCollections };
   const rows: ExportedRows<{ readonly aptos: AptosApi }, NftHolding> = {
     add: (client) => client.use(aptos({ baseUrl })),
     source: (client) => client.aptos.walletNfts(asked),
-    ...{ concurrency, maxRows: maxRows, hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }) },
+    ...{ concurrency, maxRows, hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }) },
   };
   return runExport(rows, options, environment, invocation);
 }
@@ -52,6 +51,9 @@ export async function nftsWatch(
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
+  // An export does not pay for loading these.
+  const { holdingLook } = await import('../watch/rowView.js');
+  const { runWatch } = await import('../watch/watchChanges.js');
   const { pageSize, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
   const ownerAddresses = await findOwners(options, environment);
   const baseUrl = baseUrlOf('aptos', options, environment.variables);

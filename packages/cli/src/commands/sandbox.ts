@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { startSandbox, type Sandbox, type SandboxOptions, type ShapeName } from '@sluice/sandbox';
 import type { Environment } from '../environment/environment.js';
-import { exitCodes } from '../errors/exitCode.js';
-import { Failure, UsageError } from '../errors/errors.js';
+import { exitCodes, Failure, UsageError } from '../errors/errors.js';
 import { flagOf } from '../errors/cliTerms.js';
 import type { Rate } from '../options/parse.js';
 

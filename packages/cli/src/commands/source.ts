@@ -1,16 +1,14 @@
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
-import { UsageError } from '../errors/errors.js';
-import { exitCodes } from '../errors/exitCode.js';
-import { checkLanes, type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
+import { exitCodes, UsageError } from '../errors/errors.js';
+import { checkConcurrency, type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
 import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
 import { findSource, knownSources, rowKeyOf, sourceLines, sourceName } from '../source/findSource.js';
 import { apisOf } from '../source/openClient.js';
 import { askedBy, readParams } from '../source/params.js';
 import { namesOf } from '../target/namedTarget.js';
-import { recordLook } from '../watch/rowView.js';
-import { runWatch, type WatchCommandOptions, type WatchedRows } from '../watch/watchChanges.js';
+import type { WatchCommandOptions, WatchedRows } from '../watch/watchChanges.js';
 
 /** Options of `sluice export`. */
 interface ExportSourceOptions extends ExportCommandOptions {
@@ -31,7 +29,7 @@ export async function exportSource(
 ): Promise<number> {
   const { config } = invocation;
   const { source, param = [], pageSize, maxRows, concurrency } = options;
-  checkLanes(options);
+  checkConcurrency(options);
   const rows: ExportedRows<unknown, object> = {
     add: apisOf(sourceName(source), options, environment),
     source: (client) => {
@@ -39,7 +37,7 @@ export async function exportSource(
       const params = readParams(param, found.describe(), ['pageSize', 'maxRows']);
       return asRecords(askedBy(found, params, (asked) => found({ ...asked, pageSize, maxRows })));
     },
-    ...{ concurrency, maxRows: maxRows },
+    ...{ concurrency, maxRows },
   };
   return runExport(rows, options, environment, invocation);
 }
@@ -62,6 +60,9 @@ export async function watchSource(
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
+  // An export does not pay for loading these.
+  const { recordLook } = await import('../watch/rowView.js');
+  const { runWatch } = await import('../watch/watchChanges.js');
   const { config } = invocation;
   const { source, param = [], key, pageSize, concurrency } = options;
   /** Known once the source is found. */

@@ -3,7 +3,7 @@ import { type EvmStream, statusChanges, streams, type StreamsApi } from '@sluice
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
-import { exitCodes } from '../errors/exitCode.js';
+import { exitCodes } from '../errors/errors.js';
 import { exportRows, type ProgressOptions } from '../export/exportRows.js';
 import { collectRows, rowSink, standardOutputName } from '../export/rowSink.js';
 import { type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
@@ -13,7 +13,7 @@ import { type ConnectionOptions, openClient, withClient } from '../source/openCl
 import { formatCount } from '../terminal/format.js';
 import { table } from '../terminal/table.js';
 import { fieldColumns, streamColumns, streamLook } from '../watch/rowView.js';
-import { runWatch, type WatchCommandOptions, type WatchedRows } from '../watch/watchChanges.js';
+import type { WatchCommandOptions, WatchedRows } from '../watch/watchChanges.js';
 
 /** Options of `sluice streams export`. */
 interface StreamsExportOptions extends ExportCommandOptions {
@@ -32,7 +32,7 @@ export async function streamsExport(
   const rows: ExportedRows<{ readonly streams: StreamsApi }, EvmStream> = {
     add: (client) => client.use(streams({ baseUrl })),
     source: (client) => client.streams.list({ pageSize, maxRows }),
-    maxRows: maxRows,
+    maxRows,
   };
   return runExport(rows, options, environment, invocation);
 }
@@ -107,5 +107,6 @@ export async function streamsWatch(
     },
     look: streamLook(environment.stdout.colors),
   };
+  const { runWatch } = await import('../watch/watchChanges.js');
   return runWatch(rows, options, environment, invocation);
 }

@@ -2,7 +2,7 @@ import { dirname, extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Jiti } from 'jiti';
 import { UsageError } from '../errors/errors.js';
-import { loadingFailed } from '../errors/formatError.js';
+import { loadingFailed } from '../errors/thrown.js';
 
 /** Loads a module and answers its namespace. TypeScript is taken as it is, also where `./x.js` means `./x.ts`. */
 export async function importModule(path: string): Promise<unknown> {

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { checkPlugin, type Plugin, SluiceError } from '@sluice/core';
 import { UsageError } from '../errors/errors.js';
-import { thrownText } from '../errors/formatError.js';
+import { thrownText } from '../errors/thrown.js';
 import { findModule, importError, importModule, notInstalled } from './importModule.js';
 import type { ConfigFile } from './config.js';
 import { decodePluginModule, isMaker } from './decodeConfig.js';

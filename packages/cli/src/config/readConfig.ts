@@ -4,7 +4,7 @@ import type { Plugin } from '@sluice/core';
 import { parse, type ParseError, printParseErrorCode } from 'jsonc-parser';
 import type { ForeignCode } from '../environment/untrustedCode.js';
 import { UsageError } from '../errors/errors.js';
-import { thrownText } from '../errors/formatError.js';
+import { thrownText } from '../errors/thrown.js';
 import { isApiName } from '../input/baseUrl.js';
 import { whyUnreadable } from '../input/readInput.js';
 import type { Config, ConfigFile } from './config.js';

@@ -1,8 +1,7 @@
 import { Console } from 'node:console';
 import { writeSync } from 'node:fs';
-import { Failure, interruptingSignals, isInterruptionCode, UsageError } from '../errors/errors.js';
-import { exitCodes } from '../errors/exitCode.js';
-import { loadingFailed, thrownText } from '../errors/formatError.js';
+import { exitCodes, Failure, interruptingSignals, isInterruptionCode, UsageError } from '../errors/errors.js';
+import { loadingFailed, thrownText } from '../errors/thrown.js';
 
 /** Runs code of others until it has settled. `name` is what it is called in a sentence that says what it did instead. */
 export type ForeignCode = <T>(name: string, run: () => Promise<T>) => Promise<T>;

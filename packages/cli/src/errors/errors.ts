@@ -42,10 +42,16 @@ export class UnfinishedExport extends Error {
   }
 }
 
-/** The exit codes that shells expect: 128 and the signal's number. */
-const exitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+/**
+ * What a command can exit with, besides 129, 130 and 143 for signals. `deadLetters`: done, but some records were not taken.
+ * `closedOutput`: nobody read the output any more; it is what a shell reports of a program that SIGPIPE ended.
+ */
+export const exitCodes = { done: 0, failed: 1, wrongUsage: 2, deadLetters: 3, closedOutput: 141 } as const;
 
-type InterruptingSignal = keyof typeof exitCodes;
+/** The exit codes that shells expect: 128 and the signal's number. */
+const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
+
+type InterruptingSignal = keyof typeof signalCodes;
 
 /** The signals that end a command. */
 export const interruptingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const satisfies InterruptingSignal[];
@@ -61,13 +67,13 @@ export class Interruption extends Error {
   }
 
   get exitCode(): number {
-    return exitCodes[this.signal];
+    return signalCodes[this.signal];
   }
 }
 
 /** Whether a process that exits with this code does so because of a signal. */
 export function isInterruptionCode(code: number): boolean {
-  return interruptingSignals.some((signal) => exitCodes[signal] === code);
+  return interruptingSignals.some((signal) => signalCodes[signal] === code);
 }
 
 /** What a process has to have for {@link abortOnSignals}. */
@@ -92,7 +98,7 @@ export function abortOnSignals(source: SignalSource, monotonic: () => number): A
       const at = monotonic();
       if (at - (last.get(signal) ?? -Infinity) < sameSignal) return;
       last.set(signal, at);
-      if (interrupted.signal.aborted) source.exit(exitCodes[signal]);
+      if (interrupted.signal.aborted) source.exit(signalCodes[signal]);
       interrupted.abort(new Interruption(signal));
     });
   }

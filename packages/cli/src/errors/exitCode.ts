@@ -1,5 +1,5 @@
 import { type SinkReport, SluiceError } from '@sluice/core';
-import { Interruption, UnfinishedExport, UsageError } from './errors.js';
+import { exitCodes, Interruption, UnfinishedExport, UsageError } from './errors.js';
 
 /** The exit code of what ended a command. */
 export function exitCodeOf(error: unknown): number {
@@ -10,12 +10,6 @@ export function exitCodeOf(error: unknown): number {
   if (SluiceError.is(error, 'plugin') && error.cause === undefined) return exitCodes.wrongUsage;
   return isClosedOutput(error) ? exitCodes.closedOutput : exitCodes.failed;
 }
-
-/**
- * What a command can exit with, besides 129, 130 and 143 for signals. `deadLetters`: done, but some records were not taken.
- * `closedOutput`: nobody read the output any more; it is what a shell reports of a program that SIGPIPE ended.
- */
-export const exitCodes = { done: 0, failed: 1, wrongUsage: 2, deadLetters: 3, closedOutput: 141 } as const;
 
 /** Whether an error says that the reader of our output went away, like `head` when it has seen enough. */
 export function isClosedOutput(error: unknown): boolean {

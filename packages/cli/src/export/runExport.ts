@@ -74,7 +74,7 @@ function rowTargetOf<T extends object>(
 }
 
 /** Refuses a bound that a concurrency above 1 would reach by chance. @throws UsageError. */
-export function checkLanes({
+export function checkConcurrency({
   maxRows,
   concurrency = 1,
 }: {

@@ -3,7 +3,6 @@ import { realpath, stat } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { secretsInHeader } from '@sluice/exporters/webhook';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { shellQuoted } from '../terminal/text.js';
@@ -109,28 +108,6 @@ async function checkFile(file: string, option: string, { folder, warnings }: Env
     warnings.add(
       `Other users of this computer can read the file that ${option} names. Make it yours alone: chmod 600 ${shellQuoted(file)}`,
     );
-}
-
-/**
- * The headers in a file, one a line, as HTTP has them; blank lines are skipped. They may hold tokens, so no fault repeats them.
- *
- * @throws UsageError if it can't be read, or a line is no header.
- * @example 'Authorization: Bearer …' // { Authorization: 'Bearer …' }
- */
-export async function readHeaders(file: string, environment: Environment): Promise<Readonly<Record<string, string>>> {
-  const headers = new Map<string, string>();
-  const text = await readNamedFile(file, { option: '--header-file', holds: 'headers' }, environment);
-  for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
-    if (line.trim() === '') continue;
-    const [, name, value] = /^([^\s:]+):\s*(.*?)\s*$/.exec(line) ?? [];
-    if (name === undefined || value === undefined)
-      throw new UsageError(
-        `Line ${String(index + 1)} of the file that --header-file names is no header. Write one a line, like Authorization: Bearer TOKEN.`,
-      );
-    headers.set(name, value);
-    for (const secret of secretsInHeader(value)) environment.secrets.add(secret);
-  }
-  return Object.fromEntries(headers);
 }
 
 /** The permission of everybody else to read a file, and to reach what is in a folder. */

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { addConfigOptions, retryForOption } from './connectionOptions.js';
+import { rowFormats } from './exportOptions.js';
 import { addEndpointOptions } from './forwardOptions.js';
 import {
   parsedBy,
@@ -63,7 +64,6 @@ export function addDlqReplayOptions(command: Command): Command {
 
 /** Adds the options of `sluice sandbox`. */
 export function addSandboxOptions(command: Command): Command {
-  const number = parsedBy(parseNumber);
   return command
     .option('--port <n>', 'port on 127.0.0.1 (default: any free one)', number)
     .optionsGroup('What it holds:')
@@ -96,4 +96,68 @@ export function addCheckpointShowOptions(command: Command): Command {
     )
     .addOption(new Option('--format <format>', 'how to show it (default: text)').choices(['text', 'json']));
   return addConfigOptions(command);
+}
+
+/** Adds the argument and the options that say which source is wanted, and what it is asked for. */
+function addSourceOptions(command: Command): Command {
+  return command
+    .argument('<source>', 'API.SOURCE, e.g. streams.list; "sluice sources" lists them')
+    .optionsGroup('Which rows:')
+    .option(
+      '--param <name=value>',
+      'what the source is asked for, name:=JSON for anything but text; also several times',
+      (text: string, before: readonly string[] | undefined) => [...(before ?? []), text],
+    )
+    .option('--page-size <n>', 'rows a request (default: as the source says)', number)
+    .option('--concurrency <n>', 'partitions fetched at once (default: 1)', number);
+}
+
+/** Adds the argument and the options of `sluice export` that say which rows are wanted. */
+export function addSourceExportOptions(command: Command): Command {
+  return addSourceOptions(command).option('--max-rows <n>', 'end after so many rows', number);
+}
+
+/** Adds the argument and the options of `sluice watch` that say which rows are watched. */
+export function addSourceWatchOptions(command: Command): Command {
+  return addSourceOptions(command).option(
+    '--key <columns>',
+    'what tells one row from another: a,b (default: as the source says)',
+    parsedBy(parseList),
+  );
+}
+
+/** Adds the options of `sluice sources`. */
+export function addSourcesOptions(command: Command): Command {
+  return addConfigOptions(command).addOption(
+    new Option('--format <format>', 'how to show them (default: text)').choices(['text', 'json']),
+  );
+}
+
+/** Adds the options of `sluice streams list`. */
+export function addStreamsListOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--format <format>', 'how to show them (default: table on a terminal, else csv)').choices([
+        'table',
+        ...rowFormats,
+      ]),
+    )
+    .option('--columns <names>', 'only these, in this order: a,b,c', parsedBy(parseList))
+    .option('--page-size <n>', 'rows a request, 1 to 100 (default: 100)', number);
+}
+
+/** Adds the options of `sluice streams export` that say which streams are wanted. */
+export function addStreamsExportOptions(command: Command): Command {
+  return command
+    .optionsGroup('Which streams:')
+    .option('--page-size <n>', 'rows a request, 1 to 100 (default: 100)', number)
+    .option('--max-rows <n>', 'end after so many rows', number);
+}
+
+/** Adds the options of `sluice streams watch` that say which changes are wanted. */
+export function addStreamsWatchOptions(command: Command): Command {
+  return command
+    .optionsGroup('Which changes:')
+    .addOption(new Option('--only <what>', 'only changes of status and its message (default: all)').choices(['status']))
+    .option('--page-size <n>', 'rows a request, 1 to 100 (default: 100)', number);
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { UsageError } from '../errors/errors.js';
-import { progressModes } from '../progress/openReporter.js';
+import { progressModes } from '../progress/reporter.js';
 import { parsedBy, parseList, parseNumber } from './parse.js';
 
 /** Adds the options of `TargetOptions`. */

@@ -1,7 +1,7 @@
 import type { Client, ClientEvent, HttpEvent } from '@sluice/core';
 import { concatMap, distinctUntilChanged, from, type Observable, ReplaySubject, startWith } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
-import { thrownText } from '../errors/formatError.js';
+import { thrownText } from '../errors/thrown.js';
 import { formatDuration } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 

@@ -2,7 +2,7 @@ import { barReporter } from './barReporter.js';
 import { jsonReporter } from './jsonReporter.js';
 import { resumedLine, summaryLine } from './messages.js';
 import { plainReporter } from './plainReporter.js';
-import type { Reporter, ReporterContext } from './reporter.js';
+import type { ProgressMode, Reporter, ReporterContext } from './reporter.js';
 
 /** The reporter of a mode; `silent` shows nothing, not even the last line. */
 export function openReporter(mode: ProgressMode | 'silent', context: ReporterContext): Reporter {
@@ -45,8 +45,3 @@ const silentReporter: Reporter = {
   done: () => undefined,
   ended: () => false,
 };
-
-/** How progress is shown: drawn on a terminal, in lines, as JSON events, or not at all but for the last line. */
-export const progressModes = ['bar', 'plain', 'json', 'none'] as const;
-
-export type ProgressMode = (typeof progressModes)[number];

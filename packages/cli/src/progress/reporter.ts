@@ -3,6 +3,11 @@ import type { Output } from '../environment/output.js';
 import type { Resumed, Summary } from './messages.js';
 import type { Begun, Progress } from './progress.js';
 
+/** How progress is shown: drawn on a terminal, in lines, as JSON events, or not at all but for the last line. */
+export const progressModes = ['bar', 'plain', 'json', 'none'] as const;
+
+export type ProgressMode = (typeof progressModes)[number];
+
 /** What shows progress has to stand on. */
 export interface ReporterContext {
   readonly output: Output;

@@ -3,7 +3,7 @@ import { type EndpointOptions, webhook } from '@sluice/exporters/webhook';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
-import { readHeaders } from '../input/readInput.js';
+import { readHeaders } from '../input/headers.js';
 import { findWebhookSecrets } from '../input/secrets.js';
 import { type ForwardPlaces, tallyDeliveries } from './deliveries.js';
 import { namedTarget } from './namedTarget.js';

@@ -11,7 +11,7 @@ import {
 } from '@sluice/core';
 import type { Environment } from '../environment/environment.js';
 import { Failure } from '../errors/errors.js';
-import { thrownText } from '../errors/formatError.js';
+import { thrownText } from '../errors/thrown.js';
 import type { NamedTarget } from './namedTarget.js';
 
 /**

@@ -4,7 +4,7 @@ import type { Environment } from '../environment/environment.js';
 import { formatOfName } from '../options/exportOptions.js';
 import { checkOneTarget, type TargetFlags } from '../options/targetFlags.js';
 import { visibleText } from '../terminal/text.js';
-import { type ForwardOptions, forwardTarget } from './forwardTarget.js';
+import type { ForwardOptions } from './forwardTarget.js';
 import {
   namedTarget,
   namesOf,
@@ -34,7 +34,11 @@ export async function targetOf<T extends object>(
   const { to, format, forward } = options;
   const named = to === undefined ? undefined : namedTarget(to, 'sinks', config);
   checkOneTarget(options, named);
-  if (forward !== undefined) return forwardTarget<T>(forward, options, environment, config);
+  if (forward !== undefined) {
+    // Most exports forward nothing, and load nothing for it.
+    const { forwardTarget } = await import('./forwardTarget.js');
+    return forwardTarget<T>(forward, options, environment, config);
+  }
   if (named) {
     refuseEmptyTarget(named, 'sinks');
     return sinkTarget<T>(named, environment);

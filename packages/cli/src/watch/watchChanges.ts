@@ -13,7 +13,7 @@ import {
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { exitCodes } from '../errors/exitCode.js';
+import { exitCodes } from '../errors/errors.js';
 import { endEarly } from '../export/exportRows.js';
 import type { WatchProgressMode } from '../options/watchOptions.js';
 import { afterWarning, type Note } from '../progress/notices.js';

@@ -3,12 +3,15 @@ import { describe, expect, test } from 'vitest';
 import type { Defaults } from '../../src/config/defineConfig.js';
 import { UsageError } from '../../src/errors/errors.js';
 import { applyDefaults, isForOneRun } from '../../src/config/defaults.js';
-import { addNftsExportOptions } from '../../src/options/commandOptions.js';
+import {
+  addNftsExportOptions,
+  addSourceWatchOptions,
+  addStreamsListOptions,
+  addStreamsWatchOptions,
+} from '../../src/options/commandOptions.js';
 import { addConnectionOptions } from '../../src/options/connectionOptions.js';
 import { addForwardOptions } from '../../src/options/forwardOptions.js';
 import { addProgressOptions, addResumeOptions, addTargetOptions } from '../../src/options/exportOptions.js';
-import { addSourceWatchOptions } from '../../src/options/sourceOptions.js';
-import { addStreamsListOptions, addStreamsWatchOptions } from '../../src/options/streamsOptions.js';
 import { addWatchOptions, addWatchProgressOptions } from '../../src/options/watchOptions.js';
 
 /** The commands as the program has them, without their work. */
@@ -155,8 +158,8 @@ describe('a default is refused with its place', () => {
   test.each<[string, Record<string, unknown>, string]>([
     [
       'an unknown name',
-      { lane: 4 },
-      'defaults of sluice.config.json has "lane", which is no option. They are named like the long options, --page-size for example as pageSize.',
+      { concurency: 4 },
+      'defaults of sluice.config.json has "concurency", which is no option. They are named like the long options, --page-size for example as pageSize.',
     ],
     [
       'a name with a hyphen',

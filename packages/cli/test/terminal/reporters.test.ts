@@ -1,6 +1,7 @@
 import type { Clock } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
-import { openReporter, type ProgressMode } from '../../src/progress/openReporter.js';
+import { openReporter } from '../../src/progress/openReporter.js';
+import type { ProgressMode } from '../../src/progress/reporter.js';
 import type { Progress } from '../../src/progress/progress.js';
 import type { Resumed, Summary } from '../../src/progress/messages.js';
 import { testEnvironment } from '../testEnvironment.js';

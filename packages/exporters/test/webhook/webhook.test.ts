@@ -349,7 +349,7 @@ describe('W1 a source without end', () => {
       (options) => {
         const [from = 0] = Object.values(options.startAt.begun).map((begun) => (begun === 'done' ? 0 : begun.pages));
         let page = from;
-        const puller: PullIterator<Page<Thing>> = {
+        const iterator: PullIterator<Page<Thing>> = {
           next: () => {
             if (page >= from + pages) return Promise.resolve({ done: true, value: undefined });
             page += 1;
@@ -368,10 +368,10 @@ describe('W1 a source without end', () => {
             });
           },
           return: () => Promise.resolve({ done: true, value: undefined }),
-          [Symbol.asyncIterator]: () => puller,
+          [Symbol.asyncIterator]: () => iterator,
           [Symbol.asyncDispose]: () => Promise.resolve(),
         };
-        return puller;
+        return iterator;
       },
     );
 

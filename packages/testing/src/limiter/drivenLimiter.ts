@@ -1,7 +1,7 @@
 import { systemClock, type Limit, type Limiter, type Permit } from '@sluice/core';
 import { check, checkSame } from '../check.js';
 import { ManualClock } from '../manualClock.js';
-import { calm, eventually } from '../patience.js';
+import { calm, eventually } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { Keeping, LimiterFixture, LimiterSetting } from './limiterFixture.js';
 
@@ -44,14 +44,14 @@ export class DrivenLimiter {
   readonly per: number;
   /** Those that began, in their order. */
   readonly begun: RequestedPermit[] = [];
-  readonly #patience: number;
+  readonly #timeout: number;
   #asked = 0;
 
-  private constructor(limiter: Limiter, time: Time, per: number, patience: number) {
+  private constructor(limiter: Limiter, time: Time, per: number, timeout: number) {
     this.limiter = limiter;
     this.time = time;
     this.per = per;
-    this.#patience = patience;
+    this.#timeout = timeout;
   }
 
   /**
@@ -70,7 +70,7 @@ export class DrivenLimiter {
     const limits = [{ requests: roomy, per, ...limit }];
     if (trial.isRealTime) {
       const { limiter } = await trial.fixture({ limits, clock: systemClock });
-      return new DrivenLimiter(limiter, realTime, per, trial.patience);
+      return new DrivenLimiter(limiter, realTime, per, trial.timeout);
     }
     const settled: { until: () => Promise<unknown> } = { until: () => calm(3) };
     const clock = new ManualClock(() => settled.until());
@@ -87,7 +87,7 @@ export class DrivenLimiter {
         await quiet(limiter);
       },
     };
-    return new DrivenLimiter(limiter, time, per, trial.patience);
+    return new DrivenLimiter(limiter, time, per, trial.timeout);
   }
 
   /** Asks for a permit, and keeps it until somebody releases it. */
@@ -143,7 +143,7 @@ export class DrivenLimiter {
 
   /** Resolves once a condition holds, without any time passing by the limiter's clock. */
   eventually(condition: () => boolean, what: string): Promise<void> {
-    return eventually(condition, what, this.#patience);
+    return eventually(condition, what, this.#timeout);
   }
 
   checkState(queued: number, running: number, when: string): void {

@@ -1,6 +1,6 @@
 import { checkPlugin, SluiceError, type HookName, type Hooks } from '@sluice/core';
 import { check, checkSame, shown } from '../check.js';
-import { calm, inTime } from '../patience.js';
+import { calm, inTime } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { PluginFixture } from './pluginFixture.js';
 import { hookNames, sampleEvents } from './sampleEvents.js';
@@ -72,7 +72,7 @@ export const pluginChecks: PluginChecks = {
   'has hooks that take every event and throw nothing': async (trial) => {
     const { hooks } = UsedPlugin.on(trial, await trial.fixture()).plugin;
     if (!hooks) throw new Skipped('`hooks` of the plugin');
-    for (const name of hookNames) await callHook(name, hooks[name], trial.patience);
+    for (const name of hookNames) await callHook(name, hooks[name], trial.timeout);
   },
 
   'gives nothing away that it was not given': async (trial) => {
@@ -98,7 +98,7 @@ export const pluginChecks: PluginChecks = {
         () => 'a value',
         (error: unknown) => error,
       );
-      const outcome = await inTime(call, `refused[${at}] did not settle`, trial.patience);
+      const outcome = await inTime(call, `refused[${at}] did not settle`, trial.timeout);
       check(SluiceError.is(outcome), `refused[${at}] has to throw a ConfigError, and not to answer ${shown(outcome)}.`);
       checkSame(used.requests, 0, `The number of requests when refused[${at}] was refused`);
     }
@@ -135,7 +135,7 @@ export const pluginChecks: PluginChecks = {
   },
 };
 
-async function callHook<Name extends HookName>(name: Name, hook: Hooks[Name], patience: number): Promise<void> {
+async function callHook<Name extends HookName>(name: Name, hook: Hooks[Name], timeout: number): Promise<void> {
   if (!hook) return;
   for (const event of sampleEvents[name]) {
     const frozen = frozenCopy(event);
@@ -143,7 +143,7 @@ async function callHook<Name extends HookName>(name: Name, hook: Hooks[Name], pa
       () => undefined,
       (error: unknown) => shown(error),
     );
-    const fault = await inTime(told, `The hook ${name} did not settle`, patience);
+    const fault = await inTime(told, `The hook ${name} did not settle`, timeout);
     check(
       fault === undefined,
       `The hook ${name} fails with ${shown(event)}: ${fault ?? ''}. It may observe an event, and not alter it.`,

@@ -1,6 +1,6 @@
 import { createClient, memoryState, type Client, type ClientEvent, type Plugin } from '@sluice/core';
 import { check, shown } from '../check.js';
-import { inTime } from '../patience.js';
+import { inTime } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { PluginFixture } from './pluginFixture.js';
 
@@ -18,11 +18,11 @@ export class UsedPlugin<Api extends object> {
   requests = 0;
   #api: Api | undefined;
   readonly #fixture: PluginFixture<Api>;
-  readonly #patience: number;
+  readonly #timeout: number;
 
   private constructor(trial: Trial<PluginFixture<Api>>, fixture: PluginFixture<Api>) {
     this.#fixture = fixture;
-    this.#patience = trial.patience;
+    this.#timeout = trial.timeout;
     this.plugin = fixture.plugin();
     this.apiKey = fixture.apiKey ?? 'key-of-the-suite-5d1f8a07c3';
     this.client = createClient({
@@ -69,11 +69,11 @@ export class UsedPlugin<Api extends object> {
   /** Lets the namespace make a request. */
   async use(): Promise<void> {
     if (!this.#fixture.use) throw new Skipped('`use` of the fixture');
-    await inTime((async () => this.#fixture.use?.(this.api))(), 'The use of a plugin did not settle', this.#patience);
+    await inTime((async () => this.#fixture.use?.(this.api))(), 'The use of a plugin did not settle', this.#timeout);
   }
 
   async close(): Promise<void> {
-    await inTime(this.client.close(), 'The client of a plugin did not close', this.#patience);
+    await inTime(this.client.close(), 'The client of a plugin did not close', this.#timeout);
   }
 
   /** Checks that nothing has failed where nobody waits for it. */

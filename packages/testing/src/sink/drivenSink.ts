@@ -7,7 +7,7 @@ import {
   type StateStore,
 } from '@sluice/core';
 import { checkNoneLost, checkRows, shown } from '../check.js';
-import { inTime } from '../patience.js';
+import { inTime } from '../waiting.js';
 import { throughJson } from '../plainJson.js';
 import type { Trial } from '../suite.js';
 import { DrivenWriter, type Committed } from './drivenWriter.js';
@@ -134,6 +134,6 @@ export class DrivenSink<T> {
   }
 
   inTime<R>(promise: Promise<R>, call: string): Promise<R> {
-    return inTime(promise, `${call} did not settle`, this.#trial.patience);
+    return inTime(promise, `${call} did not settle`, this.#trial.timeout);
   }
 }

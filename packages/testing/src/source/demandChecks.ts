@@ -1,5 +1,5 @@
 import { check, checkSame } from '../check.js';
-import { calm, eventually } from '../patience.js';
+import { calm, eventually } from '../waiting.js';
 import { pushed } from './pushed.js';
 import type { SourceChecks } from './walkChecks.js';
 import { pulled, WalkedSource } from './walkedSource.js';
@@ -73,17 +73,17 @@ export const demandChecks: SourceChecks = {
     await checkSilence(walked, { made, max }, 'a subscriber that left with its first row');
   },
 
-  'asks for nothing more once its puller has left': async (trial) => {
+  'asks for nothing more once its iterator has left': async (trial) => {
     const walked = await WalkedSource.on(trial);
     const { max, made } = await minRequests(walked);
     for await (const page of walked.source.pages({ prefetch: 0 })) if (page.items.length > 0) break;
-    await checkSilence(walked, { made, max }, 'a puller that left with its first page');
+    await checkSilence(walked, { made, max }, 'an iterator that left with its first page');
     const before = walked.requests.made;
     const rows = pulled(walked.source);
     await walked.next(rows);
     await rows.return?.();
     // The page behind it may have been asked for, and was given up.
-    await checkSilence(walked, { made: before, max: max + 1 }, 'a puller that left with its first row');
+    await checkSilence(walked, { made: before, max: max + 1 }, 'an iterator that left with its first row');
   },
 
   'gives the open request up at once when its subscriber leaves': async (trial) => {
@@ -105,18 +105,18 @@ export const demandChecks: SourceChecks = {
     await eventually(
       () => walked.requests.open > 0,
       'No request stayed open, though the API answers none',
-      trial.patience,
+      trial.timeout,
     );
     const { made } = walked.requests;
     isStopped = true;
     subscription.unsubscribe();
-    await eventually(() => walked.requests.open === 0, 'The open request was not given up', trial.patience);
+    await eventually(() => walked.requests.open === 0, 'The open request was not given up', trial.timeout);
     await calm();
     checkSame(walked.requests.made, made, 'The number of requests when the subscriber had left');
     checkSame(told, 0, 'The number of values and ends that a subscriber was told of when it had left');
   },
 
-  'ends at once when its puller leaves, and gives the open request up': async (trial) => {
+  'ends at once when its iterator leaves, and gives the open request up': async (trial) => {
     const walked = await WalkedSource.on(trial);
     walked.answer('well');
     for (const walk of [pulled<unknown>(walked.source.pages({ prefetch: 0 })), pulled<unknown>(walked.source)]) {
@@ -134,17 +134,17 @@ export const demandChecks: SourceChecks = {
       await eventually(
         () => walked.requests.open > 0,
         'No request stayed open, though the API answers none',
-        trial.patience,
+        trial.timeout,
       );
       await calm();
       const { made } = walked.requests;
       const last = pending;
       await walked.inTime((async () => walk.return?.())(), 'return() waits for the open request: it did not settle');
       const end = await walked.inTime(last, 'The pending next() did not settle');
-      check(end.done === true, 'The pending next() answered a value, though its puller had left.');
-      await eventually(() => walked.requests.open === 0, 'The open request was not given up', trial.patience);
+      check(end.done === true, 'The pending next() answered a value, though its iterator had left.');
+      await eventually(() => walked.requests.open === 0, 'The open request was not given up', trial.timeout);
       await calm();
-      checkSame(walked.requests.made, made, 'The number of requests when the puller had left');
+      checkSame(walked.requests.made, made, 'The number of requests when the iterator had left');
     }
   },
 };
@@ -163,7 +163,7 @@ async function checkSilence<T>(
   { made, max }: { readonly made: number; readonly max: number },
   whom: string,
 ): Promise<void> {
-  await eventually(() => walked.requests.open === 0, `The open request of ${whom} was not given up`, walked.patience);
+  await eventually(() => walked.requests.open === 0, `The open request of ${whom} was not given up`, walked.timeout);
   const count = walked.requests.made - made;
   check(count <= max, `${count} requests were made for ${whom}, where ${max} do.`);
   await calm();

@@ -1,6 +1,6 @@
 import { SluiceError, type PagesOptions } from '@sluice/core';
 import { check, checkRows, checkSame, shown } from '../check.js';
-import { calm } from '../patience.js';
+import { calm } from '../waiting.js';
 import type { SourceChecks } from './walkChecks.js';
 import { pulled, rowsOf, WalkedSource } from './walkedSource.js';
 

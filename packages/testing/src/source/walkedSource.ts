@@ -1,6 +1,6 @@
 import type { Page, PagesOptions, Position } from '@sluice/core';
 import { check, checkPlainJson } from '../check.js';
-import { inTime } from '../patience.js';
+import { inTime } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { Answering, SeenRequests, SourceFixture, TestedSource } from './sourceFixture.js';
 
@@ -8,17 +8,17 @@ import type { Answering, SeenRequests, SourceFixture, TestedSource } from './sou
 export class WalkedSource<T> {
   readonly source: TestedSource<T>;
   readonly #fixture: SourceFixture<T>;
-  readonly patience: number;
+  readonly timeout: number;
 
-  private constructor(fixture: SourceFixture<T>, patience: number) {
+  private constructor(fixture: SourceFixture<T>, timeout: number) {
     this.#fixture = fixture;
-    this.patience = patience;
+    this.timeout = timeout;
     this.source = fixture.source();
   }
 
   /** On an API of its own. */
   static async on<T>(trial: Trial<SourceFixture<T>>): Promise<WalkedSource<T>> {
-    return new WalkedSource(await trial.fixture(), trial.patience);
+    return new WalkedSource(await trial.fixture(), trial.timeout);
   }
 
   /** The same where all rows of the source are needed. */
@@ -79,7 +79,7 @@ export class WalkedSource<T> {
   }
 
   inTime<R>(promise: Promise<R>, what: string): Promise<R> {
-    return inTime(promise, what, this.patience);
+    return inTime(promise, what, this.timeout);
   }
 }
 

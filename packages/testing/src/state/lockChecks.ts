@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/core';
 import { check, checkSame, shown } from '../check.js';
-import { calm, eventually } from '../patience.js';
+import { calm, eventually } from '../waiting.js';
 import type { Trial } from '../suite.js';
 import { OpenedState, type AskedLock } from './openedState.js';
 import type { StateChecks } from './recordChecks.js';
@@ -110,8 +110,8 @@ function given(trial: Trial<StateStoreFixture>, lock: AskedLock, who: string): P
   });
 }
 
-function settled({ patience }: Trial<StateStoreFixture>, lock: AskedLock, who: string): Promise<void> {
-  return eventually(() => lock.outcome !== 'waits', `${who} was neither let in nor refused`, patience);
+function settled({ timeout }: Trial<StateStoreFixture>, lock: AskedLock, who: string): Promise<void> {
+  return eventually(() => lock.outcome !== 'waits', `${who} was neither let in nor refused`, timeout);
 }
 
 function checkAborted(lock: AskedLock, reason: unknown): void {

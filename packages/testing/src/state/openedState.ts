@@ -1,5 +1,5 @@
 import type { StateLog, StateStore } from '@sluice/core';
-import { inTime } from '../patience.js';
+import { inTime } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { StateStoreFixture } from './stateStoreFixture.js';
 
@@ -68,7 +68,7 @@ export class OpenedState {
 
   async #take(): Promise<void> {
     const lock = this.store.lock(new AbortController().signal, 'export');
-    this.#release = await inTime(lock, 'A lock that nobody has was not given', this.#trial.patience);
+    this.#release = await inTime(lock, 'A lock that nobody has was not given', this.#trial.timeout);
   }
 }
 

@@ -29,25 +29,25 @@ function definitionMutant(caughtBy: string, spoil: (api: ListingApi) => Partial<
 
 /** The same where its walks are. */
 function walkMutant(caughtBy: string, spoil: (source: Items, options: PagesOptions) => AsyncIterator<Page<Item>>) {
-  return mutant(caughtBy, (source) => new Source(source.info, (options) => pullerOf(spoil(source, options))));
+  return mutant(caughtBy, (source) => new Source(source.info, (options) => minimalIterator(spoil(source, options))));
 }
 
 /** An iterator that says no more than it has to. */
-function pullerOf<R>(iterator: AsyncIterator<R>): PullIterator<R> {
+function minimalIterator<R>(iterator: AsyncIterator<R>): PullIterator<R> {
   const end = async () => {
     await iterator.return?.();
     return { done: true, value: undefined } as const;
   };
-  const puller: PullIterator<R> = {
+  const minimal: PullIterator<R> = {
     next: async () => {
       const next = await iterator.next();
       return next.done ? { done: true, value: undefined } : next;
     },
     return: end,
-    [Symbol.asyncIterator]: () => puller,
+    [Symbol.asyncIterator]: () => minimal,
     [Symbol.asyncDispose]: async () => void (await end()),
   };
-  return puller;
+  return minimal;
 }
 
 /** Each page, changed. */
@@ -78,7 +78,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
       new Source(source.info, (options) => {
         const pages = source.pages(options);
         // Who is pushed has nothing fetched ahead.
-        return pullerOf(
+        return minimalIterator(
           options.prefetch > 0
             ? pages[Symbol.asyncIterator]()
             : eachPage(pages, ({ index }) => (index === 1 ? { items: [] } : {})),
@@ -229,8 +229,8 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
     },
   })),
 
-  'goes on when its puller has left': walkMutant(
-    'asks for nothing more once its puller has left',
+  'goes on when its iterator has left': walkMutant(
+    'asks for nothing more once its iterator has left',
     (source, options) => {
       const pages = source.pages({ ...options, prefetch: 0 })[Symbol.asyncIterator]();
       const walkOn = async (): Promise<void> => {
@@ -248,7 +248,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   ),
 
   'ends only when the open request has ended': walkMutant(
-    'ends at once when its puller leaves, and gives the open request up',
+    'ends at once when its iterator leaves, and gives the open request up',
     (source, options) => eachPage(source.pages(options), () => ({})),
   ),
 

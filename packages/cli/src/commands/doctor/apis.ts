@@ -1,7 +1,7 @@
 import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
 import { sentenceOf } from '../../errors/cliTerms.js';
 import { UsageError } from '../../errors/errors.js';
-import { thrownText } from '../../errors/formatError.js';
+import { thrownText } from '../../errors/thrown.js';
 import { addressFault, type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';
 import { whereKeysGo } from '../../input/secrets.js';
 import { askedBy } from '../../source/params.js';

@@ -1,0 +1,26 @@
+import { secretsInHeader } from '@sluice/exporters/webhook';
+import type { Environment } from '../environment/environment.js';
+import { UsageError } from '../errors/errors.js';
+import { readNamedFile } from './readInput.js';
+
+/**
+ * The headers in a file, one a line, as HTTP has them; blank lines are skipped. They may hold tokens, so no fault repeats them.
+ *
+ * @throws UsageError if it can't be read, or a line is no header.
+ * @example 'Authorization: Bearer …' // { Authorization: 'Bearer …' }
+ */
+export async function readHeaders(file: string, environment: Environment): Promise<Readonly<Record<string, string>>> {
+  const headers = new Map<string, string>();
+  const text = await readNamedFile(file, { option: '--header-file', holds: 'headers' }, environment);
+  for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
+    if (line.trim() === '') continue;
+    const [, name, value] = /^([^\s:]+):\s*(.*?)\s*$/.exec(line) ?? [];
+    if (name === undefined || value === undefined)
+      throw new UsageError(
+        `Line ${String(index + 1)} of the file that --header-file names is no header. Write one a line, like Authorization: Bearer TOKEN.`,
+      );
+    headers.set(name, value);
+    for (const secret of secretsInHeader(value)) environment.secrets.add(secret);
+  }
+  return Object.fromEntries(headers);
+}
