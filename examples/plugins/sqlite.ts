@@ -13,17 +13,17 @@ export const sqlite = ({ path }: { readonly path: string }): Sink<object> => ({
     db.exec(`CREATE TABLE IF NOT EXISTS rows (${columns.map((name) => `"${name}"`).join()})`);
 
     const last = async () => Number(db.prepare('SELECT max(rowid) AS last FROM rows').get()?.last);
-    const [place, found] = [Number(resumeAt?.sinkPosition ?? 0), await last()];
-    if (found < place) throw new CheckpointError(`${path} has lost rows: start over with restart.`);
+    const [position, found] = [Number(resumeAt?.sinkPosition ?? 0), await last()];
+    if (found < position) throw new CheckpointError(`${path} has lost rows: start over with restart.`);
     if (found > 0 && !resumeAt) throw new SinkError(`${path} has rows: name another file, or start over with restart.`);
-    db.prepare('DELETE FROM rows WHERE rowid > ?').run(place); // the source emits them again
+    db.prepare('DELETE FROM rows WHERE rowid > ?').run(position); // the source emits them again
 
     const fields = columns.map((name) => `value ->> '${name}'`).join();
     const insert = db.prepare(`INSERT INTO rows SELECT ${fields} FROM json_each(?) ORDER BY key`);
     const close = async () => (db.close(), { target: path });
     return {
       write: async ({ items }) => void insert.run(JSON.stringify(items)), // one statement is one transaction
-      ...{ start: place, flush: last, seal: last, close, suspend: close },
+      ...{ start: position, flush: last, seal: last, close, suspend: close },
       abort: async (_reason, { isResumable }) => {
         if (!isResumable) db.exec('DROP TABLE rows');
         db.close();
