@@ -41,7 +41,7 @@ const { values } = parseArgs({
 const count = wholeNumber('count', values.count, 1);
 const seed = wholeNumber('seed', values.seed, 0);
 const budget = 1_000 * wholeNumber('seconds', values.seconds, 1);
-const min = wholeNumber('least', values.min, 0);
+const min = wholeNumber('min', values.min, 0);
 const { folder: onlyFolder, at } = values;
 if (onlyFolder !== undefined && !folders.includes(onlyFolder))
   refuse(`--folder is "${onlyFolder}": give ${folders.join(', ')}.`);

@@ -7,7 +7,7 @@ import { ShownProgram, type Block } from './shownCode/shownProgram.js';
 
 const root = join(import.meta.dirname, '..');
 
-/** What a page shows beyond the examples, which are compiled and run as they are. */
+/** The code on a page that is not part of an example. Examples are compiled and run as complete files. */
 function blocksOn(page: string): Block[] {
   const shown = codeIn(readFileSync(join(root, page), 'utf8'), 'ts');
   return shown.filter((code) => !standsInExample(code)).map((code) => ({ place: page, code }));

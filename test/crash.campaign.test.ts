@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { phases } from '../prove/crash/phases.js';
 import { run } from './run.js';
 
-// `npm run prove:crash -- --kills 200` takes the time to be thorough; here every phase is hit at least once.
+// `npm run prove:crash -- --kills 200` is more thorough; here every phase is hit at least once.
 test('E1 E4 exports that are killed with SIGKILL anywhere, and run again, write the same bytes, and fetch few pages again', async () => {
   const harness = ['--import', 'tsx', '--conditions=@sluice/source', 'prove/crash.ts'];
   const { code, output } = await run([...harness, '--kills', '48', '--seed', '1'], join(import.meta.dirname, '..'), {});

@@ -11,7 +11,7 @@ import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const many = casesOf(12_345);
 
-/** A server that is exported from, and the rows that it sends. */
+/** The exported server, and the rows that it sends. */
 interface Origin extends AsyncDisposable {
   readonly aptosUrl: string;
   readonly apiKey: string;

@@ -27,13 +27,13 @@ describe.concurrent.each(guides)('the guide $name', ({ guide }) => {
     for (const code of codeIn(guide, 'sh')) {
       const cwd = temporaryFolder();
       writeFileSync(join(cwd, 'secret'), `${secret}\n`);
-      // Beside the plugins that are shown lies what was installed, and the configuration that names them.
+      // The folder contains the plugins of the page, their dependencies, and the configuration that names the plugins.
       cpSync(join(root, 'examples/plugins'), cwd, { recursive: true });
       symlinkSync(join(root, 'examples/node_modules'), join(cwd, 'node_modules'));
       const [json, ts] = [configIn(guide, 'json'), configIn(guide, 'ts')];
       const config = (json ?? ts)?.replace('https://coins.example.com', coins.baseUrl);
       if (config) writeFileSync(join(cwd, `sluice.config.${json ? 'json' : 'ts'}`), config);
-      // The service of the guide stands on this machine here, which has to be allowed.
+      // The guide's service runs on this machine, so its address must be allowed.
       const here = code.replaceAll('https://hooks.example.com/changes', `${receiver.url} --allow-address 127.0.0.1`);
       const outcome = await runShown(`set -e; ${here}`, { sandbox, cwd });
       expect({ shown: code, ...outcome }).toMatchObject({ code: 0 });

@@ -9,7 +9,7 @@ const promises = [...page.matchAll(/^\| \*\*([A-Z]\d+)\*\* +\|(.*)$/gm)].map(([,
   commands: [...row.matchAll(/`(n[pm]+x? [^`]*)`/g)].map(([, command = '']) => command),
 }));
 
-/** The numbers that titles of tests begin with. */
+/** The numbers that titles of tests start with. */
 const proven = new Set(
   ['test', ...readdirSync(join(root, 'packages')).map((name) => join('packages', name, 'test'))]
     .flatMap((folder) =>

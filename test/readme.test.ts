@@ -13,7 +13,7 @@ import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-/** A plugin by itself does nothing: its test runs it. */
+/** A plugin alone does nothing: its test runs it. */
 const programs = examples.filter((name) => dirname(name) === 'examples' || name.endsWith('.test.ts'));
 
 describe('the README', () => {
@@ -64,7 +64,7 @@ test.each(pages)('%s links to nothing that is not there', (page) => {
   }
 });
 
-/** A package's page is in its tarball, too, where nothing else of the repository is. */
+/** A package's page is also in its tarball, without the rest of the repository. */
 test.each(pages.filter((page) => page.startsWith('packages')))('%s links to nothing outside its package', (page) => {
   const [packages = '', name = ''] = page.split(sep);
   const targets = [...readFileSync(join(root, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)];
@@ -72,7 +72,7 @@ test.each(pages.filter((page) => page.startsWith('packages')))('%s links to noth
     expect(join(dirname(page), path).startsWith(join(packages, name, sep)), link).toBe(true);
 });
 
-/** As a web page of the repository has them. */
+/** Anchors as a repository's web page generates them. */
 function anchorsOf(page: string): string[] {
   const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
     heading
@@ -83,7 +83,7 @@ function anchorsOf(page: string): string[] {
   return [...headings, ...[...page.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)];
 }
 
-// Most of what they do is to wait.
+// They mostly wait.
 describe.concurrent('the examples', () => {
   test.each(programs)('%s runs as it stands', async (name) => {
     const { code, output } = await run(startOf(name), join(root, 'examples'), {});
@@ -91,7 +91,10 @@ describe.concurrent('the examples', () => {
   });
 });
 
-/** What Node is told to start an example: a bundle of it, or itself through a loader where it needs a native module, which has no bundle. */
+/**
+ * The arguments for Node to start an example: a bundle of it, or the file itself with a loader if it needs a native
+ * module, which cannot be bundled.
+ */
 function startOf(name: string): string[] {
   const path = join(root, name);
   const isNative = readFileSync(path, 'utf8').includes("'./sqlite.js'");

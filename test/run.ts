@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { onTestEnd } from '../scripts/testScope.js';
 
-/** Runs a script in a process of its own, with `PATH` and `env` as its environment. It does not outlive the test. */
+/** Runs a script in a process of its own, with `PATH` and `env` as its environment. The process ends with the test. */
 export function run(
   args: readonly string[],
   cwd: string,

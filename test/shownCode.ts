@@ -8,21 +8,21 @@ import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
 
-/** Programs that run as they stand, and plugins with their tests, as paths from the repository's folder. */
+/** Complete programs, and plugins with their tests, as paths from the repository's folder. */
 export const examples: readonly string[] = ['examples', 'examples/plugins'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.ts'))
     .map((name) => join(folder, name)),
 );
 
-/** The pieces of a language that a page shows. */
+/** The code blocks of a language on a page. */
 export function codeIn(page: string, language: string): string[] {
   return [...page.matchAll(/^```(\w*)\n(.*?)^```/gms)].flatMap(([, name, code = '']) =>
     name === language ? [code] : [],
   );
 }
 
-/** Whether a piece stands in one of the examples, word for word but for how far it is moved in. */
+/** Whether a code block is part of an example, verbatim except for its indentation. */
 export function standsInExample(code: string): boolean {
   return examples.some((name) => withoutIndent(readFileSync(join(root, name), 'utf8')).includes(withoutIndent(code)));
 }
@@ -31,7 +31,7 @@ function withoutIndent(code: string): string {
   return code.replace(/^\s+/gm, '');
 }
 
-/** What came of a piece of shell. */
+/** The outcome of a shell snippet. */
 export interface ShownOutcome {
   /** The exit code; 0 for a watch that was stopped and said so. */
   readonly code: number | null;
@@ -41,8 +41,8 @@ export interface ShownOutcome {
 }
 
 /**
- * Runs a piece of shell as somebody pastes it, against a sandbox, with a `mail` that only notes what it is given. A watch that goes on
- * for ever is stopped as soon as it says that it watches.
+ * Runs a shell snippet as a reader would paste it, against a sandbox, with a `mail` that only records its input. A
+ * watch that would run forever is stopped as soon as it reports that it is watching.
  */
 export function runShown(
   code: string,
@@ -87,7 +87,7 @@ export function runShown(
     child.on('error', reject);
     child.on('close', (exitCode) => {
       const isCleanStop = isStopped && exitCode === 130 && output.includes('Stopped by SIGINT.');
-      // A test that took too long is over by now, and its folders are gone.
+      // If a test took too long, its folders no longer exist.
       const mails = existsSync(sent) ? readFileSync(sent, 'utf8').split('\n').slice(0, -1) : [];
       resolve({ code: isCleanStop ? 0 : exitCode, output, mails });
     });

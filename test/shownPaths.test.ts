@@ -7,9 +7,9 @@ const made = new Set(['node_modules', 'dist', 'coverage', 'reports', 'fixtures',
 const files = filesIn('.');
 
 const pages = ['ARCHITECTURE.md', 'CONTRIBUTING.md', ...filesIn('docs/internals')];
-/** The folders that a path may start with; those of a package without `packages/`. */
+/** The folders that a path may start with; those of a package also without `packages/`. */
 const folder = /^(?:(?:packages|docs|examples|benchmarks|prove|scripts|test)\/|[a-z]+\/src\b)/;
-/** What a build, a run or a reader creates. */
+/** Paths that a build or a run creates. */
 const generated = /^(?:docs\/api|.*\/dist\/|reports\/|packages\/\*\/api$)|NAME/;
 
 test.each(pages)('%s names only files and folders that exist', (page) => {
@@ -21,7 +21,7 @@ test.each(pages)('%s names only files and folders that exist', (page) => {
   expect(paths.filter((path) => !exists(path))).toEqual([]);
 });
 
-/** Whether a path is that of a file or a folder, or ends one, where the text around it says in which folder it is. */
+/** Whether a file or folder has this path, or one that ends with it: the text may name the folder separately. */
 function exists(path: string): boolean {
   const pattern = path.replaceAll('.', '\\.').replaceAll('*', '[^/]+').replace(/\/$/, '');
   const named = new RegExp(`(?:^|/)${pattern}(?:/|$)`);

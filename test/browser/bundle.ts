@@ -1,18 +1,20 @@
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
-/** What esbuild makes of a module and all that it imports, for a page. */
+/** The output of esbuild for a module and all its imports, for a page. */
 export interface Bundle {
   readonly text: string;
-  /** Bytes, packed as a web server would. */
+  /** Bytes after compression, as a web server would send them. */
   readonly gzip: number;
-  /** Every file that something of is in it, as a path from this folder, with its bytes in `text`. */
+  /** Every file that contributes to it, as a path from this folder, with its bytes in `text`. */
   readonly parts: ReadonlyMap<string, number>;
-  /** What it still imports. */
+  /** The imports that are left in it. */
   readonly imports: readonly string[];
 }
 
-/** Bundles a module of this folder: the packages as they are published, from their `dist` folders, unless a condition leads elsewhere. */
+/**
+ * Bundles a module of this folder with the packages as published, from `dist`, unless a condition resolves elsewhere.
+ */
 export async function bundle(
   module: { readonly path: string } | { readonly text: string },
   { external = [], conditions = ['module'] }: { readonly external?: string[]; readonly conditions?: string[] } = {},

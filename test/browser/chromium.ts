@@ -4,10 +4,10 @@ import { chromium, type Browser } from 'playwright-core';
 /** Debian's, or the one that `SLUICE_CHROMIUM` names. */
 export const executablePath = process.env['SLUICE_CHROMIUM'] ?? '/usr/bin/chromium';
 
-/** Whether there is one. */
+/** Whether it is installed. */
 export const hasChromium = existsSync(executablePath);
 
-/** Starts it with a profile of its own, which goes with it, and without what it would ask the network for by itself. */
+/** Starts it with a temporary profile, and without its own requests to the network. */
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({
     executablePath,

@@ -5,7 +5,7 @@ import { hasChromium, launchChromium } from './chromium.js';
 import type { Outcomes, Place } from './page/page.js';
 import { servePage, type ServedPage } from './servePage.js';
 
-/** A page that is loaded, and the sandbox that it asks, which is of another origin. */
+/** A loaded page, and the sandbox that it requests, which has another origin. */
 interface Opened {
   readonly page: Page;
   readonly sandbox: Sandbox;

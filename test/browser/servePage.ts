@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { bundle } from './bundle.js';
 
-/** A page on a server of its own, hence of another origin than the sandbox. */
+/** A page on a server of its own, so its origin differs from the sandbox's. */
 export interface ServedPage extends AsyncDisposable {
   readonly url: string;
 }

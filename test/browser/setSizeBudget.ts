@@ -1,4 +1,4 @@
-// npm run size: sets each budget 5 % above what is measured. Build first.
+// npm run size: sets each budget to 5 % above the measured size. Build first.
 import { writeFileSync } from 'node:fs';
 import { budgetPath, measure, readBudgets, type Size } from './sizes.js';
 

@@ -2,42 +2,42 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle } from './bundle.js';
 
-/** How large a bundle is; as a budget: how large it may be, and what it was made of when that was decided. */
+/** The size of a bundle. As a budget: the permitted size, and the composition when it was decided. */
 export interface Size {
-  /** Bytes, packed. */
+  /** Bytes after compression. */
   readonly gzip: number;
-  /** Bytes by room or dependency, minified and not packed. */
+  /** Bytes by folder of core or by dependency, minified but not compressed. */
   readonly parts: Readonly<Record<string, number>>;
 }
 
-/** What is measured: what a page imports, without RxJS and axios, which it may well have for itself. */
+/** What is measured: the imports of a page, without RxJS and axios, which the page may use for itself. */
 const modules: Readonly<Record<string, readonly string[]>> = {
   core: ['@sluice/core'],
   'core, streams and aptos': ['@sluice/core', '@sluice/streams', '@sluice/aptos'],
 };
 
-/** The one place where budgets are. */
+/** The only file with budgets. */
 export const budgetPath = join(import.meta.dirname, 'sizeBudget.json');
 
 export function readBudgets(): Readonly<Record<string, Size>> {
   return JSON.parse(readFileSync(budgetPath, 'utf8'));
 }
 
-/** The bundles' sizes as they are. */
+/** The current sizes of the bundles. */
 export async function measure(): Promise<Readonly<Record<string, Size>>> {
   const sizes: Record<string, Size> = {};
   for (const [name, imported] of Object.entries(modules)) {
     const text = imported.map((specifier, n) => `export * as entry${n} from '${specifier}';`).join('\n');
     const external = ['rxjs', 'axios'];
     const { gzip } = await bundle({ text }, { external });
-    // What is published is one file an entry: of which rooms that is made, the sources say.
+    // Each published entry is one file; its source map says which folders it consists of.
     const { parts } = await bundle({ text }, { external, conditions: ['@sluice/source', 'module'] });
     sizes[name] = { gzip, parts: byRoom(parts) };
   }
   return sizes;
 }
 
-/** Adds up files by the package that they are of, and those of core by room. */
+/** Adds up the files by package, and those of core by folder. */
 function byRoom(files: ReadonlyMap<string, number>): Record<string, number> {
   const rooms: Record<string, number> = {};
   for (const [path, bytes] of files) {
@@ -49,7 +49,9 @@ function byRoom(files: ReadonlyMap<string, number>): Record<string, number> {
   return Object.fromEntries(Object.entries(rooms).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** What to say of a bundle that is too large: by how much, and what grew most. `undefined`: it is not. */
+/**
+ * The message for a bundle above its budget: by how much, and what grew most. `undefined` if it is within its budget.
+ */
 export function excess(name: string, size: Size, budget: Size): string | undefined {
   const over = size.gzip - budget.gzip;
   if (over <= 0) return undefined;

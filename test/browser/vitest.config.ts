@@ -11,7 +11,7 @@ if (!hasChromium) {
   );
 }
 
-// npm run test:browser. It is no part of `npm test`: not everybody has Chromium.
+// npm run test:browser. It is not part of `npm test`, because not everybody has Chromium.
 export default defineConfig({
   test: {
     name: 'browser',

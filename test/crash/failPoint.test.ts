@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Countdown } from '../../prove/crash/failPoint.js';
 import type { Phase } from '../../prove/crash/phases.js';
 
-/** What a countdown answers at operations of these phases, each with the pages written by then. */
+/** The results of a countdown for operations of these phases, each with the pages written by then. */
 function answers(countdown: Countdown, operations: readonly (readonly [Phase, number])[]): (string | undefined)[] {
   return operations.map(([phase, pages]) => countdown.next(phase, pages));
 }

@@ -5,7 +5,7 @@ test('of each run, the pages that later ones ask for again are counted, attempts
   expect(
     fetchedAgain([
       { asked: ['a', 'b', 'b', 'c', 'd'], answered: ['a', 'b', 'c'] },
-      // A retry of its own is none, and `d` was never got before.
+      // A run's own retry does not count, and no earlier run fetched `d`.
       { asked: ['b', 'd', 'd', 'e'], answered: ['b', 'd'] },
       { asked: ['c', 'c', 'd', 'e'], answered: ['c', 'd', 'e'] },
     ]),

@@ -3,7 +3,7 @@ import { jobPlans, type JobPlan } from '../../prove/crash/jobPlan.js';
 import type { Kill } from '../../prove/crash/kill.js';
 import { isBetweenRowsAndSeal, isPast, isRepeated, phases, type Phase } from '../../prove/crash/phases.js';
 
-/** The jobs that a run begins until that many kills are planned. */
+/** The jobs that a run starts until that many kills are planned. */
 function jobsFor(kills: number, seed: number): JobPlan[] {
   const jobs: JobPlan[] = [];
   let planned = 0;

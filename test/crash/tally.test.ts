@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { phases, weightOf, type Phase } from '../../prove/crash/phases.js';
 import { shortcomings, tallyOf, type KillOutcome } from '../../prove/crash/tally.js';
 
-/** As many kills as given, each without a difference. */
+/** The given number of kills, each without a difference. */
 function killsIn(counts: Partial<Record<Phase, number>>): KillOutcome[] {
   return phases.flatMap((phase) =>
     Array.from({ length: counts[phase] ?? 0 }, () => ({ phase, fetchedAgain: 0, differences: [] })),

@@ -6,11 +6,11 @@ import type { ApiName } from '../kit/apiReference.js';
 import { endOfListing, type PageCursor } from './expectedWalk.js';
 
 /**
- * A link that answers by itself, as the transport would if these texts had come over the wire. Without texts it passes requests on, and says
- * in a header which page each is for.
+ * A link that responds by itself, as the transport would if these texts had arrived over the wire. Without texts it
+ * passes requests on, and a header says which page each request is for.
  */
 export class AnsweringLink {
-  /** Where each request since the last `answerWith` went on. */
+  /** The cursor or offset of each request since the last `answerWith`. */
   marks: PageCursor[] = [];
   #texts: readonly string[] | undefined;
   #last = '';
@@ -20,7 +20,7 @@ export class AnsweringLink {
     this.#secrets.add(secret);
   }
 
-  /** The next requests are answered with these, one after the other, and then with the end of a listing. */
+  /** The next requests receive these, one after the other, and then the end of a listing. */
   answerWith(api: ApiName, texts: readonly string[] | undefined): void {
     this.marks = [];
     this.#texts = texts;
@@ -40,12 +40,12 @@ export class AnsweringLink {
   };
 }
 
-/** A text as it is once it has come over a wire: in UTF-8 nothing is half of a character. */
+/** A text after it was sent over a wire: UTF-8 cannot carry half of a character. */
 export function received(text: string): string {
   return Buffer.from(text).toString();
 }
 
-/** What a query says of the place where it goes on. */
+/** The position that a query asks for. */
 function markIn({ cursor, offset }: Readonly<Record<string, unknown>>): PageCursor {
   return {
     ...(cursor !== undefined && { cursor: String(cursor) }),

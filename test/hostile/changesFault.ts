@@ -4,7 +4,7 @@ import { expectedPage } from './expectedPage.js';
 import type { ExpectedWalk } from './expectedWalk.js';
 import type { SeenChange, WalkReport } from './hostileWalks.js';
 
-/** What is wrong with the changes that a watch saw between a first listing and a walk through hostile answers. */
+/** What is wrong with the changes that a watch emits between a first listing and a walk through hostile responses. */
 export function changesFault(
   api: ApiName,
   { error, changes = [] }: WalkReport,
@@ -26,7 +26,7 @@ function spelled(changes: readonly SeenChange[]): string {
   return texts.sort().join('\n\n');
 }
 
-/** The net difference. Of two rows with one key the last one counts. Rows are exact JSON. */
+/** The net difference. If two rows have the same key, the last one counts. Rows are exact JSON. */
 function changesBetween(api: ApiName, before: readonly string[], after: readonly string[]): SeenChange[] {
   const [old, now] = [before, after].map((rows) => new Map(rows.map((row) => [keyOf(api, JSON.parse(row)), row])));
   const changes: SeenChange[] = [];
@@ -40,10 +40,10 @@ function changesBetween(api: ApiName, before: readonly string[], after: readonly
   return changes;
 }
 
-/** Rows are the same if they are as JSON, whatever the order of their names. */
+/** Rows are equal if their JSON is, whatever the order of their names. */
 function plain(row: string): string {
   return JSON.stringify(JSON.parse(row), (_name, value: unknown) => {
-    // As exactJson says them.
+    // In the notation of exactJson.
     if (value === 'number -0') return 0;
     if (value === 'number Infinity' || value === 'number -Infinity') return null;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

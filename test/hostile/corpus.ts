@@ -3,13 +3,13 @@ import { nested } from './hostileTexts.js';
 
 const folder = new URL('corpus/', import.meta.url);
 
-/** A document that was written by hand. */
+/** A handwritten document. */
 export interface CorpusText {
   readonly name: string;
   readonly text: string;
 }
 
-/** Documents that were written by hand, valid or not, and those that are too large for a file. */
+/** Handwritten documents, valid or not, and those that are too large for a file. */
 export async function corpusTexts(): Promise<CorpusText[]> {
   const names = (await readdir(folder)).toSorted();
   const files = await Promise.all(

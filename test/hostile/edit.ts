@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { nastyPieces } from './hostileTexts.js';
 
-/** One change of a text, whatever it says. */
+/** One change of a text, whatever its content. */
 export type Edit =
-  | { readonly kind: 'insert'; /** A share of the text. */ readonly at: number; readonly text: string }
+  | { readonly kind: 'insert'; /** A fraction of the text. */ readonly at: number; readonly text: string }
   | { readonly kind: 'cut'; readonly at: number }
   | { readonly kind: 'delete'; readonly at: number; readonly length: number }
   | { readonly kind: 'quotes' };

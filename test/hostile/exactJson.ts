@@ -1,4 +1,7 @@
-/** A value as JSON that keeps what JSON.stringify loses: numbers without end, and the sign of zero. Names keep their order. */
+/**
+ * A value as JSON that preserves what JSON.stringify loses: infinite numbers, and the sign of zero. Names keep their
+ * order.
+ */
 export function exactJson(value: unknown): string {
   return JSON.stringify(value, (_name, each: unknown) => {
     if (typeof each !== 'number') return each;
@@ -6,7 +9,7 @@ export function exactJson(value: unknown): string {
   });
 }
 
-/** What {@link exactJson} wrote down, as it was; for `JSON.parse`. */
+/** Reverts {@link exactJson}: a reviver for `JSON.parse`. */
 export function revived(_name: string, value: unknown): unknown {
   switch (value) {
     case 'number -0':

@@ -1,31 +1,34 @@
 import { holdingRecord, pageFields, rowFields, type ApiName } from '../kit/apiReference.js';
 
-/** What an answer has to be read as: rows, and how to go on. */
+/** What a response must be read as: rows, and how the walk continues. */
 export interface ExpectedPage {
   readonly rows: readonly unknown[];
   readonly next: { readonly cursor: string } | 'by-offset' | 'end';
   readonly total?: number;
 }
 
-/** An error that an answer may end in: one of these codes, and of a `decode` one of these places in the document. */
+/** An error that a response may cause: one of these codes, and for `decode` one of these places in the document. */
 export interface ExpectedFault {
   readonly codes: readonly string[];
   readonly paths?: readonly string[];
   readonly status?: number;
-  /** What is right about the answer, where only its rows are wrong: that is found out when they are wanted, which may be later. */
+  /**
+   * The valid rest of a response whose rows are invalid: the error is raised when the rows are needed, which may be
+   * later.
+   */
   readonly apartFromRows?: { readonly received: number; readonly next: ExpectedPage['next'] };
 }
 
 export type Expected = ExpectedPage | ExpectedFault;
 
-/** The fields of a holding that are text. */
+/** The text fields of a holding. */
 const holdingTexts = rowFields.aptos.filter((name) => name !== holdingRecord);
-/** Levels of lists and records in one another that a document may have. */
+/** The permitted number of levels in a document. */
 const maxLevels = 500;
 
 /**
- * Reads a document by the API's reference and by what is said of our reading, and by nothing of ours: the second opinion on what an answer
- * has to become.
+ * Reads a document by the API's reference and by our documentation, with none of our code: an independent opinion on
+ * what a response must become.
  */
 export function expectedPage(api: ApiName, text: string): Expected {
   let document: unknown;
@@ -83,7 +86,7 @@ function holdingsIn(document: unknown): Expected {
   const cursor = page.get('cursor') ?? '';
   const wrong = [
     ...(hasNextPage !== undefined && typeof hasNextPage !== 'boolean' ? ['hasNextPage'] : []),
-    // Where there is no next page, nobody asks what its cursor is.
+    // If there is no next page, the cursor does not matter.
     ...(hasNextPage !== false && typeof cursor !== 'string' ? ['cursor'] : []),
   ];
   if (wrong.length > 0) return decodeFault(...faults, ...wrong);
@@ -97,14 +100,14 @@ function decodeFault(...paths: string[]): ExpectedFault {
   return { codes: ['decode'], paths };
 }
 
-/** The fields of a record itself; nothing for all else. */
+/** The own fields of a record; none for anything else. */
 function fieldsOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? new Map<string, unknown>(Object.entries(value))
     : undefined;
 }
 
-/** A record may lack any field, but one that has only others is something else. */
+/** A record may lack any field, but one with none of the known fields is something else. */
 function isOneOf(fields: ReadonlyMap<string, unknown>, names: readonly string[]): boolean {
   return fields.size === 0 || names.some((name) => fields.has(name));
 }
@@ -114,7 +117,7 @@ function rowsIn(result: unknown): readonly unknown[] {
   return Array.isArray(result) ? result : [result];
 }
 
-/** Goes down level by level: nesting that no recursion survives is just what is looked for. */
+/** Descends level by level, because the documents include nesting that overflows any recursion. */
 function isTooDeep(document: unknown): boolean {
   let inside = [document].filter(isContainer);
   for (let level = 0; level < maxLevels; level += 1)

@@ -3,34 +3,34 @@ import { exactJson } from './exactJson.js';
 import { expectedPage, type Expected, type ExpectedFault } from './expectedPage.js';
 import { holdsKey, keyTraces } from './keyTraces.js';
 
-/** What a walk has to be. */
+/** The expected outcome of a walk. */
 export interface ExpectedWalk {
-  /** The rows given out, as exact JSON. */
+  /** The emitted rows, as exact JSON. */
   readonly rows: readonly string[];
-  /** Where each request went on. */
+  /** The position that each request asks for. */
   readonly marks: readonly PageCursor[];
-  /** Why it ended; nothing where it came to its end. */
+  /** Why it failed; absent if it reached its end. */
   readonly fault?: ExpectedFault;
 }
 
-/** What a request says of the place where it goes on. */
+/** The position that a request asks for. */
 export interface PageCursor {
   readonly cursor?: string;
   readonly offset?: number;
 }
 
-/** What is answered when an answer too many is asked for: a listing's end. */
+/** The response to a request too many: the end of a listing. */
 export const endOfListing: Readonly<Record<ApiName, string>> = {
   streams: '{"result":[]}',
   aptos: '{"result":[],"hasNextPage":false}',
 };
 
-/** No server takes a longer one. */
+/** Servers do not accept longer ones. */
 const longestCursor = 16_384;
 
 /**
- * What becomes of a walk that is given these answers, one after the other. Where there is more than one opinion on an answer, any of the
- * walks that follow from them is right.
+ * The outcome of a walk that receives these responses in order. If there are several opinions on a response, each walk
+ * that follows from one of them is correct.
  */
 export function expectedWalks(
   api: ApiName,
@@ -43,7 +43,7 @@ export function expectedWalks(
 interface Begun {
   readonly rows: readonly string[];
   readonly marks: readonly PageCursor[];
-  /** The rows of each page so far that had some. */
+  /** The rows of each page so far that had any. */
   readonly pages: readonly string[];
 }
 
@@ -63,7 +63,7 @@ function goOn(
     }
     let received = page.rows.map(exactJson);
     if (at.offset !== undefined) {
-      // The last row was asked for again.
+      // The last row was requested again.
       if (received[0] === undefined || received[0] !== rows.at(-1)) return [fail('rows-moved')];
       received = received.slice(1);
     }
@@ -78,7 +78,7 @@ function goOn(
     const { cursor } = page.next;
     if (isUnsendable(cursor)) return [{ rows, marks, fault: { codes: ['decode'], paths: ['cursor'] } }];
     const isRefused = holdsKey(secret, cursor);
-    // It leads back to an earlier page, unless the API moves the cursor on that was just used.
+    // It leads back to an earlier page, unless the API advances the cursor that was just used.
     const isSame = marks.at(-1)?.cursor === cursor;
     if (!isRefused && !isSame && marks.some((mark) => mark.cursor === cursor))
       return [
@@ -86,12 +86,12 @@ function goOn(
         { rows: all.rows, marks, fault: { codes: ['no-progress'] } },
       ];
     const refused = isRefused || keyTraces(secret, cursor).length > 0 ? [fail('secret-in-cursor')] : [];
-    // A piece of the key is no secret, and may be taken for one.
+    // A fragment of the key is not a secret, but may be mistaken for one.
     return isRefused ? refused : [...refused, ...goOn(api, secret, later, { ...all, marks: [...marks, { cursor }] })];
   });
 }
 
-/** The same, where the next question was asked before anybody looked at the rows, or could not be asked. */
+/** The same if the next page was requested before the rows were decoded, or could not be requested. */
 function apartFromRows(
   ended: ExpectedWalk,
   { received, next }: NonNullable<ExpectedFault['apartFromRows']>,
@@ -120,7 +120,7 @@ function isUnsendable(cursor: string): boolean {
   return cursor.length > longestCursor || /\p{Surrogate}/u.test(cursor);
 }
 
-/** A cursor that is refused has its own word. */
+/** A refused cursor has a code of its own. */
 function faultAt(fault: ExpectedFault, at: PageCursor): ExpectedFault {
   const isRefused = at.cursor !== undefined && [400, 404, 410].includes(fault.status ?? 0);
   return isRefused ? { codes: ['cursor-refused'] } : fault;

@@ -9,7 +9,7 @@ import { HostileWalks } from './hostileWalks.js';
 import { hostileKey } from './keyTraces.js';
 import { faultIn } from './oracle.js';
 
-// Nothing is sent, and no file is written: what comes over a wire, and goes into files, is for `npm run prove:hostile`.
+// No request is sent and no file is written; `npm run prove:hostile` does that.
 const walks = new HostileWalks({ url: 'http://127.0.0.1', folder: '' });
 let rows: Readonly<Record<ApiName, readonly object[]>>;
 const corpus = await corpusTexts();

@@ -5,21 +5,21 @@ import { treeOf } from './jsonTree.js';
 import { mutated, mutation } from './mutation.js';
 import { nastyValue } from './nastyValue.js';
 
-/** What hostile documents are made from. */
+/** The material of hostile documents. */
 export interface DocumentOrigin {
   readonly api: ApiName;
-  /** Rows of valid answers. */
+  /** The rows of valid responses. */
   readonly rows: readonly unknown[];
   /** A secret that the server knows, and repeats wherever it can. */
   readonly secret: string;
 }
 
-/** Documents of an API that were valid, mutated a few times as a tree, and some of them as a text. They shrink to fewer mutations. */
+/** Valid documents of an API, mutated a few times as a tree, and some also as text. They shrink to fewer mutations. */
 export function hostileDocument(origin: DocumentOrigin): fc.Arbitrary<string> {
   return fc.tuple(validDocument(origin), hostileChange(origin)).map(([valid, change]) => change(valid));
 }
 
-/** What makes a hostile text of a document. */
+/** How a document becomes a hostile text. */
 export function hostileChange({ api, secret }: DocumentOrigin): fc.Arbitrary<(document: unknown) => string> {
   return fc
     .record({
@@ -54,7 +54,7 @@ function validDocument({ api, rows }: Omit<DocumentOrigin, 'secret'>): fc.Arbitr
     : fc.record({ cursor, hasNextPage: fc.constantFrom(undefined, null, false, false, true), result });
 }
 
-/** A document for people to read, with what can't be seen as escapes. */
+/** A document in readable form, with invisible characters as escapes. */
 export function shortened(text: string): string {
   const ends =
     text.length > 1_500 ? `${text.slice(0, 1_000)} … ${text.length - 1_500} characters … ${text.slice(-500)}` : text;

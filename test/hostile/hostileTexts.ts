@@ -1,4 +1,6 @@
-/** Scalars that break careless readers, as JSON: types, sizes, names that mean something to the language, halves of characters. */
+/**
+ * Scalars that break careless readers, as JSON: types, sizes, names with a meaning in JavaScript, halves of characters.
+ */
 export const nastyScalars: readonly string[] = [
   'null',
   'true',
@@ -60,7 +62,7 @@ export const nastyScalars: readonly string[] = [
   '"\u0130"',
 ];
 
-/** Names that mean something to the language, or to those who copy records by name. */
+/** Names with a meaning in JavaScript, or for code that copies records by name. */
 export const nastyNames: readonly string[] = [
   '__proto__',
   'constructor',
@@ -94,7 +96,7 @@ export const nastyNames: readonly string[] = [
   'é',
 ];
 
-/** What stands before or behind a document, or in the middle of one. */
+/** Text before, after or in the middle of a document. */
 export const nastyPieces: readonly string[] = [
   '\ufeff',
   '\ufeff\ufeff',
@@ -141,7 +143,7 @@ export const nastyPieces: readonly string[] = [
   '"a":1,',
 ];
 
-/** Lists or records in one another. */
+/** Nested lists or records. */
 export function nested(levels: number, kind: 'list' | 'record', inner = ''): string {
   return kind === 'list'
     ? `${'['.repeat(levels)}${inner}${']'.repeat(levels)}`

@@ -21,36 +21,36 @@ import { hostileKey } from './keyTraces.js';
 import { outcomeOf, seen, type Outcome } from './outcome.js';
 import { pollution } from './pollution.js';
 
-/** What becomes of the rows of a walk: they are given out, made into texts, written to a file, or compared by a watch. */
+/** What happens to the rows of a walk: they are emitted, encoded as text, written to a file, or compared by a watch. */
 export type Use = 'rows' | 'texts' | 'file' | 'watch';
 
-/** A walk, and what it is told. */
+/** A walk, and the responses that it receives. */
 export interface HostileWalk {
   readonly api: ApiName;
   readonly use: Use;
-  /** The documents of its answers; of a watch, those of its second poll. */
+  /** The documents of its responses; of a watch, those of its second poll. */
   readonly texts: readonly string[];
-  /** What the first poll of a watch finds: a listing of one page, however odd its rows are. */
+  /** The result of a watch's first poll: a listing of one page, however odd its rows are. */
   readonly first?: string;
 }
 
-/** A walk to make. Its texts are read without a socket in between; where there are none, the server answers. */
+/** A walk to perform. Its texts are read without a socket in between; if there are none, the server responds. */
 export type WalkOrder = Omit<HostileWalk, 'texts'> & Partial<Pick<HostileWalk, 'texts'>>;
 
-/** What came of a walk. */
+/** The outcome of a walk. */
 export interface WalkReport extends Outcome {
   readonly marks: readonly PageCursor[];
-  /** The rows as CSV and as JSON Lines, where they were written. */
+  /** The rows as CSV and as JSON Lines, if they were written. */
   readonly written?: { readonly csv?: string; readonly jsonl?: string };
-  /** Of the second poll of a watch, as exact JSON. */
+  /** Those of a watch's second poll, as exact JSON. */
   readonly changes?: readonly SeenChange[];
-  /** What has become of what all programs share. */
+  /** Changes of global objects. */
   readonly pollution?: string;
-  /** Exceptions and rejections that nobody caught, where somebody listens for them. */
+  /** Uncaught exceptions and rejections, if somebody listens for them. */
   readonly strays?: readonly string[];
 }
 
-/** A change, as plain values: its rows as exact JSON. */
+/** A change as plain values, with its rows as exact JSON. */
 export interface SeenChange {
   readonly type: string;
   readonly key: string;
@@ -60,7 +60,7 @@ export interface SeenChange {
 
 type Unmarked = Omit<WalkReport, 'marks'>;
 
-/** Walks through both APIs, one at a time, and tells what came of each in plain values. */
+/** Walks through both APIs, one at a time, and reports the outcome of each as plain values. */
 export class HostileWalks {
   readonly #answering = new AnsweringLink(hostileKey);
   readonly #client: HostileClient;
@@ -90,7 +90,7 @@ export class HostileWalks {
     return use === 'texts' ? writtenAsTexts(source) : this.#writtenToFiles(source);
   }
 
-  /** To one kind of file, turn and turn about. Rows are only told of by what is in it. */
+  /** Formats take turns. The rows are reported only by the content of the file. */
   async #writtenToFiles(source: Source<object>): Promise<Unmarked> {
     this.#files += 1;
     const kind = this.#files % 2 === 0 ? 'csv' : 'jsonl';
@@ -107,7 +107,7 @@ export class HostileWalks {
     }
   }
 
-  /** The first poll finds what is answered first; of the second one comes what it makes of the rest. */
+  /** The first poll finds the first responses; the changes are those that the second poll finds in the rest. */
   async #watched(api: ApiName): Promise<Unmarked> {
     const options = { every: 1, polls: 2, confirmations: 1, acceptRemovals: true };
     const source: Source<Change<object>> =
@@ -144,11 +144,11 @@ async function writtenAsTexts(source: Source<object>): Promise<Unmarked> {
 
 type HostileClient = Client & { readonly streams: StreamsApi; readonly aptos: AptosApi };
 
-/** A client of both APIs at this address, with little timeout. */
+/** A client of both APIs at this address, with short timeouts. */
 export function clientOf(url: string, options: Partial<ClientOptions>): HostileClient {
   const client = createClient({
     apiKey: hostileKey,
-    // One retry, so that a connection that the server closes behind an answer is no fault of the next one.
+    // One retry, so that a connection that the server closes after a response does not fail the next one.
     retry: { retries: 1, baseDelay: 0, maxRetryAfter: 5 },
     timeouts: { response: 20_000 },
     ...options,

@@ -1,10 +1,10 @@
 /**
- * JSON as a tree that keeps what a text can say and a value can't: a name that comes twice, a number as it is written, nesting that no
- * recursion survives.
+ * JSON as a tree that preserves what a text can express and a value cannot: a duplicate name, a number as it is
+ * written, nesting that overflows any recursion.
  */
 export type JsonTree = JsonScalar | JsonList | JsonRecord;
 
-/** A value as it is written, or a piece of a document that is not looked into. */
+/** A value as it is written, or a fragment of a document that is not parsed. */
 export interface JsonScalar {
   readonly kind: 'scalar';
   readonly text: string;
@@ -17,7 +17,7 @@ export interface JsonList {
 
 export interface JsonRecord {
   readonly kind: 'record';
-  /** Names as they are written, quotes included. */
+  /** Names as they are written, with quotes. */
   readonly fields: [name: string, value: JsonTree][];
 }
 
@@ -47,7 +47,7 @@ export function textOf(tree: JsonTree): string {
   }
 }
 
-/** Where a value stands. */
+/** The place of a value. */
 export type Place = { readonly in: JsonList; readonly at: number } | { readonly in: JsonRecord; readonly at: number };
 
 export function valueAt(place: Place): JsonTree {
@@ -59,7 +59,7 @@ export function setAt(place: Place, value: JsonTree): void {
   else place.in.fields[place.at]![1] = value;
 }
 
-/** All places below a list or a record, from the front to the back. */
+/** All places inside a list or a record, from front to back. */
 export function placesIn(tree: JsonTree): Place[] {
   if (tree.kind === 'scalar') return [];
   const children: Place[] =

@@ -1,20 +1,20 @@
-/** A key of characters that every encoding writes in another way. */
+/** A key whose characters differ in every encoding. */
 export const hostileKey = `K3y-of/the+hostile=proof%41"x\\'<&>`;
 
 /**
- * Pieces of a secret that stand in a text, however they are written: as they are, percent-encoded, as numbers of a web page, or in base64.
- * Each of them is long enough not to be there by chance.
+ * Fragments of a secret in a text, however they are written: verbatim, percent-encoded, as character references of
+ * HTML, or in base64. Each is too long to be there by chance.
  */
 export function keyTraces(secret: string, text: string): string[] {
   return needlesOf(secret).filter((needle) => text.includes(needle));
 }
 
-/** Whether the whole secret stands in a text, in one of the ways in which our hostile servers write it. */
+/** Whether a text contains the complete secret, in one of the encodings of our hostile servers. */
 export function holdsKey(secret: string, text: string): boolean {
   return wholes(secret).some((whole) => text.includes(whole));
 }
 
-/** A text without the secret, where it stands there as a whole. What is left of it then was never whole. */
+/** A text without the complete secret. What is left of the secret was never complete. */
 export function withoutKey(secret: string, text: string): string {
   return wholes(secret).reduce((rest, whole) => rest.replaceAll(whole, ''), text);
 }
@@ -26,7 +26,7 @@ function wholes(secret: string): string[] {
     const text = btoa(`${'x'.repeat(before)}${secret}`);
     return text.slice(Math.ceil(bits[0] / 6), Math.floor(bits[1] / 6));
   });
-  // The longest first: what is taken out must not leave its end.
+  // The longest first, so that removing one does not leave the end of a longer one.
   return [
     encodeURIComponent(encoded),
     entities(secret),
@@ -52,14 +52,14 @@ function needlesOf(secret: string): readonly string[] {
     ...pieces(encoded, 12),
     ...pieces(encodeURIComponent(encoded), 16),
     ...pieces(entities(secret), 24),
-    // Where its bytes begin in a group of three decides how it looks; the characters at its ends depend on what stands there.
+    // Its offset in a group of three bytes decides its base64; the characters at its ends depend on their neighbours.
     ...[0, 1, 2].flatMap((before) => pieces(btoa(`${'x'.repeat(before)}${secret}`).slice(4, -4), 12)),
   ];
   needles.set(secret, made);
   return made;
 }
 
-/** Every fourth piece: whoever shows four characters more than a piece has shows one of these. */
+/** Every fourth fragment: a text that shows four characters more than a fragment contains one of these. */
 function pieces(text: string, length: number): string[] {
   return Array.from({ length: Math.max(1, Math.ceil((text.length - length + 1) / 4)) }, (_, at) =>
     text.slice(4 * at, 4 * at + length),

@@ -4,7 +4,7 @@ import { nested } from './hostileTexts.js';
 import { placesIn, scalar, setAt, textOf, valueAt, type JsonList, type JsonTree, type Place } from './jsonTree.js';
 import { levels, nastyName, shape } from './nastyValue.js';
 
-/** Where something changes: at the nth value of all, or at a field of the document, also where that is missing. */
+/** Where something changes: at the nth value, or at a field of the document, even if that is missing. */
 type Spot = number | string;
 
 /** One change of a document. */
@@ -49,7 +49,7 @@ export function mutation(api: ApiName, values: fc.Arbitrary<JsonTree>): fc.Arbit
 export function mutated(valid: JsonTree, mutations: readonly Mutation[]): string {
   const root: JsonList = { kind: 'list', items: [valid] };
   for (const { at, change } of mutations) apply(root, placeOf(root, at), change);
-  // What was doubled or taken away may be the document itself.
+  // The change may have doubled or removed the document itself.
   return root.items.map(textOf).join('');
 }
 
@@ -98,7 +98,7 @@ function apply(root: JsonList, place: Place | undefined, change: Change): void {
       return setAt(place, scalar(nested(change.levels, change.as, textOf(value))));
     case 'repeat': {
       const text = textOf(value);
-      // Wide or long, but never both beyond measure.
+      // Wide or long, but never both without limit.
       const times = text.length > 2_000 ? 2 : change.times;
       return setAt(place, scalar(`[${Array.from({ length: times }, () => text).join(',')}]`));
     }
@@ -107,7 +107,7 @@ function apply(root: JsonList, place: Place | undefined, change: Change): void {
       const other = places[change.with % places.length]!;
       const [one, another] = [structuredClone(value), structuredClone(valueAt(other))];
       setAt(place, another);
-      // What stood inside of the first one went with it.
+      // The content of the first one was removed with it.
       if (placesIn(root).some((each) => each.in === other.in && each.at === other.at)) setAt(other, one);
     }
   }

@@ -8,14 +8,14 @@ export const nastyName = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 5 }) },
 );
 export const shape = fc.constantFrom('list' as const, 'record' as const);
-/** How deep: around the bound, and far beyond what any recursion survives. */
+/** How deep: around the limit, and far beyond what any recursion survives. */
 export const levels = fc.oneof(
   { weight: 60, arbitrary: fc.constantFrom(1, 2, 10, 495, 496, 497, 498, 499, 500, 501, 502, 1_000) },
   { weight: 6, arbitrary: fc.constantFrom(4_000, 10_000) },
   { weight: 1, arbitrary: fc.constant(100_000) },
 );
 
-/** Values that break careless readers. The secret is among them, in spellings that a server could give it. */
+/** Values that break careless readers, including the secret in encodings that a server could use. */
 export function nastyValue(secret: string): fc.Arbitrary<JsonTree> {
   const scalars = fc.oneof(
     { weight: 10, arbitrary: fc.constantFrom(...nastyScalars) },
@@ -55,7 +55,7 @@ const longText = fc
   )
   .map(([unit, times]) => `"${unit.repeat(times)}"`);
 
-/** How a server could write a secret that it was sent. */
+/** How a server could encode a secret that it received. */
 function spellingsOf(secret: string): string[] {
   const encoded = encodeURIComponent(secret);
   return [

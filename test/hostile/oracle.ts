@@ -7,19 +7,19 @@ import { holdsKey, hostileKey, keyTraces, withoutKey } from './keyTraces.js';
 import type { Outcome, SeenError } from './outcome.js';
 import { writtenFault } from './writtenFault.js';
 
-/** What a wire made of the answers. */
+/** How the responses arrive after the wire. */
 export interface Arrived {
-  /** What each answer may be read as. */
+  /** The permitted readings of each response. */
   readonly expected: readonly (readonly Expected[])[];
-  /** What was sent beside the documents. */
+  /** What was sent besides the documents. */
   readonly sent: string;
 }
 
 /**
- * What is wrong with a walk through hostile answers, as a sentence; nothing if it is one of those that the APIs' reference allows, and did
- * nothing else.
+ * What is wrong with a walk through hostile responses, as a sentence; `undefined` if the APIs' reference allows its
+ * outcome, and it had no side effect.
  *
- * @param arrived Default: each document as it is.
+ * @param arrived Default: each document unchanged.
  */
 export function faultIn(
   { api, use, texts, first = '' }: HostileWalk,
@@ -39,13 +39,13 @@ export function faultIn(
     );
   if (use === 'rows') return judge();
   if (use === 'texts') return judge() ?? writtenFault(api, report.written ?? {}, walks);
-  // Rows that were written to a file, or compared, are looked at where they went.
+  // Rows that were written to a file, or compared, are checked at their destination.
   if (use === 'file')
     return judge({ rows: [] }) ?? (report.error ? undefined : writtenFault(api, report.written ?? {}, walks));
   return judge({ rows: [] }, report.marks.slice(1)) ?? changesFault(api, report, first, walks);
 }
 
-/** Whether a walk was one of those that it has to be; a sentence if it was none. */
+/** Whether a walk is one of the permitted ones; a sentence if it is not. */
 function judged(
   outcome: Outcome,
   marks: readonly PageCursor[],
@@ -60,7 +60,7 @@ function judged(
   return faults.includes(undefined) ? undefined : faults[0];
 }
 
-/** Where a key was cut into pieces by chance, no excerpt can know them for what they are. */
+/** If a key is split by chance, an excerpt cannot recognise its fragments. */
 function isWholeOnly(sent: readonly string[]): boolean {
   return sent.every((text) => keyTraces(hostileKey, withoutKey(hostileKey, text)).length === 0);
 }

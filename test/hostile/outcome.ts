@@ -3,12 +3,12 @@ import { SluiceError, type Source } from '../../packages/core/src/index.js';
 import { exactJson } from './exactJson.js';
 import { keyTraces } from './keyTraces.js';
 
-/** What came of a walk, as plain values. */
+/** The outcome of a walk, as plain values. */
 export interface Outcome {
-  /** The rows given out, as exact JSON. */
+  /** The emitted rows, as exact JSON. */
   readonly rows: readonly string[];
   readonly error?: SeenError;
-  /** Pieces of the key that stand in the error. */
+  /** Fragments of the key in the error. */
   readonly traces: readonly string[];
 }
 
@@ -16,15 +16,15 @@ export interface Outcome {
 export interface SeenError {
   readonly name: string;
   readonly message: string;
-  /** Of ours only. */
+  /** Only of our errors. */
   readonly code?: string;
-  /** The place in the document that it names, if it names one. */
+  /** The place in the document that it names, if any. */
   readonly path?: string;
-  /** Of others only. */
+  /** Only of other errors. */
   readonly stack?: string;
 }
 
-/** Walks through a source, and looks at all that its pages and its error say. */
+/** Walks through a source, and records everything that its pages and its error reveal. */
 export async function outcomeOf<T>(
   source: Source<T>,
   secret: string,
@@ -33,7 +33,7 @@ export async function outcomeOf<T>(
   const rows: string[] = [];
   try {
     for await (const page of source.pages()) {
-      // Whoever writes checkpoints does this with each page.
+      // Code that writes checkpoints does this with each page.
       JSON.stringify(page.position);
       take?.(page.items);
       for (const row of page.items) rows.push(exactJson(row));
@@ -44,7 +44,7 @@ export async function outcomeOf<T>(
   }
 }
 
-/** What an error says, and where it says too much. */
+/** The text of an error, and where it reveals too much. */
 export function seen(error: unknown, secret: string): Pick<Outcome, 'error' | 'traces'> {
   const texts = [inspect(error, { depth: Infinity, showHidden: true, getters: true, maxStringLength: Infinity })];
   if (!(error instanceof Error)) return { error: { name: typeof error, message: texts.join() }, traces: [] };

@@ -1,4 +1,4 @@
-/** What all programs share, and nobody must have changed. */
+/** Objects that all programs share, and that nothing may change. */
 const shared: readonly object[] = [
   ...[Object, Array, Function, String, Number, Boolean, Symbol, BigInt, RegExp, Date, Error, Promise].map(
     (each): object => each.prototype,
@@ -11,7 +11,7 @@ const shared: readonly object[] = [
 
 const before = shared.map(look);
 
-/** What has been added to, or changed of, the language's own objects since this file was loaded; a sentence, or nothing. */
+/** Additions to, or changes of, JavaScript's own objects since this file was loaded; a sentence, or `undefined`. */
 export function pollution(): string | undefined {
   for (const [at, each] of shared.entries()) {
     const [was, is] = [before[at]!, look(each)];
@@ -22,7 +22,7 @@ export function pollution(): string | undefined {
   return undefined;
 }
 
-/** Values, and what stands for them where they are worked out. */
+/** Values, and a placeholder for computed ones. */
 function look(each: object): ReadonlyMap<string | symbol, unknown> {
   return new Map(
     Reflect.ownKeys(each).map((key) => {

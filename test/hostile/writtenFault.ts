@@ -4,7 +4,7 @@ import type { ExpectedWalk } from './expectedWalk.js';
 import { readCsv } from '../../packages/exporters/test/readCsv.js';
 import type { WalkReport } from './hostileWalks.js';
 
-/** What is wrong with rows that were written as CSV or JSON Lines, read back by a reader that is not ours. */
+/** What is wrong with rows that were written as CSV or JSON Lines, according to a reader that is not ours. */
 export function writtenFault(
   api: ApiName,
   { csv, jsonl }: NonNullable<WalkReport['written']>,
@@ -49,7 +49,7 @@ function cellOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** A file has no halves of characters. */
+/** A file cannot contain halves of characters. */
 function whole(text: string): string {
   return text.replace(/\\ud[89a-f][\da-f]{2}/g, '\ufffd').replace(/\p{Surrogate}/gu, '\ufffd');
 }

@@ -1,4 +1,4 @@
-/** The two APIs that we speak. */
+/** The two built-in APIs. */
 export type ApiName = 'streams' | 'aptos';
 
 export const apis: readonly ApiName[] = ['streams', 'aptos'];
@@ -47,10 +47,10 @@ export const rowFields: Readonly<Record<ApiName, readonly string[]>> = {
   ],
 };
 
-/** The one field of a holding that is not text. */
+/** The only field of a holding that is not text. */
 export const holdingRecord = 'token_properties';
 
-/** What tells one row of an API from another. The row is read from exact JSON. */
+/** The key of an API's row. The row is read from exact JSON. */
 export function keyOf(api: ApiName, row: Record<string, unknown>): string {
   if (api === 'streams') return row['id'] === 'number -0' ? '0' : String(row['id']);
   return JSON.stringify([row['owner_address'], row['token_data_id_hash'], row['property_version']]);

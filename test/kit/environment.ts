@@ -1,4 +1,4 @@
-/** An environment in which a process talks to servers on this machine directly. */
+/** An environment in which a process connects to local servers directly. */
 export function withoutProxies(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/proxy$/i.test(name)));
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestEnd } from '../../scripts/testScope.js';
 
-/** The command warns of state that is kept in memory, so its exact output needs a disk. */
+/** The command prints a warning for state in memory, so tests of its exact output need a disk. */
 const tmpfs = 0x01021994;
 const parent = statfsSync(tmpdir()).type === tmpfs ? '/var/tmp' : tmpdir();
 

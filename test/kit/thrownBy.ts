@@ -1,4 +1,4 @@
-/** What an action throws; `undefined` if nothing. */
+/** What an action throws; `undefined` if it throws nothing. */
 export function thrownBy(action: () => unknown): unknown {
   try {
     action();

@@ -31,7 +31,7 @@ test('a mutant is killed by a test that comes by it, or survives, and no file is
     return judge(source!, mutant!, { tests, runs, budget: 60_000 });
   };
   expect(await verdictOf('swapped min and max')).toEqual({ how: 'killed', by: title });
-  // The test gives it a number, and never leaves the limit out.
+  // The test passes a number, and always passes the limit.
   expect(await verdictOf('removed statement')).toEqual({ how: 'survived', tests: 0, of: 0 });
   expect(await verdictOf('dropped ??')).toEqual({ how: 'survived', tests: 1, of: 1 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { mutantsOf, mutated, probed, probesOf } from '../../prove/mutants/mutator.js';
 
-/** The source with each of its mutants, but for those of its numbers. */
+/** The source with each of its mutants, except for those of its numbers. */
 function textsOf(source: string): string[] {
   const mutants = mutantsOf(source).filter(({ kind }) => !kind.startsWith('number'));
   return mutants.map((mutant) => mutated(source, mutant));
@@ -64,7 +64,7 @@ describe('a source has a mutant', () => {
 });
 
 describe('a probe', () => {
-  /** What is passed when the source's `run` is called, as the text that the mutants of the passed probes replace. */
+  /** The probes that are passed when the source's `run` is called, as the text that their mutants replace. */
   function passed(source: string, argument: unknown): string[] {
     const mutants = mutantsOf(source);
     const at = probesOf(source, mutants);

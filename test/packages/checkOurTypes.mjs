@@ -1,5 +1,6 @@
-// Usage: node checkOurTypes.mjs TYPESCRIPT TSCONFIG. Says on stdout what this TypeScript finds wrong with the project's files and with our
-// declarations, which it checks as they are. Those of others are left out: that takes most of the time, and is theirs to mend.
+// Usage: node checkOurTypes.mjs TYPESCRIPT TSCONFIG. Prints what this TypeScript finds wrong with the project's files
+// and with our declarations. It skips the declarations of dependencies: checking them takes most of the time, and they
+// are not ours to fix.
 import { pathToFileURL } from 'node:url';
 
 const [typescript, tsconfig] = process.argv.slice(2);

@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { npmInstall } from './npmInstall.js';
 
-/** The versions of TypeScript that our types are promised to, the newest patch of each. */
+/** The versions of TypeScript that our types support, the newest patch of each. */
 const versions = ['5.4.5', '5.5.4', '5.6.3', '5.7.3', '5.8.3', '5.9.3', '6.0.3', '7.0.2'];
 
 const folder = join(import.meta.dirname, '../../node_modules/.cache/typescript');
 
-/** A TypeScript, once {@link installCompilers} is done. */
+/** A TypeScript, after {@link installCompilers} has finished. */
 export interface Compiler {
   readonly version: string;
   readonly tsc: string;
@@ -24,7 +24,7 @@ export const compilers: readonly Compiler[] = versions.map((version) => {
   };
 });
 
-/** All of them side by side, kept from run to run. */
+/** All of them next to each other, kept from run to run. */
 export async function installCompilers(): Promise<void> {
   const aliases = versions.map((version) => [`typescript-${version}`, `npm:typescript@${version}`]);
   const manifest = JSON.stringify({ private: true, dependencies: Object.fromEntries(aliases) });

@@ -8,12 +8,14 @@ const consumer = inject('consumer');
 const entries = published().flatMap(({ entries: of }) => of);
 const [oldest] = compilers;
 
-/** TypeScript says what is wrong on stdout, and nothing otherwise. */
+/** TypeScript prints errors to stdout, and nothing else. */
 function compile(tsc: string, project: string, ...args: string[]): ReturnType<typeof run> {
   return run([tsc, '--project', `tsconfig.${project}.json`, ...args], consumer, {});
 }
 
-/** Version 7 is fast enough to check everything; of the others it takes three times as long as our own declarations do. */
+/**
+ * Version 7 is fast enough to check everything. For the others that takes three times as long as our own declarations.
+ */
 function check({ tsc, library }: Compiler, project: string): ReturnType<typeof run> {
   if (library === undefined) return compile(tsc, project, '--noEmit');
   return run([join(import.meta.dirname, 'checkOurTypes.mjs'), library, `tsconfig.${project}.json`], consumer, {});

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-/** Installs what a folder's package.json asks for, from npm's cache wherever that has it. */
+/** Installs the dependencies of a folder's package.json, from npm's cache if possible. */
 export function npmInstall(folder: string): Promise<void> {
   const args = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'];
   return new Promise((resolve, reject) => {

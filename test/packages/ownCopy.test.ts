@@ -10,7 +10,7 @@ import { temporaryFolder } from '../kit/temporaryFolder.js';
 const consumer = inject('consumer');
 const pages = 5;
 
-/** What the server does with a request for a page: the number of that page, or a status of refusal. */
+/** The response of the server to a request for a page: the number of that page, or an error status. */
 let answer: (page: number) => number;
 let folder: string;
 
@@ -30,8 +30,8 @@ beforeEach(async () => {
 });
 
 /**
- * A project whose plugin has brought a copy of @sluice/core of its own along, as npm installs it where versions differ. None of its classes is
- * one that the command knows.
+ * A project whose plugin depends on its own copy of @sluice/core, as npm installs it if versions differ. The command
+ * knows none of its classes.
  */
 function projectWithPlugin(baseUrl: string): string {
   const project = temporaryFolder();

@@ -9,11 +9,11 @@ export interface Published {
   /** Its folder in this checkout. */
   readonly folder: string;
   readonly tarball: string;
-  /** What an import may say: `@sluice/core/node`. */
+  /** The specifiers of its entries: `@sluice/core/node`. */
   readonly entries: readonly string[];
 }
 
-/** Every package, as `npm run test:packages` has packed it. */
+/** Every package, as packed by `npm run test:packages`. */
 export function published(): Published[] {
   return packages.map(({ name, folder, manifest, entries }) => ({
     ...{ name, folder, version: manifest.version },

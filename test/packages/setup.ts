@@ -8,12 +8,12 @@ import { published } from './published.js';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** A project of somebody else's, with our tarballs installed. */
+    /** A foreign project, with our tarballs installed. */
     readonly consumer: string;
   }
 }
 
-/** Makes the consumer's project beyond this workspace, so that nothing of ours is found but what was packed. */
+/** Creates the consumer's project outside this workspace, so that it finds only what was packed. */
 export default async function setup({ provide }: TestProject): Promise<() => void> {
   const consumer = mkdtempSync(join(tmpdir(), 'sluice-consumer-'));
   cpSync(join(import.meta.dirname, 'consumer'), consumer, { recursive: true });
@@ -26,26 +26,29 @@ export default async function setup({ provide }: TestProject): Promise<() => voi
   };
 }
 
-/** What a user would have to install: ours, RxJS, and Node's types. */
+/** The dependencies that a user would install: ours, RxJS, and Node's types. */
 function manifest(): object {
   const ours = published().map(({ name, tarball }): [string, string] => [name, `file:${tarball}`]);
   return {
     private: true,
     type: 'module',
     dependencies: { ...Object.fromEntries(ours), ...Object.fromEntries(['rxjs', '@types/node'].map(asInstalledHere)) },
-    // Those of ours that depend on others of ours get these too.
+    // Our packages that depend on each other get these too.
     overrides: Object.fromEntries(ours),
   };
 }
 
-/** What the registry has tomorrow decides nothing. */
+/** A release in the registry tomorrow must not change the result. */
 function asInstalledHere(name: string): [string, string] {
   const core = published().find((each) => each.name === '@sluice/core')!;
   const installed = readFileSync(join(core.folder, 'node_modules', name, 'package.json'), 'utf8');
   return [name, JSON.parse(installed).version];
 }
 
-/** Imports every entry of every package, and compiles only where all of their exports have a type: one that isn't found is `any`. */
+/**
+ * Imports every entry of every package, and compiles only if all their exports have a type: one that is not found is
+ * `any`.
+ */
 function entriesModule(): string {
   const entries = published().flatMap(({ entries: of }) => of);
   return [

@@ -10,7 +10,7 @@ import { published } from './published.js';
 const attw = createRequire(import.meta.url).resolve('@arethetypeswrong/cli/package.json');
 
 describe.each(published())('$name', ({ name, folder, tarball }) => {
-  // npm lays out a tarball as it is.
+  // npm extracts a tarball unchanged.
   const installed = join(inject('consumer'), 'node_modules', name);
 
   test('holds its code, its types, their sources, a README and the license, and nothing else', () => {
@@ -38,7 +38,7 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
         ignoreList,
       }: SourceMap = JSON.parse(readFileSync(join(installed, map), 'utf8'));
       sources.forEach((source, at) => {
-        // What the command holds of another package is in the map itself, and what it holds of others is only named.
+        // The map contains the command's copies of our packages, and only names those of dependencies.
         const isOurs = /^(\.\.\/)+(core|streams|aptos|exporters|sandbox)\/src\//.test(source);
         if (isOurs) expect(sourcesContent[at], `${map}: ${source}`).toEqual(expect.any(String));
         else if (source.startsWith('../node_modules/')) expect(ignoreList, `${map}: ${source}`).toContain(at);
@@ -86,13 +86,13 @@ interface SourceMap {
   readonly ignoreList?: readonly number[];
 }
 
-/** The command holds what it needs of others. */
+/** The command contains its dependencies. */
 function inlines(folder: string): boolean {
   const { bin }: { readonly bin?: object } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   return bin !== undefined;
 }
 
-/** Every script that an installed package can come to, from what its package.json names. */
+/** Every script that is reachable from an installed package's package.json. */
 function bundledIn(installed: string): string[] {
   const {
     bin = {},
@@ -101,7 +101,7 @@ function bundledIn(installed: string): string[] {
   }: Manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   const named = JSON.stringify([bin, exports, imports]).match(/dist\/[\w./-]+?\.js(?=")/g) ?? [];
   const reached = new Set(named);
-  // A set also gives out what is added on the way.
+  // Iterating over a set includes items that are added on the way.
   for (const script of reached) {
     const text = readFileSync(join(installed, script), 'utf8');
     for (const [, path = ''] of text.matchAll(/(?:from|import) ?\(?"(\.{1,2}\/[^"]+\.js)"/g))
@@ -116,7 +116,7 @@ interface Manifest {
   readonly imports?: object;
 }
 
-/** Every file below a folder, by its path from there, in order; none where there is no folder. */
+/** Every file in a folder, as a path relative to it, in order; none if there is no folder. */
 function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })

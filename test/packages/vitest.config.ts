@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 
 import { JsonFileReporter, QuietReporter } from '../../scripts/quietReporter.js';
 
-// npm run test:packages. It is no part of `npm test`: it packs, installs and compiles for a minute or two.
+// npm run test:packages. It is not part of `npm test`, because it packs, installs and compiles for a minute or two.
 export default defineConfig({
   test: {
     name: 'packages',

@@ -1,4 +1,4 @@
-// The API's public SDK reads the sandbox: what stands in for the live service is judged by a client that was written against that.
+// The API's public SDK reads the sandbox: a client that was written for the live service judges its substitute.
 import { ApiUtils, ApiUtilsConfig, OperationV3Resolver, PaginatedOperationResolver } from '@moralisweb3/api-utils';
 import { GetNFTByOwnersOperation } from '@moralisweb3/common-aptos-utils';
 import { Core } from '@moralisweb3/common-core';
@@ -30,7 +30,7 @@ describe.each([
     const theirs = await holdingsBySdk(sandbox, 100);
     const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false }).use(aptos({ baseUrl: sandbox.aptosUrl }));
     const ours = await client.aptos.walletNfts({ ownerAddresses: sandbox.owners }).toArray({ max: 1_000 });
-    // It drops what it does not know.
+    // The SDK drops unknown fields.
     const known = ours.map((row) => Object.fromEntries(nftHoldingSchema.columns.map((name) => [name, row[name]])));
     expect(theirs).toEqual(known);
     expect(theirs).toHaveLength(450);
@@ -39,8 +39,8 @@ describe.each([
 });
 
 /**
- * All streams, in the words of the SDK's own classes. Each page is found by the cursor of the one before: its `hasNext()` compares `total`
- * with a page size that the streams interface never sends, so it says yes for ever.
+ * All streams, as the SDK's own classes. Each page is requested with the cursor of the page before, because the SDK's
+ * `hasNext()` compares `total` with a page size that the streams API never sends, and so is always true.
  */
 async function streamsBySdk(sandbox: Sandbox, limit: number): Promise<unknown[]> {
   const resolver = new PaginatedOperationResolver(getStreamsEvmOperation, sandbox.streamsUrl, sdkCore(sandbox.apiKey));
@@ -53,7 +53,7 @@ async function streamsBySdk(sandbox: Sandbox, limit: number): Promise<unknown[]>
   return rows.map(asJson);
 }
 
-/** All holdings of all owners, in the words of the SDK's own classes. */
+/** All holdings of all owners, as the SDK's own classes. */
 async function holdingsBySdk(sandbox: Sandbox, limit: number): Promise<unknown[]> {
   const resolver = new OperationV3Resolver(GetNFTByOwnersOperation, sandbox.aptosUrl, sdkCore(sandbox.apiKey));
   const first = { limit, ownerAddresses: [...sandbox.owners] };
@@ -66,7 +66,9 @@ async function holdingsBySdk(sandbox: Sandbox, limit: number): Promise<unknown[]
   return rows.map(asJson);
 }
 
-/** The SDK's ready-made modules know one address each. What they are made of takes any: its operations, resolvers and settings. */
+/**
+ * The SDK's ready-made modules have a fixed address. Their components accept any: operations, resolvers and settings.
+ */
 function sdkCore(apiKey: string): Core {
   const core = Core.create();
   core.registerModule(ApiUtils);
@@ -74,7 +76,7 @@ function sdkCore(apiKey: string): Core {
   return core;
 }
 
-/** A stream of ours as the SDK reads it: without what is `null` among its lists, and with flags that are never absent. */
+/** One of our streams as the SDK reads it: without `null` in its lists, and with flags that are always present. */
 function asSdkReads(stream: EvmStream): unknown {
   const { abi, advancedOptions, getNativeBalances, topic0, triggers, ...others } = stream;
   const lists = { abi, advancedOptions, getNativeBalances, topic0, triggers };

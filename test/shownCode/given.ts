@@ -1,4 +1,4 @@
-// Names that a shown piece of code may use without saying where they come from: each means the same in all docs.
+// Names that a code block may use without a declaration: each means the same on all pages.
 import type { AptosApi, NftHolding } from '../../packages/aptos/src/index.js';
 import type { ApiPlugin, Client, Flow, Position, Sink, Source, StateStore } from '../../packages/core/src/index.js';
 import type { TestFunction } from '../../packages/testing/src/index.js';

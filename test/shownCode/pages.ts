@@ -3,7 +3,9 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The pages that people read, as paths from the repository's folder. What typedoc writes is made of docstrings, and is none of them. */
+/**
+ * The pages for readers, as paths from the repository's folder, except those that typedoc generates from docstrings.
+ */
 export const pages: readonly string[] = [
   ...['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'CODE_OF_CONDUCT.md'],
   ...pagesIn('docs').filter((page) => !page.startsWith(join('docs', 'api'))),

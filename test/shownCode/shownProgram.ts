@@ -4,16 +4,19 @@ import ts from 'typescript';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** A piece of TypeScript that people are shown. */
+/** A piece of TypeScript in the documentation. */
 export interface Block {
-  /** Where it stands, for people: `README.md:12`, `@sluice/core csv`. */
+  /** Its place, for messages: `README.md:12`, `@sluice/core csv`. */
   readonly place: string;
   readonly code: string;
-  /** The type that it is an example of, where it is no program but an object. */
+  /** The type that it is an example of, if it is an object instead of a program. */
   readonly type?: string;
 }
 
-/** The packages' public code, and what is shown of it, in one program: reading the sources is what takes the time. */
+/**
+ * The public code of the packages and all code blocks in one program, because reading the sources takes most of the
+ * time.
+ */
 export class ShownProgram {
   readonly #options: ts.CompilerOptions;
   readonly #host: ts.CompilerHost;
@@ -53,15 +56,15 @@ export class ShownProgram {
     }
   }
 
-  /** The examples in the docstrings of what the packages export, and of its members. */
+  /** The examples in the docstrings of the packages' exports and their members. */
   get examples(): readonly Block[] {
     return this.#examples;
   }
 
-  /** What the compiler says against the blocks: a line for each fault, which begins with its place. */
+  /** The compiler's errors for the code blocks: one line each, starting with its place. */
   faults(blocks: readonly Block[]): string[] {
     const files = blocks.map((block, index) => {
-      // Beside the plugins that pages show, and what they import.
+      // In the folder of the plugins that pages show, and of their dependencies.
       const path = join(root, 'examples/plugins', `shown-${index}.ts`);
       this.#virtual.set(path, this.#moduleOf(block));
       return { path, place: block.place };
@@ -79,7 +82,7 @@ export class ShownProgram {
     });
   }
 
-  /** A module of its own, which imports the public names that it uses and neither imports nor declares by itself. */
+  /** A module that imports the public names that it uses but neither imports nor declares itself. */
   #moduleOf({ code, type }: Block): string {
     const text = type === undefined ? code : `const shown: ${type} = ${code}`;
     const { used, declared } = namesIn(text);
@@ -93,7 +96,7 @@ export class ShownProgram {
 function optionsOf(path: string): ts.CompilerOptions {
   const { config } = ts.readConfigFile(path, (name) => ts.sys.readFile(name)) as { config: object };
   const { options } = ts.parseJsonConfigFileContent({ ...config, include: [], files: [] }, ts.sys, root);
-  // What is shown is a part of something: it may leave a name unused, and import a type like a value.
+  // A code block is an excerpt: it may leave a name unused, and import a type like a value.
   return {
     ...options,
     noEmit: true,
@@ -127,7 +130,7 @@ function examplesOf(symbol: ts.Symbol, module: string): Block[] {
         .filter(({ tagName }) => tagName.text === 'example')
         .map(({ comment }) => {
           const text = ts.getTextOfJSDocComment(comment) ?? '';
-          // Before a fence stands a title.
+          // A title precedes a fence.
           const code = /^```ts\n(.*?)^```/ms.exec(text)?.[1] ?? text;
           const place = `${module} ${name === symbol.name ? name : `${symbol.name}.${name}`}`;
           return code.startsWith('{') ? { place, code, type: symbol.name } : { place, code };
@@ -136,7 +139,7 @@ function examplesOf(symbol: ts.Symbol, module: string): Block[] {
   );
 }
 
-/** Names that a text reads anywhere, and those that it declares or imports for all of it. */
+/** The names that a text reads, and those that it declares or imports at the top level. */
 function namesIn(text: string): { used: Set<string>; declared: Set<string> } {
   const used = new Set<string>();
   const declared = new Set<string>();

@@ -1,4 +1,4 @@
-// What the test's page runs, one function at a time: see page.test.ts.
+// The functions that the test's page runs, one at a time: see page.test.ts.
 import { aptos, type NftHolding } from '@sluice/aptos';
 import {
   createClient,
@@ -12,7 +12,7 @@ import {
 import { streams, type EvmStream, type StreamsApi } from '@sluice/streams';
 import { Subscription } from 'rxjs';
 
-/** Where the sandbox is. */
+/** The address of the sandbox. */
 export interface Place {
   readonly apiKey: string;
   readonly streamsUrl: string;
@@ -20,17 +20,17 @@ export interface Place {
   readonly owners: readonly string[];
 }
 
-/** What came of a scenario that may fail. */
+/** The outcome of a scenario that may fail. */
 export interface Outcome {
   readonly rows: number;
-  /** What happened on the wire, in order. */
+  /** The events on the wire, in order. */
   readonly events: readonly string[];
   readonly code?: string;
-  /** All that can be read of the error. */
+  /** Everything that the error reveals. */
   readonly error?: string;
 }
 
-/** What comes of each scenario. */
+/** The outcome of each scenario. */
 export interface Outcomes {
   readonly walk: { readonly streams: readonly string[]; readonly holdings: readonly string[] };
   readonly list: Outcome;
@@ -40,7 +40,7 @@ export interface Outcomes {
   readonly walkInWorker: number;
 }
 
-/** Each takes where the sandbox is. */
+/** Each receives the address of the sandbox. */
 export type Scenarios = { readonly [Name in keyof Outcomes]: (place: Place) => Promise<Outcomes[Name]> };
 
 const scenarios: Scenarios = {
@@ -53,7 +53,7 @@ const scenarios: Scenarios = {
     return { streams: list.map((row) => JSON.stringify(row)), holdings: holdings.map((row) => JSON.stringify(row)) };
   },
 
-  /** The streams, whatever the way there is like. */
+  /** The streams, whatever goes wrong on the way. */
   async list(place) {
     await using client = open(place, { retry: { retries: 2, baseDelay: 1 } });
     const events: string[] = [];
@@ -71,7 +71,7 @@ const scenarios: Scenarios = {
     }
   },
 
-  /** Gives up a walk after its first row, when the test says so. */
+  /** Cancels a walk after its first row, when the test says so. */
   async abandon(place) {
     await using client = open(place);
     const walk = new Subscription();
@@ -83,7 +83,7 @@ const scenarios: Scenarios = {
     return undefined;
   },
 
-  /** Changes until a stream has an error; each is told as it comes. */
+  /** The changes until a stream has an error, each reported as it arrives. */
   async watch(place) {
     await using client = open(place);
     const seen: string[] = [];
@@ -104,7 +104,7 @@ const scenarios: Scenarios = {
     return `${rows} rows in ${target}`;
   },
 
-  /** The same walk, beside the page. */
+  /** The same walk in a worker. */
   walkInWorker(place) {
     return new Promise((resolve, reject) => {
       const worker = new Worker('/worker.js', { type: 'module' });
@@ -126,7 +126,7 @@ function open(
   return createClient({ apiKey, rateLimit: false, ...options }).use(streams({ baseUrl: streamsUrl }));
 }
 
-/** A sink that a page's author might write: a line for each row. */
+/** A sink as a page's author might write it: one line per row. */
 function pageSink(selector: string): Sink<EvmStream> {
   return {
     ...{ name: 'page', identity: null, delivery: 'at-least-once' },
@@ -153,9 +153,9 @@ function pageSink(selector: string): Sink<EvmStream> {
 }
 
 declare global {
-  // A `let` or `const` would be no property of the window.
+  // A `let` or `const` would not become a property of the window.
   var scenarios: Scenarios;
-  /** Comes from the test. */
+  /** Called by the test. */
   function tell(line: string): Promise<void>;
 }
 

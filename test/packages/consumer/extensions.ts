@@ -1,4 +1,4 @@
-// What the author of a plugin would write, with what the compiler is promised to find out and to refuse.
+// Code as the author of a plugin would write it, with what the compiler must infer and refuse.
 import { defineConfig } from '@sluice/cli/config';
 import {
   byCursor,

@@ -1,4 +1,4 @@
-// What a page would import: it is compiled without the types of Node, and without a lib for `AsyncDisposable`.
+// The imports of a page, compiled without the types of Node and without a lib for `AsyncDisposable`.
 import { aptos, type NftHolding } from '@sluice/aptos';
 import { createClient, type Client, type Source } from '@sluice/core';
 import { streams } from '@sluice/streams';

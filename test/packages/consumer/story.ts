@@ -1,4 +1,4 @@
-// What a user of every package would write. It is compiled by each TypeScript, and run as one of them emits it.
+// Code as a user of every package would write it. Each TypeScript compiles it, and it runs as one of them emits it.
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,9 +18,9 @@ const folder = await mkdtemp(join(tmpdir(), 'sluice-story-'));
 
 const client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));
 const both = client.use(streams({ baseUrl: streamsUrl }));
-// @ts-expect-error A name is taken once.
+// @ts-expect-error The name is taken.
 const taken = () => both.use(streams({ baseUrl: streamsUrl }));
-// @ts-expect-error What is not in use is not there.
+// @ts-expect-error The plugin is not in use.
 const missing = () => client.streams;
 
 const holdings: Source<NftHolding> = both.aptos.walletNfts({ ownerAddresses: owners });
@@ -43,7 +43,7 @@ const amounts = await firstValueFrom(
 const ids: string[] = [];
 for await (const { id } of list) ids.push(String(id));
 
-// Into a sink of one's own
+// Into a custom sink
 let kept = 0;
 const counting: Sink<EvmStream> = {
   ...{ name: 'counting', identity: null, delivery: 'at-least-once' },
@@ -58,7 +58,7 @@ const counting: Sink<EvmStream> = {
 };
 const counted = await exportTo(list, counting, { state: memoryState() }).run();
 
-// To a service
+// To a webhook
 const receiver = await startReceiver();
 const changes: Source<Change<EvmStream>> = both.streams.watch({ every: 1, polls: 2 });
 const service = { url: receiver.url, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', allowAddresses: ['127.0.0.1'] };

@@ -1,4 +1,4 @@
-/** What is mutated to see whether mutants are judged as they should be. Its test sees some faults, and others not. */
+/** A source to mutate, to check how mutants are judged. Its test detects some faults, and misses others. */
 export function clamped(value: number, max?: number): number {
   if (Number.isNaN(value)) {
     throw new Error('There is no number.');
