@@ -17,11 +17,11 @@ import { printTable } from './printTable.js';
 
 const { values } = parseArgs({
   options: {
-    /** How many at least: jobs that were begun come to their end. */
+    /** Minimum number of kills; jobs that have started run to their end. */
     kills: { type: 'string', default: '200' },
-    /** Decides all but which of several concurrency is faster. Default: another one each time. */
+    /** Decides everything except which of several parallel requests is faster. Default: random. */
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
-    /** Only the job of this number. */
+    /** Runs only the job with this number. */
     only: { type: 'string' },
   },
 });
@@ -54,7 +54,7 @@ try {
 if (interrupted) process.exit(interrupted === 'SIGINT' ? 130 : 143);
 process.exitCode = tell() ? 0 : 1;
 
-/** Prints what came of it; answers whether all is proven. */
+/** Prints the result; returns whether everything is proven. */
 function tell(): boolean {
   const { finished, differences } = campaign;
   const tally = tallyOf(finished.flatMap(({ kills }) => kills));

@@ -13,9 +13,9 @@ import { printTable } from './printTable.js';
 const { values } = parseArgs({
   options: {
     records: { type: 'string', default: '10000' },
-    /** How many, for each way of sending. */
+    /** Number of kills, for each way of sending. */
     kills: { type: 'string', default: '50' },
-    /** Default: another one each time. */
+    /** Default: random. */
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
   },
 });

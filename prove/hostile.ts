@@ -21,16 +21,16 @@ import { storms } from './hostile/storms.js';
 import { wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
 
-/** Bytes that may be in use at the end beyond what was at the beginning: caches fill, but nothing is kept of an answer. */
+/** Permitted growth of used bytes between the start and the end: caches fill, but responses must not be retained. */
 const maxGrowth = 8_000_000;
 
 const { values } = parseArgs({
   options: {
     /** Mutated documents. */
     answers: { type: 'string', default: '100000' },
-    /** Decides all of them. Default: another one each time. */
+    /** Decides all of them. Default: random. */
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
-    /** Only the round of this number. */
+    /** Runs only the round with this number. */
     only: { type: 'string' },
   },
 });
@@ -50,7 +50,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => {
     interrupted = signal;
     campaign.stop();
-    // Whoever waits for it need wait no longer.
+    // So that nothing waits for it any longer.
     void child[Symbol.asyncDispose]();
   });
 const lacks: string[] = [];
@@ -76,7 +76,7 @@ async function prove(): Promise<void> {
     return;
   }
   tellOf(await corpus());
-  // What is loaded and cached once is no part of what grows.
+  // Modules and caches that are loaded once do not count as growth.
   const before = await heapOf();
   if (lacks.length === 0) tellOf(await campaign.run(wanted));
   tellOfEnds();
@@ -86,7 +86,7 @@ async function prove(): Promise<void> {
   if (child.lives > 1) lacks.push(`The child died ${child.lives - 1} times.`);
 }
 
-/** What was written by hand. */
+/** The handwritten cases. */
 async function corpus(): Promise<Finding | undefined> {
   for await (const each of corpusCases()) {
     if (campaign.isStopped) return undefined;

@@ -1,5 +1,6 @@
-// Measures what the tests of core see: small faults are put into its sources, one at a time, and the tests that come by each are run
-// until one fails. What no test sees is a test that is missing, or a mutant that does the same as the source.
+// Measures what core's tests detect: it puts small faults into the sources, one at a time, and runs the tests that
+// execute the faulty code until one fails. A mutant that no test detects shows a missing test, or behaves like the
+// source.
 //
 //   npm run prove:mutants -- --count 30 --seed 7
 //
@@ -24,17 +25,17 @@ const reports = fileURLToPath(new URL('../reports/mutants', import.meta.url));
 
 const { values } = parseArgs({
   options: {
-    /** Mutants of each folder. */
+    /** Mutants per folder. */
     count: { type: 'string', default: '30' },
-    /** Decides which ones. Default: others each time. */
+    /** Selects them. Default: random. */
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
-    /** Only of this folder of core. */
+    /** Only in this folder of core. */
     folder: { type: 'string' },
-    /** All of this file, or of this line of it, however many. */
+    /** All mutants of this file, or of this line, however many. */
     at: { type: 'string' },
-    /** Seconds that the tests of a mutant may take; the slowest ones beyond that are not run. */
+    /** Seconds for the tests of one mutant; the slowest tests beyond that are not run. */
     seconds: { type: 'string', default: '30' },
-    /** The score that each folder has to reach, in percent. */
+    /** The minimum score of each folder, in percent. */
     min: { type: 'string', default: '0' },
   },
 });

@@ -18,7 +18,7 @@ const { values } = parseArgs({
   options: {
     /** Seconds for which the server is away, one run each. */
     away: { type: 'string', default: '5,30,90' },
-    /** Seconds for which a fault is tried. */
+    /** The value of `retry.for` in seconds. */
     for: { type: 'string', default: '120' },
   },
 });
@@ -35,7 +35,7 @@ interface Run {
 
 const start = (port = 0): Promise<Sandbox> => startSandbox({ seed: 1, holdings: 3_000, owners: 1, latency: 5, port });
 
-/** Exports, and takes the server away after some pages. */
+/** Exports, and stops the server after some pages. */
 async function run(away: number | undefined, folder: string): Promise<Run> {
   let sandbox = await start();
   const path = join(folder, `${String(away)}.csv`);

@@ -5,7 +5,7 @@ const noLines = {
   ...{ 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
 };
 
-/** Prints an aligned table to stdout; numbers go to the right. */
+/** Prints an aligned table to stdout; numbers are aligned to the right. */
 export function printTable(head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
   const table = new CliTable({
     head: [...head],

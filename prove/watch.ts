@@ -19,7 +19,7 @@ import type { PollCost } from './watch/pollCost.js';
 import type { StateBytes } from './watch/stateBytes.js';
 import { pageSize } from './watch/streamPages.js';
 
-/** What C11 promises, of 50,000 rows. */
+/** The promise of C11, for 50,000 rows. */
 const goals = { comparing: 100, stateBytes: 200, heapGrowth: 1_000 } as const;
 const goalRows = 50_000;
 
@@ -27,13 +27,13 @@ const { values } = parseArgs({
   options: {
     /** Rows of the listing, in pages of 100. */
     rows: { type: 'string', default: String(goalRows) },
-    /** Polls over which memory and log are looked at; memory from the half of them on. */
+    /** Polls over which memory and log are observed; memory from half of them on. */
     polls: { type: 'string', default: '200' },
-    /** Walks and polls that are compared with each other, and comparisons that are measured. */
+    /** Walks and polls that are compared with each other, and measured comparisons. */
     pairs: { type: 'string', default: '9' },
     /** Rounds of kills, for each target. */
     kills: { type: 'string', default: '100' },
-    /** Of the kills. Default: another one each time. */
+    /** Seed of the kills. Default: random. */
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
     only: { type: 'string' },
   },
@@ -57,7 +57,7 @@ if (lacks.length > 0) console.log(`\nNOT proven: ${lacks.join(' ')}`);
 else console.log(`\nProven${only === undefined ? '' : `, as far as ${only} goes`}.`);
 process.exitCode = lacks.length > 0 ? 1 : 0;
 
-/** What a comparison costs; what is not as it should be, a sentence each. */
+/** The cost of a comparison; returns what is wrong, one sentence each. */
 async function cost(): Promise<string[]> {
   const compared = await measured<ComparisonCost[]>('comparisonCost.ts', rows, pairs);
   console.log(
@@ -91,7 +91,7 @@ async function cost(): Promise<string[]> {
   return max < goal ? [] : [`To compare took ${max.toFixed(1)} ms, not less than ${goal}.`];
 }
 
-/** What a watch keeps of a row. */
+/** The state of a watch per row. */
 async function state(): Promise<string[]> {
   const { row, beyond } = await measured<StateBytes>('stateBytes.ts', rows);
   console.log('\nHeap a row after forced GC, bytes\n');
@@ -99,10 +99,10 @@ async function state(): Promise<string[]> {
   return beyond < goals.stateBytes ? [] : [`State is ${whole(beyond)} bytes a row, not less than ${goals.stateBytes}.`];
 }
 
-/** How memory and log grow. */
+/** The growth of memory and log. */
 async function growth(): Promise<string[]> {
   const { heaps, appended, changed, written, compactions } = await measured<Growth>('growth.ts', rows, polls);
-  // Each end is the least of some, since garbage may stay from one to the next.
+  // Each end is the minimum of some samples, because garbage may stay from one to the next.
   const grown = Math.min(...heaps.slice(-3)) - Math.min(...heaps.slice(0, 3));
   const perPoll = grown / (polls / 2);
   console.log(`\nOver ${polls} polls of pages in memory, bytes a poll\n`);
@@ -115,7 +115,7 @@ async function growth(): Promise<string[]> {
     : [`The heap grew by ${whole(perPoll)} bytes a poll, not less than ${goals.heapGrowth}.`];
 }
 
-/** Kills at every target. */
+/** Kills with every target. */
 async function killed(): Promise<string[]> {
   const found: string[] = [];
   for (const target of killTargets) {
@@ -128,7 +128,7 @@ async function killed(): Promise<string[]> {
   return found;
 }
 
-/** How often each operation was a process's last, whether it was done or not. */
+/** How often each operation was a process's last, complete or not. */
 function tallied(deaths: readonly string[]): [string, number][] {
   const counts = new Map<string, number>();
   for (const death of deaths) {

@@ -7,16 +7,16 @@ import { jobPlans, type JobPlan } from './jobPlan.js';
 import { phases } from './phases.js';
 import { undisturbed } from './undisturbed.js';
 
-/** A job that is through. */
+/** A finished job. */
 export interface FinishedJob extends JobOutcome {
   readonly number: number;
-  /** Where all is left as it was, if something was wrong. */
+  /** The folder that contains everything, if something was wrong. */
   readonly folder: string;
 }
 
 const jobsAtOnce = 2;
 
-/** Many jobs, two at a time. */
+/** Runs many jobs, two at a time. */
 export class Campaign {
   readonly finished: FinishedJob[] = [];
   kills = 0;
@@ -26,19 +26,19 @@ export class Campaign {
   readonly #wholes = new Map<Format, Promise<Buffer>>();
   #isStopped = false;
 
-  /** `folder` is there, and empty. */
+  /** `folder` exists and is empty. */
   constructor(seed: number, folder: string) {
     this.#seed = seed;
     this.#folder = folder;
   }
 
   /**
-   * Runs jobs until enough kills have happened, at least one of them in each phase; those under way come to their end. Where a machine is
-   * busy, kills from outside come late, and an export may be through before those that were meant for its end.
+   * Runs jobs until enough kills have happened, at least one of them in each phase; running jobs are completed. On a
+   * busy machine, kills from outside may come too late: the export may finish before them.
    */
   async run(kills: number): Promise<void> {
     const plans = jobPlans(this.#seed);
-    // A kill that comes too late is none. Where most do, more jobs would not help.
+    // A kill that comes too late does not count. If most do, more jobs would not help.
     let jobsLeft = kills;
     let missing = kills;
     await this.#together(async () => {
@@ -70,13 +70,13 @@ export class Campaign {
     return this.finished.filter(({ differences }) => differences.length > 0);
   }
 
-  /** Ends the processes that it has started, and waits until they are gone. */
+  /** Ends the processes that it has started, and waits for their exit. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#children.end();
   }
 
-  /** What one worker throws stops the other one. */
+  /** An exception in one worker stops the other. */
   async #together(worker: () => Promise<void>): Promise<void> {
     const concurrency = Array.from({ length: jobsAtOnce }, async () => {
       try {
@@ -96,7 +96,7 @@ export class Campaign {
     const whole = await this.#whole(format);
     await mkdir(folder);
     const onKill = (): void => void (this.kills += 1);
-    // The plan lies beside the export's folder, in which nothing else may be.
+    // The plan is stored next to the export's folder, which must contain nothing else.
     const job = { seed: this.#seed, children: this.#children, folder: join(folder, 'export'), whole, onKill };
     await mkdir(job.folder);
     const outcome = { number, folder, ...(await runJob(plan, job)) };

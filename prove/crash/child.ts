@@ -1,4 +1,4 @@
-// One run of an export, in a process that may die in it: `node child.ts ORDER`.
+// One run of an export, in a process that may be killed: `node child.ts ORDER`.
 import { aptos } from '@sluice/aptos';
 import { createClient, exportTo, type Sink } from '@sluice/core';
 import { fileState } from '@sluice/core/node';

@@ -13,15 +13,15 @@ export type RunEnd =
 
 /** A run in a process of its own. */
 export interface ChildRun {
-  /** With SIGKILL. */
+  /** Kills it with SIGKILL. */
   readonly kill: () => void;
-  /** Settles when the process is gone. */
+  /** Settles when the process has exited. */
   readonly ended: Promise<RunEnd>;
 }
 
 const timeout = 60_000;
 
-/** Starts processes, and knows those that still run. */
+/** Starts processes, and keeps track of the running ones. */
 export class ChildRuns {
   readonly #running = new Map<ChildProcess, Promise<unknown>>();
   #isEnded = false;
@@ -45,7 +45,7 @@ export class ChildRuns {
     };
   }
 
-  /** Ends all that run, waits until they are gone, and starts no others. */
+  /** Ends all running processes, waits for their exit, and starts no others. */
   async end(): Promise<void> {
     this.#isEnded = true;
     for (const child of this.#running.keys()) child.kill('SIGKILL');

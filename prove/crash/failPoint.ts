@@ -1,6 +1,9 @@
 import { isPast, isRepeated, type Phase } from './phases.js';
 
-/** When a process dies at an operation. Only a write has a half-way: half of its bytes. Other operations are done then. */
+/**
+ * When a process dies at an operation. Only a write can be half done: half of its bytes. Other operations are complete
+ * then.
+ */
 export type Moment = 'before' | 'half-way' | 'after';
 
 /** The operation at which a process dies. */
@@ -8,7 +11,10 @@ export interface FailPoint {
   readonly phase: Phase;
   /** Pages that the run has written by then. */
   readonly afterPages: number;
-  /** Which operation of the phase it is from there on, from 1. In a phase that a run passes once, its end if it has fewer. */
+  /**
+   * Which operation of the phase it is from there on, from 1. In a phase that a run passes once: its end if it has
+   * fewer.
+   */
   readonly nth: number;
   readonly moment: Moment;
 }
@@ -22,7 +28,7 @@ export class Countdown {
     this.#point = point;
   }
 
-  /** Asked at each operation: when to die at it, if at all. */
+  /** Called at each operation: when to die at it, if at all. */
   next(phase: Phase, pagesWritten: number): Moment | undefined {
     const { phase: aim, afterPages, nth, moment } = this.#point;
     if (phase !== aim) return this.#isBegun && !isRepeated(aim) && isPast(phase, aim) ? 'before' : undefined;
@@ -31,7 +37,7 @@ export class Countdown {
     return this.#seen === nth ? moment : undefined;
   }
 
-  /** Asked when there is nothing left to do: whether that is the end of the phase. */
+  /** Called when nothing is left to do: whether that ends the phase. */
   get isOverdue(): boolean {
     return this.#isBegun && !isRepeated(this.#point.phase);
   }

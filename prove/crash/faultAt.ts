@@ -3,7 +3,7 @@ import { seeded } from './seeded.js';
 
 const share = 0.05;
 
-/** What becomes of a request that the sandbox fails: one in 20, by seed, request and attempt. */
+/** How the sandbox fails a request: one in 20, by seed, request and attempt. */
 export function faultAt(seed: string, query: string, attempt: number): Fault | undefined {
   const random = seeded(`${seed} ${query} attempt ${attempt}`);
   if (random(1_000_000) >= share * 1_000_000) return undefined;

@@ -1,13 +1,13 @@
 import { size, type ExportOrder } from './exportOrder.js';
 
-/** What one run asked for, by query. */
+/** The requests of one run, by query. */
 export interface RunQueries {
   readonly asked: readonly string[];
-  /** Those that got their page. */
+  /** Those that received their page. */
   readonly answered: readonly string[];
 }
 
-/** For each run, how many of the pages that it got were asked for again by later runs. Attempts of one run count once. */
+/** For each run, how many of its pages later runs requested again. Several attempts of one run count once. */
 export function fetchedAgain(runs: readonly RunQueries[]): number[] {
   return runs.map(({ answered }, nth) => {
     const later = new Set(runs.slice(nth + 1).flatMap(({ asked }) => asked));
@@ -15,7 +15,7 @@ export function fetchedAgain(runs: readonly RunQueries[]): number[] {
   });
 }
 
-/** How many that may be (E4): what was not committed yet, and what the walk had ahead. */
+/** The permitted number (E4): uncommitted pages, and those that the walk had fetched ahead. */
 export function maxFetchedAgain({
   commitEvery,
   concurrency,

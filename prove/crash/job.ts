@@ -15,21 +15,21 @@ import type { KillOutcome } from './tally.js';
 export interface JobSurroundings {
   readonly seed: number;
   readonly children: ChildRuns;
-  /** A folder of its own, which is there and empty. */
+  /** A folder of its own, which exists and is empty. */
   readonly folder: string;
-  /** The bytes that an undisturbed run writes. */
+  /** The bytes that an uninterrupted run writes. */
   readonly whole: Buffer;
   readonly onKill: () => void;
 }
 
-/** What became of a job. */
+/** The outcome of a job. */
 export interface JobOutcome {
   readonly kills: readonly KillOutcome[];
-  /** What was wrong, a sentence each. */
+  /** What was wrong, one sentence each. */
   readonly differences: readonly string[];
 }
 
-/** Runs one export against a sandbox of its own, kills it as planned, and looks at the disk and at the server in between. */
+/** Runs one export against a sandbox of its own, kills it as planned, and checks the disk and the server in between. */
 export async function runJob(plan: JobPlan, surroundings: JobSurroundings): Promise<JobOutcome> {
   let onRequest: OnRequest = () => undefined;
   await using sandbox = await startSandbox({
@@ -44,7 +44,7 @@ export async function runJob(plan: JobPlan, surroundings: JobSurroundings): Prom
   return await job.run();
 }
 
-/** Told of each request's query as it arrives. */
+/** Called with each request's query as it arrives. */
 type OnRequest = (query: string) => void;
 
 class Job {
@@ -53,11 +53,11 @@ class Job {
   readonly #sandbox: Sandbox;
   readonly #listen: (listener: OnRequest) => void;
   readonly #path: string;
-  /** What has the final name at first, where it is to be replaced. */
+  /** The content of the final name before the export, if it is to be replaced. */
   readonly #earlier: Buffer | undefined;
   /** Of all runs. */
   readonly #queries: RunQueries[] = [];
-  /** Of the runs that were killed: all but the last one. */
+  /** Of the killed runs: all except the last one. */
   readonly #killed: { readonly phase: Phase; readonly where: string }[] = [];
 
   constructor(plan: JobPlan, surroundings: JobSurroundings, sandbox: Sandbox, listen: (listener: OnRequest) => void) {
@@ -87,7 +87,7 @@ class Job {
     return { kills, differences: isNoKillToBlame ? [fault] : kills.flatMap(({ differences }) => differences) };
   }
 
-  /** Answers what was wrong, if anything; then it goes no further. */
+  /** Returns what was wrong, if anything; then the job stops. */
   async #runToTheEnd(): Promise<string | undefined> {
     for (const kill of [...this.#plan.kills, undefined]) {
       const before = await this.#look();
@@ -109,7 +109,9 @@ class Job {
     return 'it was killed once more than planned';
   }
 
-  /** It was killed when all was done: the next run knows its own file, asks for nothing, and clears away what is left. */
+  /**
+   * It was killed when everything was done: the next run recognises its file, sends no request, and removes leftovers.
+   */
   async #runOnceMore(): Promise<string | undefined> {
     const { end, queries } = await this.#runOnce(undefined, 'fail');
     if (end.how !== 'done') return 'a run on top of the finished one did not say that it is done';
@@ -145,7 +147,7 @@ class Job {
   }
 }
 
-/** One at a request that came before any row was on the disk belongs to the phase before. */
+/** A kill at a request before any row is on the disk belongs to the previous phase. */
 function phaseOfKill(kill: Kill | undefined, { hasRows }: Leftover): Phase {
   if (kill?.at === 'operation') return kill.point.phase;
   return hasRows ? 'fetching' : 'setting up';

@@ -4,19 +4,19 @@ import { nextPhase } from './nextPhase.js';
 import { isRepeated, type Phase } from './phases.js';
 import { seeded, type Random } from './seeded.js';
 
-/** One export that is killed again and again until it is through. */
+/** One export that is killed again and again until it finishes. */
 export interface JobPlan {
-  /** From 1. With the seed it decides all the rest. */
+  /** From 1. It decides everything else, together with the seed. */
   readonly number: number;
   readonly format: Format;
   readonly concurrency: 1 | 4;
   readonly commitEvery: number;
   readonly ifExists: 'fail' | 'overwrite';
-  /** One a run, in this order. */
+  /** One per run, in this order. */
   readonly kills: readonly Kill[];
 }
 
-/** Endless jobs, the same for the same seed; none depends on how the ones before it went. */
+/** Endless jobs, the same for the same seed. No job depends on the outcome of earlier ones. */
 export function* jobPlans(seed: number): Generator<JobPlan, never, undefined> {
   const aimedAt = new Map<Phase, number>();
   for (let number = 1; ; number += 1) {
@@ -32,7 +32,7 @@ export function* jobPlans(seed: number): Generator<JobPlan, never, undefined> {
   }
 }
 
-/** Eight jobs in a row have each format with each concurrency. */
+/** Any eight jobs in a row have each format with each concurrency. */
 function settingOf(turn: number, number: number, random: Random): Omit<JobPlan, 'kills'> {
   return {
     number,
@@ -45,6 +45,6 @@ function settingOf(turn: number, number: number, random: Random): Omit<JobPlan, 
 
 function isPossible(phase: Phase, aims: readonly Phase[], { concurrency }: Pick<JobPlan, 'concurrency'>): boolean {
   if (phase === 'writing segments') return concurrency > 1;
-  // There must be something to go on from.
+  // There must be something to resume from.
   return phase !== 'going on' || aims.some(isRepeated);
 }

@@ -3,7 +3,7 @@ import type { FailPoint, Moment } from './failPoint.js';
 import { isPast, isRepeated, phases, type Phase } from './phases.js';
 import { shuffled, type Random } from './seeded.js';
 
-/** When a run is killed: from outside, as a new page is asked for the nth time, or by its own hand. */
+/** When a run is killed: from outside, at the nth request for a new page, or by itself. */
 export type Kill =
   { readonly at: 'request'; readonly nth: number } | { readonly at: 'operation'; readonly point: FailPoint };
 
@@ -11,7 +11,9 @@ type Setting = Pick<ExportOrder, 'format' | 'concurrency' | 'commitEvery'>;
 
 const moments: readonly Moment[] = ['before', 'half-way', 'after'];
 
-/** One kill in each of the phases, a run each. Each run gets as many pages to write as leave some for the runs after it. */
+/**
+ * One kill in each of the phases, one run each. Each run writes so many pages that some are left for the runs after it.
+ */
 export function killsIn(phasesToHit: readonly Phase[], setting: Setting, random: Random): Kill[] {
   const aims = inOrder(phasesToHit, random);
   const runs = aims.filter(isRepeated).length;
@@ -25,7 +27,9 @@ export function killsIn(phasesToHit: readonly Phase[], setting: Setting, random:
   });
 }
 
-/** The order in which one export can be killed in all of them: what comes last in it last, and it goes on only from rows. */
+/**
+ * The order in which one export can be killed in all of them: the phases at its end last, and resuming only after rows.
+ */
 function inOrder(aims: readonly Phase[], random: Random): Phase[] {
   const of = (phase: Phase): Phase[] => aims.filter((each) => each === phase);
   const [first, ...rest] = shuffled(aims.filter(isRepeated), random);
@@ -35,7 +39,9 @@ function inOrder(aims: readonly Phase[], random: Random): Phase[] {
   return [...order, ...phases.filter((phase) => isPast(phase, 'fetching')).flatMap(of)];
 }
 
-/** Of the pages that were asked for, the walk holds a few, and the sink may hold some of each part until they fill a block. */
+/**
+ * Of the requested pages the walk holds a few, and the sink may hold some of each partition until they fill a block.
+ */
 function killAtRequest(afterPages: number, { concurrency, format }: Setting): Kill {
   const heldBySink = format.endsWith('.gz') ? concurrency * (size.pagesPerMember - 1) : 0;
   return { at: 'request', nth: Math.max(afterPages, heldBySink + 1) + concurrency + size.prefetch + 1 };
@@ -46,7 +52,7 @@ function killAtOperation(phase: Phase, afterPages: number, setting: Setting, ran
   return { at: 'operation', point: { phase, afterPages, nth: 1 + random(operationsOf(phase, setting)), moment } };
 }
 
-/** About how many operations a phase has, at one time. */
+/** The approximate number of operations of a phase, each time. */
 function operationsOf(phase: Phase, { concurrency, format }: Setting): number {
   switch (phase) {
     case 'setting up':

@@ -2,18 +2,18 @@ import { readdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isPast, type Phase } from './phases.js';
 
-/** What lies on the disk between two runs. */
+/** The files between two runs. */
 export interface Leftover {
-  /** What has the final name: nothing, what had it before the export, all rows, or something else. */
+  /** The content of the final name: nothing, its content before the export, all rows, or something else. */
   readonly target: 'absent' | 'earlier' | 'complete' | 'wrong';
-  /** `finished`: all that is left of an export that is through. */
+  /** `finished`: the record of a finished export. */
   readonly checkpoint: 'none' | 'open' | 'sealed' | 'finished';
   readonly hasRows: boolean;
-  /** Names beside the target's, and the checkpoint's. */
+  /** Names next to the target's and the checkpoint's. */
   readonly others: readonly string[];
 }
 
-/** Looks at what an export to `path` has left. */
+/** Lists what an export to `path` has left. */
 export async function lookAt(path: string, whole: Buffer, earlier: Buffer | undefined): Promise<Leftover> {
   const target = await contentOf(path);
   const checkpoint = await contentOf(join(`${path}.sluice`, 'checkpoint'));
@@ -30,7 +30,7 @@ export async function lookAt(path: string, whole: Buffer, earlier: Buffer | unde
   };
 }
 
-/** What is wrong with what a kill in `phase` has left, if anything. */
+/** What is wrong with the leftovers of a kill in `phase`, if anything. */
 export function faultAfterKill({ target, checkpoint }: Leftover, phase: Phase): string | undefined {
   if (target === 'wrong') return 'the final name holds something else than all rows';
   if (target === 'complete' && !isPast(phase, 'sealing')) return 'the final name was there too early';
@@ -41,7 +41,7 @@ export function faultAfterKill({ target, checkpoint }: Leftover, phase: Phase): 
   return undefined;
 }
 
-/** What is wrong with what an export that is through has left, if anything. */
+/** What is wrong with the leftovers of a finished export, if anything. */
 export function faultAtEnd({ target, checkpoint, others }: Leftover): string | undefined {
   if (target !== 'complete')
     return target === 'absent' ? 'there is no file' : 'the bytes are not those of an undisturbed run';

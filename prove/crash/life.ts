@@ -3,7 +3,7 @@ import type { ChildMessage } from './exportOrder.js';
 import { Countdown, type FailPoint, type Moment } from './failPoint.js';
 import { phaseOf, type FileRole, type Stage } from './operation.js';
 
-/** How far this process has come with its export, and where it dies. */
+/** The progress of this process's export, and where it dies. */
 export class Life {
   stage: Stage = 'beginning';
   pagesWritten = 0;
@@ -13,7 +13,7 @@ export class Life {
     this.#countdown = point && new Countdown(point);
   }
 
-  /** When this process is to die at an operation, if at all. */
+  /** The operation at which this process must die, if any. */
   momentOf(call: string, file: FileRole): Moment | undefined {
     return this.#countdown?.next(phaseOf({ stage: this.stage, call, file }), this.pagesWritten);
   }
@@ -23,7 +23,7 @@ export class Life {
     if (this.#countdown?.isOverdue) await this.die('at its very end');
   }
 
-  /** Says where on the output, which outlives the process, and ends without any chance to clear up. */
+  /** Prints where to stdout, which outlives the process, and dies without clean-up. */
   die(where: string): Promise<never> {
     writeSync(1, `${JSON.stringify({ diesAt: where } satisfies ChildMessage)}\n`);
     process.kill(process.pid, 'SIGKILL');

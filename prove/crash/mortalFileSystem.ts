@@ -2,7 +2,7 @@ import { nodeFileSystem, type FileSystem, type WritableFile } from '@sluice/core
 import type { Life } from './life.js';
 import { fileRole } from './operation.js';
 
-/** The machine's file system, on which this process dies at the operation that its life ends with. Looking is no operation. */
+/** The machine's file system. This process dies at the operation that its `Life` names; reading does not count. */
 export function mortalFileSystem(target: string, life: Life): FileSystem {
   const lived = async <R>(
     call: string,
@@ -14,7 +14,7 @@ export function mortalFileSystem(target: string, life: Life): FileSystem {
     const moment = life.momentOf(call, file);
     if (moment === undefined) return work();
     const deed = moment === 'before' ? undefined : moment === 'half-way' && halfOfIt ? halfOfIt : work;
-    // What comes of it nobody will know.
+    // Nobody will see the result.
     await deed?.().catch(() => undefined);
     return life.die(`${deed === work ? 'after' : moment} ${call} of ${file}`);
   };

@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
 import type { Phase } from './phases.js';
 
-/** How far a run has come, as its sink is told. */
+/** The progress of a run, as its sink sees it. */
 export type Stage =
   | 'beginning'
   | 'opening anew'
@@ -13,17 +13,17 @@ export type Stage =
   | 'closing'
   | 'closed';
 
-/** What a file is for. `folder` is the one that the target lies in, `state` the one beside it. */
+/** The role of a file. `folder` is the one that contains the target, `state` the one next to it. */
 export type FileRole = 'target' | 'part' | 'folder' | 'state' | 'lock' | 'checkpoint' | 'segment';
 
-/** A call to the disk that may change something on it. */
+/** A call that may change the disk. */
 export interface Operation {
   readonly stage: Stage;
   readonly call: string;
   readonly file: FileRole;
 }
 
-/** What a path is for, in an export to `target`. */
+/** The role of a path in an export to `target`. */
 export function fileRole(path: string, target: string): FileRole {
   if (path === target) return 'target';
   if (path === `${target}.part`) return 'part';

@@ -1,6 +1,6 @@
 /**
- * What an export is doing, in the order in which it comes to it. `turn` is equal for what alternates; `weight` is the share of the
- * kills that are aimed at it, in percent.
+ * The phases of an export, in order. Phases with the same `turn` alternate; `weight` is the share of kills that are
+ * aimed at a phase, in percent.
  */
 const outlines = {
   'setting up': { acquire: 0, weight: 4 },
@@ -20,22 +20,22 @@ export type Phase = keyof typeof outlines;
 /** In the order of the table. */
 export const phases: readonly Phase[] = Object.keys(outlines).filter(isPhase);
 
-/** The percentage of the kills that is aimed at a phase. */
+/** The percentage of kills that are aimed at a phase. */
 export function weightOf(phase: Phase): number {
   return outlines[phase].weight;
 }
 
-/** Whether a run that is in `phase` has `other` behind it for good. */
+/** Whether a run in `phase` will not come to `other` again. */
 export function isPast(phase: Phase, other: Phase): boolean {
   return outlines[phase].acquire > outlines[other].acquire;
 }
 
-/** Whether a run comes to it again and again, page after page. */
+/** Whether a run comes to it repeatedly, page after page. */
 export function isRepeated(phase: Phase): boolean {
   return outlines[phase].acquire === outlines.fetching.acquire;
 }
 
-/** Whether it lies between an export's first write of rows and its seal. Who goes on has rows already. */
+/** Whether it is between an export's first write of rows and its seal. A resuming run has rows already. */
 export function isBetweenRowsAndSeal(phase: Phase): boolean {
   return isPast(phase, 'setting up') && isPast('sealing', phase);
 }

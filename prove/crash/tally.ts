@@ -1,11 +1,11 @@
 import { isBetweenRowsAndSeal, phases, type Phase } from './phases.js';
 
-/** What became of one kill. */
+/** The outcome of one kill. */
 export interface KillOutcome {
   readonly phase: Phase;
-  /** Pages that the killed run had got, and later ones asked for again. */
+  /** Pages that the killed run had received and later ones requested again. */
   readonly fetchedAgain: number;
-  /** What was wrong because of it, a sentence each. */
+  /** What was wrong because of it, one sentence each. */
   readonly differences: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface PhaseTally {
 
 const minShareBetween = 0.8;
 
-/** The table's rows, also of phases that were not hit. */
+/** The table's rows, including phases that were not hit. */
 export function tallyOf(outcomes: readonly KillOutcome[]): PhaseTally[] {
   return phases.map((phase) => {
     const ofPhase = outcomes.filter((outcome) => outcome.phase === phase);
@@ -31,7 +31,7 @@ export function tallyOf(outcomes: readonly KillOutcome[]): PhaseTally[] {
   });
 }
 
-/** Why a table proves nothing, a sentence each; none if it proves what it should. */
+/** Why a table proves nothing, one sentence each; empty if it is a proof. */
 export function shortcomings(tally: readonly PhaseTally[], minKills: number): string[] {
   const count = (rows: readonly PhaseTally[]): number => rows.reduce((sum, { kills }) => sum + kills, 0);
   const kills = count(tally);

@@ -4,7 +4,7 @@ import { startSandbox } from '@sluice/sandbox';
 import type { ChildRuns } from './childRuns.js';
 import { size, type Format } from './exportOrder.js';
 
-/** The bytes of an export that nothing disturbs. */
+/** The bytes of an uninterrupted export. */
 export async function undisturbed(format: Format, seed: number, children: ChildRuns, folder: string): Promise<Buffer> {
   await using sandbox = await startSandbox({ seed, ...size });
   const { apiKey, aptosUrl, owners } = sandbox;

@@ -1,7 +1,7 @@
 import type { Sink } from '@sluice/core';
 import type { Life } from './life.js';
 
-/** A sink that notes in a process's life how far it has come. */
+/** A sink that records its progress in the process's `Life`. */
 export function watchedSink<T>(sink: Sink<T>, life: Life): Sink<T> {
   return {
     ...sink,
@@ -21,7 +21,7 @@ export function watchedSink<T>(sink: Sink<T>, life: Life): Sink<T> {
         flush: async () => {
           life.stage = 'flushing';
           const place = await writer.flush();
-          // What comes next is the checkpoint, then another page.
+          // The checkpoint follows, then another page.
           life.stage = 'moving';
           return place;
         },

@@ -9,24 +9,24 @@ import { seeded } from '../crash/seeded.js';
 import { deadLetters, secret, type ForwardOrder } from './forwardOrder.js';
 import { spooledIds } from './spooledIds.js';
 
-/** What is tried. */
+/** The settings of a run. */
 export interface ForwardTrial {
   readonly records: number;
   readonly kills: number;
   readonly seed: number;
-  /** Records in a request. */
+  /** Records per request. */
   readonly batch: number;
   readonly folder: string;
 }
 
-/** What came of it. */
+/** The outcome. */
 export interface ForwardOutcome {
   readonly kills: number;
   readonly requests: number;
   readonly failed: number;
   readonly accepted: number;
   readonly doubled: number;
-  /** Rows that moved to the front of the listing behind the walk's back. */
+  /** Rows that moved to the front of the listing after the walk had passed it. */
   readonly moved: number;
   readonly faults: readonly string[];
 }
@@ -34,8 +34,9 @@ export interface ForwardOutcome {
 const rowsMovedPerKill = 3;
 
 /**
- * A sender is killed with SIGKILL by the hand of its receiver, at requests that the seed decides, and run again until it is through. The
- * receiver fails a third of what it gets, at most three times in a row, and the API's rows move on with each kill.
+ * The receiver kills the sender with SIGKILL, at requests that the seed decides, and the sender is run again until it
+ * finishes. The receiver fails a third of the requests, at most three times in a row, and the API's rows move with each
+ * kill.
  */
 export async function forwardKills({ records, kills, seed, batch, folder }: ForwardTrial): Promise<ForwardOutcome> {
   const random = seeded(`${seed} forward ${batch}`);
@@ -81,7 +82,7 @@ export async function forwardKills({ records, kills, seed, batch, folder }: Forw
   const lost = Array.from({ length: records - moved }, (_, index) => keyOf(sandbox.holding(index))).filter(
     (key) => !keys.has(key),
   );
-  // A row that went to the front was never shown to the walk: nobody could have sent it.
+  // The walk never saw a row that went to the front, so nothing could have sent it.
   if (lost.length > 0) faults.push(`${lost.length} rows never arrived, e.g. ${lost[0] ?? ''}`);
   const missing = receiver.missing(spooled);
   if (missing.length > 0) faults.push(`${missing.length} spooled records never arrived`);
@@ -114,7 +115,7 @@ function keyOf(holding: object): string {
   return JSON.stringify([owner_address, token_data_id_hash, property_version]);
 }
 
-/** Records that were first accepted before one of the same key that was sent before them. */
+/** Records that were first accepted before an earlier record with the same key. */
 function outOfOrder({ order, accepted }: Receiver): number {
   const lastOf = new Map<string, number>();
   let count = 0;

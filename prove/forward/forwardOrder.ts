@@ -1,4 +1,4 @@
-/** What a process is told, as JSON in its first argument. */
+/** The settings of a process, as JSON in its first argument. */
 export interface ForwardOrder {
   readonly apiKey: string;
   readonly aptosUrl: string;
@@ -6,7 +6,7 @@ export interface ForwardOrder {
   readonly hook: string;
   readonly secret: string;
   readonly folder: string;
-  /** Records in a request; 1 sends each by itself. */
+  /** Records per request; 1 sends each one separately. */
   readonly batch: number;
 }
 

@@ -2,10 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stateFolder } from './forwardOrder.js';
 
-/**
- * The ids of all records in a spool: they are sure to arrive. The last line may be torn. A spool that is not there (yet, or any more)
- * holds none.
- */
+/** The ids of all records in a spool: these must arrive. The last line may be torn. A missing spool contains none. */
 export async function spooledIds(folder: string): Promise<string[]> {
   const log = await readFile(join(folder, stateFolder, 'spool.log'), 'utf8').catch(() => '');
   return log.split('\n').slice(1, -1).flatMap(idsIn);

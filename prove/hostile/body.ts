@@ -10,16 +10,16 @@ import {
 
 /** How a text becomes bytes. */
 export type Charset = (typeof charsets)[number];
-/** How bytes are packed, and what that is called. */
+/** How bytes are compressed, and how that is declared. */
 export type Packing = keyof typeof packings;
 
-/** What can happen to packed bytes on their way. */
+/** What can happen to compressed bytes on their way. */
 export const harmKinds = ['cut', 'flip', 'trail-zeros', 'trail-text', 'twice', 'again', 'empty'] as const;
 
 /** What happens to them. */
 export interface Harm {
   readonly kind: 'none' | (typeof harmKinds)[number];
-  /** A share of the bytes. */
+  /** A fraction of the bytes. */
   readonly at: number;
 }
 
@@ -52,10 +52,10 @@ export const packings = {
   identity: { label: 'identity', pack: (bytes: Buffer) => bytes },
 } as const;
 
-/** Bytes of an answer's body that are read at most, after decompression. */
+/** The maximum size of a response body after decompression, in bytes. */
 const maxBytes = 32 * 1024 * 1024;
 
-/** The bytes of a text, as they are called, packed and harmed. */
+/** The bytes of a text, encoded, compressed and damaged. */
 export function bodyOf(
   text: string,
   how: { readonly charset: Charset; readonly packing: Packing; readonly harm: Harm },
@@ -110,14 +110,14 @@ function harmed(bytes: Buffer, { kind, at }: Harm): Buffer {
     case 'twice':
       return Buffer.concat([bytes, bytes]);
     case 'again':
-      // An empty member behind it, as some compressors end with.
+      // An empty member after it, as some compressors append.
       return Buffer.concat([bytes, gzipSync('')]);
     case 'empty':
       return Buffer.alloc(0);
   }
 }
 
-/** The encodings that are read. */
+/** The supported encodings. */
 const unpackers = new Map([
   ['gzip', gunzipSync],
   ['x-gzip', gunzipSync],
@@ -125,7 +125,7 @@ const unpackers = new Map([
   ['br', brotliDecompressSync],
 ]);
 
-/** The text of a body; the code of the error where it has none. */
+/** The text of a body; the code of the error if it has none. */
 export function readAs(
   label: string | undefined,
   body: Buffer,
@@ -133,7 +133,7 @@ export function readAs(
   const unpack = unpackers.get(label?.toLowerCase() ?? '');
   let plain: Buffer;
   try {
-    // Nothing at all can be called whatever one likes.
+    // An empty body is valid under any declaration.
     plain = unpack && body.length > 0 ? unpack(body, { maxOutputLength: maxBytes + 1 }) : body;
   } catch (error) {
     const isTooLarge = error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';

@@ -12,15 +12,15 @@ export interface Finding {
 }
 
 const casesPerRound = 500;
-/** Looking for a smaller case is worth so much: those that kill or hang the child take long. */
+/** Budget for shrinking a case: those that kill or hang the child take long. */
 const maxAttempts = 500;
 const longestSearch = 120_000;
 
-/** Throws mutated answers at a child, in rounds that are decided by their number alone. */
+/** Sends mutated responses to a child, in rounds that depend only on their number. */
 export class Campaign {
-  /** Hostile answers so far. */
+  /** Hostile responses so far. */
   answers = 0;
-  /** What came of walks, by where and as what. */
+  /** The outcomes of walks, by destination and kind. */
   readonly ends = new Map<string, Map<string, number>>();
   readonly #seed: number;
   readonly #cases: fc.Arbitrary<HostileCase>;
@@ -43,7 +43,7 @@ export class Campaign {
     this.#isStopped = true;
   }
 
-  /** Rounds until there were so many answers, or one is not as it should be. */
+  /** Runs rounds until there were enough responses, or one is handled incorrectly. */
   async run(answers: number): Promise<Finding | undefined> {
     for (let round = 1; this.answers < answers && !this.#isStopped; round += 1) {
       const finding = await this.runOnly(round);
@@ -57,7 +57,7 @@ export class Campaign {
     let since = 0;
     const property = fc.asyncProperty(this.#cases, async (each) => {
       if (this.#isStopped) return;
-      // The smallest one that was found by then is small enough.
+      // The smallest case found by then is small enough.
       if (found > maxAttempts || (found > 0 && performance.now() - since > longestSearch)) return;
       const { fault } = await this.judge(each, found === 0);
       if (fault === undefined && found === 0) return;
@@ -75,7 +75,7 @@ export class Campaign {
     };
   }
 
-  /** What came of a case. Once the campaign is stopped, nothing is wrong any more. */
+  /** The verdict on a case. After the campaign was stopped, nothing is wrong any more. */
   async judge(each: HostileCase, isCounted = true): Promise<Verdict> {
     const verdict = await verdictOn(each, this.#child, this.#server);
     if (this.#isStopped) return { end: verdict.end };

@@ -1,5 +1,5 @@
-// Walks through what a hostile server says, in a process with little memory: `node child.ts SETTINGS`. It takes orders as messages, and
-// reports on each.
+// Walks through the responses of a hostile server in a process with little memory: `node child.ts SETTINGS`. It
+// receives orders as messages, and reports on each.
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { clientOf, HostileWalks, sourceOf, type WalkReport } from '../../test/hostile/hostileWalks.js';
 import { hostileKey } from '../../test/hostile/keyTraces.js';
@@ -26,7 +26,7 @@ process.send?.('ready');
 async function reportOn(order: Order): Promise<WalkReport | StormReport | HeapReport> {
   if (order.kind === 'heap') return { used: heap(), peak, resident: process.resourceUsage().maxRSS * 1_024 };
   const report = order.kind === 'walk' ? await walks.walk(order) : await storm(order);
-  // What was let go shows a little later.
+  // Released memory shows a little later.
   await turnOfTheLoop();
   peak = Math.max(peak, process.memoryUsage().heapUsed);
   const polluted = pollution();

@@ -5,12 +5,12 @@ import type { HostileCase } from './hostileCase.js';
 import { oddWires, plainWire } from './wire.js';
 
 const nothing = '{"result":[]}';
-/** A page like others, which repeats what it was sent. */
+/** An ordinary page that repeats what it received. */
 const page = JSON.stringify({ result: [{ id: 'a', name: 'a', sent: hostileKey }], cursor: null, hasNextPage: false });
 
 /**
- * What was written by hand, for both APIs: every document read, over a socket and as texts, into a file and by a watch; and every oddity of
- * a wire by itself.
+ * The handwritten cases, for both APIs: every document, over a socket and as text, into a file and in a watch; and
+ * every oddity of the wire separately.
  */
 export async function* corpusCases(): AsyncGenerator<HostileCase> {
   for (const { text } of await corpusTexts())

@@ -1,7 +1,7 @@
 import type { Harm } from './body.js';
 import type { SentAnswer } from './hostileServer.js';
 
-/** How bytes become an answer. */
+/** How bytes become a response. */
 export const framings = [
   'length',
   'chunked',
@@ -23,7 +23,7 @@ export const framings = [
 
 export type Framing = (typeof framings)[number];
 
-/** What stands around a body. */
+/** Everything around a body. */
 interface HeadedBody {
   readonly line: string;
   readonly before: readonly string[];
@@ -32,10 +32,10 @@ interface HeadedBody {
   readonly harm: Harm;
 }
 
-/** What the other side gets of a body, by the rules of HTTP; a word where it can't get one. */
+/** The body that arrives by the rules of HTTP; a word if none can. */
 export type Arrival = Buffer | 'cut' | 'refused';
 
-/** An answer with a body, byte for byte, and what arrives of it. */
+/** A response with a body, byte for byte, and what arrives of it. */
 export function framed(
   how: HeadedBody,
   label: string | undefined,
@@ -57,7 +57,7 @@ export function framed(
   const whole = (...pieces: Buffer[]): Buffer => Buffer.concat(pieces);
   const length = `Content-Length: ${body.length}`;
   const chunked = 'Transfer-Encoding: chunked';
-  // Packed data that has ended is whole, whatever becomes of what comes behind it.
+  // Compressed data that has ended is complete, whatever follows it.
   const hasMoreBehind = ['trail-zeros', 'trail-text', 'twice', 'again'].includes(how.harm.kind);
   const cut: Arrival[] = hasMoreBehind ? ['cut', body] : ['cut'];
   switch (how.framing) {
@@ -129,9 +129,9 @@ export function framed(
   }
 }
 
-/** Bytes in pieces of such a size. */
+/** The bytes in pieces of this size. */
 export function inPieces(bytes: Buffer, pace: number): readonly Uint8Array[] {
-  // However it is cut, it is not to take for ever.
+  // It must not take forever, however small the pieces are.
   const size = pace === 0 ? bytes.length : Math.max(pace, Math.ceil(bytes.length / 50));
   const pieces: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));

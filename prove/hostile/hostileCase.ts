@@ -6,19 +6,19 @@ import type { HostileWalk, Use } from '../../test/hostile/hostileWalks.js';
 import { hostileKey } from '../../test/hostile/keyTraces.js';
 import { wire, type Wire } from './wire.js';
 
-/** One walk, and how what it is told comes. */
+/** One walk, and how its responses arrive. */
 export interface HostileCase extends HostileWalk {
-  /** Absent where the documents are read without a socket in between. */
+  /** Absent if the documents are read without a socket in between. */
   readonly wires?: readonly Wire[];
 }
 
-/** Rows of valid answers. */
+/** Rows of valid responses. */
 export type ValidRows = Readonly<Record<ApiName, readonly object[]>>;
 
-/** Once in so many walks the answers come over a socket. */
+/** One walk in this many receives its responses over a socket. */
 const socketShare = 6;
 
-/** Walks of up to three hostile answers. */
+/** Walks of up to three hostile responses. */
 export function hostileCase(rows: ValidRows): fc.Arbitrary<HostileCase> {
   const ofApi = (api: ApiName): fc.WeightedArbitrary<HostileCase>[] => [
     { weight: 15, arbitrary: walkCase(api, rows[api]) },
@@ -42,13 +42,13 @@ function walkCase(api: ApiName, rows: readonly object[]): fc.Arbitrary<HostileCa
 function watchCase(api: ApiName, rows: readonly object[]): fc.Arbitrary<HostileCase> {
   const origin: DocumentOrigin = { api, rows, secret: hostileKey };
   const document = hostileDocument(origin);
-  // Half a character is none on a wire, and what the first poll finds has to be known.
+  // A wire cannot carry half of a character, and the result of the first poll must be known.
   const whole = document.map((text) => Buffer.from(text).toString());
   const isListing = (text: string): boolean => {
     const page = expectedPage(api, text);
     return 'rows' in page && page.next === 'end';
   };
-  // The second poll mostly finds the first one's rows again, with a change here and there.
+  // The second poll mostly finds the rows of the first, with a change here and there.
   const again = fc.option(hostileChange(origin), { freq: 3 });
   return fc
     .record({ first: whole.filter(isListing), again, answers: answers(document) })

@@ -5,17 +5,17 @@ import type { WalkOrder, WalkReport } from '../../test/hostile/hostileWalks.js';
 import type { ChildSettings, HeapReport, Order, StormOrder, StormReport } from './order.js';
 import { withoutProxies } from '../../test/kit/environment.js';
 
-/** Megabytes of heap that the child has. */
+/** The child's heap in megabytes. */
 export const childHeap = 128;
-/** Ms after which a child that says nothing hangs. */
+/** Ms after which a silent child counts as hanging. */
 const timeout = 30_000;
 
-/** That a child is no more, and what it said at last. */
+/** That a child has died, and its last words. */
 export interface Death {
   readonly died: string;
 }
 
-/** The process that walks through hostile answers. After its death a new one takes its place. */
+/** The process that walks through hostile responses. If it dies, a new one replaces it. */
 export class HostileChild implements AsyncDisposable {
   /** How many there were. */
   lives = 0;
@@ -53,7 +53,7 @@ export class HostileChild implements AsyncDisposable {
     }
   }
 
-  /** No other one takes its place. */
+  /** It is not replaced any more. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isEnded = true;
     this.#child?.process.kill('SIGKILL');

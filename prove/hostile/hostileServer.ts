@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { resetSocket } from '@sluice/sandbox';
 
-/** An answer, byte for byte. */
+/** A response, byte for byte. */
 export interface SentAnswer {
-  /** What is written, one piece a turn of the loop. */
+  /** What is written, one piece per turn of the event loop. */
   readonly pieces: readonly Uint8Array[];
-  /** What becomes of the connection then. */
+  /** What happens to the connection then. */
   readonly then: 'keep' | 'end' | 'reset';
 }
 
-/** A server below HTTP: it reads requests, and answers with whatever bytes it is given. */
+/** A server below HTTP: it reads requests, and responds with whatever bytes it is given. */
 export class HostileServer implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -23,7 +23,7 @@ export class HostileServer implements AsyncDisposable {
     server.on('connection', (socket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
-      // Who hangs up in the middle of an answer has had enough of it.
+      // The client may hang up in the middle of a response.
       socket.on('error', () => undefined);
       void this.#serve(socket);
     });
@@ -42,7 +42,7 @@ export class HostileServer implements AsyncDisposable {
     return `http://127.0.0.1:${address.port}`;
   }
 
-  /** From now on the request for the nth page gets the nth of these, and each behind them the last one. */
+  /** From now on the request for the nth page gets the nth of these, and later requests the last one. */
   answerWith(answers: readonly SentAnswer[], last: SentAnswer): void {
     this.#answers = answers;
     this.#last = last;
@@ -68,7 +68,7 @@ export class HostileServer implements AsyncDisposable {
         }
       }
     } catch {
-      // It was closed by the other side.
+      // The other side closed it.
     }
   }
 }

@@ -3,12 +3,12 @@ import { hostileKey } from '../../test/hostile/keyTraces.js';
 /** Header lines. */
 export interface Header {
   readonly text: string;
-  /** Whether a parser of HTTP may refuse it. */
+  /** Whether an HTTP parser may refuse it. */
   readonly isDoubtful: boolean;
 }
 
 const key = encodeURIComponent(hostileKey);
-/** Headers that no answer should need. */
+/** Headers that no response should need. */
 export const oddHeaders: readonly Header[] = [
   ...[
     '__proto__: x',

@@ -1,4 +1,4 @@
-/** Ways to say that all is well. */
+/** Status lines for success. */
 export const okLines = [
   'HTTP/1.1 200 OK',
   'HTTP/1.1 200 ',
@@ -6,12 +6,12 @@ export const okLines = [
   'HTTP/1.1 200 \u00e9\u00ff',
   `HTTP/1.1 200 ${'x'.repeat(2_000)}`,
 ];
-/** Statuses that a line can say. */
+/** Statuses in a status line. */
 export const statuses = [
   200, 201, 203, 204, 205, 206, 226, 299, 300, 301, 302, 304, 307, 308, 399, 400, 401, 403, 404, 408, 409, 410, 418,
   422, 425, 429, 431, 451, 499, 500, 501, 502, 503, 504, 505, 520, 524, 599, 600, 700, 999,
 ];
-/** What is no first line of an answer. */
+/** Invalid first lines of a response. */
 export const badLines = [
   'HTTP/1.1 000 OK',
   'HTTP/1.1 099 OK',

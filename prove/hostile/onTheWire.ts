@@ -5,10 +5,10 @@ import { framed, inPieces, type Arrival } from './framing.js';
 import type { SentAnswer } from './hostileServer.js';
 import type { Wire } from './wire.js';
 
-/** Of documents with more bytes, some would take too much of the child's memory once they are read. */
+/** Some documents with more bytes would take too much of the child's memory once parsed. */
 const maxCheapBytes = 150_000;
 
-/** A document on the wire, and what has to become of it: any of these. */
+/** A document on the wire, and its permitted outcomes. */
 export function onTheWire(
   api: ApiName,
   text: string,
@@ -22,7 +22,7 @@ export function onTheWire(
   };
 }
 
-/** What a parser of HTTP may make of what it need not understand. */
+/** The permitted reactions of an HTTP parser to what it need not understand. */
 function doubts({ status, headers }: Wire): readonly Expected[] {
   if (status === undefined) return [{ codes: ['network', 'decode', 'http', 'unexpected-redirect', 'rate-limited'] }];
   return headers.some(({ isDoubtful }) => isDoubtful) ? [{ codes: ['network', 'decode'] }] : [];
@@ -30,7 +30,7 @@ function doubts({ status, headers }: Wire): readonly Expected[] {
 
 function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival: Arrival): readonly Expected[] {
   const { status = 200 } = how;
-  // These have no body, whatever is sent behind them, and a length disagrees with that.
+  // These have no body, whatever follows them, and contradict a length.
   if (status === 204) return [{ codes: ['decode', 'network'] }];
   if (status === 304) return [{ codes: ['unexpected-redirect', 'decode', 'network'] }];
   if (arrival === 'refused') return [{ codes: ['network'] }];

@@ -1,15 +1,15 @@
 import type { ApiName } from '../../test/kit/apiReference.js';
 import type { WalkOrder, WalkReport } from '../../test/hostile/hostileWalks.js';
 
-/** What a child is started with. */
+/** The settings of a child. */
 export interface ChildSettings {
   /** Of the hostile server. */
   readonly url: string;
-  /** An empty one, for files. */
+  /** An empty folder for files. */
   readonly folder: string;
 }
 
-/** Many walks at once, under a client's usual bound on requests at once. */
+/** Many walks at once, with a client's usual limit on parallel requests. */
 export interface StormOrder {
   readonly kind: 'storm';
   readonly api: ApiName;
@@ -18,17 +18,17 @@ export interface StormOrder {
 
 export type Order = (WalkOrder & { readonly kind: 'walk' }) | StormOrder | { readonly kind: 'heap' };
 
-/** Bytes. */
+/** In bytes. */
 export interface HeapReport {
-  /** In use when all garbage is collected. */
+  /** Used after garbage collection. */
   readonly used: number;
-  /** The most that was in use behind a walk. */
+  /** The maximum that was used after a walk. */
   readonly peak: number;
-  /** The most memory that the process ever had. */
+  /** The maximum memory of the process so far. */
   readonly resident: number;
 }
 
 export interface StormReport extends Required<Pick<WalkReport, 'strays'>>, Pick<WalkReport, 'pollution'> {
-  /** What came of each walk: a code, or how many rows. */
+  /** The outcome of each walk: a code, or a number of rows. */
   readonly ends: readonly (string | number)[];
 }

@@ -3,22 +3,22 @@ import { apis, type ApiName } from '../../test/kit/apiReference.js';
 import type { HostileChild } from './hostileChild.js';
 import type { HostileServer } from './hostileServer.js';
 
-/** A small answer that is large once it is unpacked. */
+/** A small response that is large after decompression. */
 interface Bomb {
   readonly name: string;
   readonly packed: Buffer;
   readonly encoding: string;
-  /** What each walk has to come to. */
+  /** The required outcome of each walk. */
   readonly end: 'response-too-large' | 'decode';
 }
 
-/** What came of a bomb. */
+/** The outcome of a bomb. */
 export interface StormEnd {
   readonly name: string;
-  /** In bytes, as it is sent. */
+  /** In bytes, as sent. */
   readonly packed: number;
   readonly encoding: string;
-  /** Walks that met it. */
+  /** Walks that received it. */
   readonly walks: number;
   readonly fault?: string;
 }
@@ -26,7 +26,7 @@ export interface StormEnd {
 const walksAtOnce = 16;
 const MiB = 1024 * 1024;
 
-/** Throws each bomb at many walks at once, of one API and then of the other. */
+/** Sends each bomb to many walks at once, of one API and then of the other. */
 export async function* storms(child: HostileChild, server: HostileServer): AsyncGenerator<StormEnd> {
   for (const bomb of bombs()) {
     const { name, packed, encoding } = bomb;
@@ -60,7 +60,7 @@ function* bombs(): Generator<Bomb> {
   yield { name: '200 MiB of zeros', packed: gzip(zeros), encoding: 'gzip', end: 'response-too-large' };
   yield { name: '200 MiB of zeros', packed: deflate(zeros), encoding: 'deflate', end: 'response-too-large' };
   yield { name: '200 MiB of zeros', packed: br(zeros), encoding: 'br', end: 'response-too-large' };
-  // Not read as packed, since it was not asked for.
+  // Not decompressed, because the client did not ask for this encoding.
   yield { name: 'packed twice', packed: gzip(gzip(zeros)), encoding: 'gzip, gzip', end: 'decode' };
   yield {
     name: 'no zstd that we asked for',
@@ -68,7 +68,7 @@ function* bombs(): Generator<Bomb> {
     encoding: 'zstd',
     end: 'decode',
   };
-  // Below the cap, but far beyond the memory of the process once they are read.
+  // Below the limit, but far beyond the memory of the process once parsed.
   for (const [name, text] of just)
     yield { name, packed: gzip(Buffer.from(text())), encoding: 'gzip', end: 'response-too-large' };
 }

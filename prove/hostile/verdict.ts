@@ -6,7 +6,7 @@ import type { HostileServer, SentAnswer } from './hostileServer.js';
 import { onTheWire } from './onTheWire.js';
 import { plainWire } from './wire.js';
 
-/** What came of a case. */
+/** The outcome of a case. */
 export interface Verdict {
   /** `rows`, or an error's code. */
   readonly end: string;
@@ -14,7 +14,7 @@ export interface Verdict {
   readonly fault?: string;
 }
 
-/** Lets a child make a walk, and judges what came of it. */
+/** Lets a child perform a walk, and judges its outcome. */
 export async function verdictOn(each: HostileCase, child: HostileChild, server: HostileServer): Promise<Verdict> {
   const { api, use, texts, wires, first } = each;
   const arrived = wires && sentBy(server, each, wires);

@@ -4,19 +4,19 @@ import { framings, type Framing } from './framing.js';
 import { oddHeaders, type Header } from './oddHeaders.js';
 import { badLines, okLines, statuses } from './oddLines.js';
 
-/** How a document goes over the wire: everything that a server decides besides what it says. */
+/** How a document is sent: everything that a server decides besides the content. */
 export interface Wire {
   readonly line: string;
-  /** The status that the line says, if it says one that can be read. */
+  /** The status in the status line, if it is readable. */
   readonly status: number | undefined;
-  /** Answers before the answer (1xx). */
+  /** Interim responses before the response (1xx). */
   readonly before: readonly string[];
   readonly headers: readonly Header[];
   readonly charset: Charset;
   readonly packing: Packing;
   readonly harm: Harm;
   readonly framing: Framing;
-  /** Bytes of each piece that is written; all of it at once where it is 0. */
+  /** Bytes of each piece that is written; 0 writes everything at once. */
   readonly pace: number;
 }
 
@@ -25,7 +25,7 @@ const harms: fc.Arbitrary<Harm> = fc.record({
   at: fc.double({ min: 0, max: 1, noNaN: true }),
 });
 
-/** Mostly as it should be, and odd in one way or two. */
+/** Mostly correct, and odd in one or two ways. */
 export const wire: fc.Arbitrary<Wire> = fc
   .record({
     status: fc.oneof(
@@ -55,13 +55,16 @@ export const wire: fc.Arbitrary<Wire> = fc
     ...rest,
   }));
 
-/** As it should be. */
+/** Correct in every way. */
 export const plainWire: Wire = {
   ...{ line: 'HTTP/1.1 200 OK', status: 200, before: [], headers: [], charset: 'utf-8', packing: 'plain' },
   ...{ harm: { kind: 'none', at: 0 }, framing: 'length', pace: 0 },
 };
 
-/** Each oddity by itself: every header with every kind of status, every harm to everything that is packed, and all else once. */
+/**
+ * Each oddity separately: every header with every kind of status, every damage to every compressed body, and all others
+ * once.
+ */
 export function* oddWires(): Generator<Wire> {
   const telling = [200, 302, 404, 429, 503];
   for (const line of okLines) yield { ...plainWire, line };

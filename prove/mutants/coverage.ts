@@ -15,17 +15,17 @@ export interface CoveringTest {
   readonly reached: readonly number[];
 }
 
-/** A source, its mutants, and for each the probe that says which tests come by it. */
+/** A source, its mutants, and for each mutant the probe that says which tests execute it. */
 export interface Source {
   readonly path: string;
-  /** As it is printed: `http/pauseGate.ts`. */
+  /** As printed: `http/pauseGate.ts`. */
   readonly name: string;
   readonly text: string;
   readonly mutants: readonly (Mutant & { readonly probe: number | undefined })[];
   readonly probes: ReadonlyMap<number, Probe>;
 }
 
-/** Ms without a word: the slowest tests take some 20 s. */
+/** Ms without a message: the slowest tests take about 20 s. */
 const timeout = 240_000;
 
 export async function sourcesOf(src: string, folders: readonly string[]): Promise<Source[]> {
@@ -54,8 +54,8 @@ export async function sourcesOf(src: string, folders: readonly string[]): Promis
 }
 
 /**
- * Which tests come by which probe. It takes all tests once, so it is kept until a source or a test changes. Tests that fail with probes in
- * the sources, as one that measures memory may, are left out.
+ * Which tests pass which probe. This runs all tests once, so the result is stored until a source or a test changes.
+ * Tests that fail with probes in the sources are left out, e.g. one that measures memory.
  */
 export async function coverage(
   packageFolder: string,

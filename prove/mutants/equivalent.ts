@@ -1,17 +1,17 @@
-/** A mutant that no test can tell from the source, since it does the same. */
+/** A mutant that no test can detect, because it behaves like the source. */
 export interface Equivalent {
-  /** As it is printed: `http/pauseGate.ts`. */
+  /** As printed: `http/pauseGate.ts`. */
   readonly file: string;
-  /** Its line, without the space around it. */
+  /** Its line, trimmed. */
   readonly line: string;
-  /** As it is printed: `> -> >=`. */
+  /** As printed: `> -> >=`. */
   readonly change: string;
   readonly because: string;
 }
 
 /**
- * They are found by their text, wherever in the file it stands: a line that stands there twice is no use. One that is found no more is told,
- * since it is stale.
+ * They are found by their text, anywhere in the file, so a line that occurs twice cannot be used. One that is no longer
+ * found is reported as stale.
  */
 export const equivalents: readonly Equivalent[] = [
   {

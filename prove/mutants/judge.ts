@@ -5,14 +5,14 @@ import type { TestRuns } from './testRun.js';
 /** Ms to load a test file, or between two tests. */
 const longestHook = 30_000;
 
-/** What the tests make of a mutant. */
+/** The verdict of the tests on a mutant. */
 export type Verdict =
   | { readonly how: 'killed'; readonly by: string }
-  /** A test took many times as long as without it. */
+  /** A test took many times as long as without the mutant. */
   | { readonly how: 'timed out'; readonly by: string }
   | { readonly how: 'survived'; readonly tests: number; readonly of: number };
 
-/** Runs the tests that come by a mutant, on the source with the mutant in it, until one of them fails. */
+/** Runs the tests that execute a mutant, on the source with the mutant in it, until one of them fails. */
 export async function judge(
   source: Source,
   mutant: Mutant & { readonly probe: number | undefined },
@@ -50,18 +50,18 @@ export async function judge(
   return { how: 'survived', tests: chosen.length, of: covering.length };
 }
 
-/** What runs when a module is loaded has no probe: then whoever comes by anything in the source is asked. */
+/** Code that runs while a module is loaded has no probe: then all tests that execute anything of the source are run. */
 function comesBy({ probes }: Source, probe: number | undefined, reached: readonly number[]): boolean {
   return probe === undefined ? reached.some((each) => probes.has(each)) : reached.includes(probe);
 }
 
-/** The fastest ones, of `budget` ms in all. */
+/** The fastest ones, of `budget` ms in total. */
 export function withinBudget(tests: readonly CoveringTest[], budget: number): CoveringTest[] {
   let left = budget;
   return tests.toSorted((a, b) => a.ms - b.ms).filter(({ ms }) => (left -= ms) >= 0);
 }
 
-/** First those that come by little else, since they are most likely about it. */
+/** Those that execute little else come first, because they are most likely about this source. */
 export function byFile(tests: readonly CoveringTest[]): Map<string, CoveringTest[]> {
   const files = new Map<string, CoveringTest[]>();
   for (const test of tests) files.set(test.file, [...(files.get(test.file) ?? []), test]);
@@ -70,7 +70,10 @@ export function byFile(tests: readonly CoveringTest[]): Map<string, CoveringTest
   return new Map([...files].toSorted(([, a], [, b]) => breadth(a) - breadth(b)));
 }
 
-/** Ms that a test may take which takes `ms` without a mutant: what hangs is found by it, and a busy machine is not. */
+/**
+ * The time limit in ms of a test that takes `ms` without a mutant: enough for a busy machine, but not for one that
+ * hangs.
+ */
 function limitOf(ms: number): number {
   return 20_000 + 10 * ms;
 }

@@ -1,11 +1,11 @@
 import ts from 'typescript';
 
-/** One small change of a source: what stands from `start` up to `end` becomes `text`. */
+/** One small change of a source: the text from `start` up to `end` becomes `text`. */
 export interface Mutant {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** What kind of fault it is. */
+  /** The kind of fault. */
   readonly kind: string;
   /** From 1. */
   readonly line: number;
@@ -14,8 +14,8 @@ export interface Mutant {
 type Replacement = readonly [kind: string, node: ts.Node, text: string];
 
 /**
- * Every mutant of a source, in the order of the text. They come from the syntax alone, whatever things are called: conditions,
- * comparisons, numbers, calls and blocks. Texts stay as they are, since most are messages.
+ * Every mutant of a source, in the order of the text. They depend on the syntax only, not on names: conditions,
+ * comparisons, numbers, calls and blocks. Strings stay unchanged, because most are messages.
  */
 export function mutantsOf(source: string): Mutant[] {
   const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.ES2022, true);
@@ -54,14 +54,14 @@ function conditions(node: ts.Node): Replacement[] {
     mutants.push(['dropped !', node, `(${node.operand.getText()})`]);
   if (ts.isIfStatement(node)) mutants.push(...alwaysAndNever(node.expression));
   if (ts.isConditionalExpression(node)) mutants.push(...alwaysAndNever(node.condition));
-  // Without an end it would only be found by its time.
+  // Without an end, only its time limit would detect it.
   const loop = ts.isWhileStatement(node) || ts.isDoStatement(node) ? node.expression : undefined;
   const condition = ts.isForStatement(node) ? node.condition : loop;
   if (condition && condition.kind !== ts.SyntaxKind.TrueKeyword) mutants.push(['never', condition, 'false']);
   return mutants;
 }
 
-/** What a negated condition does wrong, each of these does wrong in one case only, and is harder to see. */
+/** Each of these fails in one of the cases of a negated condition, and is harder to detect. */
 function alwaysAndNever(condition: ts.Expression): Replacement[] {
   return [
     ['always', condition, 'true'],
@@ -99,7 +99,7 @@ function operators(node: ts.Node): Replacement[] {
   const { left, operatorToken, right } = node;
   if (operatorToken.kind === ts.SyntaxKind.QuestionQuestionToken) return [['dropped ??', node, `(${left.getText()})`]];
   const swap = swaps.get(operatorToken.kind);
-  // Texts that are put together.
+  // Concatenated strings.
   if (!swap || (swap[0] === 'swapped arithmetic' && (isText(left) || isText(right)))) return [];
   return [[swap[0], operatorToken, swap[1]]];
 }
@@ -148,7 +148,7 @@ function calls(node: ts.Node): Replacement[] {
 function statements(node: ts.Node): Replacement[] {
   if (ts.isExpressionStatement(node) && !isSuperCall(node)) return [['removed statement', node, ';']];
   const isLeaving = ts.isThrowStatement(node) || ts.isBreakOrContinueStatement(node);
-  // A case's break, too: the next case then follows.
+  // Also a case's break: the next case then follows.
   if (isLeaving || (ts.isReturnStatement(node) && !node.expression)) return [['removed statement', node, ';']];
   return [];
 }
@@ -163,21 +163,21 @@ function blocks(node: ts.Node): Replacement[] {
     return [['dropped catch', node, `catch (${error}) { throw ${error}; }`]];
   }
   if (!ts.isBlock(node) || node.statements.length === 0) return [];
-  // One statement has a mutant of its own, unless it gives a value.
+  // A single statement has a mutant of its own, unless it yields a value.
   const isBody = ts.isFunctionLike(node.parent) && !ts.isConstructorDeclaration(node.parent);
   return isBody || node.statements.length > 1 ? [['emptied block', node, '{}']] : [];
 }
 
-/** A spot in a source that says whether the code around it ran. */
+/** A place in a source where a probe shows whether the code around it ran. */
 export interface Probe {
   readonly start: number;
-  /** Of an expression, which is wrapped; a statement gets the probe before it. */
+  /** An expression is wrapped; a statement gets the probe before it. */
   readonly end?: number;
 }
 
 /**
- * Where to look for whether a mutant's code runs: the statement that it stands in, or the body of an arrow function without braces.
- * Nothing for what runs when the module is loaded.
+ * The place to detect whether a mutant's code runs: its statement, or the body of an arrow function without braces.
+ * `undefined` for code that runs while the module is loaded.
  */
 export function probesOf(source: string, mutants: readonly Mutant[]): (Probe | undefined)[] {
   const file = ts.createSourceFile('source.ts', source, ts.ScriptTarget.ES2022, true);
@@ -196,13 +196,13 @@ function probeOf(node: ts.Node): Probe | undefined {
     return { start: node.getStart(), end: node.end };
   const isListed = ts.isBlock(parent) || ts.isCaseOrDefaultClause(parent);
   if (isListed && ts.isStatement(node)) return { start: node.getStart() };
-  // The body of a function is in question where it is reached.
+  // Reaching a function's body means that it runs.
   const [first] = ts.isBlock(node) && ts.isFunctionLike(parent) ? node.statements : [];
   if (first) return { start: first.getStart() };
   return probeOf(parent);
 }
 
-/** The source with every probe in it: `mark` makes the expression that tells that the probe of that number was passed. */
+/** The source with all its probes: `mark` returns the expression that reports a probe by its number. */
 export function probed(source: string, probes: ReadonlyMap<number, Probe>, mark: (number: number) => string): string {
   const pieces = [...probes].flatMap(([number, { start, end }]) =>
     end === undefined
@@ -212,7 +212,7 @@ export function probed(source: string, probes: ReadonlyMap<number, Probe>, mark:
           { at: end, text: ')' },
         ],
   );
-  // From the end, so that the places before it stay where they are.
+  // From the end, so that earlier places do not move.
   return pieces
     .toSorted((a, b) => b.at - a.at)
     .reduce((text, { at, text: piece }) => text.slice(0, at) + piece + text.slice(at), source);

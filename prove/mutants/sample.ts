@@ -2,7 +2,7 @@ import { seeded, shuffled } from '../crash/seeded.js';
 import type { Source } from './coverage.js';
 import { equivalents, type Equivalent } from './equivalent.js';
 
-/** A mutant that is tried. */
+/** A selected mutant. */
 export interface Candidate {
   readonly source: Source;
   readonly mutant: Source['mutants'][number];
@@ -13,9 +13,9 @@ export interface Candidate {
 }
 
 export interface SampleOptions {
-  /** Of each folder. */
+  /** Per folder. */
   readonly count: number;
-  /** Decides which ones: the same seed takes the same ones of the same sources. */
+  /** Selects them: the same seed selects the same ones of the same sources. */
   readonly seed: number;
   /** Only this folder. */
   readonly folder?: string | undefined;
@@ -23,7 +23,7 @@ export interface SampleOptions {
   readonly at?: string | undefined;
 }
 
-/** Mutants of chance, as many of each folder; without those that are known to do the same as the source. */
+/** Random mutants, equally many per folder, without those known to behave like the source. */
 export function sampled(sources: readonly Source[], { count, seed, folder, at }: SampleOptions): Candidate[] {
   const all = sources.flatMap(candidatesOf);
   if (at !== undefined) return all.filter(({ source, where }) => at === source.name || at === where).filter(isNews);
@@ -32,13 +32,13 @@ export function sampled(sources: readonly Source[], { count, seed, folder, at }:
     const ofFolder = all.filter((candidate) => folderOf(candidate) === each);
     return shuffled(ofFolder, seeded(`${seed} ${each}`)).slice(0, count);
   });
-  // In turn, so that a run that is interrupted says something of each.
+  // Folders take turns, so that an interrupted run has results for each.
   return Array.from({ length: count }, (_, turn) => taken.flatMap((ofFolder) => ofFolder.slice(turn, turn + 1)))
     .flat()
     .filter(isNews);
 }
 
-/** Dropped once they are drawn, so that a new one changes nothing of what else a seed draws. */
+/** They are dropped after they are drawn, so that a new one does not change what else a seed draws. */
 function isNews(candidate: Candidate): boolean {
   return !equivalents.some((known) => isIt(candidate, known));
 }
@@ -47,7 +47,7 @@ export function folderOf({ source }: Pick<Candidate, 'source'>): string {
   return source.name.split('/')[0] ?? '';
 }
 
-/** Those that no mutant is like any more. */
+/** Those that match no mutant any more. */
 export function staleEquivalents(sources: readonly Source[]): Equivalent[] {
   const all = sources.flatMap(candidatesOf);
   return equivalents.filter((known) => !all.some((candidate) => isIt(candidate, known)));

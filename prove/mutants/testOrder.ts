@@ -1,12 +1,12 @@
-/** What a run of tests has to do, as JSON in the file that `SLUICE_TEST_ORDER` names. */
+/** The settings of a test run, as JSON in the file that `SLUICE_TEST_ORDER` names. */
 export interface TestOrder {
-  /** Modules that are another text than their file, by path. */
+  /** Modules with another text than their file, by path. */
   readonly texts: Readonly<Record<string, string>>;
-  /** The test files in their order, by path, each with the titles of the tests that run. */
+  /** The test files in order, by path, each with the titles of the tests to run. */
   readonly tests: Readonly<Record<string, 'all' | readonly string[]>>;
 }
 
-/** What a run of tests says about itself, as messages to the process that started it. */
+/** The messages of a test run to the process that started it. */
 export type TestMessage =
   | { readonly is: 'file'; readonly file: string }
   | { readonly is: 'begun'; readonly file: string; readonly title: string }

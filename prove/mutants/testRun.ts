@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url';
 
 import type { TestMessage, TestOrder } from './testOrder.js';
 
-/** How a run of tests ended: `enough` where its listener said so, `hung` where it said nothing for too long. */
+/** How a test run ended: `enough` if its listener said so, `hung` if it was silent for too long. */
 export type TestRunEnd =
   { readonly how: 'ended' | 'enough' | 'hung' } | { readonly how: 'died'; readonly stderr: string };
 
 export interface TestListener {
-  /** Ends the run by answering `enough`. */
+  /** Ends the run by returning `enough`. */
   readonly on: (message: Exclude<TestMessage, { readonly is: 'ended' }>) => 'enough' | undefined;
   /** Ms until the next message, at most. */
   readonly limitOf: (message: TestMessage) => number;
@@ -22,13 +22,13 @@ const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/packa
 const config = fileURLToPath(new URL('vitest.config.ts', import.meta.url));
 const startLimit = 60_000;
 
-/** Runs tests, one run after the other, each in processes of its own, which are gone with all that they left in the temporary folder. */
+/** Runs tests, one run after the other, each in processes of its own, which are removed with their temporary files. */
 export class TestRuns {
   readonly #folder: string;
   #running: ChildProcess | undefined;
   #isEnded = false;
 
-  /** @param folder is there, and empty. */
+  /** @param folder exists and is empty. */
   constructor(folder: string) {
     this.#folder = folder;
   }
@@ -39,7 +39,8 @@ export class TestRuns {
     const path = join(this.#folder, 'order.json');
     await mkdir(temporary);
     await writeFile(path, JSON.stringify(order));
-    // A group of its own, so that nothing outlives it: neither workers that hang nor what a test has started.
+    // In a process group of its own, so that nothing outlives it: neither hanging workers nor processes that a test
+    // started.
     const child = spawn(process.execPath, [vitest, 'run', '--config', config], {
       env: { ...process.env, SLUICE_TEST_ORDER: path, TMPDIR: temporary },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -68,7 +69,7 @@ export class TestRuns {
     return how === 'died' ? { how, stderr: await stderr } : { how };
   }
 
-  /** Ends what runs, and runs no more. */
+  /** Ends the current run, and starts no more. */
   async end(): Promise<void> {
     this.#isEnded = true;
     if (this.#running) await this.#kill(this.#running);
@@ -78,10 +79,10 @@ export class TestRuns {
     const gone = new Promise((resolve) => child.once('close', resolve));
     const isGone = child.exitCode !== null || child.signalCode !== null;
     try {
-      // The process itself may be gone, and others of its group not.
+      // The process itself may have exited before others of its group.
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // Nothing is left of the group.
+      // The group is empty.
     }
     if (!isGone) await gone;
   }

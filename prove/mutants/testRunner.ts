@@ -4,10 +4,10 @@ import { TestRunner, type RunnerTestCase, type RunnerTestFile, type RunnerTestSu
 
 import type { TestOrder } from './testOrder.js';
 
-/** Runs the tests that the order names, and notes for each which probes it passes. */
+/** Runs the tests that the order names, and records which probes each passes. */
 export default class OrderedRunner extends TestRunner {
   readonly #tests: TestOrder['tests'];
-  /** What was passed in the file outside of tests: in its hooks, or while it was loaded. */
+  /** Probes that were passed in the file outside of tests: in its hooks, or while it was loaded. */
   #around: number[] = [];
 
   constructor(...config: ConstructorParameters<typeof TestRunner>) {

@@ -7,12 +7,13 @@ import { BaseSequencer, type Reporter, type TestSpecification } from 'vitest/nod
 import { fromSources } from '../../vitest.config.js';
 import type { TestMessage, TestOrder } from './testOrder.js';
 
-// Runs the tests of an order, one after the other, on the texts that it gives. No file is changed, so none has to be put back.
+// Runs the tests of an order, one after the other, with the texts that it contains. No file is changed, so none must be
+// restored.
 
 const order: TestOrder = JSON.parse(readFileSync(process.env['SLUICE_TEST_ORDER'] ?? '', 'utf8'));
 const files = Object.keys(order.tests);
 
-// Without whoever wants to know it, the run ends, with all the processes that it started.
+// If the parent process has gone, the run ends, with all processes that it started.
 process.once('disconnect', () => process.kill(-process.pid, 'SIGKILL'));
 
 function say(message: TestMessage): void {

@@ -1,6 +1,6 @@
 import type { Limit } from '@sluice/core';
 
-/** What the server allows, strictly, and what the client is told. */
+/** The server's strict limit, and the client's setting. */
 export const rate = { requests: 50, per: 1_000 } as const satisfies Limit;
 
 /** The server's first message. */
@@ -12,8 +12,8 @@ export interface ServerAddress {
 /** The server's last message. Times are ms by its own clock. */
 export interface ServerLog {
   readonly arrivals: readonly number[];
-  /** Requests answered with 429. */
+  /** Requests that got a 429. */
   readonly refused: number;
-  /** The longest that the server's process stood still: what it saw may be late by as much. */
+  /** The longest time for which the server's process stalled: its observations may be late by as much. */
   readonly longestStall: number;
 }

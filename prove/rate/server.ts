@@ -1,4 +1,5 @@
-// A sandbox with a strict limit, in a process and on a clock of its own. It says where it is, and at the end what it saw.
+// A sandbox with a strict limit, in a process and on a clock of its own. It prints its address, and at the end what it
+// observed.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { startSandbox } from '@sluice/sandbox';
 import { rate, type ServerAddress, type ServerLog } from './rate.js';

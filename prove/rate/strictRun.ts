@@ -7,19 +7,19 @@ import { rate, type ServerAddress, type ServerLog } from './rate.js';
 /** Of a run. */
 export const requests = 300;
 
-/** What a server that refuses all beyond its rate saw of a client that asks as often as its limiter lets it. */
+/** What a server with a strict limit observed of a client that requests as often as its limiter permits. */
 export interface StrictRun {
-  /** Requests that it refused. */
+  /** Refused requests. */
   readonly refused: number;
-  /** Of the rate, once the first burst is through. */
+  /** Share of the rate, after the first burst. */
   readonly share: number;
-  /** The shortest time in which one request more than allowed arrived, in ms. */
+  /** The shortest time in which one request more than permitted arrived, in ms. */
   readonly closest: number;
-  /** Longest time in which the server did nothing, in ms: a request that came then arrived late. */
+  /** Longest stall of the server, in ms: a request during it arrived late. */
   readonly longestStall: number;
 }
 
-/** Asks a strict server, in a process of its own, with so many requests under way at once. */
+/** Sends requests to a strict server in a process of its own, with this many in parallel. */
 export async function strictRun(concurrency: number): Promise<StrictRun> {
   const { arrivals, refused, longestStall } = await measure(concurrency);
   return { refused, longestStall, share: steadyShare(arrivals), closest: closest(arrivals) };
@@ -34,7 +34,7 @@ async function measure(concurrency: number): Promise<ServerLog> {
   const worker = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
-      // A refusal is counted by the server; the walk through the log goes on.
+      // The server counts refusals; the walk through the log continues.
       await client.api
         .request({ route: 'streams.list', path: '/streams/evm', query: { limit: 1 } })
         .catch(() => undefined);
@@ -50,7 +50,10 @@ async function measure(concurrency: number): Promise<ServerLog> {
   }
 }
 
-/** The rate over the windows in the middle, as a share of what is allowed: the first window is a burst, the last one is cut off. */
+/**
+ * The rate over the windows in the middle, as a share of the limit: the first window is a burst, the last one
+ * incomplete.
+ */
 function steadyShare(arrivals: readonly number[]): number {
   const [from, windows] = [70, 4];
   const began = arrivals[from] ?? NaN;
@@ -58,7 +61,7 @@ function steadyShare(arrivals: readonly number[]): number {
   return (windows * rate.per) / (ended - began);
 }
 
-/** The shortest time in which one request more than allowed arrived, in ms. */
+/** The shortest time in which one request more than permitted arrived, in ms. */
 function closest(arrivals: readonly number[]): number {
   return Math.min(...arrivals.slice(rate.requests).map((at, nth) => at - (arrivals[nth] ?? NaN)));
 }

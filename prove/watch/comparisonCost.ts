@@ -1,4 +1,5 @@
-// What it costs to compare a walk with the accepted rows, and to parse the same pages, page by page: `node comparisonCost.ts ROWS POLLS`.
+// The cost of comparing a walk with the accepted rows, and of parsing the same pages, page by page: `node
+// comparisonCost.ts ROWS POLLS`.
 import { applied } from '../../packages/core/src/watch/acceptedSnapshot.js';
 import { fieldsBetween } from '../../packages/core/src/watch/comparison.js';
 import { SnapshotRows } from '../../packages/core/src/watch/snapshotRows.js';
@@ -9,7 +10,7 @@ import { cpu, spreadOf, type Spread } from './cpu.js';
 import { projections, type Projection } from './projections.js';
 import { StreamPages } from './streamPages.js';
 
-/** In ms of CPU a poll. */
+/** In ms of CPU per poll. */
 export interface ComparisonCost {
   readonly projection: Projection;
   readonly comparing: Spread;

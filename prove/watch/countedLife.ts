@@ -2,7 +2,7 @@ import type { Moment } from '../crash/failPoint.js';
 import { Life } from '../crash/life.js';
 import type { KillOrder } from './killOrder.js';
 
-/** The life of a process that dies at an operation on the disk, whatever it is. */
+/** The life of a process that dies at a given operation on the disk, whatever it is. */
 export class CountedLife extends Life {
   readonly #dies: KillOrder['dies'];
   #operations = 0;

@@ -1,10 +1,10 @@
-/** The CPU that this process has used, in ms: all of its threads, so that what the garbage collector does is in it. */
+/** The CPU time of this process in ms, all threads included, so that the garbage collector counts. */
 export function cpu(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
-/** The middle one of some figures, the least and the most. */
+/** The median of some figures, the minimum and the maximum. */
 export interface Spread {
   readonly median: number;
   readonly min: number;

@@ -1,4 +1,5 @@
-// How memory and log grow over many polls, of which each finds one row in a hundred changed: `node growth.ts ROWS POLLS`.
+// The growth of memory and log over many polls, each of which finds one row in a hundred changed: `node growth.ts ROWS
+// POLLS`.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,9 +10,9 @@ import { StreamPages } from './streamPages.js';
 
 /** All in bytes. */
 export interface Growth {
-  /** Heap in use after every tenth part of the polls, from the half of them on. */
+  /** Used heap after every tenth of the polls, from half of them on. */
   readonly heaps: readonly number[];
-  /** The log's a poll, without what a compaction writes; those of the changed rows; and all that was written a poll. */
+  /** Per poll: bytes of the log without compactions; bytes of the changed rows; all bytes written. */
   readonly appended: number;
   readonly changed: number;
   readonly written: number;
@@ -51,7 +52,7 @@ try {
   await rm(folder, { recursive: true });
 }
 
-/** The machine's file system, which counts what is written to the log, and how often it is replaced. */
+/** The machine's file system, which counts the bytes written to the log, and how often it is replaced. */
 function counting(): FileSystem {
   return {
     ...nodeFileSystem,

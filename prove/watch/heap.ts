@@ -1,7 +1,7 @@
-/** The bytes of heap that are in use when all garbage is collected. Needs `--expose-gc`. */
+/** The used bytes of heap after garbage collection. Needs `--expose-gc`. */
 export function heap(): number {
   if (!globalThis.gc) throw new Error('Start it with --expose-gc.');
-  // What the first one sets free may hold more.
+  // The first collection may release objects that retain others.
   globalThis.gc();
   globalThis.gc();
   return process.memoryUsage().heapUsed;

@@ -1,16 +1,16 @@
 import type { Moment } from '../crash/failPoint.js';
 
-/** What a process that is to be killed is told, as JSON in its first argument. */
+/** The settings of a process that will be killed, as JSON in its first argument. */
 export interface KillOrder {
   /** Of the server. */
   readonly url: string;
   readonly target: string;
   readonly address: string;
-  /** The file that its state is beside, and that it writes if it writes one. */
+  /** The file next to its state; the target if that is a file. */
   readonly path: string;
-  /** The operation on the disk at which it dies by its own hand, from 1, counted from the moment that it is told to go on. */
+  /** The operation on the disk at which it kills itself, from 1, counted from the message to start. */
   readonly dies?: { readonly at: number; readonly moment: Moment };
-  /** Ends after so many polls. */
+  /** Stops after this many polls. */
   readonly polls?: number;
 }
 

@@ -14,7 +14,7 @@ import { stateBeside, type KillOrder } from './killOrder.js';
 import type { KillTarget } from './killTargets.js';
 import { Story } from './story.js';
 
-/** What became of the rounds with one target. */
+/** The outcome of the rounds with one target. */
 export interface KillOutcome {
   readonly target: string;
   /** Where the processes died, e.g. `after sync of watch.log`. */
@@ -22,16 +22,19 @@ export interface KillOutcome {
   readonly changes: number;
   /** What was wrong; the rounds end with it. */
   readonly fault?: string;
-  /** Where all is left as it was, if something was wrong. */
+  /** The folder that contains everything, if something was wrong. */
   readonly folder: string;
 }
 
-/** A process that has not come to its operation by then is killed at a page. */
+/** A process that has not reached its operation by then is killed at a page. */
 const maxPages = 400;
 const maxOperations = 160;
 const moments: readonly Moment[] = ['before', 'half-way', 'after'];
 
-/** Kills a watch again and again while the server goes on, then lets both come to rest. The seed decides all but who is faster. */
+/**
+ * Kills a watch again and again while the server continues, then lets both finish. The seed decides everything but
+ * races.
+ */
 export async function killRounds(target: KillTarget, rounds: number, seed: number): Promise<KillOutcome> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-watch-'));
   const deaths: string[] = [];
@@ -48,7 +51,7 @@ export async function killRounds(target: KillTarget, rounds: number, seed: numbe
     return run;
   };
   try {
-    // The next one gets ready meanwhile, since a process takes longer to begin than it is given to live.
+    // The next process gets ready in the meantime, because starting takes longer than it may live.
     let next = begin(deathIn(random));
     for (let round = 1; round <= rounds; round += 1) {
       const now = next;
@@ -75,13 +78,13 @@ export async function killRounds(target: KillTarget, rounds: number, seed: numbe
   }
 }
 
-/** Half of them die at an operation on the disk, the others while a page is on its way. */
+/** Half of them die at an operation on the disk, the others during a page. */
 function deathIn(random: Random): Partial<KillOrder> {
   if (random.chance(0.5)) return {};
   return { dies: { at: random.between(1, maxOperations), moment: moments[random.between(0, 2)] ?? 'after' } };
 }
 
-/** Where a process died that was told to go on. */
+/** Where a started process died. */
 async function deathOf(run: KillRun, server: RestlessServer, random: Random): Promise<string> {
   const served = server.more(run.diesByItself ? maxPages : random.between(1, 60));
   await run.go();
@@ -93,7 +96,7 @@ async function deathOf(run: KillRun, server: RestlessServer, random: Random): Pr
   throw new Error(end.how === 'failed' ? `A run failed: ${end.why}` : 'A run ended that was to be killed.');
 }
 
-/** The rows that the state says were accepted. */
+/** The accepted rows in the state. */
 async function accepted(path: string): Promise<ReadonlyMap<string, Row>> {
   const log = new WatchLog<Row>(fileState(stateBeside(path)).log('watch'), { watch: hashOf(['test.served', null]) });
   await log.open();

@@ -4,17 +4,17 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { KillOrder } from './killOrder.js';
 
-/** How a run ended: where it died by its own hand, if it did, or by which signal, or by itself. */
+/** How a run ended: where it killed itself, by which signal, or on its own. */
 export type KillEnd =
   | { readonly how: 'died'; readonly where: string }
   | { readonly how: 'killed' }
   | { readonly how: 'done' }
   | { readonly how: 'failed'; readonly why: string };
 
-/** A run in a process of its own, which waits to be told to begin. */
+/** A run in a process of its own, which waits for the message to start. */
 export class KillRun {
   readonly diesByItself: boolean;
-  /** Settles when the process is gone. */
+  /** Settles when the process has exited. */
   readonly ended: Promise<KillEnd>;
   readonly #child;
   readonly #ready: Promise<unknown>;
@@ -25,7 +25,7 @@ export class KillRun {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#ready = once(this.#child, 'message');
-    // Who dies before it is ready is told of by how it ended.
+    // If it dies before it is ready, its end is reported.
     this.#ready.catch(() => undefined);
     this.ended = this.#end();
   }

@@ -9,21 +9,21 @@ import type { Row } from '../../packages/core/test/watch/listing.js';
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
-/** Where changes go while the process that brings them is killed again and again. */
+/** The target of changes while the process that writes them is killed again and again. */
 export interface KillTarget {
   readonly name: string;
-  /** Whether a change may arrive again after a kill; if so, as it was. */
+  /** Whether a change may arrive again after a kill; if so, unchanged. */
   readonly mayRepeat: boolean;
-  /** In the process that proves: makes ready what there is to arrive at; `path` is where it may write a file. */
+  /** In the proving process: prepares the target; `path` is where it may write a file. */
   readonly open: (path: string) => Promise<OpenTarget>;
   /** In the process that is killed. */
   readonly sink: (address: string, fileSystem: FileSystem) => Sink<Change<Row>>;
 }
 
-/** A target that is there for as long as the rounds go on. */
+/** A target that exists as long as the rounds last. */
 export interface OpenTarget {
   readonly address: string;
-  /** What has arrived whole, in order: after a kill, some of it may not be known to have arrived. */
+  /** Complete arrivals, in order: after a kill, some of them may not be acknowledged. */
   readonly arrived: () => Promise<readonly Change<Row>[]>;
   readonly close: () => Promise<void>;
 }
@@ -36,7 +36,7 @@ const jsonLines: KillTarget = {
   sink: (path, fileSystem) => jsonl<Change<Row>>({ path, fileSystem }),
 };
 
-/** A service that fails a fifth of what it gets: each change at least once, and always as it was. */
+/** A service that fails a fifth of the requests: each change at least once, and always unchanged. */
 const receiver: KillTarget = {
   name: 'receiver',
   mayRepeat: true,
@@ -54,7 +54,7 @@ const receiver: KillTarget = {
   sink: (url) => webhook<Change<Row>>({ url, secret, allowAddresses: ['127.0.0.1'], retry: { baseDelay: 2 } }),
 };
 
-/** All that there are: each goes through all rounds. */
+/** All targets: each runs through all rounds. */
 export const killTargets: readonly KillTarget[] = [jsonLines, receiver];
 
 function changeIn(envelope: string): Change<Row> {
@@ -64,7 +64,7 @@ function changeIn(envelope: string): Change<Row> {
 
 async function changesInFile(path: string): Promise<readonly Change<Row>[]> {
   const text = await readFile(path, 'utf8').catch(() => '');
-  // The last line may be cut short: the next run cuts it off.
+  // The last line may be torn: the next run truncates it.
   return text
     .split('\n')
     .slice(0, -1)

@@ -1,5 +1,5 @@
-// Watches the listing of a server and exports its changes, in a process that may die in it: `node killed.ts ORDER`. It says when it is
-// ready, and begins when it is told to.
+// Watches the listing of a server and exports its changes, in a process that may be killed: `node killed.ts ORDER`. It
+// reports that it is ready, and waits for a message to start.
 import { once } from 'node:events';
 import { exportTo, watch } from '@sluice/core';
 import { fileState } from '@sluice/core/node';

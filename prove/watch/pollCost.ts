@@ -1,4 +1,4 @@
-// What a poll of a watch costs beyond a bare walk of the same source, over HTTP: `node pollCost.ts ROWS PAIRS`.
+// The cost of a watch's poll beyond a plain walk of the same source, over HTTP: `node pollCost.ts ROWS PAIRS`.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { startSandboxProcess } from './sandboxProcess.js';
 export interface PollCost {
   readonly projection: Projection;
   readonly walking: Spread;
-  /** A poll's, less the walk's right before it. */
+  /** The cost of a poll minus that of the walk before it. */
   readonly beyond: Spread;
 }
 
@@ -43,7 +43,7 @@ try {
       let seen = 0;
       for await (const page of list.pages()) seen += page.items.length;
       const walking = cpu() - began;
-      // No garbage is collected by force in between: what comes after it is slower, and it would be the poll.
+      // No forced garbage collection in between: the work after it, the poll, would be slower.
       const resumed = cpu();
       const { value } = await pages.next();
       const polling = cpu() - resumed;

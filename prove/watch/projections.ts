@@ -1,4 +1,4 @@
-/** What is compared of a stream, by the names that the tables give it. */
+/** The compared fields of a stream, by their names in the tables. */
 export const projections = {
   'whole rows': {},
   'status, statusMessage': { project: ['status', 'statusMessage'] },

@@ -1,5 +1,5 @@
-// The sandbox's streams, in a process of their own: `node sandbox.ts ROWS`. It says where it is; at each message one row in a hundred
-// goes to another status, and it says so.
+// The sandbox's streams, in a process of their own: `node sandbox.ts ROWS`. It prints its address. At each message it
+// changes the status of one row in a hundred, and confirms that.
 import { startSandbox } from '@sluice/sandbox';
 import { changedShare, type SandboxAddress } from './sandboxProcess.js';
 

@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** Of a listing's rows, how many change between two polls. */
+/** The share of a listing's rows that change between two polls. */
 export const changedShare = 0.01;
 
 /** The first message of the process. */
@@ -13,7 +13,7 @@ export interface SandboxAddress {
 
 /** The sandbox's streams, served by a process of their own. */
 export interface SandboxProcess extends SandboxAddress, AsyncDisposable {
-  /** Lets one row in a hundred flap, each time the next ones. */
+  /** Changes the status of one row in a hundred, each time of the next ones. */
   change(): Promise<void>;
 }
 

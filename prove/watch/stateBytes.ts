@@ -1,4 +1,4 @@
-// How many bytes a watch keeps of a row beyond the row itself: `node stateBytes.ts ROWS`.
+// The bytes that a watch stores per row besides the row itself: `node stateBytes.ts ROWS`.
 import { watch } from '@sluice/core';
 import type { EvmStream } from '../../packages/streams/src/index.js';
 import { heap } from './heap.js';
@@ -8,7 +8,7 @@ import { StreamPages } from './streamPages.js';
 export interface StateBytes {
   /** Of a row, parsed and in a list. */
   readonly row: number;
-  /** Of a row in a watch, less those. */
+  /** Of a row in a watch, minus those. */
   readonly beyond: number;
 }
 
@@ -16,7 +16,7 @@ const size = Number(process.argv[2]);
 const pages = await StreamPages.of(size);
 const source = pages.source();
 
-// Once for nothing, so that what is compiled and kept for good is there before.
+// A first run that does not count, so that compiled code and caches exist before.
 await watchedHeap();
 const empty = heap();
 const alone = (await listedHeap()) - empty;
@@ -31,7 +31,7 @@ async function listedHeap(): Promise<number> {
   return used;
 }
 
-/** Between the third poll and the fourth, with the rows as they were seen last. */
+/** Between the third poll and the fourth, with the rows of the latest walk. */
 async function watchedHeap(): Promise<number> {
   const polls = watch(source, { every: 1 }).pages()[Symbol.asyncIterator]();
   for (let poll = 1; poll <= 3; poll += 1) await polls.next();

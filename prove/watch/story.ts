@@ -3,7 +3,7 @@ import type { Change } from '@sluice/core';
 import { FoldedChanges } from '../../packages/core/test/watch/foldedChanges.js';
 import type { Row } from '../../packages/core/test/watch/listing.js';
 
-/** What has arrived at a target, looked at after each round. */
+/** The arrivals at a target, checked after each round. */
 export class Story {
   readonly #mayRepeat: boolean;
   readonly #bodies = new Map<string, string>();
@@ -15,10 +15,10 @@ export class Story {
   }
 
   /**
-   * The rows that all changes so far add up to.
+   * The rows that result from all changes so far.
    *
-   * @throws AssertionError if one does not begin where the one before it of the same key ended, came twice where it may not, or had
-   * another body or another id before, in this round or in an earlier one.
+   * @throws AssertionError if a change does not start where the previous one of its key ended, arrived twice although
+   * it must not, or had another body or id before, in this round or an earlier one.
    */
   told(arrived: readonly Change<Row>[]): ReadonlyMap<string, Row> {
     for (const change of arrived) {
@@ -33,7 +33,7 @@ export class Story {
     return new FoldedChanges<Row>().take(once).rows;
   }
 
-  /** Different changes that were ever seen, those included that a kill took back. */
+  /** Different changes so far, including those that a kill undid. */
   get seen(): number {
     return this.#bodies.size;
   }

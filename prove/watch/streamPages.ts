@@ -2,12 +2,13 @@ import { createSource, type Source } from '@sluice/core';
 import { evmStreamSchema, type EvmStream } from '../../packages/streams/src/index.js';
 import { changedShare, startSandboxProcess } from './sandboxProcess.js';
 
-/** Rows a page: the most that the API gives. */
+/** Rows per page: the maximum of the API. */
 export const pageSize = 100;
 
 /**
- * The pages of the sandbox's streams as texts in memory: what is measured with them has no network in it. They come from another
- * process: where the sandbox has built its rows, V8 takes a fifth longer to compare any others with the same fields.
+ * The pages of the sandbox's streams as texts in memory, so that measurements with them involve no network. Another
+ * process generates them: in the process where the sandbox has built its rows, V8 takes a fifth longer to compare any
+ * others with the same fields.
  */
 export class StreamPages {
   readonly texts: string[];
@@ -41,14 +42,14 @@ export class StreamPages {
     return this.texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) / this.rows;
   }
 
-  /** Lets one row in a hundred flap, each time the next ones; gives the bytes of these rows. */
+  /** Changes the status of one row in a hundred, each time of the next ones; returns the bytes of these rows. */
   change(): number {
     let bytes = 0;
     for (let left = this.rows * changedShare; left > 0;) {
       const page = Math.floor(this.#changed / pageSize) % this.texts.length;
       const rows = parsed(this.texts[page]);
       for (const row of rows.slice(this.#changed % pageSize, (this.#changed % pageSize) + left)) {
-        // Two words of the same length, so that a heap which grows does so for another reason.
+        // Two words of the same length, so that a growing heap has another reason.
         Object.assign(row, { status: row.status === 'active' ? 'paused' : 'active' });
         bytes += Buffer.byteLength(JSON.stringify(row));
         this.#changed += 1;
@@ -59,7 +60,7 @@ export class StreamPages {
     return bytes;
   }
 
-  /** Parses the pages anew at each walk, as a client does. */
+  /** Parses the pages again at each walk, as a client does. */
   source(onWalk: () => void = () => undefined): Source<EvmStream> {
     return createSource<EvmStream>({
       name: 'prove.streams',
