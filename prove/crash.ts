@@ -1,9 +1,9 @@
-// Proves E1, E2 and E4 against crashes: real exports in processes of their own are killed with SIGKILL, between two operations on
-// the disk and at requests, and run again until they are through.
+// Proves E1, E2 and E4 against crashes: exports in processes of their own are killed with SIGKILL, between two operations
+// on the disk and at requests, and run again until they finish.
 //
 //   npm run prove:crash -- --kills 200 --seed 7
 //
-// What is wrong is told with the command that runs that one job again, and its folder stays.
+// A failure is printed with the command that repeats its job, and the job's folder stays.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// Proves W1, W2 and W7 against crashes: a real sender is killed with SIGKILL by its receiver, at requests that the seed decides, and run
-// again until it is through; the receiver fails a third of what it gets, and the API's rows move on meanwhile.
+// Proves W1, W2 and W7 against crashes: the receiver kills the sender with SIGKILL, at requests that the seed decides, and
+// the sender is run again until it finishes. The receiver fails a third of the requests, and the API's rows move meanwhile.
 //
 //   npm run prove:forward -- --records 10000 --kills 50 --seed 7
 import { randomInt } from 'node:crypto';
@@ -42,7 +42,7 @@ const faults = outcomes.flatMap((outcome) => outcome.faults);
 for (const fault of faults) console.log(`- ${fault}`);
 console.log(
   faults.length === 0
-    ? `Proven: what was spooled has arrived, each record with one text and in the order of its key (seed ${seed}).`
+    ? `Proven: all spooled records arrived, each with a single text and in the order of its key (seed ${seed}).`
     : `Not proven. Again with: npm run prove:forward -- --records ${records} --kills ${kills} --seed ${seed}`,
 );
 process.exitCode = faults.length === 0 ? 0 : 1;

@@ -1,9 +1,9 @@
-// Proves that hostile answers give the right rows or an error that says what is wrong, and do nothing else: mutated documents over odd
-// wires, and bombs, are thrown at both APIs in a process with 128 MB of heap, under a watchdog.
+// Proves that hostile responses yield the correct rows or an error that says what is wrong, without side effects: mutated
+// documents over odd wires, and bombs, are sent to both APIs in a process with 128 MB of heap, under a watchdog.
 //
 //   npm run prove:hostile -- --answers 100000 --seed 7
 //
-// The first one that is not as it should be is made as small as it gets, and told with the command that shows it again.
+// The first failure is shrunk, and printed with the command that repeats it.
 import { randomInt } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -131,14 +131,14 @@ async function tellOfStorms(): Promise<void> {
     if (fault !== undefined) lacks.push(`${name}: ${fault}`);
     ends.push([name, encoding, Math.ceil(packed / 1_024), walks, fault === undefined ? 'refused' : 'NOT refused']);
   }
-  console.log('\nBombs, each at 16 walks at once\n');
+  console.log('\nBombs, each sent to 16 parallel walks\n');
   printTable(['unpacked', 'as', 'KiB', 'walks', ''], ends);
 }
 
 async function tellOfMemory(before: HeapReport): Promise<void> {
   const after = await heapOf();
   if (!after) return;
-  console.log(`\nThe child's memory of ${childHeap} MB of heap, MB\n`);
+  console.log(`\nThe child's memory with ${childHeap} MB of heap, in MB\n`);
   printTable(
     ['in use at the beginning', 'at the end', 'at most behind a walk', 'all of the process at most'],
     [[megabytes(before.used), megabytes(after.used), megabytes(after.peak), megabytes(after.resident)]],

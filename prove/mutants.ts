@@ -4,7 +4,8 @@
 //
 //   npm run prove:mutants -- --count 30 --seed 7
 //
-// No file is changed: the tests are given the mutated text instead. `--at http/pauseGate.ts:46` tries all mutants of a file, or of a line.
+// No file is changed: the tests receive the mutated text instead. `--at http/pauseGate.ts:46` tries all mutants of a file,
+// or of a line.
 import { randomInt } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -136,7 +137,7 @@ async function tell(): Promise<void> {
     ]),
   );
   const survivors = judged.filter(({ verdict }) => verdict.how === 'survived');
-  if (survivors.length > 0) console.log('\nSurvived, each a test that is missing or a line of mutants/equivalent.ts:');
+  if (survivors.length > 0) console.log('\nSurvived; each needs a test, or a line in mutants/equivalent.ts:');
   for (const { candidate } of survivors)
     console.log(`  ${candidate.where}  ${candidate.mutant.kind}: ${candidate.change}`);
   const report = judged.map(({ candidate: { where, change, mutant }, verdict, ms }) => ({
@@ -151,7 +152,7 @@ async function tell(): Promise<void> {
   const lacks = [
     ...rows
       .filter(({ score }) => score < min)
-      .map(({ name, score }) => `${name} has ${score.toFixed(0)} % of at least ${min} %.`),
+      .map(({ name, score }) => `${name} has ${score.toFixed(0)} %, less than ${min} %.`),
     ...staleEquivalents(sources).map(
       ({ file, line, change }) => `${file} has no mutant "${change}" in "${line}" any more: see mutants/equivalent.ts.`,
     ),

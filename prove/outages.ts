@@ -1,5 +1,5 @@
-// Proves T9 against the real clock: a server goes away in the middle of an export, for a while, and comes back at the same port. The file
-// has to be the one of an export that nothing happened to.
+// Proves T9 with the real clock: a server stops during an export for a while, and returns at the same port. The file must
+// equal that of an undisturbed export.
 //
 //   npm run prove:outages -- --away 5,30,90 --for 120
 import { createHash } from 'node:crypto';
@@ -94,5 +94,5 @@ try {
 }
 printTable(['seconds away', 'retries', 'seconds after its return'], rows);
 for (const fault of faults) console.log(`- ${fault}`);
-console.log(faults.length === 0 ? 'Proven: each file is whole.' : 'Not proven.');
+console.log(faults.length === 0 ? 'Proven: each file is complete.' : 'Not proven.');
 process.exitCode = faults.length === 0 ? 0 : 1;

@@ -1,9 +1,10 @@
-// Proves L1 on raw clocks: a strict server of 50 requests a second, in a process of its own, refuses none and gets 98 % of its rate.
+// Proves L1 on real clocks: a strict server of 50 requests per second, in a process of its own, refuses none and receives
+// 98 % of its rate.
 //
 //   npm run prove:rate -- --runs 10
 //
-// It measures this machine too: a process that is kept waiting while a request lies in its socket sees it arrive late. Run it on an
-// idle one; the last column says how long the server stood still.
+// It also measures this machine: a stalled server sees the requests in its socket late. Run it on an idle machine; the last
+// column says how long the server stalled.
 import { parseArgs } from 'node:util';
 import { printTable } from './printTable.js';
 import { rate } from './rate/rate.js';
@@ -21,7 +22,7 @@ for (let run = 1; run <= Number(values.runs); run += 1) {
     rows.push([concurrency, refused, `${(100 * share).toFixed(1)} %`, closest.toFixed(1), longestStall.toFixed(1)]);
   }
 }
-console.log(`${requests} requests a run, at most ${rate.requests} in ${rate.per} ms\n`);
-printTable(['at once', '429s', 'of the rate', `closest ${rate.requests + 1} (ms)`, 'server stood still (ms)'], rows);
+console.log(`${requests} requests per run, at most ${rate.requests} in ${rate.per} ms\n`);
+printTable(['parallel', '429s', 'of the rate', `closest ${rate.requests + 1} (ms)`, 'server stalled (ms)'], rows);
 console.log(isProven ? '\nProven: no 429, and at least 98 % in every run.' : '\nNOT proven: see the table.');
 process.exitCode = isProven ? 0 : 1;

@@ -1,10 +1,10 @@
-// Proves C6 and C11: what a watch of 50,000 streams costs, keeps and writes, and that changes go through each target as they should
-// while its process is killed at operations on the disk and while pages are on their way.
+// Proves C6 and C11: the cost, memory and writes of a watch of 50,000 streams, and that each target receives the correct
+// changes while the process is killed at operations on the disk and during pages.
 //
 //   npm run prove:watch -- --rows 50000 --polls 200 --pairs 9 --kills 100 --seed 7
 //
-// It measures this machine too: run it on an idle one. Each measure runs in a process of its own. `--only cost`, `state`, `growth` or
-// `kills` does one of the four.
+// It also measures this machine: run it on an idle one. Each measurement runs in a process of its own. `--only cost`,
+// `state`, `growth` or `kills` runs one of the four.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { refuse, wholeNumber } from './options.js';
@@ -50,7 +50,7 @@ const lacks: string[] = [];
 const { only } = values;
 if (only !== undefined && !Object.hasOwn(partitions, only))
   refuse(`--only is "${only}": give ${Object.keys(partitions).join(', ')}.`);
-console.log(`${rows} streams, ${rows / pageSize} pages a poll, one row in a hundred changed`);
+console.log(`${rows} streams, ${rows / pageSize} pages per poll, one row in a hundred changed`);
 for (const [name, partition] of Object.entries(partitions))
   if (only === undefined || only === name) lacks.push(...(await partition()));
 if (lacks.length > 0) console.log(`\nNOT proven: ${lacks.join(' ')}`);
@@ -64,7 +64,7 @@ async function cost(): Promise<string[]> {
     `\nCPU of the comparison, ${(compared[0]?.bytesPerRow ?? 0).toFixed(0)} bytes a row, pages in memory, ms a poll\n`,
   );
   printTable(
-    ['compared', 'median', 'least to most', 'JSON.parse of the same', 'ratio'],
+    ['compared', 'median', 'min to max', 'JSON.parse of the same', 'ratio'],
     compared.map(({ projection, comparing, parsing }) => [
       projection,
       comparing.median.toFixed(1),
@@ -78,7 +78,7 @@ async function cost(): Promise<string[]> {
     '\nCPU of a poll beyond that of a bare walk, served by the sandbox, state on the disk, turn and turn about, ms\n',
   );
   printTable(
-    ['compared', 'a walk', 'beyond it', 'least to most'],
+    ['compared', 'a walk', 'beyond it', 'min to max'],
     polled.map(({ projection, walking, beyond }) => [
       projection,
       whole(walking.median),
@@ -88,15 +88,17 @@ async function cost(): Promise<string[]> {
   );
   const max = Math.max(...compared.map(({ comparing }) => comparing.median));
   const goal = (goals.comparing * rows) / goalRows;
-  return max < goal ? [] : [`To compare took ${max.toFixed(1)} ms, not less than ${goal}.`];
+  return max < goal ? [] : [`A comparison took ${max.toFixed(1)} ms, not less than ${goal}.`];
 }
 
 /** The state of a watch per row. */
 async function state(): Promise<string[]> {
   const { row, beyond } = await measured<StateBytes>('stateBytes.ts', rows);
-  console.log('\nHeap a row after forced GC, bytes\n');
-  printTable(['the row', 'state beyond it'], [[whole(row), whole(beyond)]]);
-  return beyond < goals.stateBytes ? [] : [`State is ${whole(beyond)} bytes a row, not less than ${goals.stateBytes}.`];
+  console.log('\nHeap per row after forced GC, bytes\n');
+  printTable(['the row', 'state besides it'], [[whole(row), whole(beyond)]]);
+  return beyond < goals.stateBytes
+    ? []
+    : [`State is ${whole(beyond)} bytes per row, not less than ${goals.stateBytes}.`];
 }
 
 /** The growth of memory and log. */
@@ -105,14 +107,14 @@ async function growth(): Promise<string[]> {
   // Each end is the minimum of some samples, because garbage may stay from one to the next.
   const grown = Math.min(...heaps.slice(-3)) - Math.min(...heaps.slice(0, 3));
   const perPoll = grown / (polls / 2);
-  console.log(`\nOver ${polls} polls of pages in memory, bytes a poll\n`);
+  console.log(`\nOver ${polls} polls of pages in memory, bytes per poll\n`);
   printTable(
     [`heap, from poll ${polls / 2}`, 'changed rows', 'appended to the log', 'written in all', 'compactions'],
     [[whole(perPoll), whole(changed), whole(appended), whole(written), compactions]],
   );
   return perPoll < goals.heapGrowth
     ? []
-    : [`The heap grew by ${whole(perPoll)} bytes a poll, not less than ${goals.heapGrowth}.`];
+    : [`The heap grew by ${whole(perPoll)} bytes per poll, not less than ${goals.heapGrowth}.`];
 }
 
 /** Kills with every target. */

@@ -4,7 +4,7 @@ import { phases } from '../prove/crash/phases.js';
 import { run } from './run.js';
 
 // `npm run prove:crash -- --kills 200` is more thorough; here every phase is hit at least once.
-test('E1 E4 exports that are killed with SIGKILL anywhere, and run again, write the same bytes, and fetch few pages again', async () => {
+test('E1 E4 exports killed with SIGKILL anywhere, and run again, write the same bytes and fetch few pages again', async () => {
   const harness = ['--import', 'tsx', '--conditions=@sluice/source', 'prove/crash.ts'];
   const { code, output } = await run([...harness, '--kills', '48', '--seed', '1'], join(import.meta.dirname, '..'), {});
   expect(output).toContain('Proven: ');

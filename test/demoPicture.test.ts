@@ -9,19 +9,17 @@ const shown = {
   light: linesIn(readFileSync(pictures.light, 'utf8')),
 };
 
-test('the pictures of the demo show what it prints today; if not, `npm run picture` draws them again', async ({
-  signal,
-}) => {
+test('the pictures show what the demo prints; if not, `npm run picture` draws them again', async ({ signal }) => {
   const printed = shapeOf(await demoLines(temporaryFolder(), signal));
   expect(printed.length).toBeGreaterThan(10);
   expect(shapeOf(shown.dark)).toEqual(printed);
 });
 
-test('the pictures for dark and for light pages show the same run', () => {
+test('the pictures for dark and light pages show the same run', () => {
   expect(shown.light).toEqual(shown.dark);
 });
 
-test('a change of the words is seen, and a change of numbers and times is not', () => {
+test('a change of the words is detected, a change of numbers and times is not', () => {
   const lines = ['8,000 rows in 80 pages (3.5 MB, 4.4 s, 5 retries)', '2026-03-01 14:05:09  a-1  active -> error'];
   const later = ['8,001 rows in 81 pages (3.6 MB, 51 s, 1 retry)', '2027-04-02 15:06:10  b-22  error -> active'];
   expect(shapeOf(later)).toEqual(shapeOf(lines));
@@ -31,7 +29,7 @@ test('a change of the words is seen, and a change of numbers and times is not', 
 test.each([
   ['dark', dark],
   ['light', light],
-])('a %s picture has each word in its column, in its colour, and the text as it was', (_, theme) => {
+])('a %s picture has each word in its column and colour, and the original text', (_, theme) => {
   const svg = drawn(['\u001b[1ma\u001b[22m  \u001b[31m<b> & c\u001b[39m'], theme);
   expect(linesIn(svg).map((line) => line.trim())).toEqual(['a <b> & c']);
   expect(svg).toContain('<tspan x="16" textLength="8" font-weight="bold">a</tspan>');

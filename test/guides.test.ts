@@ -51,7 +51,7 @@ describe.concurrent('the guide streamFails.md', () => {
   const guide = readFileSync(join(folder, 'streamFails.md'), 'utf8');
   const failing = { status: 'error', statusMessage: 'The webhook answered 503 to 12 deliveries in a row' };
 
-  test('C4 has a line for cron that prints what changed since the run before, and nothing else', async () => {
+  test('C4 has a line for cron that prints what changed since the previous run, and nothing else', async () => {
     await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, 'lib'));
@@ -70,7 +70,7 @@ describe.concurrent('the guide streamFails.md', () => {
     expect(printed).toEqual(['', '', example, '', example.replace('active -> error', 'error -> paused')]);
   });
 
-  test('sends a mail when a stream fails, and none when it does something else', async () => {
+  test('sends a mail when a stream fails, and none for other changes', async () => {
     await using sandbox = await startSandbox({ streams: 3, nasty: 0 });
     const cwd = temporaryFolder();
     const mailing = codeIn(guide, 'sh').find((code) => code.includes('mail '))!;

@@ -21,11 +21,11 @@ const proven = new Set(
 );
 
 describe('the page of promises', () => {
-  test('has every number that a test bears, and no other', () => {
+  test('has every number in the titles of tests, and no other', () => {
     expect(promises.map(({ number }) => number).toSorted()).toEqual([...proven].toSorted());
   });
 
-  test('proves each promise by its own tests, and by campaigns that there are', () => {
+  test('names for each promise its own tests, and only existing campaigns', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: object };
     for (const { number, commands } of promises) {
       const [tests, ...campaigns] = commands;

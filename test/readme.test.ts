@@ -17,11 +17,11 @@ const readme = readFileSync(join(root, 'README.md'), 'utf8');
 const programs = examples.filter((name) => dirname(name) === 'examples' || name.endsWith('.test.ts'));
 
 describe('the README', () => {
-  test('can be read on one screen or two', () => {
+  test('fits on one or two screens', () => {
     expect(readme.split('\n').length).toBeLessThanOrEqual(80);
   });
 
-  test('begins with a sentence, six lines of code, a picture and eight short points', () => {
+  test('starts with a sentence, six lines of code, a picture and eight short points', () => {
     const [first = ''] = codeIn(readme, 'ts');
     expect(first.trimEnd().split('\n')).toHaveLength(6);
     const images = [...readme.matchAll(/(?:src|srcset)="([^"]+)"/g)].map(([, path = '']) => join(root, path));
@@ -32,7 +32,7 @@ describe('the README', () => {
     for (const words of points) expect(words.length, words.join(' ')).toBeLessThanOrEqual(13);
   });
 
-  test('shows code that stands in an example, word for word', () => {
+  test('shows code that is part of an example, verbatim', () => {
     const shown = codeIn(readme, 'ts');
     expect(shown.length).toBeGreaterThan(0);
     for (const code of shown) expect(standsInExample(code), code).toBe(true);
@@ -54,7 +54,7 @@ describe('the README', () => {
   });
 });
 
-test.each(pages)('%s links to nothing that is not there', (page) => {
+test.each(pages)('%s has no broken link', (page) => {
   const text = readFileSync(join(root, page), 'utf8');
   const targets = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
   for (const [link, path = '', anchor] of targets) {
@@ -85,7 +85,7 @@ function anchorsOf(page: string): string[] {
 
 // They mostly wait.
 describe.concurrent('the examples', () => {
-  test.each(programs)('%s runs as it stands', async (name) => {
+  test.each(programs)('%s runs', async (name) => {
     const { code, output } = await run(startOf(name), join(root, 'examples'), {});
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/\S/) });
   });

@@ -3,18 +3,18 @@ import { casesOf, someOf, testEffort } from '../scripts/testEffort.js';
 
 const calls = [0, 1, 2, 3, 4, 5, 6, 7];
 
-describe('the effort that tests make', () => {
+describe('the effort of tests', () => {
   test.each([
     ['', 1],
     ['1', 1],
     ['0.5', 0.5],
     ['3', 3],
     ['30', 30],
-  ])('of SLUICE_TEST_EFFORT=%s is %d', (value, effort) => {
+  ])('with SLUICE_TEST_EFFORT=%s is %d', (value, effort) => {
     expect(testEffort(value)).toBe(effort);
   });
 
-  test.each(['full', '0', '-1', 'Infinity'])('of SLUICE_TEST_EFFORT=%s is a mistake', (value) => {
+  test.each(['full', '0', '-1', 'Infinity'])('refuses SLUICE_TEST_EFFORT=%s', (value) => {
     expect(() => testEffort(value)).toThrow(`SLUICE_TEST_EFFORT is "${value}": give a number`);
   });
 
@@ -23,7 +23,7 @@ describe('the effort that tests make', () => {
     [2, 67],
     [3, 100],
     [6, 200],
-  ])('of %d tries %d cases out of 100', (effort, cases) => {
+  ])('of %d runs %d of 100 cases', (effort, cases) => {
     expect(casesOf(100, effort)).toBe(cases);
   });
 
@@ -35,11 +35,11 @@ describe('the effort that tests make', () => {
     [1, 2, [1, 2, 4, 5, 7]],
     [0, 3, calls],
     [2, 9, calls],
-  ])('from %d on, of %d, walks through %j', (first, effort, taken) => {
+  ])('from case %d on, with effort %d, runs %j', (first, effort, taken) => {
     expect(someOf(calls, first, effort)).toEqual(taken);
   });
 
-  test('leaves no case out, whichever is the first', () => {
+  test('skips no case, whichever is the first', () => {
     const taken = [0, 1, 2].flatMap((first) => someOf(calls, first, 1));
     expect(taken.toSorted((a, b) => a - b)).toEqual(calls);
   });

@@ -3,20 +3,20 @@ import { describe, expect, test } from 'vitest';
 import { inScopeOf, onTestEnd } from '../scripts/testScope.js';
 import { temporaryFolder } from './kit/temporaryFolder.js';
 
-describe('what a test makes', () => {
+describe('what a test creates', () => {
   let folder = '';
 
-  test('is there as long as the test runs', () => {
+  test('exists while the test runs', () => {
     folder = temporaryFolder();
     expect(existsSync(folder)).toBe(true);
   });
 
-  test('is gone when the next one begins', () => {
+  test('is gone when the next test starts', () => {
     expect(folder).not.toBe('');
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('after it timed out, while another test runs, is gone at once, and the test is told so', async (context) => {
+  test('after a time-out, while another test runs, is removed immediately, and the creator is told so', async (context) => {
     const cleared: string[] = [];
     let runsOn: Promise<void> = Promise.resolve();
     let goOn: () => void = () => undefined;

@@ -43,7 +43,7 @@ export function shortcomings(tally: readonly PhaseTally[], minKills: number): st
     ...(share >= minShareBetween
       ? []
       : [
-          `Of the kills, ${(100 * share).toFixed(0)} % fell between the first write of rows and the seal: fewer than 80 %.`,
+          `Of the kills, ${(100 * share).toFixed(0)} % were between the first write of rows and the seal: fewer than 80 %.`,
         ]),
   ];
 }

@@ -13,6 +13,6 @@ export async function undisturbed(format: Format, seed: number, children: ChildR
   const order = { apiKey, aptosUrl, owners, path, format, concurrency: 1, commitEvery: 32, ifExists: 'fail' } as const;
   const end = await children.start(order).ended;
   if (end.how !== 'done')
-    throw new Error(`An export that nothing disturbs ${end.how === 'failed' ? `failed: ${end.why}` : 'was killed'}`);
+    throw new Error(`An undisturbed export ${end.how === 'failed' ? `failed: ${end.why}` : 'was killed'}`);
   return await readFile(path);
 }

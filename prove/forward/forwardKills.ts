@@ -87,11 +87,11 @@ export async function forwardKills({ records, kills, seed, batch, folder }: Forw
   const missing = receiver.missing(spooled);
   if (missing.length > 0) faults.push(`${missing.length} spooled records never arrived`);
   const { requests, failed, accepted, doubled, differing, refused } = receiver.counts;
-  if (differing > 0) faults.push(`${differing} records came with another text than before`);
-  if (refused > 0) faults.push(`${refused} requests had no good signature`);
+  if (differing > 0) faults.push(`${differing} records arrived with another text than before`);
+  if (refused > 0) faults.push(`${refused} requests had no valid signature`);
   if (killed < kills) faults.push(`only ${killed} kills`);
   const unordered = outOfOrder(receiver);
-  if (unordered > 0) faults.push(`${unordered} records overtook another one of their key`);
+  if (unordered > 0) faults.push(`${unordered} records overtook another record of their key`);
   await access(join(folder, deadLetters)).then(
     () => faults.push('there is a file of dead letters'),
     () => undefined,

@@ -44,7 +44,7 @@ export class HostileChild implements AsyncDisposable {
     try {
       return await Promise.race([
         answer.then(([report]) => report),
-        gone.then((why): Death => ({ died: isHanging ? `It hung: no answer within ${timeout / 1_000} s.` : why })),
+        gone.then((why): Death => ({ died: isHanging ? `It hung: no report within ${timeout / 1_000} s.` : why })),
       ]);
     } finally {
       clearTimeout(watchdog);

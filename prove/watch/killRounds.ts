@@ -93,7 +93,9 @@ async function deathOf(run: KillRun, server: RestlessServer, random: Random): Pr
   const end = await run.ended;
   if (end.how === 'died') return end.where;
   if (end.how === 'killed') return 'at a page';
-  throw new Error(end.how === 'failed' ? `A run failed: ${end.why}` : 'A run ended that was to be killed.');
+  throw new Error(
+    end.how === 'failed' ? `A run failed: ${end.why}` : 'A run that should have been killed ended by itself.',
+  );
 }
 
 /** The accepted rows in the state. */

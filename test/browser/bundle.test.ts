@@ -4,7 +4,7 @@ import { bundle } from './bundle.js';
 import { excess, measure, readBudgets } from './sizes.js';
 
 describe('core, streams and aptos in a bundle for browsers', () => {
-  test('bring neither a module of Node nor undici, and nothing that has to be found at run time', async () => {
+  test('contain neither a module of Node nor undici, and no import that is resolved at run time', async () => {
     const { imports, parts, text } = await bundle({ path: 'page/page.ts' });
     expect(imports).toEqual([]);
     const files = [...parts.keys()];
@@ -13,7 +13,7 @@ describe('core, streams and aptos in a bundle for browsers', () => {
     expect(text).not.toMatch(new RegExp(`(?:require|import)\\(["'](?:node:|(?:${builtinModules.join('|')})["'])`));
   });
 
-  test('bring nothing along that a page does not import', async () => {
+  test('contain nothing that a page does not import', async () => {
     const { parts } = await bundle(
       { text: "export { byCursor, poll } from '@sluice/core';" },
       { external: ['rxjs', 'axios'] },
@@ -32,7 +32,7 @@ describe('core, streams and aptos in a bundle for browsers', () => {
 });
 
 describe('a bundle above its budget', () => {
-  test('is told by how much, and what grew most', () => {
+  test('is reported with the excess, and with what grew most', () => {
     const budget = { gzip: 1_000, parts: { 'core/http': 900, 'core/sink': 800, rest: 50 } };
     const size = { gzip: 1_050, parts: { 'core/http': 910, 'core/sink': 900, new: 40 } };
     expect(excess('core', size, budget)).toBe(

@@ -54,17 +54,17 @@ describe.skipIf(!hasChromium)('in Chromium, a page of another origin', () => {
     expect(holdings).toEqual(Array.from(sandbox.holdingsOf(sandbox.owners), (row) => JSON.stringify(row)));
   });
 
-  test('walks in a worker too', async () => {
+  test('walks in a worker as well', async () => {
     const { run } = await open();
     expect(await run('walkInWorker')).toBe(42);
   });
 
-  test('T6 tries again after a 500', async () => {
+  test('T6 retries after a 500', async () => {
     const { run } = await open({ script: ({ n }) => (n === 1 ? { kind: 'status', status: 500 } : undefined) });
     expect(await run('list')).toEqual({ rows: 42, events: ['response 500', 'retry', 'response 200'] });
   });
 
-  test('T7 is paused by a 429, for as long as its Retry-After says', async () => {
+  test('T7 pauses after a 429, for as long as its Retry-After says', async () => {
     const refusal = { kind: 'status', status: 429, headers: { 'retry-after': '1' } } as const;
     const { run, sandbox } = await open({ script: ({ n }) => (n === 1 ? refusal : undefined) });
     const { rows, events } = await run('list');
@@ -73,7 +73,7 @@ describe.skipIf(!hasChromium)('in Chromium, a page of another origin', () => {
     expect(second!.arrivedAt - first!.arrivedAt).toBeGreaterThan(990);
   });
 
-  test('P3 aborts the request under way when a walk is given up', async () => {
+  test('P3 aborts the open request when a walk is cancelled', async () => {
     const { page, run, sandbox } = await open({ script: ({ n }) => (n === 2 ? { kind: 'never' } : undefined) });
     await page.exposeFunction('tell', () => sandbox.until(() => sandbox.requests.length === 2));
     await run('abandon');
@@ -87,7 +87,7 @@ describe.skipIf(!hasChromium)('in Chromium, a page of another origin', () => {
     expect(sandbox.requests.map(({ path }) => path)).toEqual(['/streams-api/streams/evm']);
   });
 
-  test('T2 is told of an error without the key, also when the API echoes it', async () => {
+  test('T2 gets an error without the key, even if the API echoes it', async () => {
     const { run, sandbox } = await open({ script: () => ({ kind: 'echo-key' }) });
     const { code, error } = await run('list');
     expect({ code, error }).toMatchObject({ code: 'http', error: expect.stringContaining('403') });
@@ -106,7 +106,7 @@ describe.skipIf(!hasChromium)('in Chromium, a page of another origin', () => {
     expect(told).toHaveLength(4);
   });
 
-  test('exports into a sink of its own', async () => {
+  test('exports into a custom sink', async () => {
     const { page, run, sandbox } = await open();
     expect(await run('show')).toBe('42 rows in #streams');
     const lines = await page.locator('#streams li').allTextContents();

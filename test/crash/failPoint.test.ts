@@ -7,7 +7,7 @@ function answers(countdown: Countdown, operations: readonly (readonly [Phase, nu
   return operations.map(([phase, pages]) => countdown.next(phase, pages));
 }
 
-test('a process dies at the nth operation of the phase, once so many pages are written', () => {
+test('a process dies at the nth operation of the phase, after the given number of pages', () => {
   const countdown = new Countdown({ phase: 'writing rows', afterPages: 2, nth: 2, moment: 'half-way' });
   expect(
     answers(countdown, [
@@ -19,7 +19,7 @@ test('a process dies at the nth operation of the phase, once so many pages are w
   ).toEqual([undefined, undefined, undefined, 'half-way']);
 });
 
-test('where a phase that is passed once has fewer operations, it dies as the next phase begins', () => {
+test('if a phase that is passed once has fewer operations, it dies when the next phase starts', () => {
   const countdown = new Countdown({ phase: 'sealing', afterPages: 0, nth: 9, moment: 'after' });
   expect(
     answers(countdown, [
@@ -31,14 +31,14 @@ test('where a phase that is passed once has fewer operations, it dies as the nex
   ).toEqual([undefined, undefined, undefined, 'before']);
 });
 
-test('or at the end of all, where no phase follows', () => {
+test('or at the end, if no phase follows', () => {
   const countdown = new Countdown({ phase: 'clearing away', afterPages: 0, nth: 9, moment: 'after' });
   expect(countdown.isOverdue).toBe(false);
   expect(countdown.next('clearing away', 1)).toBeUndefined();
   expect(countdown.isOverdue).toBe(true);
 });
 
-test('a phase that the run never came to is no reason to die', () => {
+test('it survives if the run does not reach the phase', () => {
   const countdown = new Countdown({ phase: 'going on', afterPages: 0, nth: 1, moment: 'after' });
   expect(
     answers(countdown, [
@@ -50,7 +50,7 @@ test('a phase that the run never came to is no reason to die', () => {
   expect(countdown.isOverdue).toBe(false);
 });
 
-test('nor is one that comes again and again, and came too seldom', () => {
+test('it survives if a repeated phase occurs too seldom', () => {
   const countdown = new Countdown({ phase: 'syncing rows', afterPages: 0, nth: 3, moment: 'after' });
   expect(
     answers(countdown, [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { faultAt } from '../../prove/crash/faultAt.js';
 
-test('one request in 20 fails, each in one of several ways, and always the same one', () => {
+test('one request in 20 fails, in one of several ways, and always the same requests', () => {
   const faults = Array.from({ length: 20_000 }, (_, n) => faultAt('7 job 1', `cursor=${n}`, 1));
   const met = faults.filter((fault) => fault !== undefined);
   expect(met.length).toBeGreaterThan(900);
@@ -10,7 +10,7 @@ test('one request in 20 fails, each in one of several ways, and always the same 
   expect(faults).toEqual(Array.from({ length: 20_000 }, (_, n) => faultAt('7 job 1', `cursor=${n}`, 1)));
 });
 
-test('another attempt, and another seed, have other faults', () => {
+test('another attempt and another seed have other faults', () => {
   const share = (seed: string, attempt: number): number =>
     Array.from({ length: 20_000 }, (_, n) => n).filter(
       (n) => faultAt('7 job 1', `cursor=${n}`, 1) && faultAt(seed, `cursor=${n}`, attempt),

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fetchedAgain, maxFetchedAgain } from '../../prove/crash/fetchedAgain.js';
 
-test('of each run, the pages that later ones ask for again are counted, attempts once', () => {
+test('counts the pages of each run that later runs request again, retries once', () => {
   expect(
     fetchedAgain([
       { asked: ['a', 'b', 'b', 'c', 'd'], answered: ['a', 'b', 'c'] },
@@ -16,6 +16,6 @@ test.each([
   [{ commitEvery: 1, concurrency: 1 }, 3],
   [{ commitEvery: 8, concurrency: 1 }, 10],
   [{ commitEvery: 8, concurrency: 4 }, 16],
-])('with %j they may be %i', (options, max) => {
+])('with %j %i are permitted', (options, max) => {
   expect(maxFetchedAgain(options)).toBe(max);
 });

@@ -21,7 +21,7 @@ function phaseOf(kill: Kill): Phase {
 
 const seeds = Array.from({ length: 300 }, (_, seed) => seed);
 
-test('the same seed plans the same jobs, another one plans others', () => {
+test('the same seed plans the same jobs, another seed plans others', () => {
   expect(jobsFor(60, 7)).toEqual(jobsFor(60, 7));
   expect(jobsFor(60, 7)).not.toEqual(jobsFor(60, 8));
 });
@@ -48,7 +48,7 @@ test('eight jobs in a row have every format with a concurrency of one and of fou
 describe('the kills of one job', () => {
   const jobs = seeds.flatMap((seed) => jobsFor(60, seed));
 
-  test('come in an order in which one export can meet them', () => {
+  test('come in an order in which one export can encounter them', () => {
     for (const { kills } of jobs) {
       const aims = kills.map(phaseOf);
       const fromSeal = aims.filter((phase) => isPast(phase, 'fetching'));
@@ -57,7 +57,7 @@ describe('the kills of one job', () => {
     }
   });
 
-  test('hit the going on only behind a run that has committed', () => {
+  test('hit resuming only after a run that has committed', () => {
     const going = jobs.filter(({ kills }) => kills.some((kill) => phaseOf(kill) === 'going on'));
     expect(going.length).toBeGreaterThan(100);
     for (const { kills, commitEvery } of going) {
@@ -68,7 +68,7 @@ describe('the kills of one job', () => {
     }
   });
 
-  test('hit segments only where a concurrency above 1 make some', () => {
+  test('hit segments only if a concurrency above 1 creates some', () => {
     for (const { kills, concurrency } of jobs)
       if (concurrency === 1) expect(kills.map(phaseOf)).not.toContain('writing segments');
   });

@@ -10,7 +10,7 @@ function left(
   return { target, checkpoint, hasRows: true, others };
 }
 
-test.each(phases)('a final name that holds something else is wrong after a kill in %s', (phase) => {
+test.each(phases)('a final name with other content is wrong after a kill in %s', (phase) => {
   expect(faultAfterKill(left('wrong'), phase)).toContain('something else');
 });
 
@@ -42,7 +42,7 @@ test.each<[Leftover, RegExp | undefined]>([
   [left('wrong', 'none'), /not those of an undisturbed run/],
   [left('earlier', 'none'), /not those of an undisturbed run/],
   [left('absent', 'none'), /no file/],
-])('at the end, of %j is said: %s', (found, said) => {
+])('at the end, %j is reported as: %s', (found, said) => {
   const fault = faultAtEnd(found);
   if (said) expect(fault).toMatch(said);
   else expect(fault).toBeUndefined();

@@ -14,7 +14,7 @@ test.each(phases)('a kill is aimed at %s if only that lags behind its weight', (
   expect(nextPhase(aimedAt, anyPhase, noChance)).toBe(phase);
 });
 
-test('a phase that is not possible is left out, however far it lags behind', () => {
+test('an impossible phase is skipped, however far it lags behind', () => {
   const aimedAt = new Map<Phase, number>([['fetching', 100]]);
   expect(nextPhase(aimedAt, (phase) => phase === 'fetching', noChance)).toBe('fetching');
 });

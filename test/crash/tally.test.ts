@@ -11,7 +11,7 @@ function killsIn(counts: Partial<Record<Phase, number>>): KillOutcome[] {
 
 const asPlanned = Object.fromEntries(phases.map((phase) => [phase, weightOf(phase)]));
 
-test('a table has a row for every phase, with what was worst in it', () => {
+test('a table has a row for every phase, with its worst result', () => {
   const tally = tallyOf([
     { phase: 'sealing', fetchedAgain: 2, differences: [] },
     { phase: 'sealing', fetchedAgain: 5, differences: ['one', 'two'] },
@@ -27,7 +27,7 @@ test('a table has a row for every phase, with what was worst in it', () => {
 });
 
 describe('a table lacks', () => {
-  test('nothing if the kills fell as planned', () => {
+  test('nothing if the kills happened as planned', () => {
     expect(shortcomings(tallyOf(killsIn(asPlanned)), 100)).toEqual([]);
   });
 
@@ -36,7 +36,7 @@ describe('a table lacks', () => {
     expect(shortcomings(tallyOf(others), 100)).toEqual([`No kill hit ${phase}.`]);
   });
 
-  test('kills where fewer happened than were wanted', () => {
+  test('kills if fewer happened than planned', () => {
     expect(shortcomings(tallyOf(killsIn(asPlanned)), 101)).toEqual([
       'Only 100 of 101 kills happened: the others came too late.',
     ]);
@@ -54,7 +54,7 @@ describe('a table lacks', () => {
     expect(shortcomings(tallyOf(killsIn({ ...asPlanned, fetching, [phase]: kills })), 100)).toHaveLength(sentences);
   });
 
-  test('everything where nothing happened', () => {
+  test('everything if nothing happened', () => {
     expect(shortcomings(tallyOf([]), 1)).toHaveLength(phases.length + 2);
   });
 });

@@ -23,8 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => walks.close());
 
-describe.each(apis)('answers of %s', (api) => {
-  test.each([1, 2])('that are mutated give the right rows, or an error that says where, seed %i', async (seed) => {
+describe.each(apis)('responses of %s', (api) => {
+  test.each([1, 2])('that are mutated yield the correct rows, or an error that says where, seed %i', async (seed) => {
     const documents = fc.array(hostileDocument({ api, rows: rows[api], secret: hostileKey }), {
       minLength: 1,
       maxLength: 3,
@@ -36,7 +36,7 @@ describe.each(apis)('answers of %s', (api) => {
   });
 
   test.each(corpus)(
-    'that are hostile, as $name, give the right rows, or an error that says where',
+    'that are hostile, as $name, yield the correct rows, or an error that says where',
     async ({ text }) => {
       expect(await faultOf(api, [text])).toBeUndefined();
     },

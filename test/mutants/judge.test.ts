@@ -19,7 +19,7 @@ function testRuns(folder: string): TestRuns {
   return runs;
 }
 
-test('a mutant is killed by a test that comes by it, or survives, and no file is changed', slow, async () => {
+test('a mutant is killed by a test that executes it, or survives, and no file is changed', slow, async () => {
   const [folder, kept] = [temporaryFolder(), temporaryFolder()];
   const runs = testRuns(folder);
   const [source] = await sourcesOf(join(example, 'src'), ['numbers']);
@@ -42,7 +42,7 @@ test('a mutant is killed by a test that comes by it, or survives, and no file is
   );
 });
 
-test('a test that never ends is ended, with all that it left', slow, async () => {
+test('a test that never ends is stopped, with everything that it started', slow, async () => {
   const folder = temporaryFolder();
   const path = join(example, 'src/numbers/clamped.ts');
   const texts = { [path]: 'export function clamped() { for (;;); }' };
@@ -54,7 +54,7 @@ test('a test that never ends is ended, with all that it left', slow, async () =>
   expect(readdirSync(folder)).toEqual(['order.json']);
 });
 
-test('tests that cannot be run are told as they are', slow, async () => {
+test('tests that cannot run are reported', slow, async () => {
   const runs = testRuns(temporaryFolder());
   const failures: string[] = [];
   const path = join(example, 'src/numbers/clamped.ts');
@@ -71,19 +71,19 @@ test('tests that cannot be run are told as they are', slow, async () => {
   expect(failures).toEqual(['as it is loaded']);
 });
 
-describe('of the tests that come by a mutant', () => {
+describe('of the tests that execute a mutant', () => {
   function aTest(file: string, ms: number, ...reached: number[]): CoveringTest {
     return { file, title: `of ${ms} ms`, ms, reached };
   }
 
-  test('those run that fit into the time, the fastest ones', () => {
+  test('the fastest ones run, as many as fit into the time', () => {
     const tests = [aTest('a', 30), aTest('a', 10), aTest('b', 20), aTest('b', 40)];
     expect(withinBudget(tests, 60).map(({ ms }) => ms)).toEqual([10, 20, 30]);
     expect(withinBudget(tests, 59).map(({ ms }) => ms)).toEqual([10, 20]);
     expect(withinBudget(tests, 9)).toEqual([]);
   });
 
-  test('the file goes first that comes by least beside it', () => {
+  test('the file that executes least else comes first', () => {
     const tests = [
       aTest('walk', 1, 1, 2, 3),
       aTest('gate', 9, 1),

@@ -44,7 +44,7 @@ describe('a source has a mutant', () => {
     expect(textsOf(source).toSorted()).toEqual(mutants.toSorted());
   });
 
-  test('for each number that is one more, and one less unless it is zero', () => {
+  test('for each number: one more, and one less unless it is zero', () => {
     const source = 'const x = 1_000 + a[0];';
     const numbers = mutantsOf(source).filter(({ kind }) => kind.startsWith('number'));
     expect(numbers.map((mutant) => mutated(source, mutant))).toEqual([
@@ -54,7 +54,7 @@ describe('a source has a mutant', () => {
     ]);
   });
 
-  test('with the line that it stands in', () => {
+  test('with its line', () => {
     expect(mutantsOf('a;\n\n  b = a < c;').map(({ kind, line }) => [kind, line])).toEqual([
       ['removed statement', 1],
       ['removed statement', 3],
@@ -78,14 +78,14 @@ describe('a probe', () => {
       .map(({ start, end }) => source.slice(start, end));
   }
 
-  test('tells which branch was taken', () => {
+  test('reports which branch was taken', () => {
     const source = 'function run(a) { if (a) { b(a = 1); } else { b(a = 2); } } function b(a) {}';
     expect(passed(source, true)).toContain('b(a = 1);');
     expect(passed(source, true)).not.toContain('b(a = 2);');
     expect(passed(source, false)).toContain('b(a = 2);');
   });
 
-  test('tells whether a function without braces was called', () => {
+  test('reports whether a function without braces was called', () => {
     const source =
       'const f = (a) => (b) => a + b; const g = (a) => ({ a: a - 1 }); function run(a) { if (a) f(1)(2); else g(1); }';
     expect(passed(source, true)).toContain('+');
@@ -94,7 +94,7 @@ describe('a probe', () => {
     expect(passed(source, false)).not.toContain('+');
   });
 
-  test('is not there for what runs when the module is loaded', () => {
+  test('does not exist for code that runs when the module is loaded', () => {
     const source = 'const most = 1; class A { size = 2; }';
     expect(probesOf(source, mutantsOf(source))).toEqual(mutantsOf(source).map(() => undefined));
   });

@@ -16,7 +16,7 @@ const sources = [
   aSource('sink/a.ts', 'if (a < b) c();\nd();'),
 ];
 
-test('a seed takes the same mutants of each folder, another one others', () => {
+test('a seed selects the same mutants of each folder, another seed others', () => {
   const taken = (seed: number): string[] =>
     sampled(sources, { count: 10, seed }).map(({ where, change }) => `${where} ${change}`);
   expect(taken(1)).toEqual(taken(1));
@@ -36,7 +36,7 @@ test('a seed takes the same mutants of each folder, another one others', () => {
   ]);
 });
 
-test('one folder is taken alone, and all of a file or of a line', () => {
+test('selects a single folder, or all of a file or a line', () => {
   expect(new Set(sampled(sources, { count: 200, seed: 1, folder: 'http' }).map(({ source }) => source.name))).toEqual(
     new Set(['http/a.ts', 'http/b.ts']),
   );
@@ -44,12 +44,12 @@ test('one folder is taken alone, and all of a file or of a line', () => {
   expect(sampled(sources, { count: 1, seed: 1, at: 'sink/a.ts:2' }).map(({ change }) => change)).toEqual(['d(); -> ;']);
 });
 
-test('the folders take turns, so that a run that is interrupted says something of each', () => {
+test('the folders take turns, so that an interrupted run has results for each', () => {
   const folders = sampled(sources, { count: 3, seed: 1 }).map(({ where }) => where.split('/')[0]);
   expect(folders).toEqual(['http', 'sink', 'http', 'sink', 'http', 'sink']);
 });
 
-test('what does the same as the source is not taken', () => {
+test('mutants that behave like the source are not selected', () => {
   for (const { file, line, change } of equivalents) {
     const known = sampled([aSource(file, `${line}\n`)], { count: 1_000, seed: 1 });
     expect(known.map((candidate) => candidate.change)).not.toContain(change);

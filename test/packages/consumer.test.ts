@@ -21,7 +21,7 @@ function check({ tsc, library }: Compiler, project: string): ReturnType<typeof r
   return run([join(import.meta.dirname, 'checkOurTypes.mjs'), library, `tsconfig.${project}.json`], consumer, {});
 }
 
-describe.concurrent.each(compilers)('TypeScript $version compiles what uses every entry', (compiler) => {
+describe.concurrent.each(compilers)('TypeScript $version compiles code that uses every entry', (compiler) => {
   test.each([
     ['with module nodenext and exact optional properties', 'nodenext'],
     ['for a bundler, with optional properties as they were', 'bundler'],
@@ -31,8 +31,8 @@ describe.concurrent.each(compilers)('TypeScript $version compiles what uses ever
   });
 });
 
-describe('what was installed', () => {
-  test('runs as an ES module, as the oldest TypeScript emits it', async () => {
+describe('the installed packages', () => {
+  test('run as an ES module, as the oldest TypeScript emits it', async () => {
     expect(await compile(oldest!.tsc, 'nodenext', '--skipLibCheck')).toEqual({ code: 0, output: '' });
     expect(await printedBy('story.js')).toEqual({
       ...{ rows: 250, isWritten: true, amounts: true, ids: 7, counted: '7 rows' },
@@ -51,7 +51,7 @@ describe('what was installed', () => {
     for (const [entry, names] of found) expect(names, entry).toBeGreaterThan(0);
   });
 
-  test('gives a shell the command', async () => {
+  test('provide the command to a shell', async () => {
     const { version } = published().find(({ name }) => name === '@sluice/cli')!;
     const { code, output } = await run(['node_modules/.bin/sluice', '--version'], consumer, {});
     expect({ code, output }).toEqual({ code: 0, output: `${version}\n` });

@@ -73,7 +73,7 @@ const exported = (source: string, ...more: readonly string[]): ReturnType<typeof
   sluice('export', source, '--to', 'tea.jsonl', '--quiet', ...more);
 
 describe("errors of a plugin's own copy of the core", () => {
-  test('a wrong option is one: exit code 2, and its own sentence', async () => {
+  test('an invalid option is reported as such: exit code 2, and its own sentence', async () => {
     expect(await exported('tea.unsettled')).toEqual({
       code: 2,
       output: expect.stringContaining('There are two kinds of tea. Give --param kind=green or kind=black.'),
@@ -87,7 +87,7 @@ describe("errors of a plugin's own copy of the core", () => {
     });
   });
 
-  test('a text that was thrown is said to be of its source', async () => {
+  test('a thrown string is attributed to its source', async () => {
     const { code, output } = await exported('tea.spilt');
     expect({ code, output }).toEqual({
       code: 1,
@@ -95,7 +95,7 @@ describe("errors of a plugin's own copy of the core", () => {
     });
   });
 
-  test('E7 a cursor that expired is told with the way out, and only its part is walked again', async () => {
+  test('E7 an expired cursor is reported with the way out, and only its partition is walked again', async () => {
     const resumable = (...more: readonly string[]): ReturnType<typeof run> =>
       exported('tea.leaves', '--commit-every', '1', ...more);
     answer = (page) => (page < 3 ? 200 : 403);
@@ -116,7 +116,7 @@ describe("errors of a plugin's own copy of the core", () => {
   });
 });
 
-test('G5 the suites judge parts of another copy of the core as they judge those of their own', async () => {
+test('G5 the suites judge implementations of another copy of the core like those of their own', async () => {
   const project = temporaryFolder();
   const files: Readonly<Record<string, string>> = {
     'package.json': '{ "type": "module" }',

@@ -13,7 +13,7 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
   // npm extracts a tarball unchanged.
   const installed = join(inject('consumer'), 'node_modules', name);
 
-  test('holds its code, its types, their sources, a README and the license, and nothing else', () => {
+  test('contains its code, its types, their sources, a README and the license, and nothing else', () => {
     const sources = filesIn(join(folder, 'src'));
     const declared = sources
       .filter((source) => !source.endsWith('.d.ts'))
@@ -29,7 +29,7 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
     );
   });
 
-  test('leads from what is compiled to the sources beside it', () => {
+  test('has source maps that lead from compiled code to its sources', () => {
     const maps = filesIn(installed).filter((file) => file.endsWith('.map'));
     for (const map of maps) {
       const {
@@ -49,7 +49,7 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
     }
   });
 
-  test('asks for nothing that only this workspace has', () => {
+  test('depends on nothing that only this workspace has', () => {
     const manifest = readFileSync(join(installed, 'package.json'), 'utf8');
     expect(manifest).not.toMatch(/workspace:|catalog:|file:|link:/);
     expect(JSON.parse(manifest)).toMatchObject({
@@ -58,7 +58,7 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
     });
   });
 
-  test('links to nothing that is not there', () => {
+  test('has no broken link', () => {
     for (const page of filesIn(installed).filter((file) => file.endsWith('.md'))) {
       const links = readFileSync(join(installed, page), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g);
       for (const [link, target = ''] of links) {
@@ -68,13 +68,13 @@ describe.each(published())('$name', ({ name, folder, tarball }) => {
     }
   });
 
-  test('is what publint wants of a package', async () => {
+  test('passes publint', async () => {
     const { buffer } = new Uint8Array(readFileSync(tarball));
     const { messages, pkg } = await publint({ pack: { tarball: buffer }, strict: true });
     expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
   });
 
-  test('has the types of its code, for all who import it (attw)', async () => {
+  test('has correct types for every way to import it (attw)', async () => {
     const args = [join(dirname(attw), 'dist/index.js'), tarball, '--profile', 'esm-only', '--no-color'];
     expect(await run(args, installed, {})).toMatchObject({ code: 0 });
   });
