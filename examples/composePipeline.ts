@@ -1,11 +1,11 @@
-// The composer: plain RxJS on a source that never hammers the API, pushed or pulled.
+// The composer: plain RxJS on a source that respects the rate limit, pushed or pulled.
 // After `npm start`: cd examples && npx tsx composePipeline.ts
 import { amountOf, aptos } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 import { filter, map, take } from 'rxjs';
 
-// Stands in for the API, so that this runs without a key.
+// Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ holdings: 5_000 });
 const { apiKey, aptosUrl, owners: ownerAddresses } = sandbox;
 

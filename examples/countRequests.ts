@@ -4,7 +4,7 @@ import { aptos, type AptosApi } from '@sluice/aptos';
 import { createClient, definePlugin } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 
-// Stands in for the API, so that this runs without a key.
+// Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ holdings: 2_000, faults: { serverError: 0.2 } });
 const { apiKey, aptosUrl, owners } = sandbox;
 
@@ -17,7 +17,7 @@ const counted = () => {
       attempt: () => (counts.attempts += 1),
       retry: ({ route, reason, delay }) => {
         counts.retries += 1;
-        console.log(`${route} failed (${reason}) and is tried again in ${delay} ms`);
+        console.log(`${route} failed (${reason}); retrying in ${delay} ms`);
       },
       page: ({ rows }) => (counts.rows += rows),
     },

@@ -9,7 +9,7 @@ import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { startSandbox } from '@sluice/sandbox';
 
-// Stands in for the API, so that this runs without a key.
+// Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ holdings: 5_000 });
 const { apiKey, aptosUrl, owners: ownerAddresses } = sandbox;
 const path = join(await mkdtemp(join(tmpdir(), 'sluice-')), 'holdings.csv');

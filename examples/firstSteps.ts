@@ -10,7 +10,7 @@ import { csv } from '@sluice/exporters/csv';
 import { startSandbox } from '@sluice/sandbox';
 import { take } from 'rxjs';
 
-// Stands in for the API, so that this runs without a key.
+// Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ holdings: 1_000 });
 const { apiKey, aptosUrl: baseUrl, owners: ownerAddresses } = sandbox;
 const path = join(await mkdtemp(join(tmpdir(), 'sluice-')), 'holdings.csv');

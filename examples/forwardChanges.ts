@@ -1,4 +1,4 @@
-// Each change of the project's streams, signed, to a service of yours. See docs/guides/forwardChanges.md.
+// Forwards each change of the project's streams to your service, signed. See docs/guides/forwardChanges.md.
 // After `npm start`: cd examples && npx tsx forwardChanges.ts
 import { mkdtemp } from 'node:fs/promises';
 import { createServer, type IncomingMessage } from 'node:http';
@@ -48,12 +48,12 @@ interface Envelope {
   readonly data: Change<EvmStream>;
 }
 
-/** What is signed by us has our shape. */
+/** Signed bodies have this shape. */
 function isEnvelope(value: unknown): value is Envelope {
   return typeof value === 'object' && value !== null && 'id' in value && 'data' in value;
 }
 
-// Stands in for the API, so that this runs without a key.
+// Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ statusEvery: 50 });
 const { apiKey, streamsUrl } = sandbox;
 await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));

@@ -1,11 +1,11 @@
-// The composer, polling: what fails now, and what changed since the last look. See docs/guides/composePipeline.md.
+// The composer, polling: which streams fail, and what changed since the last poll. See docs/guides/composePipeline.md.
 // After `npm start`: cd examples && npx tsx pollStreams.ts
 import { changes, createClient, poll, type SluiceError } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 import { streams } from '@sluice/streams';
 import { distinctUntilChanged, filter, map, take } from 'rxjs';
 
-// Stands in for the API, so that this runs without a key.
+// Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ statusEvery: 50 });
 const { apiKey, streamsUrl } = sandbox;
 const every = 300; // ms: 30 seconds are plenty for a real project

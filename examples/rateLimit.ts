@@ -1,17 +1,17 @@
-// Below the limit of a server that counts strictly. See docs/guides/rateLimit.md.
+// Stays below the limit of a strict server. See docs/guides/rateLimit.md.
 // After `npm start`: cd examples && npx tsx rateLimit.ts
 import { aptos } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 
-// Stands in for the API, so that this runs without a key. It refuses the 26th request of any second with 429.
+// Simulates the API, so that this runs without a key. It responds to the 26th request of any second with 429.
 await using sandbox = await startSandbox({ holdings: 4_000, rateLimit: { requests: 25, per: 1000 } });
 const { apiKey, aptosUrl: baseUrl, owners: ownerAddresses } = sandbox;
 
 await using client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } }).use(aptos({ baseUrl }));
 
 client.events.subscribe((event) => {
-  if (event.type === 'attempt') console.log(`${event.route} waited ${event.waited.toFixed()} ms for its turn`);
+  if (event.type === 'attempt') console.log(`${event.route} waited ${event.waited.toFixed()} ms for the limiter`);
   if (event.type === 'paused') console.log(`the API asks for a pause of ${event.for} ms`);
 });
 console.log(client.limiter); // { queued, running, pausedFor }

@@ -1,4 +1,4 @@
-// The exporter, interrupted: an export that goes on where it stopped.
+// The exporter, interrupted: an export that resumes after its last commit.
 // After `npm start`: cd examples && npx tsx resumeExport.ts
 import { mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { startSandbox } from '@sluice/sandbox';
 
-// Stands in for the API, so that this runs without a key.
+// Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ holdings: 20_000 });
 const { apiKey, aptosUrl, owners: ownerAddresses } = sandbox;
 const folder = await mkdtemp(join(tmpdir(), 'sluice-'));
@@ -19,13 +19,13 @@ await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ base
 const holdings = client.aptos.walletNfts({ ownerAddresses });
 const flow = exportTo(holdings, csv({ path }), { state: fileState(`${path}.sluice`), commitEvery: 10 });
 
-// A crash, a power cut or Ctrl-C would do as well.
+// A crash, a power cut or Ctrl-C would have the same effect.
 const stop = new AbortController();
 const onProgress = ({ rows }: ExportProgress) => rows > 8_000 && stop.abort('enough for today');
 await flow
   .run({ signal: stop.signal, onProgress })
   .catch((reason: unknown) => console.log(`Stopped: ${String(reason)}.`));
-console.log(`There is now: ${(await readdir(folder)).join(', ')}`);
+console.log(`Files: ${(await readdir(folder)).join(', ')}`);
 
 const report = await flow.run();
-console.log(`${report.resumedRows} rows were kept, ${report.rows} are in ${(await readdir(folder)).join(', ')}`);
+console.log(`${report.resumedRows} rows resumed, ${report.rows} in ${(await readdir(folder)).join(', ')}`);

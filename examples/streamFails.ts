@@ -1,4 +1,4 @@
-// The watcher, with somebody to tell: a message when a stream fails. See docs/guides/streamFails.md.
+// The watcher with notifications: a message when a stream fails. See docs/guides/streamFails.md.
 // After `npm start`: cd examples && npx tsx streamFails.ts
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,14 +9,14 @@ import { fileState } from '@sluice/core/node';
 import { startSandbox } from '@sluice/sandbox';
 import { statusChanges, streams } from '@sluice/streams';
 
-// Stands in for the API, so that this runs without a key.
+// Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ statusEvery: 50 });
 const { apiKey, streamsUrl } = sandbox;
 const every = 300; // ms: 30 seconds are plenty for a real project
 const folder = join(await mkdtemp(join(tmpdir(), 'sluice-')), 'streams');
 let sent = 0;
 
-/** Stands in for a mail, a chat or a pager. */
+/** Simulates a mail, a chat or a pager. */
 async function send(message: string): Promise<void> {
   await wait(10);
   console.log(message);

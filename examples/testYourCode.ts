@@ -6,7 +6,7 @@ import { aptos, type AptosApi } from '@sluice/aptos';
 import { createClient, SluiceError } from '@sluice/core';
 import { startSandbox } from '@sluice/sandbox';
 
-/** What is to be tested. It is handed its client, so that a test can hand it another one. */
+/** The code under test. It receives its client as an argument, so a test can pass another one. */
 async function holdingsByOwner(client: { aptos: AptosApi }, ownerAddresses: string[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for await (const { owner_address: owner } of client.aptos.walletNfts({ ownerAddresses }))
@@ -24,10 +24,10 @@ test('counts what each wallet holds', async () => {
   for (const owner of owners) assert.equal(counts.get(owner), [...sandbox.holdingsOf([owner])].length);
 });
 
-test('counts right although the API fails now and then', async () => {
+test('counts correctly although the API sometimes fails', async () => {
   await using sandbox = await startSandbox({ holdings: 500, faults: { serverError: 0.2, cutBody: 0.1, reset: 0.1 } });
   const { apiKey, aptosUrl: baseUrl, owners } = sandbox;
-  const retry = { baseDelay: 1 }; // ms: a test need not wait
+  const retry = { baseDelay: 1 }; // ms, so that the test does not wait
   await using client = createClient({ apiKey, rateLimit: false, retry }).use(aptos({ baseUrl }));
 
   const counts = await holdingsByOwner(client, [...owners]);
@@ -39,7 +39,7 @@ test('counts right although the API fails now and then', async () => {
   assert.ok(sandbox.counts.requests > 5, 'no request was repeated: the faults did not come');
 });
 
-test('says so when the third page never comes', async () => {
+test('reports an error when the third page never arrives', async () => {
   await using sandbox = await startSandbox({ script: ({ nth }) => (nth === 3 ? { kind: 'html' } : undefined) });
   const { apiKey, aptosUrl: baseUrl, owners } = sandbox;
   await using client = createClient({ apiKey, retry: { retries: 0 } }).use(aptos({ baseUrl }));

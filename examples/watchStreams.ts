@@ -1,4 +1,4 @@
-// The watcher: what becomes of the statuses of a project's streams.
+// The watcher: the changes of the status of a project's streams.
 // After `npm start`: cd examples && npx tsx watchStreams.ts
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { statusChanges, streams } from '@sluice/streams';
 import { take } from 'rxjs';
 
-// Stands in for the API, so that this runs without a key.
+// Simulates the API, so that this runs without a key.
 await using sandbox = await startSandbox({ statusEvery: 100 });
 const { apiKey, streamsUrl } = sandbox;
 const every = 400; // ms: 30 seconds are plenty for a real project

@@ -1,4 +1,5 @@
-// Three APIs of other shapes, exported, watched and disturbed. After `npm start`: cd examples && npx tsx plugins/apis.test.ts
+// Three APIs of other shapes are exported and watched, and their servers fail.
+// After `npm start`: cd examples && npx tsx plugins/apis.test.ts
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +29,7 @@ import { coins } from './coins.js';
 import { files } from './files.js';
 import { issues } from './issues.js';
 
-/** An API as it is used, whatever its shape. */
+/** An API and how to use it, whatever its shape. */
 interface Opened {
   readonly client: Client;
   readonly source: (pageSize: number) => Source<object>;
@@ -39,7 +40,7 @@ interface Case {
   readonly answering: Answering<unknown>;
   readonly row: (index: number) => object;
   readonly open: (options: ApiOptions) => Opened;
-  /** What is wrong with a row, and where that stands in the answer. */
+  /** What is wrong with a row, and where it is in the response. */
   readonly wrong: object;
   readonly path: string;
 }
@@ -115,14 +116,14 @@ for (const [name, { answering, row, open, wrong, path: wrongPath }] of Object.en
         commitEvery: 1,
       }).run();
 
-    test('is exported whole', async () => {
+    test('is exported completely', async () => {
       const { rows } = await exported('all.csv');
       assert.equal(rows, 95);
       const lines = readFileSync(target('all.csv'), 'utf8').trimEnd().split('\r\n');
       assert.equal(lines.length, 96);
     });
 
-    test('is exported to the same bytes where the server goes away in the middle', async () => {
+    test('is exported to the same bytes if the server stops in the middle', async () => {
       failAfter(server, 4);
       await assert.rejects(exported('again.csv'), (error) => SluiceError.is(error, 'network'));
       [server.answer, server.instead] = ['well', () => undefined];
@@ -132,7 +133,7 @@ for (const [name, { answering, row, open, wrong, path: wrongPath }] of Object.en
       assert.deepEqual(readFileSync(target('again.csv')), readFileSync(target('all.csv')));
     });
 
-    test('is watched, also over restarts', async () => {
+    test('is watched across restarts', async () => {
       const state = () => fileState(target('watched'));
       const first = await watch(state()).toArray();
       assert.deepEqual([...new Set(first.map(({ type }) => type))], ['initial']);
@@ -142,7 +143,7 @@ for (const [name, { answering, row, open, wrong, path: wrongPath }] of Object.en
       assert.deepEqual(later.map(({ type }) => type).sort(), ['added', 'removed']);
     });
 
-    test('can not lead in a circle', async () => {
+    test('cannot loop', async () => {
       const [first] = server.requests;
       server.instead = () => first;
       await assert.rejects(
@@ -152,7 +153,7 @@ for (const [name, { answering, row, open, wrong, path: wrongPath }] of Object.en
       server.instead = () => undefined;
     });
 
-    test('is told with its place where a row is of another shape', async () => {
+    test('reports the place of a row with another shape', async () => {
       server.rows[2] = { ...row(2), ...wrong };
       await assert.rejects(source(10).toArray(), (error) => {
         assert.ok(SluiceError.is(error, 'decode'));

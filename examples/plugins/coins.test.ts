@@ -1,4 +1,4 @@
-// The suite that every source of Sluice passes, on this one. After `npm start`: cd examples && npx tsx plugins/coins.test.ts
+// The suite that all sources of Sluice pass. After `npm start`: cd examples && npx tsx plugins/coins.test.ts
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// An API that gives a token for the next page, and leaves out what is empty: { "files": [ … ], "nextPageToken": "…" }
+// An API that returns a token for the next page, and omits empty fields: { "files": [ … ], "nextPageToken": "…" }
 import { byCursor, defineApi, listing } from '@sluice/core';
 
 export const files = defineApi({

@@ -1,4 +1,4 @@
-// An API that answers with a list and names the next page in a header: Link: <https://…/issues?page=2>; rel="next"
+// An API that returns an array, and the next page in a header: Link: <https://…/issues?page=2>; rel="next"
 import { byLink, defineApi, listing } from '@sluice/core';
 import * as v from 'valibot';
 

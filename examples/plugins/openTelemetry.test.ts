@@ -1,4 +1,4 @@
-// What telemetry says, against what the server saw. After `npm start`: cd examples && npx tsx plugins/openTelemetry.test.ts
+// Compares telemetry with what the server saw. After `npm start`: cd examples && npx tsx plugins/openTelemetry.test.ts
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ import { csv } from '@sluice/exporters/csv';
 import { startSandbox, type SandboxOptions } from '@sluice/sandbox';
 import { openTelemetry } from './openTelemetry.js';
 
-/** A sandbox, a client of it with telemetry, and what the telemetry says. */
+/** A sandbox, a client of it with telemetry, and what the telemetry recorded. */
 async function observed(options: SandboxOptions) {
   const sandbox = await startSandbox(options);
   const ended = new InMemorySpanExporter();
@@ -52,7 +52,7 @@ async function observed(options: SandboxOptions) {
       .flatMap(({ descriptor, dataPoints }): DataPoint<unknown>[] => (descriptor.name === name ? dataPoints : []));
   return {
     ...{ sandbox, client, holdings: client.aptos.walletNfts({ ownerAddresses: owners, pageSize: 50 }) },
-    /** All spans that have ended; fails if one has not. */
+    /** All ended spans; throws if one has not ended. */
     spans: (): { requests: ReadableSpan[]; attempts: ReadableSpan[] } => {
       const spans = ended.getFinishedSpans();
       assert.equal(spans.length, started);
@@ -60,7 +60,7 @@ async function observed(options: SandboxOptions) {
       const attempts = spans.filter(({ kind }) => kind === SpanKind.CLIENT);
       return { attempts, requests: spans.filter((span) => !attempts.includes(span)) };
     },
-    /** A counter's sum, or how many values a histogram has, by one of its attributes or over all. */
+    /** A counter's sum, or how many values a histogram has, for a value of one of its attributes or in total. */
     sum: (name: string, attribute?: readonly [name: string, value: unknown]): number => {
       const counted = points(name).filter(({ attributes }) => !attribute || attributes[attribute[0]] === attribute[1]);
       return counted.reduce((sum, { value }) => sum + (typeof value === 'number' ? value : countOf(value)), 0);
@@ -68,13 +68,13 @@ async function observed(options: SandboxOptions) {
     close: async () => {
       await client.close();
       await sandbox.close();
-      // What was counted is exported once, at the end.
+      // Counters are exported once, at the end.
       await meters.shutdown();
     },
   };
 }
 
-/** Sent over a connection that the server had closed while it was idle, and so sent again. */
+/** Sends over a connection that the server has closed while it was idle, so the request is sent again. */
 function isStale({ attributes }: ReadableSpan): boolean {
   return attributes['error.type'] === 'stale';
 }
@@ -84,7 +84,7 @@ function countOf(histogram: unknown): number {
   return isOne && typeof histogram.count === 'number' ? histogram.count : NaN;
 }
 
-test('each attempt is a span below its request, and the numbers are those of the server', async () => {
+test('each attempt is a child span of its request, and the numbers match those of the server', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-'));
   const { sandbox, holdings, spans, sum, close } = await observed({
     ...{ holdings: 2_000, seed: 3, faults: { serverError: 0.2, reset: 0.1, wrongJson: 0.1 } },
@@ -143,7 +143,7 @@ test('each attempt is a span below its request, and the numbers are those of the
   assert.equal(sum('sluice.errors'), 0);
 });
 
-test('a request that fails is a failed span, and an error of each level', async () => {
+test('a failed request is a failed span, and an error of each level', async () => {
   const { holdings, spans, sum, close } = await observed({
     holdings: 500,
     script: ({ n }) => (n === 3 ? { kind: 'status', status: 403 } : undefined),
@@ -165,7 +165,7 @@ test('a request that fails is a failed span, and an error of each level', async 
   assert.equal(sum('sluice.errors', ['sluice.level', 'walk']), 1);
 });
 
-test('a connection that breaks ends its span, too', async () => {
+test('a broken connection ends its span', async () => {
   const { sandbox, holdings, spans, sum, close } = await observed({ holdings: 50, script: () => ({ kind: 'reset' }) });
   await assert.rejects(holdings.toArray());
   await close();
@@ -178,7 +178,7 @@ test('a connection that breaks ends its span, too', async () => {
   assert.equal(sum('sluice.retries', ['error.type', 'network']), sandbox.counts.requests - 1);
 });
 
-test('a walk that is stopped leaves no span open, and is no error', async () => {
+test('a cancelled walk leaves no span open, and is not an error', async () => {
   const { sandbox, holdings, spans, sum, close } = await observed({
     holdings: 500,
     script: ({ n }) => (n === 2 ? { kind: 'never' } : undefined),

@@ -1,12 +1,12 @@
-// Telemetry is a plugin of hooks: what a client does, as spans and metrics of OpenTelemetry. Make one for each client.
-// Names and attributes are those of https://opentelemetry.io/docs/specs/semconv/http/ as far as there are any.
+// Telemetry as a plugin with hooks: spans and metrics of OpenTelemetry for a client. Create one plugin per client.
+// Names and attributes follow https://opentelemetry.io/docs/specs/semconv/http/ where it defines them.
 import { context, metrics, SpanKind, SpanStatusCode, trace, type Attributes, type Span } from '@opentelemetry/api';
 import { definePlugin } from '@sluice/core';
 
-/** A request under way. */
+/** An open request. */
 interface OpenRequest {
   readonly span: Span;
-  /** What each of its attempts is about. */
+  /** The attributes of each of its attempts. */
   readonly attributes: Attributes;
   readonly url: string;
   /** How often it was sent. */
@@ -14,10 +14,13 @@ interface OpenRequest {
   attempt?: { readonly span: Span; readonly began: number };
 }
 
-/** Bounds of the durations' histogram in seconds, as the conventions advise. */
+/** Bounds of the durations' histogram in seconds, as the conventions recommend. */
 const boundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-/** Spans: a request under its route, and below it each attempt. By default they go to the provider that the program registered. */
+/**
+ * A span per request, named after its route, with a child span per attempt. Default: the provider that the program
+ * registered.
+ */
 export function openTelemetry({ tracer = trace.getTracer('sluice'), meter = metrics.getMeter('sluice') } = {}) {
   const durations = meter.createHistogram('http.client.request.duration', {
     ...{ unit: 's', description: 'Duration of attempts', advice: { explicitBucketBoundaries: boundaries } },
@@ -30,7 +33,7 @@ export function openTelemetry({ tracer = trace.getTracer('sluice'), meter = metr
   const errors = meter.createCounter('sluice.errors', { description: 'Failures, once a level' });
   const open = new Map<number, OpenRequest>();
 
-  /** Ends the attempt under way, if there is one. */
+  /** Ends the span of the open attempt, if there is one. */
   function endAttempt(asked: OpenRequest | undefined, outcome: Attributes): void {
     if (!asked?.attempt) return;
     const { span, began } = asked.attempt;
@@ -51,14 +54,15 @@ export function openTelemetry({ tracer = trace.getTracer('sluice'), meter = metr
           'server.address': hostname,
           'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
         };
-        // A child of whatever span is active where the request is made.
+        // A child of the span that is active when the request is made.
         open.set(request, { span: tracer.startSpan(route), attributes, url, sent: 0 });
       },
       attempt({ request, route, waited }) {
         waits.record(waited / 1000, { 'sluice.route': route });
         const asked = open.get(request);
         if (!asked) return;
-        // One that is still open met a connection that the server had closed while it was idle. That is sent again at once, and is not a retry.
+        // If it is still open, its connection was closed by the server while idle. The resend is immediate, and not a
+        // retry.
         endAttempt(asked, { 'error.type': 'stale' });
         const { attributes, url, sent } = asked;
         const again = sent > 0 ? { 'http.request.resend_count': sent } : {};
@@ -75,7 +79,7 @@ export function openTelemetry({ tracer = trace.getTracer('sluice'), meter = metr
         endAttempt(open.get(request), { 'http.response.status_code': status, ...failure });
       },
       retry({ request, route, reason, delay }) {
-        // An attempt that had no answer is still open.
+        // An attempt without a response is still open.
         endAttempt(open.get(request), { 'error.type': reason });
         open.get(request)?.span.addEvent('retry', { 'error.type': reason, 'sluice.delay': delay / 1000 });
         retries.add(1, { 'sluice.route': route, 'error.type': reason });

@@ -1,4 +1,4 @@
-// The suite that every sink of Sluice passes, on this one. After `npm start`: cd examples && npx tsx plugins/sqlite.test.ts
+// The suite that all sinks of Sluice pass. After `npm start`: cd examples && npx tsx plugins/sqlite.test.ts
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

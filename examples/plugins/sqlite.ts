@@ -1,4 +1,4 @@
-// A sink and its plugin in one file: rows in a table of SQLite, each exactly once. docs/guides/writeSink.md explains it.
+// A sink and its plugin in one file: rows in a SQLite table, each exactly once. See docs/guides/writeSink.md.
 import { resolve } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite'; // from Node 22.13 on, 'node:sqlite' is the same
 import { CheckpointError, definePlugin, SinkError, type Sink } from '@sluice/core';

@@ -1,4 +1,4 @@
-// A small API on this machine, for the examples' tests: rows that can be changed, in pages of any shape, with any misbehaviour.
+// A small local API for the examples' tests: mutable rows, in pages of any shape, with any failure.
 import { createServer } from 'node:http';
 
 /** A document, with headers of its own. */
@@ -7,19 +7,19 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers a request for some of these rows. */
+/** Returns the response to a request for some of these rows. */
 export type Answering<Row> = (url: URL, rows: readonly Row[]) => Answer;
 
-/** A server that listens on this machine. */
+/** A local server. */
 export interface ListingServer<Row> {
   readonly baseUrl: string;
   readonly rows: Row[];
   readonly requests: URL[];
-  /** Requests that came, and those of them that are still open. */
+  /** Requests so far, and how many of them are still open. */
   readonly counts: { made: number; open: number };
-  /** How it answers: as it should, by hanging up, or not at all. */
+  /** How it responds: correctly, by closing the connection, or not at all. */
   answer: 'well' | 'fail' | 'never';
-  /** What it answers instead, if anything: something else, or what belongs to another request. */
+  /** Replaces a response: something else, or the response to another request. */
   instead: (url: URL) => URL | Answer | undefined;
   close(): Promise<void>;
 }
@@ -69,7 +69,7 @@ export const byOffsetAndTotal: Answering<unknown> = ({ searchParams }, rows) => 
   return { body: { data: { items, total: rows.length } } };
 };
 
-/** `[…]`, and the next page in a `Link` header beside other links. */
+/** `[…]`, and the next page in a `Link` header among other links. */
 export const byLinkHeader: Answering<unknown> = (url, rows) => {
   const [page, size] = [Number(url.searchParams.get('page') ?? 1), Number(url.searchParams.get('per_page'))];
   const to = (number: number, rel: string): string => {
@@ -82,7 +82,7 @@ export const byLinkHeader: Answering<unknown> = (url, rows) => {
   return { body: rows.slice((page - 1) * size, page * size), headers };
 };
 
-/** `{ "files": […], "nextPageToken": "…" }`, each left out where there is nothing to say. */
+/** `{ "files": […], "nextPageToken": "…" }`, each omitted if it is empty. */
 export const byToken: Answering<unknown> = ({ searchParams }, rows) => {
   const begin = Number(atob(searchParams.get('pageToken') ?? ''));
   const end = begin + Number(searchParams.get('pageSize'));
