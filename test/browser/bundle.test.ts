@@ -36,7 +36,7 @@ describe('a bundle above its budget', () => {
     const budget = { gzip: 1_000, parts: { 'core/http': 900, 'core/sink': 800, rest: 50 } };
     const size = { gzip: 1_050, parts: { 'core/http': 910, 'core/sink': 900, new: 40 } };
     expect(excess('core', size, budget)).toBe(
-      'core: 1050 bytes gzip are 50 (5.0 %) above its budget of 1000. Grown since it was set, in bytes not packed: core/sink +100, new +40, core/http +10. If that is worth it: npm run size.',
+      'core: 1050 bytes (gzip), 50 (5.0 %) above its budget of 1000. Growth since it was set, in uncompressed bytes: core/sink +100, new +40, core/http +10. To accept it: npm run size.',
     );
     expect(excess('core', { ...size, gzip: 1_000 }, budget)).toBeUndefined();
   });

@@ -61,5 +61,5 @@ export function excess(name: string, size: Size, budget: Size): string | undefin
     .sort(([, a], [, b]) => b - a)
     .map(([part, more]) => `${part} +${more}`);
   const share = ((100 * over) / budget.gzip).toFixed(1);
-  return `${name}: ${size.gzip} bytes gzip are ${over} (${share} %) above its budget of ${budget.gzip}. Grown since it was set, in bytes not packed: ${grown.join(', ')}. If that is worth it: npm run size.`;
+  return `${name}: ${size.gzip} bytes (gzip), ${over} (${share} %) above its budget of ${budget.gzip}. Growth since it was set, in uncompressed bytes: ${grown.join(', ')}. To accept it: npm run size.`;
 }
