@@ -31,7 +31,12 @@ export const exports: Work = async ({ rounds, pages, folder }) => {
     const what = { work: 'rows/s of an export', against: names[peer] ?? peer, unit: 'x' as const };
     return figureOf({ ...what, ...(atLeast !== undefined && { goal: { atLeast } }) }, ratios(efforts, sluice, took));
   });
-  const cpu = { work: 'CPU a row', against: names['handTunedAxios'] ?? '', unit: 'x' as const, goal: { atMost: 1.15 } };
+  const cpu = {
+    work: 'CPU per row',
+    against: names['handTunedAxios'] ?? '',
+    unit: 'x' as const,
+    goal: { atMost: 1.15 },
+  };
   return [
     ...faster,
     figureOf(

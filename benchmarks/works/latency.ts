@@ -25,7 +25,7 @@ export const latencies: Work = async ({ rounds, folder }) => {
   return [
     figureOf(
       {
-        work: `rows/s at ${latency} ms a page, a concurrency of 1`,
+        work: `rows/s at ${latency} ms per page, concurrency 1`,
         against: 'a hand-tuned loop that writes nothing',
         unit: '%',
         goal: { atLeast: 98 },
@@ -34,8 +34,8 @@ export const latencies: Work = async ({ rounds, folder }) => {
     ),
     figureOf(
       {
-        work: `rows/s at ${latency} ms a page, a concurrency of ${concurrency}`,
-        against: `${concurrency} times a concurrency of 1`,
+        work: `rows/s at ${latency} ms per page, concurrency ${concurrency}`,
+        against: `${concurrency} times that of concurrency 1`,
         unit: '%',
         goal: { atLeast: 95 },
       },

@@ -9,7 +9,7 @@ const concurrency = 8;
 export const rates: Work = async ({ rounds }) => {
   const runs: StrictRun[] = [];
   for (let round = 0; round < Math.min(rounds, 5); round += 1) runs.push(await strictRun(concurrency));
-  const against = `a server of ${rate.requests} in ${rate.per} ms, a concurrency of ${concurrency}`;
+  const against = `a server of ${rate.requests} in ${rate.per} ms, concurrency ${concurrency}`;
   return [
     figureOf(
       { work: 'requests/s', against, unit: '%', goal: { atLeast: 98 } },

@@ -22,7 +22,7 @@ export const watches: Work = async ({ rounds }) => {
     };
   });
   const kept: Figure = {
-    ...{ work: 'kept of a row by a watch', against: `beyond the row's ${row.toFixed(0)}`, unit: 'bytes' as const },
+    ...{ work: 'state of a watch per row', against: `besides the row's ${row.toFixed(0)}`, unit: 'bytes' as const },
     ...{ median: beyond, from: beyond, to: beyond, goal: { atMost: 200 } },
   };
   return [...compared, ...parsed, kept];
