@@ -7,50 +7,50 @@ import { gunzipSync } from 'node:zlib';
 import type { Job } from './contestants/contestant.js';
 import { rowsPerPage, type ServedPages, type ServerAddress } from './server/servedPages.js';
 
-/** What a job took. */
+/** The cost of a job. */
 export interface Effort {
   readonly rows: number;
   readonly ms: number;
-  /** Ms of CPU, of all threads. */
+  /** Ms of CPU of all threads. */
   readonly cpu: number;
-  /** Bytes, since the process began. */
+  /** Bytes since the start of the process. */
   readonly peakRss: number;
 }
 
-/** One that takes part: a file of `contestants`, and what its job is beyond the others'. */
+/** A contestant: a file of `contestants`, and its changes to the common job. */
 export interface Entrant extends Partial<Pick<Job, 'format' | 'concurrency' | 'isKept'>> {
   readonly file: string;
-  /** How many of the server's wallets are its work. Default: all of them. */
+  /** How many of the server's wallets it fetches. Default: all of them. */
   readonly wallets?: number;
-  /** Most MiB of its heap. Default: as much as Node allows. */
+  /** Limit of its heap in MiB. Default: Node's. */
   readonly heap?: number;
 }
 
-/** How a competition is held. */
+/** The settings of a competition. */
 export interface ArenaOptions {
   readonly rounds: number;
-  /** Where they write. */
+  /** The folder for their files. */
   readonly folder: string;
-  /** Whether a round before is not counted: it warms up, and what was written is looked at. Default `true`. */
+  /** Whether a warm-up round precedes, which is not counted and in which the files are checked. Default `true`. */
   readonly isWarm?: boolean;
   /**
-   * Whether all of them run in one process, for jobs of the same file: what a compiler has made of the code is then the same for all, and a
-   * difference of a few percent shows. Default `false`.
+   * Whether all of them run in one process, for jobs of the same file: they then share the compiled code, which makes a
+   * difference of a few percent visible. Default `false`.
    */
   readonly inOneProcess?: boolean;
 }
 
-/** What each one took, by round. */
+/** The costs of each contestant, by round. */
 export type Efforts<Name extends string> = Readonly<Record<Name, readonly Effort[]>>;
 
-/** Files of more rows are not read again. */
+/** Files with more rows are not read back. */
 const maxLookedAt = 200_000;
 
 /**
- * Lets contestants do the same work in turn, A B A B, each in a process of its own (or all in one) and all with one server, so that what the machine does
- * besides hits all of them.
+ * Lets contestants do the same work in turns, A B A B, each in a process of its own (or all in one) and all with one
+ * server, so that disturbances of the machine affect all of them.
  *
- * @throws Error if one has not written all rows, or if what can't share a process should.
+ * @throws Error if one has not written all rows, or if contestants that cannot share a process should.
  */
 export async function compete<Name extends string>(
   entrants: Readonly<Record<Name, Entrant>>,
@@ -110,7 +110,7 @@ async function effortOf(child: ChildProcess, job: Job): Promise<Effort> {
   }
 }
 
-/** How many records are in a file: the numbers that the server gave each row. */
+/** The number of records in a file: those with the numbers that the server assigned. */
 function rowsIn({ path, format }: Job): number {
   const bytes = readFileSync(path);
   const text = (format === 'csv.gz' ? gunzipSync(bytes) : bytes).toString('utf8');

@@ -1,12 +1,12 @@
-// How fast Sluice is, as ratios of the same work in the same run: the machine decides the times, not the ratios.
+// How fast Sluice is, as ratios of the same work in the same run: times depend on the machine, ratios hardly do.
 //
-//   npm run bench                                      all of it, some ten minutes
+//   npm run bench                                      everything, about fifteen minutes
 //   npm run bench -- --only exports,formats --rounds 9
-//   npm run bench -- --rows 10000000                   the largest export whose memory is looked at
+//   npm run bench -- --rows 10000000                   the largest export whose memory is measured
 //   npm run bench -- --json figures.json
-//   npm run bench -- --keep                            writes benchmarks/figures.json, which its README tells of
-//   npm run bench -- --check                           short runs; fails where something became much worse than it was
-//   npm run bench -- --check --keep                    accepts what they are now, in benchmarks/checkFigures.json
+//   npm run bench -- --keep                            writes benchmarks/figures.json, which the README explains
+//   npm run bench -- --check                           short runs; fails if something became much worse
+//   npm run bench -- --check --keep                    accepts the current figures, in benchmarks/checkFigures.json
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,7 +30,7 @@ import type { Work } from './works/work.js';
 const works: Readonly<Record<string, Work>> = {
   ...{ exports, formats, commits, latencies, rates, growth, watches, forwards, starts, sizes },
 };
-/** Works whose ratios are steady enough to be looked at on any machine. */
+/** Benchmarks whose ratios are steady enough to be compared on any machine. */
 const checked = ['exports', 'formats', 'starts'];
 
 const { values } = parseArgs({
@@ -44,7 +44,7 @@ const { values } = parseArgs({
   },
 });
 const { check } = values;
-// Short runs begin colder than long ones, so they have figures of their own.
+// Short runs start colder than long ones, so they have figures of their own.
 const keptPath = fileURLToPath(new URL(check ? 'checkFigures.json' : 'figures.json', import.meta.url));
 const picked = values.only?.split(',') ?? (check ? checked : Object.keys(works));
 const unknown = picked.find((name) => !Object.hasOwn(works, name));
@@ -74,15 +74,15 @@ async function measured(): Promise<readonly Figure[]> {
   return figures;
 }
 
-/** Whether something became much worse than it was. What a busy machine does to one run, it does not do to the next. */
+/** Whether something became much worse than before. A busy machine rarely disturbs two runs in a row. */
 async function isLost(figures: readonly Figure[]): Promise<boolean> {
   const suspects = lost(figures, keptFigures(keptPath));
   if (suspects.length === 0) return false;
-  console.error(`\nMuch worse than it was: ${names(suspects)}. Measured once more:\n`);
+  console.error(`\nMuch worse than before: ${names(suspects)}. Measuring again:\n`);
   const again = lost(await measured(), keptFigures(keptPath)).filter(({ work, against }) =>
     suspects.some((suspect) => suspect.work === work && suspect.against === against),
   );
-  if (again.length > 0) console.error(`\nMuch worse than it was, twice: ${names(again)}.`);
+  if (again.length > 0) console.error(`\nMuch worse than before, twice: ${names(again)}.`);
   return again.length > 0;
 }
 

@@ -1,4 +1,4 @@
-// A contestant's process, so that nobody pays for what another one leaves behind: does a job each time it is told to.
+// The process of a contestant, so that contestants do not affect each other: performs a job whenever it is told to.
 import type { Contestant, Job } from './contestants/contestant.js';
 import type { Effort } from './arena.js';
 
@@ -14,7 +14,7 @@ async function run(job: Job): Promise<void> {
   const { user, system } = process.cpuUsage(before);
   const effort: Effort = {
     ...{ rows, ms: performance.now() - began, cpu: (user + system) / 1000 },
-    // Kilobytes, as the system counts them.
+    // In kilobytes, as the system counts them.
     peakRss: process.resourceUsage().maxRSS * 1024,
   };
   process.send?.(effort);

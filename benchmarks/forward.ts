@@ -15,12 +15,12 @@ const pageSize = 100;
 const deliveries = 32;
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
 
-/** Rows of some 500 bytes, as holdings are. */
+/** Rows of about 500 bytes, like holdings. */
 const rows = Array.from({ length: recordsForwarded }, (_, n) => ({ uuid: `row ${n}`, n, text: 'x'.repeat(300) }));
 
 /**
- * Ten thousand records to a receiver that takes 5 ms for each, 32 at once: by the sink with all that it does (spool, signatures, retries,
- * the order of keys), and by the loop that one would write around undici, with bodies of the same size.
+ * Ten thousand records to a receiver that takes 5 ms for each, 32 in parallel: by the sink with all its features
+ * (spool, signatures, retries, order of keys), and by a plain loop around undici with bodies of the same size.
  */
 export async function compareForwards(rounds: number): Promise<Rounds> {
   const folder = mkdtempSync(join(process.cwd(), 'bench-'));

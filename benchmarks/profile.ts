@@ -1,4 +1,5 @@
-// Where the time of an export goes, once its code is compiled: CPU of the main thread in microseconds a row, the largest first.
+// Where the time of an export goes once its code is compiled: CPU of the main thread in microseconds per row, the
+// largest first.
 //
 //   node --import tsx benchmarks/profile.ts               an export to CSV
 //   node --import tsx benchmarks/profile.ts handTuned     the same of another contestant
@@ -14,7 +15,7 @@ import type { Contestant } from './contestants/contestant.js';
 import { rowsPerPage, type ServedPages } from './server/servedPages.js';
 
 const served: ServedPages = { pages: 1_000, parts: 1, latency: 0 };
-/** Rounds of warming up, and of measuring. */
+/** Rounds to warm up, and to measure. */
 const [warm, measured] = [5, 8];
 const shown = 20;
 
@@ -34,7 +35,7 @@ try {
   const { profile } = await session.post('Profiler.stop');
   const rows = measured * served.pages * rowsPerPage;
   printTable(
-    ['µs a row', 'in'],
+    ['µs per row', 'in'],
     [...selfTimes(profile)]
       .sort(([, a], [, b]) => b - a)
       .slice(0, shown)
@@ -45,7 +46,9 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** Microseconds by function, without those that it calls. What has no name in a profile is native code. */
+/**
+ * Microseconds per function, without the functions that it calls. Entries without a name in a profile are native code.
+ */
 function selfTimes({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): ReadonlyMap<string, number> {
   const names = new Map(
     nodes.map(({ id, callFrame: { functionName, url } }) => [

@@ -1,4 +1,5 @@
-// A receiver in a process of its own, which answers 5 ms after it has what it was sent. It ends with whoever started it.
+// A receiver in a process of its own, which responds 5 ms after it has read a request. It exits with its parent
+// process.
 import { startReceiver } from '@sluice/sandbox';
 
 const receiver = await startReceiver({ latency: 5 });

@@ -1,4 +1,4 @@
-// What people write: a loop around axios with a keep-alive agent, and the CSV library's stream.
+// The usual code: a loop around axios with a keep-alive agent, and the CSV library's stream.
 import { createWriteStream } from 'node:fs';
 import { Agent } from 'node:http';
 import { Readable } from 'node:stream';

@@ -1,20 +1,20 @@
 import type { ServerAddress } from '../server/servedPages.js';
 
-/** What is to be done: all rows of the server's owners into a file. */
+/** The job: all rows of the server's owners into a file. */
 export interface Job extends ServerAddress {
   readonly path: string;
-  /** `none`: only fetched, for the bound that the network sets. */
+  /** `none`: only fetched, to measure the limit that the network sets. */
   readonly format: 'csv' | 'csv.gz' | 'jsonl' | 'none';
-  /** Wallets walked at once, by those who can. */
+  /** Wallets fetched in parallel, if the contestant can. */
   readonly concurrency: number;
-  /** Whether it could be gone on with after a crash, by those who can. */
+  /** Whether it can be resumed after a crash, if the contestant can. */
   readonly isKept: boolean;
 }
 
-/** Does it; answers how many rows there were. */
+/** Performs the job; returns the number of rows. */
 export type Contestant = (job: Job) => Promise<number>;
 
-/** An answer of the wallets' endpoint, as those who trust it write its type. */
+/** A response of the wallets' endpoint, typed by code that trusts it. */
 export interface HoldingsPage {
   readonly result: readonly Record<string, unknown>[];
   readonly cursor: string | null;
@@ -23,21 +23,21 @@ export interface HoldingsPage {
 
 export const apiKey = 'bench-key';
 
-/** What all of them write, in this order. */
+/** The columns that all of them write, in order. */
 export const columns = [
   ...['amount', 'collection_data_id_hash', 'collection_name', 'creator_address', 'last_transaction_timestamp'],
   ...['last_transaction_version', 'name', 'owner_address', 'property_version', 'table_type', 'token_data_id_hash'],
   'token_properties',
 ];
 
-/** The address of a page, for those who make it by hand. */
+/** The address of a page, for contestants that build it themselves. */
 export function addressOf({ url }: Job, owner: string, cursor: string | null): string {
   const query = new URLSearchParams({ limit: '100', 'owner_addresses[]': owner });
   if (cursor !== null) query.set('cursor', cursor);
   return `${url}/wallets/nfts?${query.toString()}`;
 }
 
-/** A row's cells: nested values as JSON. */
+/** A row's cells, with nested values as JSON. */
 export function cellsOf(row: Record<string, unknown>): string[] {
   return columns.map((column) => {
     const value = row[column];

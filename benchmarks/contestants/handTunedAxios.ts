@@ -1,4 +1,4 @@
-// The same loop over axios, with the adapter that we use. It reads the text itself, as people do.
+// The same loop over axios with our adapter. It parses the text itself, as people do.
 import axios from 'axios';
 import { createAdapter } from '../../packages/core/src/http/adapter/undiciAdapter.js';
 import { apiKey, type HoldingsPage, type Job } from './contestant.js';

@@ -1,6 +1,6 @@
 import { addressOf, type HoldingsPage, type Job } from './contestant.js';
 
-/** The pages of all owners, the next one asked for as soon as its cursor is known. */
+/** The pages of all owners; the next one is requested as soon as its cursor is known. */
 export async function* readAhead(
   job: Job,
   get: (path: string) => Promise<HoldingsPage>,

@@ -1,4 +1,4 @@
-// A bare pipeline: `expand` over axios, a page at a time through papaparse.
+// A plain pipeline: `expand` over axios, and papaparse page by page.
 import { open } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import axios from 'axios';

@@ -1,4 +1,4 @@
-// Everything on: validation, the limiter's interface, checkpoints at their default, progress.
+// With everything on: validation, the limiter's interface, checkpoints at their default, progress.
 import { aptos } from '@sluice/aptos';
 import { createClient, exportTo } from '@sluice/core';
 import { fileState } from '@sluice/core/node';

@@ -6,13 +6,13 @@ import { createGzip } from 'node:zlib';
 import papaparse from 'papaparse';
 import { cellsOf, columns, type HoldingsPage, type Job } from './contestant.js';
 
-/** Writes pages, each encoded as a whole, while the next one comes; answers how many rows there were. */
+/** Writes pages, each encoded at once, while the next one arrives; returns the number of rows. */
 export async function written({ path, format }: Job, pages: AsyncIterable<HoldingsPage>): Promise<number> {
   let rows = 0;
   async function* texts(): AsyncGenerator<string> {
     if (format.startsWith('csv')) yield `${columns.join(',')}\r\n`;
     for await (const { result } of pages) {
-      // By then the question for the next page has left.
+      // The request for the next page has been sent by then.
       await turnOfTheLoop();
       rows += result.length;
       if (format === 'none') continue;

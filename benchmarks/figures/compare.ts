@@ -1,9 +1,9 @@
-/** Ms that each contestant took, by round. */
+/** The duration in ms of each contestant, by round. */
 export type Rounds = Readonly<Record<string, readonly number[]>>;
 
 /**
- * Lets contestants do the same work in turn, A B A B, so that what the machine does besides hits all of them. One round before
- * is not counted: it warms up.
+ * Lets contestants do the same work in turns, A B A B, so that disturbances of the machine affect all of them. A
+ * warm-up round is not counted.
  */
 export async function compare(
   contestants: Readonly<Record<string, () => Promise<unknown>>>,
@@ -20,7 +20,7 @@ export async function compare(
   return times;
 }
 
-/** How much longer one took than another, round by round: the median, and the range without the outermost rounds. */
+/** How much longer one took than another, by round: the median, and the range without the outermost rounds. */
 export function ratioOf(times: Rounds, one: string, other: string): { median: number; min: number; max: number } {
   const ratios = (times[one] ?? []).map((ms, round) => ms / (times[other]?.[round] ?? NaN)).sort((a, b) => a - b);
   const cut = Math.floor(ratios.length / 4);

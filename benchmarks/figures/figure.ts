@@ -2,7 +2,7 @@ import { medianOf } from './compare.js';
 
 /** One line of the table. */
 export interface Figure {
-  /** What was done, and how it is measured against what. */
+  /** The work, and what it is compared with. */
   readonly work: string;
   readonly against: string;
   readonly median: number;
@@ -13,7 +13,7 @@ export interface Figure {
   readonly goal?: { readonly atLeast: number } | { readonly atMost: number };
 }
 
-/** A figure of some rounds. */
+/** A figure from several rounds. */
 export function figureOf(
   { work, against, unit, goal }: Pick<Figure, 'work' | 'against' | 'unit' | 'goal'>,
   rounds: readonly number[],
@@ -24,7 +24,7 @@ export function figureOf(
   return { work, against, unit, median: medianOf(sorted), from, to, ...(goal && { goal }) };
 }
 
-/** How much of one there is for one of the other, round by round. */
+/** The ratio of two contestants, by round. */
 export function ratios<T>(ones: readonly T[], others: readonly T[], of: (effort: T) => number): number[] {
   return ones.map((one, round) => {
     const other = others[round];
@@ -32,7 +32,7 @@ export function ratios<T>(ones: readonly T[], others: readonly T[], of: (effort:
   });
 }
 
-/** Whether it is as good as it should be; `undefined` where nothing is asked for. */
+/** Whether its goal is reached; `undefined` if it has none. */
 export function isReached({ goal, median }: Figure): boolean | undefined {
   if (!goal) return undefined;
   return 'atLeast' in goal ? median >= goal.atLeast : median <= goal.atMost;

@@ -1,15 +1,15 @@
-/** What an export of so many rows took. */
+/** The cost of an export of this many rows. */
 export interface Growth {
   readonly rows: number;
   readonly rowsPerSecond: number;
-  /** Bytes. */
+  /** In bytes. */
   readonly peakRss: number;
 }
 
 const [width, height, left, top, bottom] = [640, 300, 64, 40, 44];
 const plot = { width: width - 2 * left, height: height - top - bottom };
 
-/** Two lines over the number of rows, whose axis is logarithmic: throughput, and memory. As SVG. */
+/** Two lines over the number of rows on a logarithmic axis: throughput, and memory. As SVG. */
 export function growthPicture(measured: readonly Growth[]): string {
   const decades = measured.map(({ rows }) => Math.log10(rows));
   const [first, last] = [Math.min(...decades), Math.max(...decades)];

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import type { Figure } from './figure.js';
 
-/** Figures as they are kept in a file. */
+/** Figures as stored in a file. */
 export interface KeptFigures {
   readonly at: string;
   readonly machine: { readonly node: string; readonly cpu: string | undefined; readonly cores: number };
@@ -15,7 +15,7 @@ export function keptFigures(path: string): readonly Figure[] {
   return figures;
 }
 
-/** Writes figures to a file. What it has of other works stays. */
+/** Writes figures to a file. Figures of other benchmarks in it stay. */
 export function keepFigures(path: string, figures: readonly Figure[]): void {
   const isOf = (one: Figure) => (other: Figure) => one.work === other.work && one.against === other.against;
   const others = keptFigures(path).filter((old) => !figures.some(isOf(old)));

@@ -1,12 +1,13 @@
 import type { Figure } from './figure.js';
 
-/** So much worse than it was is a loss and no noise: short runs on a shared machine differ by a third. */
+/** A loss of this much is not noise: short runs on a shared machine differ by a third. */
 const margin = 1.6;
 
 /**
- * What became much worse than it was in the figures that are kept. Only ratios that have a goal are looked at: times are the machine's.
+ * The figures that became much worse than the stored ones. Only ratios with a goal are compared, because times depend
+ * on the machine.
  *
- * @throws Error if the kept figures know nothing of one: then they are to be made anew.
+ * @throws Error if a figure is not stored yet: then the figures must be measured again.
  */
 export function lost(figures: readonly Figure[], kept: readonly Figure[]): readonly Figure[] {
   return figures

@@ -1,7 +1,7 @@
 import { printTable } from '../../prove/printTable.js';
 import { isReached, type Figure } from './figure.js';
 
-/** Shows figures as a table, with their goals. */
+/** Prints figures as a table, with their goals. */
 export function printFigures(figures: readonly Figure[]): void {
   printTable(
     ['work', 'against', 'median', 'middle half', 'goal', ''],

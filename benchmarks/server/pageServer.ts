@@ -1,5 +1,6 @@
-// Serves holdings as fast as it can, so that what is measured is the client: pages are made once, from rows of the sandbox, and each answer
-// differs from all others in the numbers that are written into it. Any size, in constant memory. It ends with whoever started it.
+// Serves holdings as fast as it can, so that the client is measured: pages are built once, from rows of the sandbox,
+// and each response differs from all others in the numbers written into it. Any size, in constant memory. It exits with
+// its parent process.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

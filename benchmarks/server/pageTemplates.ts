@@ -1,28 +1,28 @@
 import { startSandbox } from '@sluice/sandbox';
 import { rowsPerPage } from './servedPages.js';
 
-/** Gives any number of different pages out of a few. */
+/** Generates any number of different pages from a few. */
 export interface PageTemplates {
-  /** The body of a page: `nth` tells it from all others, `next` is the cursor in it; absent on the last page. */
+  /** The body of a page: `nth` makes it unique, `next` is its cursor; absent on the last page. */
   page(nth: number, next: number | undefined): Buffer;
 }
 
 const kept = 50;
 const digits = 12;
 const hole = '#'.repeat(digits);
-/** As long as each other, so that one can be written over the other. */
+/** All of the same length, so that one can replace another in place. */
 const [more, noMore] = [' true', 'false'];
 
 interface Template {
   readonly bytes: Buffer;
-  /** Where each row's own number goes. */
+  /** The place of each row's own number. */
   readonly numbers: readonly number[];
   readonly cursor: number;
 }
 
-/** Pages of the sandbox's rows, awkward ones among them, with holes of a fixed width for the numbers that differ. */
+/** Pages of the sandbox's rows, including awkward ones, with gaps of a fixed width for the numbers that differ. */
 export async function pageTemplates(): Promise<PageTemplates> {
-  // Properties as text, since that is what the published figures were measured with.
+  // Properties as text, as in the published figures.
   const shape = { nested: 'reference' } as const;
   await using sandbox = await startSandbox({ holdings: kept * rowsPerPage, owners: 1, shape });
   const templates: Template[] = [];

@@ -1,14 +1,14 @@
-/** What a page server is asked for. */
+/** The settings of a page server. */
 export interface ServedPages {
-  /** In each part, of 100 rows each. */
+  /** Per wallet, with 100 rows each. */
   readonly pages: number;
-  /** Wallets, each a chain of pages of its own. */
+  /** Wallets, each a chain of pages. */
   readonly parts: number;
-  /** Ms before each answer. */
+  /** Ms before each response. */
   readonly latency: number;
 }
 
-/** Where it is. */
+/** Its address. */
 export interface ServerAddress {
   readonly url: string;
   readonly owners: readonly string[];

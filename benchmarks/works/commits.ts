@@ -3,10 +3,10 @@ import { figureOf, ratios } from '../figures/figure.js';
 import { took } from './exports.js';
 import type { Work } from './work.js';
 
-/** A few percent hide in the noise of a round, which is a fifth: a middle of many more of them shows it. */
+/** A few percent disappear in the noise of a round, which is 20 %; the median of many more rounds shows them. */
 const roundsInOne = 10;
 
-/** What checkpoints cost at their default. */
+/** The cost of checkpoints at their default. */
 export const commits: Work = async ({ rounds, pages, folder }) => {
   const { kept, forgotten } = await compete(
     { kept: { file: 'sluice' }, forgotten: { file: 'sluice', isKept: false } },

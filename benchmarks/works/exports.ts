@@ -2,7 +2,7 @@ import { compete, type Effort } from '../arena.js';
 import { figureOf, ratios, type Figure } from '../figures/figure.js';
 import type { Work } from './work.js';
 
-/** How much faster an export should be than what others do, and how close to the bound. */
+/** How much faster an export should be than other code, and how close to the limit. */
 const goals = { axiosLoop: 1.8, gotPaginate: 3, handTunedAxios: 0.95, handTuned: 0.75 };
 const names: Readonly<Record<string, string>> = {
   axiosLoop: 'a loop of axios and csv-stringify',
@@ -12,7 +12,7 @@ const names: Readonly<Record<string, string>> = {
   handTunedAxios: 'that loop over axios with our adapter',
 };
 
-/** An export without latency: nothing but work. */
+/** An export without latency: CPU work only. */
 export const exports: Work = async ({ rounds, pages, folder }) => {
   const { sluice, ...peers } = await compete(
     {

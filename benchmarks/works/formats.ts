@@ -3,7 +3,7 @@ import { figureOf, ratios, type Figure } from '../figures/figure.js';
 import { took } from './exports.js';
 import type { Work } from './work.js';
 
-/** Formats other than CSV, each against the hand-tuned loop of that format. */
+/** Formats other than CSV, each compared with the hand-tuned loop of that format. */
 export const formats: Work = async ({ rounds, pages, folder }) => {
   const figures: Figure[] = [];
   for (const format of ['jsonl', 'csv.gz'] as const) {

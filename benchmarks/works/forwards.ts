@@ -2,7 +2,7 @@ import { ratioOf } from '../figures/compare.js';
 import { compareForwards } from '../forward.js';
 import type { Work } from './work.js';
 
-/** A forward to a receiver that takes 5 ms for each record, 32 at once. */
+/** A forward to a receiver that takes 5 ms for each record, 32 in parallel. */
 export const forwards: Work = async ({ rounds }) => {
   const times = await compareForwards(rounds);
   const { median, min, max } = ratioOf(times, 'a loop around undici', 'a forward');

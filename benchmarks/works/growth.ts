@@ -6,11 +6,11 @@ import { growthPicture, type Growth } from '../figures/growthPicture.js';
 import { rowsPerPage } from '../server/servedPages.js';
 import type { Work } from './work.js';
 
-/** MiB that the largest export has to do with. */
+/** Heap in MiB for the largest export. */
 const heap = 64;
 const picture = fileURLToPath(new URL('../growth.svg', import.meta.url));
 
-/** How an export behaves as it grows, each size in a process of its own with a small heap. Draws it. */
+/** How an export behaves as it grows, each size in a process of its own with a small heap. Draws the picture. */
 export const growth: Work = async ({ maxRows, folder }) => {
   const measured: Growth[] = [];
   for (let rows = 10_000; rows <= maxRows; rows *= 10) {

@@ -4,13 +4,13 @@ import { took } from './exports.js';
 import type { Work } from './work.js';
 
 const latency = 25;
-/** So many that opening and putting in place, some 13 ms, hardly count. */
+/** Enough to make opening and renaming, about 13 ms, negligible. */
 const pages = 400;
 const concurrency = 8;
-/** Of each worker. So many that opening connections hardly counts, nor putting together at the end what they have brought. */
+/** Per partition. Enough to make opening connections, and joining the partitions at the end, negligible. */
 const pagesPerLane = 100;
 
-/** What is left to gain where the server is slow: it is waited for all the time. */
+/** What is left to gain if the server is slow: the export always waits for it. */
 export const latencies: Work = async ({ rounds, folder }) => {
   const one = await compete(
     { sluice: { file: 'sluice' }, bound: { file: 'handTuned', format: 'none' } },

@@ -5,7 +5,7 @@ import type { Work } from './work.js';
 
 const concurrency = 8;
 
-/** How much of its rate a server gives to a client that keeps to it: L1. */
+/** The share of its rate that a server serves to a client that respects it: L1. */
 export const rates: Work = async ({ rounds }) => {
   const runs: StrictRun[] = [];
   for (let round = 0; round < Math.min(rounds, 5); round += 1) runs.push(await strictRun(concurrency));

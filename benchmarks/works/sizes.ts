@@ -5,7 +5,7 @@ import type { Work } from './work.js';
 
 const packages = fileURLToPath(new URL('../../packages', import.meta.url));
 
-/** What an installation of core, aptos and exporters takes, with all that they depend on. */
+/** The size of an installation of core, aptos and exporters with all dependencies. */
 export const sizes: Work = () => {
   const bytes = new Map<string, number>();
   for (const name of ['core', 'aptos', 'exporters']) add(join(packages, name), bytes);
@@ -19,7 +19,7 @@ export const sizes: Work = () => {
   ]);
 };
 
-/** Adds a package and what it depends on. Of our own packages only what is published counts. */
+/** Adds a package and its dependencies. Of our own packages only the published files count. */
 function add(folder: string, bytes: Map<string, number>): void {
   const manifest: Manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   if (bytes.has(manifest.name)) return;
@@ -40,7 +40,7 @@ interface Manifest {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** Where a package finds another one: beside itself, or in its own node_modules. */
+/** Where a package finds another one: next to itself, or in its own node_modules. */
 function installed(name: string, folder: string): string {
   const real = realpathSync(folder);
   const near = [join(real, 'node_modules', name), ...ancestors(real).map((above) => join(above, 'node_modules', name))];

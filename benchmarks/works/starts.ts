@@ -13,10 +13,10 @@ const here = fileURLToPath(new URL('..', import.meta.url));
 const sluice = fileURLToPath(new URL('../../packages/cli/dist/bin.js', import.meta.url));
 const plainScript = join(here, 'plainScript.js');
 
-/** Rows of the smallest export that is worth a command. */
+/** Rows of the smallest useful export. */
 const rows = 10;
 
-/** How long people wait before anything happens: whole processes, as they start them, from a server that is warm. */
+/** How long people wait before anything happens: complete processes, as people start them, with a warm server. */
 export const starts: Work = async ({ rounds, folder }) => {
   await using sandbox = await startSandbox({ holdings: rows, owners: 1 });
   const { apiKey, aptosUrl } = sandbox;

@@ -3,11 +3,11 @@ import type { Figure } from '../figures/figure.js';
 /** How much is measured. */
 export interface Extent {
   readonly rounds: number;
-  /** Of 100 rows, in an export without latency. */
+  /** With 100 rows each, in an export without latency. */
   readonly pages: number;
-  /** Rows of the largest export whose memory is looked at. */
+  /** Rows of the largest export whose memory is measured. */
   readonly maxRows: number;
-  /** A folder for what is written. It is gone afterwards. */
+  /** A folder for files. It is removed afterwards. */
   readonly folder: string;
 }
 
