@@ -10,34 +10,20 @@ import { scrubbed } from '../errors/redact.js';
 import { endEarly } from '../export/exportRows.js';
 import { neededAgain, resumeCommand, type ResumeCommands } from '../export/resume.js';
 import { standardInput } from '../input/readInput.js';
-import type { WatchProgressMode } from '../options/watchOptions.js';
-import { type EndpointChoice, endpointOptions } from '../target/forwardTarget.js';
+import type { CommandOptions } from '../options/commandOptions.js';
+import { endpointOptions } from '../target/forwardTarget.js';
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatNumber, formatTime } from '../terminal/format.js';
 import { type Column, table } from '../terminal/table.js';
 import { visibleText } from '../terminal/text.js';
 import { openReplayReporter } from './dlq/replayReporter.js';
 
-/** Options of `sluice dlq replay`. */
-interface DlqReplayOptions extends EndpointChoice {
-  /** A file of dead letters. */
-  readonly file: string;
-  /** The endpoint's address. Never shown beyond its origin. */
-  readonly to?: string;
-  readonly breakLock?: boolean;
-  readonly trustFilesystem?: boolean;
-  /** Default: lines. */
-  readonly progress?: WatchProgressMode;
-  /** Nothing but faults. */
-  readonly quiet?: boolean;
-}
-
 /** Refusals that are told one by one; the others are only counted. */
 const maxTold = 5;
 
 /** `sluice dlq replay`: sends dead letters again. Answers 3 if some are left. */
 export async function dlqReplay(
-  options: DlqReplayOptions,
+  options: CommandOptions<'dlq replay'> & { readonly file: string },
   environment: Environment,
   { args }: Invocation,
 ): Promise<number> {
@@ -79,16 +65,9 @@ export async function dlqReplay(
   }
 }
 
-/** Options of `sluice dlq show`. */
-interface DlqShowOptions {
-  /** A file of dead letters. */
-  readonly file: string;
-  readonly format?: 'text' | 'json';
-}
-
 /** `sluice dlq show`: what a service did not take, and what it answered. Changes nothing, and may run beside an export or a replay. */
 export async function dlqShow(
-  { file, format = 'text' }: DlqShowOptions,
+  { file, format = 'text' }: CommandOptions<'dlq show'> & { readonly file: string },
   { stdout, folder }: Environment,
 ): Promise<number> {
   refuseClosed(stdout);

@@ -9,14 +9,11 @@ import { exitCodes } from '../errors/errors.js';
 import { faultSentence } from '../errors/formatError.js';
 import { scrubbedValues } from '../errors/redact.js';
 import type { Invocation } from '../config/config.js';
+import type { CommandOptions } from '../options/commandOptions.js';
 import { apiNames, findBaseUrl, type ApiName } from '../input/baseUrl.js';
-import { addRequired, clientOptions, isRequired, type ConnectionOptions } from '../source/openClient.js';
+import { addRequired, clientOptions, isRequired } from '../source/openClient.js';
 
-/** Options of `sluice doctor`. */
-interface DoctorOptions extends ConnectionOptions {
-  /** Only what fails. */
-  readonly quiet?: boolean;
-}
+type DoctorOptions = CommandOptions<'doctor'>;
 
 /** One row of each API, as cheap a request as there is. An address without NFTs is as good as any. */
 const smallest: Readonly<Record<ApiName, (client: Client, baseUrl: string) => Pick<PageSource<unknown>, 'pages'>>> = {

@@ -1,25 +1,15 @@
 import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { checkConcurrency, type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
+import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
 import { baseUrlOf } from '../input/baseUrl.js';
-import { findOwners, type OwnerOptions } from '../input/owners.js';
-import type { WatchCommandOptions, WatchedRows } from '../watch/watchChanges.js';
-
-/** Options of `sluice nfts export`. */
-interface NftsExportOptions extends OwnerOptions, ExportCommandOptions {
-  readonly pageSize?: number;
-  readonly maxRows?: number;
-  readonly offset?: number;
-  readonly ownersPerRequest?: number;
-  readonly concurrency?: number;
-  readonly includeCollections?: readonly string[];
-  readonly excludeCollections?: readonly string[];
-}
+import { findOwners } from '../input/owners.js';
+import type { CommandOptions } from '../options/commandOptions.js';
+import type { WatchedRows } from '../watch/watchChanges.js';
 
 /** `sluice nfts export`: the NFTs that wallets hold, to wherever rows can go. */
 export async function nftsExport(
-  options: NftsExportOptions,
+  options: CommandOptions<'nfts export'>,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
@@ -36,18 +26,9 @@ export async function nftsExport(
   return runExport(rows, options, environment, invocation);
 }
 
-/** Options of `sluice nfts watch`. */
-interface NftsWatchOptions extends OwnerOptions, WatchCommandOptions {
-  readonly pageSize?: number;
-  readonly ownersPerRequest?: number;
-  readonly concurrency?: number;
-  readonly includeCollections?: readonly string[];
-  readonly excludeCollections?: readonly string[];
-}
-
 /** `sluice nfts watch`: every change of what wallets hold, as it is found. */
 export async function nftsWatch(
-  options: NftsWatchOptions,
+  options: CommandOptions<'nfts watch'>,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {

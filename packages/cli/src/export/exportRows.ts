@@ -14,6 +14,7 @@ import { type InterruptionReport, Interruption, ToldFault, UnfinishedExport } fr
 import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { faultSentence } from '../errors/formatError.js';
 import { scrubbed, scrubberOf } from '../errors/redact.js';
+import type { GroupOptions } from '../options/commandOptions.js';
 import { resumedAt } from '../progress/messages.js';
 import { type Note, notesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';
@@ -25,14 +26,6 @@ import { visibleText } from '../terminal/text.js';
 import { exportInterruption } from './interruptedExport.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
-
-/** Options of every command that moves rows. */
-export interface ProgressOptions {
-  /** Default: a bar on a terminal, lines elsewhere. */
-  readonly progress?: ProgressMode;
-  /** Nothing but faults. */
-  readonly quiet?: boolean;
-}
 
 /** Warnings that are kept back until the export has begun. */
 const maxKeptBack = 100;
@@ -75,7 +68,7 @@ export interface ExportOutcome {
  */
 export async function exportRows<T>(
   job: RowExport<T>,
-  options: ProgressOptions,
+  options: GroupOptions<'progress'>,
   environment: Environment,
   clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
@@ -164,7 +157,7 @@ function begunWith({ state, deadLetters }: Forwarding): Pick<Begun, 'state' | 'd
 }
 
 function modeFor(
-  { progress, quiet }: ProgressOptions,
+  { progress, quiet }: GroupOptions<'progress'>,
   target: string,
   { stdout, stderr }: Environment,
 ): ProgressMode | 'silent' {

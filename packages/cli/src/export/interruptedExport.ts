@@ -88,9 +88,9 @@ export function exportInterruption({
 }: UnfinishedRun): InterruptionReport | undefined {
   if (resuming) {
     const { kept, kind, commands } = resuming;
-    const words = wordsOf[forwarding ? 'endpoint' : kind];
+    const words = wordsOf[forwarding ? 'webhook' : kind];
     const left = interruptionOf({ fault, hasBegun: latest !== undefined, kept, commands, words });
-    const needed = ownState(fault, forwarding ? 'endpoint' : kind);
+    const needed = ownState(fault, forwarding ? 'webhook' : kind);
     if (forwarding) return afterForward(fault, left, forwarding, needed);
     return needed === undefined
       ? left
@@ -145,7 +145,7 @@ const fileWords: RemainsWords = {
 };
 
 /** What an endpoint got beyond the last commit is in the spool, and is not sent again. */
-export const endpointWords: RemainsWords = {
+export const webhookWords: RemainsWords = {
   kept: (rows) =>
     rows === 0
       ? 'No row is lost'
@@ -165,6 +165,6 @@ const sinkWords: RemainsWords = {
 const wordsOf: Readonly<Record<TargetKind, RemainsWords>> = {
   file: fileWords,
   stdout: fileWords,
-  endpoint: endpointWords,
+  webhook: webhookWords,
   sink: sinkWords,
 };

@@ -1,26 +1,14 @@
 import type { Checkpoint, Client, ExportOptions } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
+import type { GroupOptions } from '../options/commandOptions.js';
+import { flagAbout, type OptionsOf } from '../options/table.js';
 import { shownAddress } from '../target/forwardTarget.js';
 import { folderPlace, statePlace } from '../target/statePlace.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { shellQuoted } from '../terminal/text.js';
-
-/** Options of every command whose export goes on after an interruption. */
-export interface ResumeOptions {
-  /** A folder, or a store of a plugin's. Default: the target's own folder. */
-  readonly state?: string;
-  readonly restart?: boolean;
-  readonly sameProject?: boolean;
-  readonly onExpired?: 'fail' | 'restart-partition';
-  readonly breakLock?: boolean;
-  readonly trustFilesystem?: boolean;
-  /** Pages between two commits. */
-  readonly commitEvery?: number;
-}
 
 /** How an export goes on after an interruption. */
 export interface Resumption {
@@ -63,11 +51,7 @@ export interface ResumeCommands {
   readonly fromStdin?: 'owners' | 'key' | 'secret';
 }
 
-type GivenOptions = ResumeOptions & {
-  readonly ownersFile?: string;
-  readonly apiKeyFile?: string;
-  readonly secretFile?: string;
-};
+type GivenOptions = GroupOptions<'resume'> & OptionsOf<'ownersFile' | 'apiKeyFile' | 'secretFile'>;
 
 /**
  * How the export of a command line goes on after an interruption; `undefined` for stdout, where nothing can be taken back.
@@ -81,15 +65,14 @@ export function resumptionOf(
   config: Config,
   environment: Pick<Environment, 'folder' | 'command' | 'signal' | 'secrets'>,
 ): Resumption | undefined {
-  const { restart, sameProject, onExpired, breakLock, trustFilesystem, commitEvery } = options;
+  const { restart, sameProject, onExpired, commitEvery } = options;
   if (folder === undefined) {
-    const forFiles = { restart, sameProject, onExpired, breakLock, trustFilesystem, commitEvery };
-    const [given] = Object.entries(forFiles).find(([, value]) => value !== undefined) ?? [];
-    if (given !== undefined)
-      throw new UsageError(`${flagOf(given)} needs a file: an export to stdout leaves nothing behind to go on from.`);
+    const flag = flagAbout('state', options);
+    if (flag !== undefined)
+      throw new UsageError(`${flag} needs a file: an export to stdout leaves nothing behind to go on from.`);
     return undefined;
   }
-  if (kind === 'endpoint' && onExpired === 'restart-partition')
+  if (kind === 'webhook' && onExpired === 'restart-partition')
     throw new UsageError("--on-expired restart-partition needs a file: what a service has got can't be taken back.");
   const sinkPosition =
     options.state === undefined

@@ -1,26 +1,20 @@
 import { aptos } from '@sluice/aptos';
-import { type Client, type ClientOptions, createClient, type Timeouts } from '@sluice/core';
+import { type Client, type ClientOptions, createClient, SluiceError, type Timeouts } from '@sluice/core';
 import { streams } from '@sluice/streams';
 import { type Observable, startWith } from 'rxjs';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
+import { sentenceOf } from '../errors/cliTerms.js';
+import { UsageError } from '../errors/errors.js';
 import { faultSentence } from '../errors/formatError.js';
-import { addressFault, type ApiName, apiNames, baseUrlOf, type BaseUrls } from '../input/baseUrl.js';
+import { type ApiName, apiNames, apis, baseUrlOf, type BaseUrls, givenAs, isApiName } from '../input/baseUrl.js';
 import { findApiKey, missingKey } from '../input/secrets.js';
-import type { Rate } from '../options/parse.js';
+import type { GroupOptions } from '../options/commandOptions.js';
 import { type Note, notesOf } from '../progress/notices.js';
 import { visibleText } from '../terminal/text.js';
 
 /** Options of every command that talks to an API. */
-export interface ConnectionOptions extends BaseUrls {
-  /** `false`: unlimited. Absent: the library's default. */
-  readonly rate?: Rate | false;
-  /** Longest time for one answer, in ms. */
-  readonly timeout?: number;
-  /** Ms for which a fault that may pass is tried. Default: the library's. */
-  readonly retryFor?: number;
-  readonly apiKeyFile?: string;
-}
+export type ConnectionOptions = GroupOptions<'anyApi'>;
 
 /** What a client is made with, given a key; `false`: none is sent. */
 export function clientOptions({ rate, timeout, retryFor }: ConnectionOptions, apiKey: string | false): ClientOptions {
@@ -67,6 +61,20 @@ export async function openClient<Added>(
     await client.close().catch(() => undefined);
     throw addressFault(error, options);
   }
+}
+
+/**
+ * What the library refuses about an address, with the option or the variable that it came from. Any other fault stays as it is.
+ */
+export function addressFault(error: unknown, options: BaseUrls): unknown {
+  if (!SluiceError.is(error, 'config') || error.details['option'] !== 'baseUrl') return error;
+  const api = String(error.details['plugin']);
+  if (!isApiName(api)) return error;
+  const { name, option, variable } = apis[api];
+  const from = givenAs(api, options) === undefined ? variable : option;
+  return new UsageError(
+    sentenceOf(error).replace(`The base address of ${api}`, `The base address of the ${name} (${from})`),
+  );
 }
 
 /** Adds those of the command line's own APIs that plugins require. @throws UsageError if the address of one is not set. */

@@ -5,20 +5,16 @@ import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { readHeaders } from '../input/headers.js';
 import { findWebhookSecrets } from '../input/secrets.js';
+import type { GroupOptions } from '../options/commandOptions.js';
+import type { OptionsOf } from '../options/table.js';
 import { type ForwardPlaces, tallyDeliveries } from './deliveries.js';
 import { namedTarget } from './namedTarget.js';
 import type { Target } from './target.js';
 
-/** Options of every command that forwards rows or changes to an endpoint. */
-export interface ForwardOptions extends EndpointChoice, Partial<ForwardPlaces> {
-  /** Its address. Never shown beyond its origin. */
-  readonly forward?: string;
-  readonly batch?: number;
-  readonly maxDeadLetters?: number;
-  readonly onDead?: 'continue' | 'park';
-  readonly breakLock?: boolean;
-  readonly trustFilesystem?: boolean;
-}
+/** Options of every command that forwards rows or changes. The address is never shown beyond its origin. */
+export type ForwardOptions = GroupOptions<'forward'> &
+  EndpointChoice &
+  OptionsOf<'state' | 'breakLock' | 'trustFilesystem'>;
 
 /**
  * The webhook that a command line asks for.
@@ -48,7 +44,7 @@ export async function forwardTarget<T extends object>(
     ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
   });
   return {
-    ...{ kind: 'endpoint', name: new URL(url).origin, format: 'json', state: places.state },
+    ...{ kind: 'webhook', name: new URL(url).origin, format: 'json', state: places.state },
     open: () => Promise.resolve(sink),
     forwarding: { ...places, tally },
   };
@@ -62,17 +58,7 @@ function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, c
 }
 
 /** Options of every command that posts to an endpoint. */
-export interface EndpointChoice {
-  /** A path, or `-` for stdin. */
-  readonly secretFile?: string;
-  readonly headerFile?: string;
-  readonly allowAddress?: readonly string[];
-  readonly deliveries?: number;
-  /** Longest time for one answer, in ms. */
-  readonly timeout?: number;
-  /** Ms for which a fault that may pass is tried. Default: the library's. */
-  readonly retryFor?: number;
-}
+type EndpointChoice = OptionsOf<'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor'>;
 
 /** How an endpoint is posted to, as a command line says it. @throws UsageError if there is no secret, or a file can't be read. */
 export async function endpointOptions(

@@ -5,15 +5,12 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
+import type { OptionsOf } from '../options/table.js';
 import { namedStore } from './namedSink.js';
 import { hidePassword, namedTarget, refuseAddress, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
 import type { TargetKind } from './target.js';
 
-/** Options that speak of a folder of state. */
-interface FolderOptions {
-  readonly breakLock?: boolean;
-  readonly trustFilesystem?: boolean;
-}
+type FolderOptions = OptionsOf<'breakLock' | 'trustFilesystem'>;
 
 /** Where state is kept. */
 export interface StatePlace {
@@ -63,7 +60,7 @@ export function folderPlace(
 
 /** What has no state beside itself: its default name is made of the target's, of which there may be several with one. */
 const ways: Readonly<Partial<Record<TargetKind, string>>> = {
-  endpoint: 'If it is that of another forward: --state DIR gives this one a state, and dead letters, of its own.',
+  webhook: 'If it is that of another forward: --state DIR gives this one a state, and dead letters, of its own.',
   sink: 'If it is that of another export or watch into the same target: --state DIR gives this one a state of its own.',
 };
 

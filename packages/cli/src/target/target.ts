@@ -5,7 +5,7 @@ import { namedSink } from './namedSink.js';
 import { hidePassword, stateFolder, type NamedTarget } from './namedTarget.js';
 
 /** What a target is: each kind can do something that the others can't. */
-export type TargetKind = 'file' | 'stdout' | 'endpoint' | 'sink';
+export type TargetKind = 'file' | 'stdout' | 'webhook' | 'sink';
 
 /** Where rows, or changes, go. */
 export interface Target<T> {

@@ -1,8 +1,8 @@
 import type { Sink } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { formatOfName } from '../options/exportOptions.js';
-import { checkOneTarget, type TargetFlags } from '../options/targetFlags.js';
+import { checkOneTarget, formatOfName } from '../options/checkTarget.js';
+import type { OptionsOf } from '../options/table.js';
 import { visibleText } from '../terminal/text.js';
 import type { ForwardOptions } from './forwardTarget.js';
 import {
@@ -26,7 +26,7 @@ type PlainTarget<T> = Omit<Target<T>, 'open'> & { readonly sink: Sink<T> };
  * @throws UsageError if there is more than one, or an option does not go with it; what `forwardTarget` throws.
  */
 export async function targetOf<T extends object>(
-  options: TargetFlags & ForwardOptions,
+  options: OptionsOf<'to'> & ForwardOptions & { readonly format?: string },
   environment: Environment,
   config: Config,
   elsewhere: () => PlainTarget<T>,

@@ -7,22 +7,16 @@ import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
 import { standardOutputName } from '../export/rowSink.js';
-import { standardOutput } from '../options/exportOptions.js';
-import type { ChangeFormat } from '../options/watchOptions.js';
+import { standardOutput } from '../options/checkTarget.js';
+import type { GroupOptions } from '../options/commandOptions.js';
 import type { ForwardOptions } from '../target/forwardTarget.js';
 import type { Target } from '../target/target.js';
 import { targetOf } from '../target/targetOf.js';
 import { changeText } from './changeText.js';
 import type { RowLook } from './rowView.js';
 
-/** Options that say where changes go. */
-export interface ChangeTargetOptions {
-  /** A path, or `-` for stdout, the default. */
-  readonly to?: string;
-  /** Default: text on stdout, JSON Lines in a file. */
-  readonly format?: ChangeFormat;
-  readonly ifExists?: 'fail' | 'overwrite';
-}
+type ChangeTargetOptions = GroupOptions<'changeTarget'>;
+type ChangeFormat = NonNullable<ChangeTargetOptions['format']>;
 
 /** A file, or stdout, as a target of changes. */
 interface ChangeSink<T> {

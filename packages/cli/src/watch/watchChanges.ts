@@ -15,34 +15,23 @@ import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
 import { endEarly } from '../export/exportRows.js';
-import type { WatchProgressMode } from '../options/watchOptions.js';
+import type { GroupOptions } from '../options/commandOptions.js';
 import { afterWarning, type Note } from '../progress/notices.js';
-import { type ConnectionOptions, openClient, withClient } from '../source/openClient.js';
+import { openClient, withClient } from '../source/openClient.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
-import type { ForwardOptions } from '../target/forwardTarget.js';
 import type { StatePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
-import { changeTargetOf, type ChangeTargetOptions } from './changeSink.js';
+import { changeTargetOf } from './changeSink.js';
 import { watchInterruption, type WatchEnd } from './interruptedWatch.js';
 import type { RowLook } from './rowView.js';
 import { openWatchReporter, type WatchCounts } from './watchReporter.js';
-import { watchStateOf, type WatchStateOptions } from './watchState.js';
+import { watchStateOf } from './watchState.js';
 
 /** Options of every command that watches. */
-interface WatchChangesOptions extends WatchStateOptions, ChangeTargetOptions, ForwardOptions {
-  /** Ms from one poll to the next. Default 30 s. */
-  readonly every?: number;
-  readonly jitter?: number;
-  readonly polls?: number;
-  readonly acceptRemovals?: boolean;
-  readonly sameProject?: boolean;
-  readonly maxFailures?: number;
-  /** How polls are told of on stderr. Default: lines. */
-  readonly progress?: WatchProgressMode;
-  /** Nothing but faults. */
-  readonly quiet?: boolean;
-}
+type WatchCommandOptions = GroupOptions<
+  'polls' | 'changeTarget' | 'forwardChanges' | 'watchState' | 'anyApi' | 'watchProgress'
+>;
 
 /** What a watch of the library is told by the command line. */
 type Watching = Pick<
@@ -76,7 +65,7 @@ const maxKeptBack = 100;
  */
 async function watchChanges<T extends object>(
   { client, notes, source: watch, look, target, state }: ChangeWatch<T>,
-  options: WatchChangesOptions,
+  options: WatchCommandOptions,
   environment: Environment,
 ): Promise<number> {
   const { stderr, signal, secrets, command } = environment;
@@ -174,7 +163,7 @@ function watchingOf(
     sameProject,
     maxFailures,
     retryFor,
-  }: WatchChangesOptions & { readonly every: number },
+  }: WatchCommandOptions & { readonly every: number },
   state: StateStore | undefined,
   onHealth: (health: PageHealth) => void,
 ): Watching {
@@ -189,9 +178,6 @@ function watchingOf(
     ...(state && { state }),
   };
 }
-
-/** Options of every command that watches. */
-export interface WatchCommandOptions extends WatchChangesOptions, ConnectionOptions {}
 
 /** What is watched. */
 export interface WatchedRows<Added, T> {

@@ -2,7 +2,7 @@ import { type Clock, type PageHealth, SluiceError } from '@sluice/core';
 import type { Output } from '../environment/output.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { scrubbed } from '../errors/redact.js';
-import type { WatchProgressMode } from '../options/watchOptions.js';
+import type { OptionsOf } from '../options/table.js';
 import { openingLine } from '../progress/messages.js';
 import type { Begun } from '../progress/progress.js';
 import type { Ending, Reporter } from '../progress/reporter.js';
@@ -37,7 +37,10 @@ interface WatchReporterContext {
 }
 
 /** The reporter of a mode; `silent` shows nothing. */
-export function openWatchReporter(mode: WatchProgressMode | 'silent', context: WatchReporterContext): WatchReporter {
+export function openWatchReporter(
+  mode: NonNullable<OptionsOf<'progress of a watch'>['progress']> | 'silent',
+  context: WatchReporterContext,
+): WatchReporter {
   switch (mode) {
     case 'plain':
       return plainReporter(context);

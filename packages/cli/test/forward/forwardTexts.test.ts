@@ -2,7 +2,7 @@ import { CheckpointError, LockError, PaginationError, type Checkpoint } from '@s
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { NEVER } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { interruptionOf, endpointWords, exportInterruption } from '../../src/export/interruptedExport.js';
+import { interruptionOf, webhookWords, exportInterruption } from '../../src/export/interruptedExport.js';
 import { type Kept, resumeCommand } from '../../src/export/resume.js';
 import { Interruption } from '../../src/errors/errors.js';
 import { deadLetterSummary, deadLetterWarning, type Forwarding } from '../../src/target/deliveries.js';
@@ -87,7 +87,7 @@ describe('what an early end leaves of a forward', () => {
     ],
   ])('%s', (_, kept, more, consequence) => {
     const end = { fault: interrupted, hasBegun: true, kept, commands: { ...commands, ...more } };
-    expect(interruptionOf({ ...end, words: endpointWords })?.consequence).toBe(consequence);
+    expect(interruptionOf({ ...end, words: webhookWords })?.consequence).toBe(consequence);
   });
 
   test('an expired cursor: a service gives no rows back', () => {
@@ -108,7 +108,7 @@ describe('what an early end leaves of a forward', () => {
     [new CheckpointError('No.', { changed: ['source'] }), true],
     [new CheckpointError('No.'), false],
   ])('%s may be about the state of another one', (fault, isOthers) => {
-    expect(ownState(fault, 'endpoint') !== undefined).toBe(isOthers);
+    expect(ownState(fault, 'webhook') !== undefined).toBe(isOthers);
     expect(ownState(fault, 'sink') !== undefined).toBe(isOthers);
     expect(ownState(fault, 'file')).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/core';
 import type { ReplayCounts } from '@sluice/exporters/webhook';
 import type { Output } from '../../environment/output.js';
-import type { WatchProgressMode } from '../../options/watchOptions.js';
+import type { OptionsOf } from '../../options/table.js';
 import { type Ending, every, type Reporter } from '../../progress/reporter.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 
@@ -23,7 +23,10 @@ const lineEvery = 5000;
 const eventEvery = 1000;
 
 /** The reporter of a mode; `silent` shows only what is left. */
-export function openReplayReporter(mode: WatchProgressMode | 'silent', context: ReplayReporterContext): ReplayReporter {
+export function openReplayReporter(
+  mode: NonNullable<OptionsOf<'progress of letters'>['progress']> | 'silent',
+  context: ReplayReporterContext,
+): ReplayReporter {
   switch (mode) {
     case 'plain':
       return plainReporter(context);

@@ -2,8 +2,9 @@ import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/cor
 import { sentenceOf } from '../../errors/cliTerms.js';
 import { UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
-import { addressFault, type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';
+import { type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';
 import { whereKeysGo } from '../../input/secrets.js';
+import { addressFault } from '../../source/openClient.js';
 import { askedBy } from '../../source/params.js';
 import { formatDuration } from '../../terminal/format.js';
 import type { Finding } from './finding.js';
