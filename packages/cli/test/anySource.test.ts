@@ -143,11 +143,6 @@ describe('sluice export API.SOURCE', () => {
       'coins.plain takes no parameters. Leave out --param currency.',
     ],
     [
-      'a parameter that nothing depends on',
-      ['coins.free', '--param', 'curency=usd'],
-      'coins.free asks for the same with --param curency and without it: it has no such parameter. Leave it out, or look for its right name.',
-    ],
-    [
       'a parameter that is not there',
       ['coins.markets', '--param', 'currency=usd', '--param', 'page=2'],
       'coins.markets has no parameter "page". There are: currency, ids.',
