@@ -23,7 +23,6 @@ import { type Begun, type Deliveries, type Progress, type RequestTally, tallyReq
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import type { TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
-import { exportInterruption } from './interruptedExport.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
 
@@ -106,7 +105,7 @@ export async function exportRows<T>(
     ...(kind === 'sink' && resumption && { state: resumption.sinkPosition }),
   };
   const mode = modeFor(options, target, environment);
-  const reporter = openReporter(mode, { output: stderr, clock, begun, read });
+  const reporter = await openReporter(mode, { output: stderr, clock, begun, read });
   notes.subscribe(({ level, message }) => {
     if (level === 'info') reporter.info(message);
     else reporter.warn(message);
@@ -143,6 +142,8 @@ export async function exportRows<T>(
       stderr.tell(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);
     return { report, tally };
   } catch (fault) {
+    // An export that is through does not pay for loading this.
+    const { exportInterruption } = await import('./interruptedExport.js');
     const interruptionReport = exportInterruption({ fault, target, latest, resuming, forwarding });
     return endEarly({ fault, interruptionReport }, reporter, environment);
   }

@@ -5,7 +5,6 @@ import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import { flagAbout, type OptionsOf } from '../options/table.js';
-import { shownAddress } from '../target/forwardTarget.js';
 import { folderPlace, statePlace } from '../target/statePlace.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { shellQuoted } from '../terminal/text.js';
@@ -150,4 +149,15 @@ export function neededAgain({ fromStdin, isAddressCut = false }: Omit<ResumeComm
   const verb = fromStdin === 'owners' ? 'have' : 'has';
   const stdin = fromStdin === undefined ? '' : `The ${fromStdin} ${verb} to come on stdin again. `;
   return stdin + (isAddressCut ? 'Write the whole address in place of the one that ends in "…". ' : '');
+}
+
+/**
+ * An endpoint's address as it may be shown: what stands behind its origin may be a token.
+ *
+ * @example shownAddress('https://hooks.example.com/T0/s3cret') // 'https://hooks.example.com/…'
+ */
+export function shownAddress(url: string): string {
+  if (!URL.canParse(url)) return '…';
+  const { origin, href } = new URL(url);
+  return href === `${origin}/` ? origin : `${origin}/…`;
 }

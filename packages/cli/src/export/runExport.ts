@@ -8,7 +8,7 @@ import type { OptionsOf } from '../options/table.js';
 import { afterWarning } from '../progress/notices.js';
 import { openClient, withClient } from '../source/openClient.js';
 import type { Target } from '../target/target.js';
-import { targetOf } from '../target/targetOf.js';
+import { resolveTarget } from '../target/resolveTarget.js';
 import { exportRows } from './exportRows.js';
 import { resumptionOf } from './resume.js';
 import { rowSink } from './rowSink.js';
@@ -64,7 +64,7 @@ function rowTargetOf<T extends object>(
   environment: Environment,
   config: Config,
 ): Promise<Target<T>> {
-  return targetOf<T>(options, environment, config, () => {
+  return resolveTarget<T>(options, environment, config, () => {
     if (options.state !== undefined)
       throw new UsageError("--state goes with --forward, or with a plugin's sink: a file has its state beside it.");
     return rowSink<T>(options, environment);

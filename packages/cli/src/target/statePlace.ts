@@ -6,7 +6,6 @@ import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/table.js';
-import { namedStore } from './namedSink.js';
 import { hidePassword, namedTarget, refuseAddress, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
 import type { TargetKind } from './target.js';
 
@@ -42,7 +41,10 @@ export function statePlace(
   if (given !== undefined)
     throw new UsageError(`${flagOf(given)} is for state in a folder, and ${store.shown} is none.`);
   hidePassword(store, environment.secrets);
-  return { name: store.shown, open: (client) => namedStore(client, store, environment) };
+  return {
+    name: store.shown,
+    open: async (client) => (await import('./namedSink.js')).namedStore(client, store, environment),
+  };
 }
 
 /** A folder. */

@@ -1,8 +1,5 @@
 import type { Client, Sink } from '@sluice/core';
-import type { Environment } from '../environment/environment.js';
 import type { Forwarding } from './deliveries.js';
-import { namedSink } from './namedSink.js';
-import { hidePassword, stateFolder, type NamedTarget } from './namedTarget.js';
 
 /** What a target is: each kind can do something that the others can't. */
 export type TargetKind = 'file' | 'stdout' | 'webhook' | 'sink';
@@ -21,19 +18,4 @@ export interface Target<T> {
   readonly warning?: string;
   /** Of an endpoint only. */
   readonly forwarding?: Forwarding;
-}
-
-/** What a plugin's sink is made of, as a target. */
-export function sinkTarget<T extends object>(
-  named: NamedTarget,
-  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
-): Target<T> {
-  hidePassword(named, environment.secrets);
-  return {
-    kind: 'sink',
-    name: named.shown,
-    format: named.name,
-    open: (client) => namedSink(client, named, environment),
-    state: stateFolder(named),
-  };
 }

@@ -11,7 +11,7 @@ import { standardOutput } from '../options/checkTarget.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import type { ForwardOptions } from '../target/forwardTarget.js';
 import type { Target } from '../target/target.js';
-import { targetOf } from '../target/targetOf.js';
+import { resolveTarget } from '../target/resolveTarget.js';
 import { changeText } from './changeText.js';
 import type { RowLook } from './rowView.js';
 
@@ -72,5 +72,5 @@ export function changeTargetOf<T extends object>(
 ): Promise<Target<Change<T>>> {
   // A watch waits for its endpoint as long as for its API.
   const patient = { retryFor: Infinity, ...options };
-  return targetOf<Change<T>>(patient, environment, config, () => changeSink(options, look, environment));
+  return resolveTarget<Change<T>>(patient, environment, config, () => changeSink(options, look, environment));
 }

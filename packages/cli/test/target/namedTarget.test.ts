@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors/errors.js';
-import { isMisspelt } from '../../src/target/targetOf.js';
 import {
   hidePassword,
   namedTarget,
@@ -102,14 +101,6 @@ test('a name with nothing behind it is refused', () => {
   expect(() => {
     refuseEmptyTarget(takenApart('kv:')!, 'stores');
   }).toThrow(new UsageError('--state kv: names no target. Say behind the colon what the store is to be made of.'));
-});
-
-test.each([
-  ['sqlite', ['SQLite', 'sqlit', 'sqllite', 'sqilte', 'sqltie', 'slqiet'], ['light', 'rows', 'squirrel', '']],
-  ['db', ['DB', 'dbx', 'bd', 'd', 'dc'], ['rows', 'dbase', 'xy', '']],
-])('of %s, %j are misspellings, and %j are not', (name, misspelt, others) => {
-  expect(misspelt.filter((word) => !isMisspelt(word, name))).toEqual([]);
-  expect(others.filter((word) => isMisspelt(word, name))).toEqual([]);
 });
 
 describe('the folder of a state', () => {
