@@ -30,14 +30,14 @@ const widest = 60;
 export function table<T>(
   shape: readonly Column<T>[],
   rows: readonly T[],
-  { columns, colors, indent = 0 }: { readonly columns: number; readonly colors: Colors; readonly indent?: number },
+  { columns, colors }: { readonly columns: number; readonly colors: Colors },
 ): DrawnTable {
   const cells = rows.map((row) => shape.map(({ cell }) => visibleText(cell(row).slice(0, 4 * widest))));
   const needs = shape.map(({ title, min = 8 }, at) => ({
     wanted: Math.min(widest, Math.max(title.length, ...cells.map((row) => displayWidth(row[at] ?? '')))),
     min: Math.max(title.length, min),
   }));
-  const widths = columnWidths(needs, columns - indent, gap);
+  const widths = columnWidths(needs, columns, gap);
   const shown = shape.slice(0, widths.length);
   const line = (texts: readonly string[], paintOf: (column: Column<T>) => Paint): string => {
     const padded = shown.map((column, at) => {
@@ -47,7 +47,7 @@ export function table<T>(
       const blanks = ' '.repeat(width - displayWidth(text));
       return column.align === 'right' ? blanks + painted : painted + blanks;
     });
-    return `${(' '.repeat(indent) + padded.join(' '.repeat(gap))).trimEnd()}\n`;
+    return `${padded.join(' '.repeat(gap)).trimEnd()}\n`;
   };
   const titles = shown.map(({ title }) => title);
   const lines = cells.map((row) => line(row, ({ paint = (text) => text }) => paint));

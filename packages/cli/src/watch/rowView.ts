@@ -125,14 +125,10 @@ function paintedStatus(status: string, colors: Colors): string {
 /** A whole UUID: one that is cut can't be copied. */
 const wholeId = 36;
 
-/**
- * The columns of a table of streams: what a person looks for first comes first.
- *
- * @param leastId how far ids may be cut.
- */
-export function streamColumns(colors: Colors, minId = wholeId): readonly Column<EvmStream>[] {
+/** The columns of a table of streams: what a person looks for first comes first. */
+export function streamColumns(colors: Colors): readonly Column<EvmStream>[] {
   return [
-    { title: 'id', min: minId, cell: (stream) => String(stream.id) },
+    { title: 'id', min: wholeId, cell: (stream) => String(stream.id) },
     {
       title: 'status',
       min: 10,
