@@ -33,11 +33,11 @@ export async function runProgram(args: readonly string[], environment: Environme
     };
   /** The same for a command that takes plugins and defaults. */
   const configured =
-    <Options extends object>(load: () => Promise<Run<Options>>, { tellsFaults = false } = {}) =>
+    <Options extends object>(load: () => Promise<Run<Options>>, { reportsErrors = false } = {}) =>
     async (...given: readonly unknown[]): Promise<void> => {
       const { runConfigured } = await import('./commands/runConfigured.js');
       const command = commandAmong(given);
-      const call = { command, given: argumentsOf(command), args, run: await load(), tellsFaults };
+      const call = { command, given: argumentsOf(command), args, run: await load(), reportsErrors };
       exitCode = await runConfigured(call, environment);
     };
   const declare = (name: CommandName, description: string, parent = program): Command =>
@@ -49,10 +49,10 @@ export async function runProgram(args: readonly string[], environment: Environme
     .action(runs(async () => (await import('./commands/demo.js')).demo));
 
   const nfts = program.command('nfts').description('NFTs that Aptos wallets hold');
-  declare('nfts export', 'write holdings into a file, or forward them to a service', nfts).action(
+  declare('nfts export', 'write holdings to a file, or forward them to a webhook', nfts).action(
     configured(async () => (await import('./commands/nfts.js')).nftsExport),
   );
-  declare('nfts watch', 'tell every change of holdings', nfts).action(
+  declare('nfts watch', 'report every change of holdings', nfts).action(
     configured(async () => (await import('./commands/nfts.js')).nftsWatch),
   );
 
@@ -60,45 +60,42 @@ export async function runProgram(args: readonly string[], environment: Environme
   declare('streams list', 'show all streams with their status', streams).action(
     configured(async () => (await import('./commands/streams.js')).streamsList),
   );
-  declare('streams export', 'write streams into a file, or forward them to a service', streams).action(
+  declare('streams export', 'write streams to a file, or forward them to a webhook', streams).action(
     configured(async () => (await import('./commands/streams.js')).streamsExport),
   );
-  declare('streams watch', 'tell every change of streams, e.g. of their status', streams).action(
+  declare('streams watch', 'report every change of streams, e.g. of their status', streams).action(
     configured(async () => (await import('./commands/streams.js')).streamsWatch),
   );
 
   const source = ['<source>', 'API.SOURCE, e.g. streams.list; "sluice sources" lists them'] as const;
-  declare('export', 'rows of any source, of plugins too, to wherever rows can go')
+  declare('export', 'export any source, including those of plugins, to any target')
     .argument(...source)
     .action(configured(async () => (await import('./commands/source.js')).exportSource));
-  declare('watch', 'tell every change of any source, of plugins too')
+  declare('watch', 'report every change of any source, including those of plugins')
     .argument(...source)
     .action(configured(async () => (await import('./commands/source.js')).watchSource));
   declare('sources', 'list what "sluice export" and "sluice watch" can name').action(
     configured(async () => (await import('./commands/source.js')).sources),
   );
 
-  const dlq = program.command('dlq').description('dead letters: what a service that is forwarded to did not take');
-  declare('dlq show', 'list them with their answers, and change nothing', dlq)
+  const dlq = program.command('dlq').description('dead letters: records that a webhook refused');
+  declare('dlq show', 'list them with the responses; changes nothing', dlq)
     .argument('<file>', 'the file of dead letters')
     .action(runs(async () => (await import('./commands/dlq.js')).dlqShow));
   declare('dlq replay', 'send them again', dlq)
     .argument('<file>', 'the file of dead letters')
     .action(runs(async () => (await import('./commands/dlq.js')).dlqReplay));
 
-  const checkpoint = program.command('checkpoint').description('what an interrupted export, or a watch, left behind');
-  declare('checkpoint show', 'explain it, and change nothing', checkpoint)
-    .argument(
-      '<file>',
-      'the file that was to be written, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin',
-    )
+  const checkpoint = program.command('checkpoint').description('the state of an interrupted export, or of a watch');
+  declare('checkpoint show', 'explain it; changes nothing', checkpoint)
+    .argument('<file>', 'the target file, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin')
     .action(runs(async () => (await import('./commands/checkpoint.js')).checkpointShow));
 
-  declare('sandbox', 'a local server of both APIs, to try things on').action(
+  declare('sandbox', 'a local server that plays both APIs').action(
     runs(async () => (await import('./commands/sandbox.js')).sandbox),
   );
-  declare('doctor', 'check the settings, and ask what is in use for one row').action(
-    configured(async () => (await import('./commands/doctor.js')).doctor, { tellsFaults: true }),
+  declare('doctor', 'check the settings, and request one row from each API in use').action(
+    configured(async () => (await import('./commands/doctor.js')).doctor, { reportsErrors: true }),
   );
 
   try {
@@ -134,7 +131,7 @@ function argumentsOf({ registeredArguments, processedArgs }: Command): Readonly<
 function emptyProgram({ stdout, stderr }: Environment): Command {
   const width = (columns: number): number => Math.min(columns, widestHelp);
   return new Command('sluice')
-    .description('Moves what rate-limited web APIs hold into files and webhooks, without losing a row.')
+    .description('Exports rate-limited web APIs to files and webhooks, without losing a row.')
     .version(version())
     .exitOverride()
     .configureOutput({
@@ -174,8 +171,8 @@ function usageFault(text: string): string {
     .replace(/^(unknown option '[^'=]*)=[^\n]*/, "$1'")
     .trim()
     .replaceAll('\n', ' ');
-  const begun = sentence.charAt(0).toUpperCase() + sentence.slice(1);
-  return `sluice: ${begun}${/[.)]$/.test(sentence) ? '' : '. --help shows what there is.'}`;
+  const capitalized = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+  return `sluice: ${capitalized}${/[.)]$/.test(sentence) ? '' : '. See --help.'}`;
 }
 
 function version(): string {

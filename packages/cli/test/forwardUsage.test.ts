@@ -44,7 +44,7 @@ test.each<[string, string[], string]>([
   [
     'to take rows back',
     [...signed, '--on-expired', 'restart-partition'],
-    "needs a file: what a service has got can't be taken",
+    'needs a file: what a service has received cannot be taken',
   ],
   [
     'an address that is none',
@@ -123,7 +123,7 @@ test('headers that are none are refused by their line; nothing of them is repeat
   writeFileSync(join(folder, 'headers'), 'X-Team: nfts\nBearer canary\n');
   writeFileSync(join(folder, 'ours'), 'Webhook-Id: canary\n');
   const withFile = (file: string) => refused([...signed, '--header-file', file], folder);
-  expect(await withFile('headers')).toContain('Line 2 of the file that --header-file names is no header.');
+  expect(await withFile('headers')).toContain('Line 2 of the file that --header-file names is not a header.');
   expect(await withFile('ours')).toContain('The header "Webhook-Id" is set by us.');
   expect(await withFile('gone')).toContain("The file that --header-file names can't be read: it is not there.");
 });

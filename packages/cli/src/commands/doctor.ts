@@ -6,7 +6,7 @@ import { type Finding, findingLine, probe } from './doctor/finding.js';
 import { configFindings, keyFinding, nodeFinding, proxyFinding } from './doctor/settings.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
-import { faultSentence } from '../errors/formatError.js';
+import { errorSentence } from '../errors/formatError.js';
 import { scrubbedValues } from '../errors/redact.js';
 import type { Invocation } from '../config/config.js';
 import type { CommandOptions } from '../options/commandOptions.js';
@@ -94,7 +94,7 @@ async function* sourceFindings(
     for (const plugin of plugins) client.use(plugin);
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    yield { level: 'fail', subject: 'plugins', text: faultSentence(error) };
+    yield { level: 'fail', subject: 'plugins', text: errorSentence(error) };
     return;
   }
   for (const [name, source] of sourcesOf(client))

@@ -33,7 +33,7 @@ export async function nftsWatch(
   invocation: Invocation,
 ): Promise<number> {
   // An export does not pay for loading these.
-  const { holdingLook } = await import('../watch/rowView.js');
+  const { holdingView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { pageSize, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
   const ownerAddresses = await findOwners(options, environment);
@@ -43,7 +43,7 @@ export async function nftsWatch(
     add: (client) => client.use(aptos({ baseUrl })),
     source: (client, watching) =>
       client.aptos.walletNfts.watch(asked, { ...watching, ...(concurrency !== undefined && { concurrency }) }),
-    look: holdingLook(environment.stdout.colors),
+    view: holdingView(environment.stdout.colors),
     hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }),
   };
   return runWatch(rows, options, environment, invocation);

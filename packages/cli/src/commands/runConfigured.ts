@@ -18,7 +18,7 @@ interface ConfiguredCommand<Options> {
   /** Does its work with its options, defaults included. */
   readonly run: (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
   /** It tells itself what is wrong with the configuration. */
-  readonly tellsFaults: boolean;
+  readonly reportsErrors: boolean;
 }
 
 /**
@@ -28,23 +28,23 @@ interface ConfiguredCommand<Options> {
  * @throws UsageError if something is wrong with the configuration; what the command raises.
  */
 export async function runConfigured<Options extends object>(
-  { command, given, args, run, tellsFaults }: ConfiguredCommand<Options>,
+  { command, given, args, run, reportsErrors }: ConfiguredCommand<Options>,
   environment: Environment,
 ): Promise<number> {
   let config = noConfig;
   let used: ReadonlySet<string> = new Set();
-  let configFault: UsageError | undefined;
+  let configError: UsageError | undefined;
   try {
     config = await loadConfig(command.opts<OptionsOf<'config'>>(), environment);
     const isSink = (target: string): boolean => namedTarget(target, 'sinks', config) !== undefined;
     used = applyDefaults(command, configurable(command), config, { variables: environment.variables, isSink });
   } catch (error) {
-    if (!(tellsFaults && error instanceof UsageError)) throw error;
-    configFault = error;
+    if (!(reportsErrors && error instanceof UsageError)) throw error;
+    configError = error;
   }
   try {
     const options = { ...given, ...command.opts<Options>() };
-    const invocation = { args, config, ...(configFault && { configFault }) };
+    const invocation = { args, config, ...(configError && { configError }) };
     return await amongPlugins(config, environment, (among) => run(options, among, invocation));
   } catch (error) {
     throw withPlace(error, used, config);

@@ -44,7 +44,7 @@ export async function watchSource(
   invocation: Invocation,
 ): Promise<number> {
   // An export does not pay for loading these.
-  const { recordLook } = await import('../watch/rowView.js');
+  const { recordView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { config } = invocation;
   const { source, param = [], key, pageSize, concurrency } = options;
@@ -66,7 +66,7 @@ export async function watchSource(
       const params = readParams(param, description, ['pageSize']);
       return asRecordChanges(askedBy(found, params, (asked) => found.watch({ ...asked, pageSize }, how)));
     },
-    look: recordLook(() => shown, environment.stdout.colors),
+    view: recordView(() => shown, environment.stdout.colors),
   };
   return runWatch(rows, options, environment, invocation);
 }

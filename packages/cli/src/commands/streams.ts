@@ -13,7 +13,7 @@ import type { CommandOptions } from '../options/commandOptions.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { formatCount } from '../terminal/format.js';
 import { table } from '../terminal/table.js';
-import { fieldColumns, streamColumns, streamLook } from '../watch/rowView.js';
+import { fieldColumns, streamColumns, streamView } from '../watch/rowView.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
 /** `sluice streams export`: the project's EVM streams, to wherever rows can go. */
@@ -45,18 +45,18 @@ export async function streamsList(
   const shape = columns && format === 'table' ? fieldColumns(columns) : streamColumns(stdout.colors);
   const baseUrl = baseUrlOf('streams', options, variables);
   const opening = openClient(options, environment, config, (client) => client.use(streams({ baseUrl })));
-  return withClient(opening, environment, async (client, notes) => {
+  return withClient(opening, environment, async (client, notices) => {
     const source = () => client.streams.list({ ...(pageSize !== undefined && { pageSize }) });
     if (format !== 'table') {
       const { sink, name } = rowSink<EvmStream>(
         { to: standardOutput, format, ...(columns && { columns }) },
         environment,
       );
-      await exportRows({ client, notes, source, sink, target: name, format }, options, environment);
+      await exportRows({ client, notices, source, sink, target: name, format }, options, environment);
       return exitCodes.done;
     }
     const { sink, rows } = collectRows<EvmStream>();
-    const job = { client, notes, source, sink, target: standardOutputName, format, isSummedUp: false };
+    const job = { client, notices, source, sink, target: standardOutputName, format, isSummedUp: false };
     await exportRows(job, { progress: stderr.isTerminal ? 'bar' : 'plain', ...options }, environment);
     const { text, leftOut } = table(shape, rows, stdout);
     await stdout.write(text);
@@ -86,7 +86,7 @@ export async function streamsWatch(
         ? all
         : all.pipePages<Change<EvmStream>>(statusChanges(), { version: only, ...(schema && { schema }) });
     },
-    look: streamLook(environment.stdout.colors),
+    view: streamView(environment.stdout.colors),
   };
   const { runWatch } = await import('../watch/watchChanges.js');
   return runWatch(rows, options, environment, invocation);

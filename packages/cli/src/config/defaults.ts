@@ -93,7 +93,7 @@ function unknownOption(name: string, file: string, commands: readonly Command[])
   const known = commands.flatMap(({ options }) => options.map((option) => option.attributeName()));
   const meant = known.find((other) => plain(other) === plain(name));
   return new UsageError(
-    `defaults of ${file} has ${JSON.stringify(name)}, which is no option. ${
+    `defaults of ${file} has an unknown option ${JSON.stringify(name)}. ${
       meant === undefined
         ? 'They are named like the long options, --page-size for example as pageSize.'
         : `Did you mean ${meant}?`

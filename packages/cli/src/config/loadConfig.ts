@@ -37,8 +37,8 @@ const names = endings.map((ending) => `sluice.config${ending}`);
 async function findConfigFile(choice: ConfigChoice | undefined, folder: string): Promise<ConfigFile | undefined> {
   if (choice === false) return undefined;
   if (typeof choice === 'string') return namedFile(choice, folder);
-  const looks = await Promise.all(names.map(async (name) => ((await isThere(join(folder, name))) ? [name] : [])));
-  const [name, ...others] = looks.flat();
+  const found = await Promise.all(names.map(async (name) => ((await isThere(join(folder, name))) ? [name] : [])));
+  const [name, ...others] = found.flat();
   if (name === undefined) return undefined;
   if (others.length > 0)
     throw new UsageError(
@@ -50,7 +50,7 @@ async function findConfigFile(choice: ConfigChoice | undefined, folder: string):
 async function namedFile(name: string, folder: string): Promise<ConfigFile> {
   if (!endings.some((ending) => ending === extname(name)))
     throw new UsageError(
-      `--config ${JSON.stringify(name)} is no configuration: its name must end in .js, .mjs, .ts or .json.`,
+      `--config ${JSON.stringify(name)} is not a configuration: its name must end in .js, .mjs, .ts or .json.`,
     );
   const path = resolve(folder, name);
   const found = await stat(path).catch(() => undefined);

@@ -10,16 +10,22 @@ import {
 } from '@sluice/core';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
-import { type InterruptionReport, Interruption, ToldFault, UnfinishedExport } from '../errors/errors.js';
+import { type InterruptionReport, Interruption, ReportedError, UnfinishedExport } from '../errors/errors.js';
 import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
-import { faultSentence } from '../errors/formatError.js';
+import { errorSentence } from '../errors/formatError.js';
 import { scrubbed, scrubberOf } from '../errors/redact.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import { resumedAt } from '../progress/messages.js';
-import { type Note, notesOf } from '../progress/notices.js';
+import { type Notice, noticesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';
 import type { ProgressMode, Reporter } from '../progress/reporter.js';
-import { type Begun, type Deliveries, type Progress, type RequestTally, tallyRequests } from '../progress/progress.js';
+import {
+  type RunHeader,
+  type Deliveries,
+  type Progress,
+  type RequestTally,
+  tallyRequests,
+} from '../progress/progress.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import type { TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
@@ -33,7 +39,7 @@ const maxKeptBack = 100;
 interface RowExport<T> {
   readonly client: Client;
   /** What the client has to say. Default: from the moment on that the export is made. */
-  readonly notes?: Observable<Note>;
+  readonly notices?: Observable<Notice>;
   /** Called once the client is watched, so that its warnings are seen. */
   readonly source: () => PageSource<T>;
   readonly sink: Sink<T>;
@@ -63,7 +69,7 @@ export interface ExportOutcome {
  * Exports rows and shows how it goes on stderr. When the environment's signal aborts, the export closes what is open first.
  *
  * @throws what the export raises, or the Interruption if a signal stopped it, as an UnfinishedExport where something is to be said of
- * the rows; ToldFault, if it was told as an event.
+ * the rows; ReportedError, if it was told as an event.
  */
 export async function exportRows<T>(
   job: RowExport<T>,
@@ -74,7 +80,7 @@ export async function exportRows<T>(
   const { client, sink, target, kind, format, forwarding, concurrency, resumption, maxRows, isSummedUp = true } = job;
   const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
-  const { notes = notesOf(client) } = job;
+  const { notices = noticesOf(client) } = job;
   const exportWarnings = new ReplaySubject<string>(maxKeptBack);
   const source = job.source();
   const resuming = await resumption?.open(client, (message) => {
@@ -99,14 +105,14 @@ export async function exportRows<T>(
     pausedFor: client.limiter.pausedFor,
     ...(forwarding && { sent: sentOf(forwarding) }),
   });
-  const begun = {
+  const header = {
     ...{ source: source.info.name, target, format },
-    ...(forwarding && begunWith(forwarding)),
+    ...(forwarding && headerOf(forwarding)),
     ...(kind === 'sink' && resumption && { state: resumption.sinkPosition }),
   };
   const mode = modeFor(options, target, environment);
-  const reporter = await openReporter(mode, { output: stderr, clock, begun, read });
-  notes.subscribe(({ level, message }) => {
+  const reporter = await openReporter(mode, { output: stderr, clock, header, read });
+  notices.subscribe(({ level, message }) => {
     if (level === 'info') reporter.info(message);
     else reporter.warn(message);
   });
@@ -153,7 +159,7 @@ function sentOf({ tally: { deliveries, redeliveries } }: Forwarding): Deliveries
   return { deliveries, redeliveries };
 }
 
-function begunWith({ state, deadLetters }: Forwarding): Pick<Begun, 'state' | 'deadLetterFile'> {
+function headerOf({ state, deadLetters }: Forwarding): Pick<RunHeader, 'state' | 'deadLetterFile'> {
   return { state, deadLetterFile: deadLetters };
 }
 
@@ -191,13 +197,13 @@ export function endEarly(
   const interruptionReport = isClosedOutput(fault) ? undefined : consequences;
   const whole = interruptionReport ? new UnfinishedExport(fault, interruptionReport) : fault;
   const { command, keptRows } = interruptionReport ?? {};
-  const message = faultSentence(whole) + (command === undefined ? '' : ` ${command}`);
-  const isTold = reporter.ended({
+  const message = errorSentence(whole) + (command === undefined ? '' : ` ${command}`);
+  const isReported = reporter.ended({
     kind,
     message: scrubberOf(fault)(message, secrets),
     exitCode,
     ...(keptRows !== undefined && { keptRows }),
     ...(command !== undefined && { resume: scrubbed(command, secrets) }),
   });
-  throw isTold ? new ToldFault(exitCode) : whole;
+  throw isReported ? new ReportedError(exitCode) : whole;
 }

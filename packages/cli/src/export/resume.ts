@@ -67,12 +67,13 @@ export function resumptionOf(
   const { restart, sameProject, onExpired, commitEvery } = options;
   if (folder === undefined) {
     const flag = flagAbout('state', options);
-    if (flag !== undefined)
-      throw new UsageError(`${flag} needs a file: an export to stdout leaves nothing behind to go on from.`);
+    if (flag !== undefined) throw new UsageError(`${flag} needs a file: an export to stdout cannot be resumed.`);
     return undefined;
   }
   if (kind === 'webhook' && onExpired === 'restart-partition')
-    throw new UsageError("--on-expired restart-partition needs a file: what a service has got can't be taken back.");
+    throw new UsageError(
+      '--on-expired restart-partition needs a file: what a service has received cannot be taken back.',
+    );
   const sinkPosition =
     options.state === undefined
       ? folderPlace(folder, options, environment)
@@ -146,9 +147,8 @@ export function resumeCommand(command: string, args: readonly string[], addressO
 
 /** What a command line alone does not bring back, as sentences with a blank behind each. */
 export function neededAgain({ fromStdin, isAddressCut = false }: Omit<ResumeCommands, 'goOn' | 'isRestart'>): string {
-  const verb = fromStdin === 'owners' ? 'have' : 'has';
-  const stdin = fromStdin === undefined ? '' : `The ${fromStdin} ${verb} to come on stdin again. `;
-  return stdin + (isAddressCut ? 'Write the whole address in place of the one that ends in "…". ' : '');
+  const stdin = fromStdin === undefined ? '' : `Provide the ${fromStdin} on stdin again. `;
+  return stdin + (isAddressCut ? 'Replace the address that ends in "…" with the complete one. ' : '');
 }
 
 /**

@@ -42,10 +42,10 @@ export async function runExport<Added, T extends object>(
   const target = await rowTargetOf<T>(options, environment, config);
   const resumption = resumptionOf(options, target, args, config, environment);
   const { name, kind, format, forwarding } = target;
-  return withClient(openClient(options, environment, config, add), environment, async (client, notes) => {
+  return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const job = {
       client,
-      notes: afterWarning(notes, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
+      notices: afterWarning(notices, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
       source: () => source(client),
       sink: await target.open(client),
     };

@@ -22,26 +22,26 @@ const api = ['apiKeyFile', 'rate', 'timeout', 'retryFor', 'config'] as const;
 /** Groups that several commands have. */
 const groups = {
   target: group(
-    'Where to:',
+    'Target:',
     ...(['to', 'format', 'columns', 'gzip', 'ifExists', 'guardFormulas', 'extra', 'bom'] as const),
   ),
-  changeTarget: group('Where to:', 'format of changes', 'to of changes', 'ifExists of changes'),
-  forward: group('Or forward to a service (instead of --to):', 'forward', ...webhook, ...delivery),
-  forwardChanges: group('Or forward to a service (instead of --to):', 'forward of changes', ...webhook, ...delivery),
+  changeTarget: group('Target:', 'format of changes', 'to of changes', 'ifExists of changes'),
+  forward: group('Or forward to a webhook (instead of --to):', 'forward', ...webhook, ...delivery),
+  forwardChanges: group('Or forward to a webhook (instead of --to):', 'forward of changes', ...webhook, ...delivery),
   resume: group(
-    'After an interruption (the same command goes on by itself):',
+    'Resuming (run the same command again):',
     ...(['state', 'restart', 'sameProject', 'onExpired', 'breakLock', 'trustFilesystem', 'commitEvery'] as const),
   ),
-  polls: group('When:', 'every', 'jitter', 'polls', 'maxFailures', 'acceptRemovals'),
+  polls: group('Polls:', 'every', 'jitter', 'polls', 'maxFailures', 'acceptRemovals'),
   watchState: group(
-    'Over restarts (the same command goes on by itself):',
-    ...(['state of a watch', 'restart of a watch', 'sameProject of a watch', 'breakLock', 'trustFilesystem'] as const),
+    'State (run the same command to resume):',
+    ...(['state of a watch', 'restart', 'sameProject', 'breakLock', 'trustFilesystem'] as const),
   ),
   anyApi: group('Connection:', 'streamsUrl', 'aptosUrl', ...api),
   streamsApi: group('Connection:', 'streamsUrl', ...api),
   aptosApi: group('Connection:', 'aptosUrl', ...api),
   progress: group('Progress, on stderr:', 'progress', 'quiet'),
-  watchProgress: group('How polls go, on stderr:', 'progress of a watch', 'quiet'),
+  watchProgress: group('Progress, on stderr:', 'progress of a watch', 'quiet'),
 };
 
 const exportTo = [groups.target, groups.forward, groups.resume];
@@ -78,18 +78,11 @@ const commandOptions = {
   sources: [group('Options:', 'config', 'format of a list')],
   'dlq show': [group('Options:', 'format of a list')],
   'dlq replay': [
-    group(
-      'Where to:',
-      'to of letters',
-      ...webhook,
-      'deliveries of letters',
-      'timeout of letters',
-      'retryFor of letters',
-    ),
-    group('After an interruption (the same command goes on by itself):', 'breakLock', 'trustFilesystem of letters'),
+    group('Target:', 'to of letters', ...webhook, 'deliveries of letters', 'timeout of letters', 'retryFor of letters'),
+    group('Resuming (run the same command again):', 'breakLock', 'trustFilesystem of letters'),
     group('Progress, on stderr:', 'progress of letters', 'quiet'),
   ],
-  'checkpoint show': [group('Options:', 'format of a report', 'config')],
+  'checkpoint show': [group('Options:', 'format of a list', 'config')],
   sandbox: [
     group('Options:', 'port'),
     group('What it holds:', 'seed', 'holdings', 'owners', 'streams', 'nasty', 'shape'),

@@ -43,10 +43,10 @@ const list = { read: parseList } as const;
 const span = { value: '<duration>', read: parseSpan } as const;
 const url = { value: '<url>' } as const;
 const ifExists = { value: '<what>', read: ['fail', 'overwrite'] } as const;
-const show = { value: '<format>', read: ['text', 'json'], help: 'how to show them (default: text)' } as const;
+const show = { value: '<format>', read: ['text', 'json'], help: 'output format (default: text)' } as const;
 const retry = { value: '<duration>', read: parseRetryFor } as const;
 const retryHelp =
-  'how long an outage is waited out before it ends the command, not counting pauses that the service asks for: 2m, 0s or forever';
+  'how long to retry during an outage, not counting pauses that the service requests: 2m, 0s or forever';
 
 /**
  * All options, by the names that commander gives their values; `NAME of WHAT` is how a command has it where that differs. Everything
@@ -54,23 +54,23 @@ const retryHelp =
  */
 const table = {
   owner: { value: '<address...>', read: collect, help: 'wallets, 0x and up to 64 hex digits' },
-  ownersFile: { ...file, help: 'wallets, one a line, # begins a comment, - for stdin' },
+  ownersFile: { ...file, help: 'wallets, one per line, # starts a comment, - for stdin' },
   includeCollections: { value: '<hashes>', ...list, help: 'only these collections: a,b,c' },
-  excludeCollections: { value: '<hashes>', ...list, help: 'all but these collections: a,b,c' },
-  ownersPerRequest: { ...number, help: 'wallets in one group, asked for together (default: 10)' },
-  pageSize: { ...number, help: 'rows a request (default: 100)' },
-  'pageSize of any source': { ...number, help: 'rows a request (default: as the source says)' },
-  'pageSize of streams': { ...number, help: 'rows a request, 1 to 100 (default: 100)' },
-  concurrency: { ...number, help: 'partitions fetched at once (default: 1)' },
-  'concurrency of wallets': { ...number, help: 'groups of wallets fetched at once (default: 1)' },
-  maxRows: { ...number, isForOneRun: true, help: 'end after so many rows' },
-  offset: { ...number, isForOneRun: true, help: 'rows to skip at the beginning' },
+  excludeCollections: { value: '<hashes>', ...list, help: 'all collections except these: a,b,c' },
+  ownersPerRequest: { ...number, help: 'wallets per request (default: 10)' },
+  pageSize: { ...number, help: 'rows per request (default: 100)' },
+  'pageSize of any source': { ...number, help: 'rows per request (default: set by the source)' },
+  'pageSize of streams': { ...number, help: 'rows per request, 1 to 100 (default: 100)' },
+  concurrency: { ...number, help: 'partitions fetched in parallel (default: 1)' },
+  'concurrency of wallets': { ...number, help: 'groups of wallets fetched in parallel (default: 1)' },
+  maxRows: { ...number, isForOneRun: true, help: 'stop after this many rows' },
+  offset: { ...number, isForOneRun: true, help: 'rows to skip at the start' },
   param: {
     ...{ value: '<name=value>', read: collect, isForOneRun: true },
-    help: 'what the source is asked for, name:=JSON for anything but text; also several times',
+    help: 'a parameter of the source, name:=JSON for anything but text; repeatable',
   },
-  key: { value: '<columns>', ...list, help: 'what tells one row from another: a,b (default: as the source says)' },
-  only: { value: '<what>', read: ['status'], help: 'only changes of status and its message (default: all)' },
+  key: { value: '<columns>', ...list, help: 'columns that identify a row: a,b (default: set by the source)' },
+  only: { value: '<what>', read: ['status'], help: 'report only changes of the status and its message (default: all)' },
 
   to: {
     ...{ value: '<target>', isForOneRun: true },
@@ -78,10 +78,15 @@ const table = {
   },
   'to of changes': {
     value: '<target>',
-    help: "append to F.jsonl, each change once, or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
+    help: "append to F.jsonl, each change exactly once, or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
   },
-  'to of letters': { ...url, help: 'the address of the service, which may be another one than before' },
-  format: { value: '<format>', read: ['csv', 'jsonl'], about: 'file', help: 'where the name does not say it' },
+  'to of letters': { ...url, help: 'address of the service; may differ from the original one' },
+  format: {
+    value: '<format>',
+    read: ['csv', 'jsonl'],
+    about: 'file',
+    help: 'format of the rows (default: by the file name)',
+  },
   'format of changes': {
     value: '<format>',
     read: ['text', 'jsonl'],
@@ -90,150 +95,155 @@ const table = {
   'format of a table': {
     value: '<format>',
     read: ['table', 'csv', 'jsonl'],
-    help: 'how to show them (default: table on a terminal, else csv)',
+    help: 'output format (default: table on a terminal, else csv)',
   },
   'format of a list': show,
-  'format of a report': { ...show, help: 'how to show it (default: text)' },
   columns: { value: '<names>', ...list, about: 'file', help: 'only these, in this order: a,b,c' },
-  gzip: { about: 'file', help: 'compress, whatever the name says' },
-  ifExists: { ...ifExists, about: 'file', help: 'what to do where the file is there (default: fail)' },
-  'ifExists of changes': { ...ifExists, help: 'where --to names a file that is not of this watch (default: fail)' },
-  guardFormulas: { about: 'file', isOff: true, help: 'CSV: leave text that a spreadsheet would run as it is' },
-  extra: { about: 'file', help: 'CSV: a last column with the fields that are not known, as JSON' },
-  bom: { about: 'file', help: 'CSV: begin with a byte order mark, for old spreadsheets' },
+  gzip: { about: 'file', help: 'compress with gzip, whatever the file name' },
+  ifExists: { ...ifExists, about: 'file', help: 'what to do if the file exists (default: fail)' },
+  'ifExists of changes': { ...ifExists, help: 'what to do if the file is not from this watch (default: fail)' },
+  guardFormulas: {
+    about: 'file',
+    isOff: true,
+    help: 'CSV: do not escape text that a spreadsheet would run as a formula',
+  },
+  extra: { about: 'file', help: 'CSV: add a last column with unknown fields, as JSON' },
+  bom: { about: 'file', help: 'CSV: start with a byte order mark, for old spreadsheets' },
 
   forward: {
     ...{ ...url, isForOneRun: true },
-    help: 'post each row there as JSON, signed as Standard Webhooks says, until it is taken',
+    help: 'POST each row to this URL as JSON, signed per Standard Webhooks, until it is accepted',
   },
   'forward of changes': {
     ...url,
-    help: 'post each change there as JSON, signed as Standard Webhooks says, until it is taken',
+    help: 'POST each change to this URL as JSON, signed per Standard Webhooks, until it is accepted',
   },
   secretFile: {
     ...{ ...file, about: 'webhook', variable: secretVariable },
-    help: `file that holds the signing secret, or two on a line each, - for stdin [env: ${secretVariable} holds it itself]`,
+    help: `file with the signing secret, or two on separate lines, - for stdin [env: ${secretVariable}, the secret itself]`,
   },
   headerFile: {
     ...{ ...file, about: 'webhook' },
-    help: 'file with headers to send along, one a line, like Authorization: Bearer TOKEN',
+    help: 'file with extra headers, one per line, like Authorization: Bearer TOKEN',
   },
   allowAddress: {
     ...{ value: '<list>', read: collectLists, about: 'webhook' },
-    help: 'hosts, addresses or CIDRs that may be private, or without https: a,b,c; also several times',
+    help: 'hosts, addresses or CIDRs that may be private, or without https: a,b,c; repeatable',
   },
-  deliveries: { ...number, about: 'webhook', help: 'requests under way at once (default: 8)' },
-  'deliveries of letters': { ...number, help: 'requests under way at once (default: 1)' },
-  batch: { ...number, about: 'webhook', help: 'records in one request (default: one, by itself)' },
+  deliveries: { ...number, about: 'webhook', help: 'parallel requests (default: 8)' },
+  'deliveries of letters': { ...number, help: 'parallel requests (default: 1)' },
+  batch: {
+    ...number,
+    about: 'webhook',
+    help: 'records per request, as an array (default: one record, not in an array)',
+  },
   deadLetters: {
     ...{ ...file, about: 'webhook', isForOneRun: true },
-    help: 'keeps what the service refuses for good (default: HOST.dead.jsonl here)',
+    help: 'file for records that the service refuses permanently (default: HOST.dead.jsonl here)',
   },
-  maxDeadLetters: { ...number, about: 'webhook', help: 'more of them end it (default: 100)' },
+  maxDeadLetters: { ...number, about: 'webhook', help: 'fail after more dead letters than this (default: 100)' },
   onDead: {
     value: '<what>',
     read: ['continue', 'park'],
     about: 'webhook',
-    help: 'later records with the key of a dead letter: continue, or park them too (default: continue)',
+    help: 'later records with the same key as a dead letter: send or park them (default: continue)',
   },
 
   state: {
     ...{ value: '<folder>', isForOneRun: true },
-    help: "with --forward or a plugin's sink: keep there what is needed to go on, or NAME:TARGET of a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
+    help: "with --forward or a plugin's sink: where to store the state for resuming, also NAME:TARGET of a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
   },
   'state of a watch': {
     value: '<folder>',
-    help: 'keep there what is known, also NAME:TARGET of a plugin (default: FILE.sluice or HOST.sluice here, for stdout nowhere)',
+    help: "where to store the state, also NAME:TARGET of a plugin's store (default: FILE.sluice or HOST.sluice here, for stdout none)",
   },
-  restart: { about: 'state', isForOneRun: true, help: 'start over, whatever an earlier run left behind' },
-  'restart of a watch': { help: 'forget what is known, and begin anew' },
+  restart: { about: 'state', isForOneRun: true, help: 'discard the state of an earlier run and start over' },
   sameProject: {
     ...{ about: 'state', isForOneRun: true },
-    help: 'go on with another key: a new one of the same project',
+    help: 'resume although the API key changed: it belongs to the same project',
   },
-  'sameProject of a watch': { help: 'go on although the key is another one: a new key of the same project' },
   onExpired: {
     value: '<what>',
     read: ['fail', 'restart-partition'],
     about: 'state',
-    help: 'where a cursor expired: fail, or do that part over (default: fail)',
+    help: 'when a cursor has expired: fail, or fetch its partition again (default: fail)',
   },
   breakLock: {
     ...{ about: 'state', isForOneRun: true },
-    help: 'take the lock from a process that can not be seen from here',
+    help: 'break the lock of a process that cannot be checked from here',
   },
-  trustFilesystem: { about: 'state', help: 'keep the state on a network file system too, at your own risk' },
-  'trustFilesystem of letters': { help: 'work on a network file system too, at your own risk' },
+  trustFilesystem: { about: 'state', help: 'allow the state on a network file system, at your own risk' },
+  'trustFilesystem of letters': { help: 'allow a network file system, at your own risk' },
   commitEvery: {
     ...{ ...number, about: 'state' },
-    help: 'pages between two commits (default: a second of them, 200 at most)',
+    help: 'commit every n pages (default: once per second, at least every 200 pages)',
   },
 
-  every: { ...span, help: 'from one poll to the next (default: 30s)' },
+  every: { ...span, help: 'interval between polls (default: 30s)' },
   jitter: {
     ...{ value: '<share>', read: parseNumber },
-    help: 'put each poll off by up to this share of it, 0 to 1 (default: 0)',
+    help: 'delay each poll at random by up to this share of the interval, 0 to 1 (default: 0)',
   },
-  polls: { ...number, isForOneRun: true, help: 'end after so many polls (default: never)' },
-  maxFailures: { ...number, help: 'failed polls in a row that are survived (default: any number)' },
+  polls: { ...number, isForOneRun: true, help: 'stop after this many polls (default: never)' },
+  maxFailures: { ...number, help: 'stop after more consecutive failed polls than this (default: never)' },
   acceptRemovals: {
     isForOneRun: true,
-    help: 'believe that rows are gone, also where the listing shrank suspiciously',
+    help: 'report removals at once, even if the listing shrank suspiciously',
   },
 
   streamsUrl: {
     ...{ ...url, variable: apis.streams.variable },
-    help: `base address of the streams interface [env: ${apis.streams.variable}]`,
+    help: `base URL of the streams API [env: ${apis.streams.variable}]`,
   },
   aptosUrl: {
     ...{ ...url, variable: apis.aptos.variable },
-    help: `base address of the Aptos NFT interface [env: ${apis.aptos.variable}]`,
+    help: `base URL of the Aptos NFT API [env: ${apis.aptos.variable}]`,
   },
   apiKeyFile: {
     ...{ ...file, variable: keyVariable },
-    help: `file that holds the API key, - for stdin [env: ${keyVariable} holds the key itself]`,
+    help: `file with the API key, - for stdin [env: ${keyVariable}, the key itself]`,
   },
-  rate: { value: '<rate>', read: parseRate, help: 'most requests: 25/s, 100/m or unlimited (default: 5/s)' },
-  timeout: { ...span, help: 'longest time for one answer (default: 30s)' },
-  'timeout of letters': { ...span, help: 'longest time for one answer (default: 15s)' },
-  retryFor: { ...retry, help: `${retryHelp} (default: 1m, and forever where it watches)` },
+  rate: { value: '<rate>', read: parseRate, help: 'maximum request rate: 25/s, 100/m or unlimited (default: 5/s)' },
+  timeout: { ...span, help: 'maximum time for one response (default: 30s)' },
+  'timeout of letters': { ...span, help: 'maximum time for one response (default: 15s)' },
+  retryFor: { ...retry, help: `${retryHelp} (default: 1m, a watch: forever)` },
   'retryFor of letters': { ...retry, help: `${retryHelp} (default: 1m)` },
   config: {
     ...{ ...file, isForOneRun: true },
-    help: 'plugins and defaults (default: sluice.config.js, .mjs, .ts or .json in this folder)',
-    off: 'none of them, whatever lies in this folder',
+    help: 'configuration file with plugins and defaults (default: sluice.config.js, .mjs, .ts or .json in this folder)',
+    off: 'ignore the configuration in this folder',
   },
 
   progress: {
     ...{ value: '<mode>', read: progressModes },
-    help: 'how it is shown (default: bar on a terminal, else plain)',
+    help: 'how to show progress (default: bar on a terminal, else plain)',
   },
   'progress of a watch': {
     value: '<mode>',
     read: ['plain', 'json'],
-    help: 'lines where there is something to say, or each poll as JSON (default: plain)',
+    help: 'notable events as lines, or each poll as JSON (default: plain)',
   },
-  'progress of letters': { value: '<mode>', read: ['plain', 'json'], help: 'how it is shown (default: plain)' },
-  quiet: { help: 'nothing but faults' },
-  'quiet of doctor': { help: 'only what fails' },
+  'progress of letters': { value: '<mode>', read: ['plain', 'json'], help: 'how to show progress (default: plain)' },
+  quiet: { help: 'show only errors' },
+  'quiet of doctor': { help: 'show only failures' },
 
   port: { ...number, help: 'port on 127.0.0.1 (default: any free one)' },
   seed: { ...number, help: 'the same seed gives the same rows (default: 1)' },
-  holdings: { ...number, help: 'NFT holdings over all owners (default: 12345)' },
-  owners: { ...number, help: 'wallets that hold them (default: 3)' },
-  streams: { ...number, help: 'streams of the project (default: 42)' },
-  nasty: { value: '<share>', read: parseNumber, help: 'rows with awkward values, 0 to 1 (default: 0.2)' },
+  holdings: { ...number, help: 'NFT holdings of all wallets together (default: 12345)' },
+  owners: { ...number, help: 'wallets (default: 3)' },
+  streams: { ...number, help: 'EVM streams (default: 42)' },
+  nasty: { value: '<share>', read: parseNumber, help: 'share of rows with unusual values, 0 to 1 (default: 0.2)' },
   shape: {
     value: '<name>',
     read: ['live', 'reference'],
-    help: "answers as the live service gives them, or as the API's reference shows them (default: live)",
+    help: 'response shape: as the live service, or as the API reference (default: live)',
   },
-  rateLimit: { value: '<rate>', read: parseRate, help: '429 beyond so many requests: 50/s (default: unlimited)' },
-  latency: { value: '<duration>', read: parseLatency, help: 'before each answer: 25ms or 5ms..40ms' },
-  cursorTtl: { ...span, help: '400 for cursors that are older: 5m' },
-  fail: { value: '<shares>', read: parseShares, help: 'faults by rate: serverError=0.05,reset=0.01' },
-  statusEvery: { value: '<duration>', read: parseDuration, help: 'how often a stream changes its status: 5s' },
-  cors: { help: 'answers pages of any origin, as browsers want it' },
+  rateLimit: { value: '<rate>', read: parseRate, help: 'respond 429 above this rate: 50/s (default: unlimited)' },
+  latency: { value: '<duration>', read: parseLatency, help: 'delay before each response: 25ms or 5ms..40ms' },
+  cursorTtl: { ...span, help: 'respond 400 to cursors older than this: 5m' },
+  fail: { value: '<shares>', read: parseShares, help: 'inject faults at these rates: serverError=0.05,reset=0.01' },
+  statusEvery: { value: '<duration>', read: parseDuration, help: 'time between status changes of a stream: 5s' },
+  cors: { help: 'allow requests from web pages of any origin (CORS)' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
 /** A row of the table. */

@@ -1,15 +1,15 @@
 import type { Resumed } from './messages.js';
-import { type Begun, type Progress, rowsPerSecond, timeLeft } from './progress.js';
+import { type RunHeader, type Progress, rowsPerSecond, timeLeft } from './progress.js';
 import { every, type Reporter, type ReporterContext } from './reporter.js';
 
 const eventEvery = 1000;
 
 /** `--progress json`: one event a line, for programs. Faults are events too, so that every line can be parsed. */
-export function jsonReporter({ output, clock, begun, read }: ReporterContext): Reporter {
+export function jsonReporter({ output, clock, header, read }: ReporterContext): Reporter {
   const emit = (event: ProgressEvent): void => {
     output.tell(`${JSON.stringify(event)}\n`);
   };
-  emit({ event: 'start', ...begun });
+  emit({ event: 'start', ...header });
   const stop = every(clock, eventEvery, () => {
     emit(progressEvent(read()));
   });
@@ -27,7 +27,7 @@ export function jsonReporter({ output, clock, begun, read }: ReporterContext): R
       stop();
       const { bytes, deadLetters, finishedAt } = summary ?? {};
       emit({
-        ...{ event: 'report', target: begun.target },
+        ...{ event: 'report', target: header.target },
         ...(bytes !== undefined && { bytes }),
         ...(deadLetters && { deadLetters }),
         ...(finishedAt !== undefined && { finishedAt }),
@@ -64,7 +64,7 @@ interface ProgressCounts {
  * `failed`, or `stopped` after a signal or when nobody reads the output any more.
  */
 type ProgressEvent =
-  | ({ readonly event: 'start' } & Begun)
+  | ({ readonly event: 'start' } & RunHeader)
   | ({ readonly event: 'resumed' } & Resumed)
   | ({ readonly event: 'progress'; readonly total?: number; readonly leftMs?: number } & ProgressCounts)
   | { readonly event: 'warning' | 'info'; readonly message: string }

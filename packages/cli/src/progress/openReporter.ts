@@ -18,10 +18,10 @@ export async function openReporter(mode: ProgressMode | 'silent', context: Repor
 }
 
 /** `--progress none`: only what it went on from, what came out at the end, and warnings. */
-function endReporter({ output, begun }: Pick<ReporterContext, 'output' | 'begun'>): Reporter {
+function endReporter({ output, header }: Pick<ReporterContext, 'output' | 'header'>): Reporter {
   return {
     resumed: (resumed) => {
-      output.tell(`${resumedLine(resumed, begun)}\n`);
+      output.tell(`${resumedLine(resumed, header)}\n`);
     },
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);

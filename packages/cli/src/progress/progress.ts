@@ -47,7 +47,7 @@ export function timeLeft(progress: Progress): number | undefined {
 }
 
 /** What a command that moves rows has begun with. */
-export interface Begun {
+export interface RunHeader {
   /** E.g. `aptos.walletNfts`. */
   readonly source: string;
   /** As the person named it; of an endpoint its origin. */

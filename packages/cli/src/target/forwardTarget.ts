@@ -13,7 +13,7 @@ import type { Target } from './target.js';
 
 /** Options of every command that forwards rows or changes. The address is never shown beyond its origin. */
 export type ForwardOptions = GroupOptions<'forward'> &
-  EndpointChoice &
+  WebhookChoice &
   OptionsOf<'state' | 'breakLock' | 'trustFilesystem'>;
 
 /**
@@ -33,7 +33,7 @@ export async function forwardTarget<T extends object>(
   const places = placesOf(url, options, config);
   const { tally, ...listeners } = tallyDeliveries();
   const sink = webhook<T>({
-    ...(await endpointOptions(url, options, environment)),
+    ...(await webhookOptions(url, options, environment)),
     ...listeners,
     deadLetter: resolve(environment.folder, places.deadLetters),
     ...(batch !== undefined && { batch }),
@@ -58,12 +58,12 @@ function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, c
 }
 
 /** Options of every command that posts to an endpoint. */
-type EndpointChoice = OptionsOf<'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor'>;
+type WebhookChoice = OptionsOf<'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor'>;
 
 /** How an endpoint is posted to, as a command line says it. @throws UsageError if there is no secret, or a file can't be read. */
-export async function endpointOptions(
+export async function webhookOptions(
   url: string,
-  { secretFile, headerFile, allowAddress, timeout, retryFor }: EndpointChoice,
+  { secretFile, headerFile, allowAddress, timeout, retryFor }: WebhookChoice,
   environment: Environment,
 ): Promise<EndpointOptions> {
   const secret = await findWebhookSecrets(secretFile, environment);

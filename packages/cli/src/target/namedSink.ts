@@ -42,7 +42,7 @@ async function namedSink(
   { folder, signal }: Pick<Environment, 'folder' | 'signal'>,
 ): Promise<Sink<object>> {
   const make = sinks.get(name);
-  if (!make) throw new Failure(`No plugin has brought along a sink "${name}".`);
+  if (!make) throw new Failure(`No plugin provides a sink "${name}".`);
   const sink = await make(target, { folder });
   const guard = guardOf(`The sink "${name}"`, signal, (message, options) => new SinkError(message, options));
   const at = (sinkPosition: Json | undefined): Json => placeIn(shown, sinkPosition);
@@ -138,7 +138,7 @@ export async function namedStore(
   { folder, signal }: Pick<Environment, 'folder' | 'signal'>,
 ): Promise<StateStore> {
   const make = stores.get(name);
-  if (!make) throw new Failure(`No plugin has brought along a store "${name}".`);
+  if (!make) throw new Failure(`No plugin provides a store "${name}".`);
   const store = await make(target, { folder });
   const guard = guardOf(`The store "${name}"`, signal, (message, options) => new Failure(message, options));
   const guarded = (log: StateLog): StateLog => ({

@@ -62,5 +62,5 @@ function checkFile(to: string, format: unknown, config: Config): string | undefi
   if (name === undefined) return undefined;
   if (format === undefined && formatOfName(to) === undefined) refuseUnknownName(to, 'sinks', config);
   if (sinks.length === 0) return undefined;
-  return visibleText(`${name} is no sink of a plugin's; taken for a file. Write ./${to} to say so.`);
+  return visibleText(`${name} is not a sink of a plugin; writing a file. Write ./${to} to say so.`);
 }

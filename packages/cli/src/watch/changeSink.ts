@@ -13,7 +13,7 @@ import type { ForwardOptions } from '../target/forwardTarget.js';
 import type { Target } from '../target/target.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { changeText } from './changeText.js';
-import type { RowLook } from './rowView.js';
+import type { RowView } from './rowView.js';
 
 type ChangeTargetOptions = GroupOptions<'changeTarget'>;
 type ChangeFormat = NonNullable<ChangeTargetOptions['format']>;
@@ -36,7 +36,7 @@ interface ChangeSink<T> {
  */
 function changeSink<T extends object>(
   options: ChangeTargetOptions,
-  look: RowLook<T>,
+  view: RowView<T>,
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
 ): ChangeSink<T> {
   const { to, ifExists } = options;
@@ -45,7 +45,7 @@ function changeSink<T extends object>(
     if (ifExists !== undefined) throw new UsageError('--if-exists needs a file: give --to FILE.');
     refuseClosed(stdout);
     const { format = 'text' } = options;
-    const rows = format === 'text' ? changeText(look, { colors: stdout.colors }) : jsonlFormat<Change<T>>();
+    const rows = format === 'text' ? changeText(view, { colors: stdout.colors }) : jsonlFormat<Change<T>>();
     return { kind: 'stdout', sink: streamSink(rows, stdout.stream), name: standardOutputName, format };
   }
   checkFile(file, options.format);
@@ -66,11 +66,11 @@ function checkFile(file: string, format: ChangeFormat | undefined): void {
 /** The target of changes that a command line asks for. @throws UsageError if an option does not go with it. */
 export function changeTargetOf<T extends object>(
   options: ChangeTargetOptions & ForwardOptions,
-  look: RowLook<T>,
+  view: RowView<T>,
   environment: Environment,
   config: Config,
 ): Promise<Target<Change<T>>> {
   // A watch waits for its endpoint as long as for its API.
   const patient = { retryFor: Infinity, ...options };
-  return resolveTarget<Change<T>>(patient, environment, config, () => changeSink(options, look, environment));
+  return resolveTarget<Change<T>>(patient, environment, config, () => changeSink(options, view, environment));
 }

@@ -22,7 +22,7 @@ export function watchStateOf(
   if (folder === undefined) {
     const [spoken] = (['restart', 'breakLock', 'trustFilesystem'] as const).filter((option) => options[option]);
     if (spoken !== undefined)
-      throw new UsageError(`${flagOf(spoken)} needs --state DIR: without it nothing is kept over a restart.`);
+      throw new UsageError(`${flagOf(spoken)} needs --state DIR: without it no state is stored.`);
     return undefined;
   }
   return given === undefined

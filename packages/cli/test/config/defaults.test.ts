@@ -141,12 +141,12 @@ describe('a default is refused with its place', () => {
     [
       'an unknown name',
       { concurency: 4 },
-      'defaults of sluice.config.json has "concurency", which is no option. They are named like the long options, --page-size for example as pageSize.',
+      'defaults of sluice.config.json has an unknown option "concurency". They are named like the long options, --page-size for example as pageSize.',
     ],
     [
       'a name with a hyphen',
       { 'page-size': 4 },
-      'defaults of sluice.config.json has "page-size", which is no option. Did you mean pageSize?',
+      'defaults of sluice.config.json has an unknown option "page-size". Did you mean pageSize?',
     ],
     [
       'a wrong value',

@@ -76,7 +76,7 @@ describe('a name that nobody brought along', () => {
   });
 
   test('is told when there are none at all', () => {
-    expect(refusal('db:rows', 'sinks', [])).toContain('The plugins of sluice.config.js bring along none.');
+    expect(refusal('db:rows', 'sinks', [])).toContain('The plugins of sluice.config.js provide none.');
   });
 
   test.each(['C:\\rows', './db:x', 'rows.txt'])('%s is none', (text) => {
@@ -94,13 +94,13 @@ test.each([
   expect(namedTarget(text, 'sinks', { plugins })).toBeUndefined();
   expect(() => {
     refuseAddress(text, 'sinks');
-  }).toThrow(new UsageError(`--to takes no address. ${way}`));
+  }).toThrow(new UsageError(`--to does not take an address. ${way}`));
 });
 
 test('a name with nothing behind it is refused', () => {
   expect(() => {
     refuseEmptyTarget(takenApart('kv:')!, 'stores');
-  }).toThrow(new UsageError('--state kv: names no target. Say behind the colon what the store is to be made of.'));
+  }).toThrow(new UsageError('--state kv: has no target. Write it after the colon.'));
 });
 
 describe('the folder of a state', () => {

@@ -20,7 +20,7 @@ const resumed: Resumed = {
   page: 3,
   otherPartitions: 0,
 };
-const resumedText = 'Going on after 200 rows in 2 pages, at page 3 of part 1 of 4.\n';
+const resumedText = 'Resuming after 200 rows (2 pages), at page 3 of partition 1 of 4.\n';
 const ending = { kind: 'failed', message: 'The disk is full.', exitCode: 1 } as const;
 
 /** A clock that is turned by hand, and a walk of a page a second. */
@@ -44,8 +44,8 @@ async function reporting(mode: ProgressMode | 'silent', columns?: number) {
     const counts = { rows: pages * 100, pages, requests: pages + 1, retries: 1, waited: 250 };
     return { ...counts, resumedRows: 0, total: undefined, elapsed: now, pausedFor: 0 };
   };
-  const begun = { source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' };
-  const reporter = await openReporter(mode, { output: stderr, clock, begun, read });
+  const header = { source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' };
+  const reporter = await openReporter(mode, { output: stderr, clock, header, read });
   const advance = (ms: number): void => {
     for (const end = now + ms; ;) {
       const next = timers.toSorted((a, b) => a.at - b.at)[0];

@@ -16,7 +16,7 @@ import { rowSink } from '../../export/rowSink.js';
 import { barChart } from '../../terminal/barChart.js';
 import { formatCount } from '../../terminal/format.js';
 import { changeText } from '../../watch/changeText.js';
-import { streamLook } from '../../watch/rowView.js';
+import { streamView } from '../../watch/rowView.js';
 import { heading, type HoldingsDigest, indent } from './digest.js';
 
 /** What the demo exports. */
@@ -68,7 +68,7 @@ export async function showChanges(
 ): Promise<void> {
   const { colors, columns } = stdout;
   await heading(stdout, 'Streams of a project, watched for a few seconds');
-  const lines = changeText(streamLook(colors), { colors, columns, indent });
+  const lines = changeText(streamView(colors), { colors, columns, indent });
   await exportTo(api.watch({ every, polls }), streamSink(lines, stdout.stream)).run({ signal });
 }
 
