@@ -259,7 +259,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
         'sluice.config.json': '{ "plugins": ["./a.js"] }',
         'a.js': 'export default ({ path }) => { throw new Error(`path is ${path}`); };',
       },
-      '"./a.js", plugins[0] of sluice.config.json, can\'t be made: path is undefined.',
+      '"./a.js", plugins[0] of sluice.config.json, failed: path is undefined.',
     ],
     [
       'what is no plugin',
