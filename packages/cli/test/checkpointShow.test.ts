@@ -162,7 +162,7 @@ describe('sluice checkpoint show of a watch', () => {
         [
           `^target    ${join(cwd, 'changes.jsonl')}`,
           'source    streams\\.list\\.changes',
-          'known     watch\\.log is not there any more, and with it what the watch knew; [^\\n]+',
+          'known     watch\\.log no longer exists, and with it what the watch knew; [^\\n]+',
           'kept      12 changes, up to generation 1',
           'file      changes\\.jsonl has exactly the \\d+ kB that were committed',
           'next      The same command with --restart starts over; there is nothing to resume from\\.\\n$',
@@ -249,7 +249,7 @@ describe('a report', () => {
       { bytes: 999, fit: 'shorter' },
       'out.csv.part is damaged: it is 1 byte shorter than the 1.0 kB that were committed',
     ],
-    [{ fit: 'missing' }, 'out.csv.part is damaged: it is not there any more, though 1.0 kB were committed'],
+    [{ fit: 'missing' }, 'out.csv.part is damaged: it no longer exists, though 1.0 kB were committed'],
     [{ fit: 'in-place' }, 'out.csv is in place already, with all of its 1.0 kB'],
   ] as const)('says of a file that is %o what it means', (file, text) => {
     const lines = reportLines({ ...report, file: { path: '/data/out.csv.part', keptBytes: 1000, ...file } }, now);
@@ -258,16 +258,8 @@ describe('a report', () => {
 
   test.each([
     [{ pid: 7, host: 'here', isRunning: true }, 'by process 7 on here, which is running', /^That process is running/],
-    [
-      { pid: 7, host: 'there' },
-      'by process 7 on there, and whether that still runs can not be told from here',
-      /add --break-lock once/,
-    ],
-    [
-      {},
-      'by a process that left no readable name, and whether that still runs can not be told from here',
-      /add --break-lock once/,
-    ],
+    [{ pid: 7, host: 'there' }, 'by process 7 on there, and whether it still runs is unknown', /add --break-lock once/],
+    [{}, 'by a process that left no readable name, and whether it still runs is unknown', /add --break-lock once/],
   ] as const)('says of the holder %o who it is', (holder, text, next) => {
     const lines = new Map(reportLines({ ...report, holder }, now));
     expect(lines.get('in use')).toBe(text);

@@ -166,7 +166,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     expect((await run(args, folder, settingsFor(sandbox))).code).toBe(0);
     expect(rowsIn(folder, 'rows.jsonl')).toHaveLength(3000);
     expect((await run([...args, '--break-lock'], folder, settingsFor(sandbox))).stderr).toBe(
-      'sluice: --break-lock is for state in a folder, and kept:state.json is none.\n',
+      'sluice: --break-lock is for state in a folder, and kept:state.json is not one.\n',
     );
   });
 

@@ -48,10 +48,10 @@ interface RowExport<T> {
   /** Default: a file, or stdout. */
   readonly kind?: TargetKind | undefined;
   readonly format: string;
-  /** Where it is an endpoint. */
+  /** Where it is a webhook. */
   readonly forwarding?: Forwarding | undefined;
   readonly concurrency?: number | undefined;
-  /** How it goes on after an interruption. Absent: it starts over each time, whatever an earlier run left behind. */
+  /** How it resumes after an interruption. Absent: it starts over each time, whatever an earlier run left behind. */
   readonly resumption?: Resumption | undefined;
   /** Rows can't be more than this, where somebody knows. */
   readonly maxRows?: number | undefined;
@@ -66,7 +66,7 @@ export interface ExportOutcome {
 }
 
 /**
- * Exports rows and shows how it goes on stderr. When the environment's signal aborts, the export closes what is open first.
+ * Exports rows and shows the progress on stderr. When the environment's signal aborts, the export closes what is open first.
  *
  * @throws what the export raises, or the Interruption if a signal stopped it, as an UnfinishedExport where something is to be said of
  * the rows; ReportedError, if it was told as an event.

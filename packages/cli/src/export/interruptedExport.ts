@@ -7,7 +7,7 @@ import { formatCount } from '../terminal/format.js';
 import { type Kept, neededAgain, type ResumeCommands, type Resuming } from './resume.js';
 import { standardOutputName } from './rowSink.js';
 
-/** How an export that can be gone on with ended. */
+/** How an export that can be resumed ended. */
 interface ResumableEnd {
   readonly fault: unknown;
   /** It got past its checks: what the fault says is not about the checkpoint itself. */
@@ -72,9 +72,9 @@ interface UnfinishedRun {
   readonly target: string;
   /** Absent where it was refused, or stopped before it had begun. */
   readonly latest: ExportProgress | undefined;
-  /** Absent where nothing can be gone on with. */
+  /** Absent where nothing can be resumed. */
   readonly resuming: Resuming | undefined;
-  /** Of an endpoint. */
+  /** Of a webhook. */
   readonly forwarding?: Forwarding | undefined;
 }
 
@@ -108,7 +108,7 @@ export function exportInterruption({
   };
 }
 
-/** An endpoint gives no rows back, and keeps what it did not take out of sight. */
+/** A webhook gives no rows back, and keeps what it refused out of sight. */
 function afterForward(
   fault: unknown,
   left: InterruptionReport | undefined,
@@ -144,7 +144,7 @@ const fileWords: RemainsWords = {
   nothing: 'No row was committed yet.',
 };
 
-/** What an endpoint got beyond the last commit is in the spool, and is not sent again. */
+/** What a webhook got beyond the last commit is in the spool, and is not sent again. */
 export const webhookWords: RemainsWords = {
   kept: (rows) =>
     rows === 0

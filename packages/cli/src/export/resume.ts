@@ -9,7 +9,7 @@ import { folderPlace, statePlace } from '../target/statePlace.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { shellQuoted } from '../terminal/text.js';
 
-/** How an export goes on after an interruption. */
+/** How an export resumes after an interruption. */
 export interface Resumption {
   /** Where its state is kept, for people. */
   readonly sinkPosition: string;
@@ -17,7 +17,7 @@ export interface Resumption {
   readonly open: (client: Client, onWarning: (message: string) => void) => Promise<Resuming>;
 }
 
-/** An export that goes on after an interruption, ready to run. */
+/** An export that resumes after an interruption, ready to run. */
 export interface Resuming {
   /** What the next run finds. */
   readonly kept: Kept;
@@ -40,9 +40,9 @@ export interface Kept {
 
 /** What people can paste into their shell after an interruption. */
 export interface ResumeCommands {
-  /** Goes on with what is kept, or starts over where nothing is. */
+  /** Resumes, or starts over where nothing was committed. */
   readonly goOn: string;
-  /** The endpoint's address is not whole in it. */
+  /** The webhook's address is not whole in it. */
   readonly isAddressCut?: boolean;
   /** The command line as it was given would start over, whatever is kept. */
   readonly isRestart: boolean;
@@ -53,7 +53,7 @@ export interface ResumeCommands {
 type GivenOptions = GroupOptions<'resume'> & OptionsOf<'ownersFile' | 'apiKeyFile' | 'secretFile'>;
 
 /**
- * How the export of a command line goes on after an interruption; `undefined` for stdout, where nothing can be taken back.
+ * How the export of a command line resumes after an interruption; `undefined` for stdout, where nothing can be taken back.
  *
  * @throws UsageError if a target is asked for what it can't do.
  */
@@ -114,7 +114,7 @@ function stdinOf({ ownersFile, apiKeyFile, secretFile }: GivenOptions): ResumeCo
 interface ResumeCommand {
   /** As it can be pasted into a shell. */
   readonly text: string;
-  /** What stood behind an endpoint's origin is left out of it, since it may be a token: it has to be written in again. */
+  /** What stood behind a webhook's origin is left out of it, since it may be a token: it has to be written in again. */
   readonly isAddressCut: boolean;
 }
 
@@ -122,10 +122,10 @@ interface ResumeCommand {
 const forOneRun: ReadonlySet<string> = new Set(['--restart', '--break-lock']);
 
 /**
- * A command line, to go on with what it left behind.
+ * A command line, to resume from what it left behind.
  *
  * @param command how the command is called here.
- * @param addressOption the option that holds an endpoint's address.
+ * @param addressOption the option that holds a webhook's address.
  * @example resumeCommand('sluice', ['nfts', 'export', '--to', 'my rows.csv', '--restart']).text // "sluice nfts export --to 'my rows.csv'"
  */
 export function resumeCommand(command: string, args: readonly string[], addressOption = '--forward'): ResumeCommand {
@@ -152,7 +152,7 @@ export function neededAgain({ fromStdin, isAddressCut = false }: Omit<ResumeComm
 }
 
 /**
- * An endpoint's address as it may be shown: what stands behind its origin may be a token.
+ * A webhook's address as it may be shown: what stands behind its origin may be a token.
  *
  * @example shownAddress('https://hooks.example.com/T0/s3cret') // 'https://hooks.example.com/…'
  */

@@ -43,7 +43,7 @@ export function checkOneTarget(options: OptionsOf<'to' | 'forward'>, named?: { r
   const { to, forward } = options;
   if (forward === undefined) {
     const flag = flagAbout('webhook', options);
-    if (flag !== undefined) throw new UsageError(`${flag} goes with --forward URL, which is not there.`);
+    if (flag !== undefined) throw new UsageError(`${flag} needs --forward URL.`);
     if (!named) return;
   }
   if (to !== undefined && forward !== undefined)

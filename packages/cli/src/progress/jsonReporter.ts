@@ -54,7 +54,7 @@ interface ProgressCounts {
   /** What the requests waited for the limiter, added up. */
   readonly waitedMs: number;
   readonly elapsedMs: number;
-  /** Requests to the endpoint, repeated ones included, where rows go to one. */
+  /** Requests to the webhook, repeated ones included, where rows go to one. */
   readonly deliveries?: number;
   readonly redeliveries?: number;
 }
@@ -81,9 +81,9 @@ type ProgressEvent =
       readonly message: string;
       /** What the command is going to exit with. */
       readonly exitCode: number;
-      /** Rows that the next run goes on behind, where one can. */
+      /** Rows that the next run resumes after, where one can. */
       readonly keptRows?: number;
-      /** The command line that goes on. */
+      /** The command line that resumes. */
       readonly resume?: string;
     } & ProgressCounts);
 

@@ -10,7 +10,7 @@ export function openingLine({ target, state, deadLetterFile }: RunHeader): strin
     : `Forwarding to ${target}. Its state is kept in ${state}, dead letters in ${deadLetterFile}.`;
 }
 
-/** What an export goes on from. */
+/** What an export resumes from. */
 export interface Resumed {
   /** Kept from an interrupted run. */
   readonly rows: number;
@@ -27,9 +27,9 @@ export interface Resumed {
 }
 
 /**
- * The calm line of an export that goes on.
+ * The calm line of an export that resumes.
  *
- * @param begun what it has begun with: an endpoint may have got more rows than were committed, and a plugin's sink may be anything.
+ * @param header what the run writes to: a webhook may have got more rows than were committed, and a plugin's sink may be anything.
  * @example 'Resuming after 12,300 rows (123 pages), at page 4 of partition 3 of 12.'
  */
 export function resumedLine(
@@ -60,7 +60,7 @@ const ofSink: TargetWords = {
   first: 'Resuming from the first page: no row was committed yet.',
 };
 
-/** A file has its state beside itself, and only an endpoint has dead letters. */
+/** A file has its state beside itself, and only a webhook has dead letters. */
 function wordsFor({ state, deadLetterFile }: Pick<RunHeader, 'state' | 'deadLetterFile'>): TargetWords {
   if (state === undefined) return ofFile;
   return deadLetterFile === undefined ? ofSink : ofEndpoint;
@@ -78,9 +78,9 @@ export interface Summary {
   /** In ms. */
   readonly elapsed: number;
   readonly retries: number;
-  /** Requests to an endpoint that had to be repeated. */
+  /** Requests to a webhook that had to be repeated. */
   readonly redeliveries?: number;
-  /** Records that an endpoint did not take, and where they are. */
+  /** Records that a webhook did not take, and where they are. */
   readonly deadLetters?: { readonly count: number; readonly path: string };
   /** An earlier run had done all of it by then (ISO 8601). */
   readonly finishedAt?: string;
@@ -106,7 +106,7 @@ function finishedLine({ target, rows }: Summary, finishedAt: string): string {
   return `${target} is complete (${formatCount(rows, 'row')}, exported ${when}); use --if-exists overwrite to export it again`;
 }
 
-/** What an export that goes on from a checkpoint says of it. */
+/** What an export that resumes from a checkpoint says of it. */
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {
   const { before, begun } = position;
   const first = begun[before];

@@ -23,9 +23,9 @@ export interface Ending {
   /** The sentence for people. */
   readonly message: string;
   readonly exitCode: number;
-  /** Rows that the next run goes on behind, where one can. */
+  /** Rows that the next run resumes after, where one can. */
   readonly keptRows?: number;
-  /** The command line that goes on. */
+  /** The command line that resumes. */
   readonly resume?: string;
 }
 

@@ -57,10 +57,10 @@ function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, c
   return { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
 }
 
-/** Options of every command that posts to an endpoint. */
+/** Options of every command that posts to a webhook. */
 type WebhookChoice = OptionsOf<'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor'>;
 
-/** How an endpoint is posted to, as a command line says it. @throws UsageError if there is no secret, or a file can't be read. */
+/** How a webhook is posted to, as a command line says it. @throws UsageError if there is no secret, or a file can't be read. */
 export async function webhookOptions(
   url: string,
   { secretFile, headerFile, allowAddress, timeout, retryFor }: WebhookChoice,
@@ -77,7 +77,7 @@ export async function webhookOptions(
 }
 
 /**
- * Names beside nothing else, so they are made of the endpoint's host; or of the state's, where that is given, so that two forwards with
+ * Names beside nothing else, so they are made of the webhook's host; or of the state's, where that is given, so that two forwards with
  * states of their own have dead letters of their own.
  *
  * @example forwardPlaces('https://hooks.example.com/changes', {})

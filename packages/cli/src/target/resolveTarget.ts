@@ -20,7 +20,7 @@ import type { Target } from './target.js';
 type PlainTarget<T> = Omit<Target<T>, 'open'> & { readonly sink: Sink<T> };
 
 /**
- * Where the rows, or the changes, of a command line go: to an endpoint, to what a plugin has brought along, or elsewhere.
+ * Where the rows, or the changes, of a command line go: to a webhook, to what a plugin has brought along, or elsewhere.
  *
  * @param elsewhere makes the target where it is a file or stdout.
  * @throws UsageError if there is more than one, or an option does not go with it; what `forwardTarget` throws.

@@ -39,7 +39,7 @@ export function statePlace(
   refuseEmptyTarget(store, 'stores');
   const given = (['breakLock', 'trustFilesystem'] as const).find((option) => options[option]);
   if (given !== undefined)
-    throw new UsageError(`${flagOf(given)} is for state in a folder, and ${store.shown} is none.`);
+    throw new UsageError(`${flagOf(given)} is for state in a folder, and ${store.shown} is not one.`);
   hidePassword(store, environment.secrets);
   return {
     name: store.shown,
@@ -67,7 +67,7 @@ const ways: Readonly<Partial<Record<TargetKind, string>>> = {
 };
 
 /**
- * What to do where the state, or the file of dead letters, is somebody else's. Starting over would lose what that one has to go on from.
+ * What to do where the state, or the file of dead letters, is somebody else's. Starting over would lose what that one has to resume from.
  * `undefined` if the fault says nothing of that, or the target has its state beside itself.
  */
 export function ownState(fault: unknown, kind: TargetKind): string | undefined {

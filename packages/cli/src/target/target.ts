@@ -12,10 +12,10 @@ export interface Target<T> {
   readonly format: string;
   /** Makes its sink. One of a plugin's can't be made before the plugin is there. */
   readonly open: (client: Pick<Client, 'sinks'>) => Promise<Sink<T>>;
-  /** The folder of its state, unless told otherwise; absent where nothing can be gone on with. */
+  /** The folder of its state, unless told otherwise; absent where nothing can be resumed. */
   readonly state?: string;
   /** What whoever has named it should know, also where only faults are wanted: it may not be what was meant. */
   readonly warning?: string;
-  /** Of an endpoint only. */
+  /** Of a webhook only. */
   readonly forwarding?: Forwarding;
 }

@@ -70,7 +70,7 @@ export function changeTargetOf<T extends object>(
   environment: Environment,
   config: Config,
 ): Promise<Target<Change<T>>> {
-  // A watch waits for its endpoint as long as for its API.
+  // A watch waits for its webhook as long as for its API.
   const patient = { retryFor: Infinity, ...options };
   return resolveTarget<Change<T>>(patient, environment, config, () => changeSink(options, view, environment));
 }

@@ -17,11 +17,11 @@ export interface WatchEnd {
   readonly state: string | undefined;
   /** Whether anything is known that a next run can go on with. */
   readonly isKnown: boolean;
-  /** The command line as it was given would begin anew. */
+  /** The command line as it was given would start over. */
   readonly isRestart: boolean;
   /** What the changes go to. */
   readonly kind: TargetKind;
-  /** Of an endpoint. */
+  /** Of a webhook. */
   readonly forwarding?: Forwarding | undefined;
 }
 

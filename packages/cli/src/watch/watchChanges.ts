@@ -57,7 +57,7 @@ const maxKeptBack = 100;
 
 /**
  * Watches until the polls are through, or the environment's signal aborts. stdout gets each change at least once; a file, with its state,
- * each one once; an endpoint, with its state, each one at least once.
+ * each one once; a webhook, with its state, each one at least once.
  *
  * @returns the exit code.
  * @throws what the watch raises, what the last poll of a bounded run failed with, or the Interruption if a signal stopped it; as an

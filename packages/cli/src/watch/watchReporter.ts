@@ -14,7 +14,7 @@ import type { RowView } from './rowView.js';
 export interface WatchCounts {
   readonly changes: number;
   readonly polls: number;
-  /** Of an endpoint: requests to it, those of them that repeated one that had failed, and what it did not take. */
+  /** Of a webhook: requests to it, those of them that repeated one that had failed, and what it refused. */
   readonly deliveries?: number;
   readonly redeliveries?: number;
   readonly deadLetters?: { readonly count: number; readonly path: string };

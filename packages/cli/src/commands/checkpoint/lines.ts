@@ -46,7 +46,7 @@ function finishedLines(
 
 function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
   const name = basename(path);
-  if (fit === 'missing') return `${name} is not there any more`;
+  if (fit === 'missing') return `${name} no longer exists`;
   return fit === 'exact' || fit === 'in-place'
     ? `${name} is in place, with all of its ${formatBytes(keptBytes)}`
     : `${name} was changed since: it has ${formatBytes(bytes)}, and had ${formatBytes(keptBytes)}`;
@@ -86,7 +86,7 @@ function* partLines({ partitions: { total, finished, open }, isSealed }: Checkpo
   if (open.length > maxParts) yield ['', `and ${formatNumber(open.length - maxParts)} more`];
 }
 
-/** How many of what an endpoint got it did not take, behind the number of all. */
+/** How many of what a webhook got it did not take, behind the number of all. */
 function notTakenText({ deadLetters }: ForwardedPlace): string {
   return deadLetters === 0 ? '' : `, ${formatNumber(deadLetters)} of them not taken`;
 }
@@ -102,7 +102,7 @@ function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
     case 'shorter':
       return `${name} is damaged: it is ${formatCount(keptBytes - bytes, 'byte')} shorter than the ${formatBytes(keptBytes)} that were committed`;
     case 'missing':
-      return `${name} is damaged: it is not there any more, though ${formatBytes(keptBytes)} were committed`;
+      return `${name} is damaged: it no longer exists, though ${formatBytes(keptBytes)} were committed`;
     case 'in-place':
       return `${name.replace(/\.part$/, '')} is in place already, with all of its ${formatBytes(keptBytes)}`;
   }
@@ -111,7 +111,7 @@ function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
 /** Who holds a state. */
 function holderText({ pid, host, isRunning }: ReportedHolder): string {
   const who = pid === undefined ? 'a process that left no readable name' : `process ${String(pid)} on ${host ?? ''}`;
-  return `by ${who}, ${isRunning ? 'which is running' : 'and whether that still runs can not be told from here'}`;
+  return `by ${who}, ${isRunning ? 'which is running' : 'and whether it still runs is unknown'}`;
 }
 
 /** What to do next. `isDamaged`: something else than the file is missing. */
@@ -155,8 +155,7 @@ export function watchReportLines({ log, written, holder }: WatchReport, now: num
 
 function knownText(log: WatchReport['log'], isLost: boolean): string {
   const name = basename(log.path);
-  if (isLost)
-    return `${name} is not there any more, and with it what the watch knew; unless a program keeps that elsewhere`;
+  if (isLost) return `${name} no longer exists, and with it what the watch knew; unless a program keeps that elsewhere`;
   return 'isMissing' in log
     ? 'nothing yet: no poll has succeeded'
     : `what the watch knows is in ${name} (${formatBytes(log.bytes)}); it reads it when it starts`;

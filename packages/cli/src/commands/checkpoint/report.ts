@@ -18,7 +18,7 @@ interface OpenPart {
 export interface CheckpointReport {
   /** The checkpoint's own file, or the store that keeps it. */
   readonly checkpoint: string;
-  /** A file, or what a plugin's sink writes into. Absent for an endpoint, of which a checkpoint knows no address. */
+  /** A file, or what a plugin's sink writes into. Absent for a webhook, of which a checkpoint knows no address. */
   readonly target?: string;
   readonly forwarded?: ForwardedPlace;
   /** What is exported, e.g. `aptos.walletNfts`. */
@@ -126,7 +126,7 @@ export function holderOf({ process, liveness }: LockHolder): ReportedHolder {
   };
 }
 
-/** What the place of a checkpoint says of an endpoint. */
+/** What the place of a checkpoint says of a webhook. */
 export interface ForwardedPlace {
   /** Records that it did not take. */
   readonly deadLetters: number;

@@ -17,7 +17,7 @@ import {
 export interface WatchReport {
   /** Where the watch keeps what it knows. */
   readonly log: KnownLog | MissingLog;
-  /** Of a watch whose changes go to a file or an endpoint. */
+  /** Of a watch whose changes go to a file or a webhook. */
   readonly written?: WrittenChanges;
   readonly holder?: ReportedHolder;
 }
@@ -35,10 +35,10 @@ interface MissingLog {
   readonly isMissing: true;
 }
 
-/** What a watch has written into a file, or an endpoint has got. */
+/** What a watch has written into a file, or a webhook has got. */
 interface WrittenChanges {
   readonly target?: string;
-  /** Of an endpoint. */
+  /** Of a webhook. */
   readonly forwarded?: ForwardedPlace;
   readonly source: string;
   readonly changes: number;
