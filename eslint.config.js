@@ -48,7 +48,7 @@ const rooms = [
     ],
     values: ['commander'],
   },
-  { files: ['packages/cli/src/terminal/table.ts'], values: ['cli-table3'] },
+  { files: ['packages/cli/src/terminal/text.ts'], values: ['get-east-asian-width'] },
   { files: ['packages/cli/src/terminal/colors.ts'], values: ['picocolors'] },
 ];
 const guarded = [...new Set(rooms.flatMap(({ values = [] }) => values))];

@@ -13,12 +13,10 @@ export const pictures = { dark: join(root, 'docs/demo-dark.svg'), light: join(ro
 const columns = 108;
 /** What a terminal shows for a moment only, and a pipe gets as a line every five seconds. */
 const passing = /^[\d,]+ of [\d,]+ rows in .*\n/gm;
-/** Acts that are left out: tables that are too wide for a picture that people read at a glance. */
-const tables = ['Streams of a project', 'The first rows'];
 
 /**
- * Runs `sluice demo` as a person would, in colour, and gives the lines of it that the picture shows: all acts but the tables, without what
- * it says about a key of your own.
+ * Runs `sluice demo` as a person would, in colour, and gives the lines of it that the picture shows: all acts, without what it says about
+ * a key of your own.
  *
  * @param folder where the demo may leave its file.
  * @param signal ends it early.
@@ -28,8 +26,7 @@ export async function demoLines(folder: string, signal?: AbortSignal): Promise<s
   const acts = output.replace(passing, '').trimEnd().split('\n\n');
   const end = acts.findIndex((act) => plain(act).startsWith('The file is '));
   if (end < 0) throw new Error(`The demo did not come to its end:\n${output}`);
-  const shown = acts.slice(0, end).filter((act) => !tables.some((title) => plain(act).startsWith(title)));
-  return ['$ sluice demo', ...shown.join('\n\n').split('\n')];
+  return ['$ sluice demo', ...acts.slice(0, end).join('\n\n').split('\n')];
 }
 
 function commandFile(): string {

@@ -7,8 +7,8 @@ export async function main(args: readonly string[], environment: Environment): P
     return await runProgram(args, environment);
   } catch (error) {
     // Only a command that failed pays for loading this.
-    const { tellFault } = await import('./tellFault.js');
-    return tellFault(error, environment);
+    const { reportError } = await import('./reportError.js');
+    return reportError(error, environment);
   }
 }
 

@@ -3,24 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { type Invocation, noConfig } from './config/config.js';
 import type { Environment } from './environment/environment.js';
 import { exitCodes } from './errors/errors.js';
-import {
-  addCheckpointShowOptions,
-  addDlqReplayOptions,
-  addDlqShowOptions,
-  addHoldingOptions,
-  addNftsExportOptions,
-  addSandboxOptions,
-  addSourceExportOptions,
-  addSourcesOptions,
-  addSourceWatchOptions,
-  addStreamsExportOptions,
-  addStreamsListOptions,
-  addStreamsWatchOptions,
-} from './options/commandOptions.js';
-import { addConnectionOptions } from './options/connectionOptions.js';
-import { addForwardOptions } from './options/forwardOptions.js';
-import { addProgressOptions, addResumeOptions, addTargetOptions } from './options/exportOptions.js';
-import { addWatchOptions, addWatchProgressOptions } from './options/watchOptions.js';
+import { addOptions, type CommandName } from './options/commandOptions.js';
 import { refuseKeyAsArgument, refuseSecretAsArgument } from './input/secrets.js';
 
 /** Does a command's work with the options that were given, and answers the exit code. */
@@ -39,21 +22,26 @@ export async function runProgram(args: readonly string[], environment: Environme
   refuseSecretAsArgument(args);
   let exitCode: number = exitCodes.done;
   const program = emptyProgram(environment);
+  /** What commander calls: it hands over arguments, options, and the command itself, which has both by name. */
   const runs =
     <Options>(load: () => Promise<Run<Options>>) =>
-    async (options: Options): Promise<void> => {
+    async (...given: readonly unknown[]): Promise<void> => {
       const run = await load();
+      const command = commandAmong(given);
+      const options = { ...argumentsOf(command), ...command.opts<Options & object>() };
       exitCode = await run(options, environment, { args, config: noConfig });
     };
   /** The same for a command that takes plugins and defaults. */
   const configured =
-    <Options extends object>(load: () => Promise<Run<Options>>, { tellsFaults = false } = {}) =>
+    <Options extends object>(load: () => Promise<Run<Options>>, { reportsErrors = false } = {}) =>
     async (...given: readonly unknown[]): Promise<void> => {
-      const command = given.find((each) => each instanceof Command);
-      if (!command) return;
       const { runConfigured } = await import('./commands/runConfigured.js');
-      exitCode = await runConfigured({ command, args, run: await load(), tellsFaults }, environment);
+      const command = commandAmong(given);
+      const call = { command, given: argumentsOf(command), args, run: await load(), reportsErrors };
+      exitCode = await runConfigured(call, environment);
     };
+  const declare = (name: CommandName, description: string, parent = program): Command =>
+    addOptions(parent.command(name.split(' ').at(-1) ?? name).description(description), name);
 
   program
     .command('demo')
@@ -61,89 +49,54 @@ export async function runProgram(args: readonly string[], environment: Environme
     .action(runs(async () => (await import('./commands/demo.js')).demo));
 
   const nfts = program.command('nfts').description('NFTs that Aptos wallets hold');
-  const nftsExport = nfts.command('export').description('write holdings into a file, or forward them to a service');
-  addNftsExportOptions(nftsExport);
-  addTargetOptions(nftsExport);
-  addForwardOptions(nftsExport, 'row');
-  addResumeOptions(nftsExport);
-  addConnectionOptions(nftsExport, 'aptos');
-  addProgressOptions(nftsExport).action(configured(async () => (await import('./commands/nfts.js')).nftsExport));
-
-  const nftsWatch = nfts.command('watch').description('tell every change of holdings');
-  addHoldingOptions(nftsWatch);
-  addWatchOptions(nftsWatch);
-  addConnectionOptions(nftsWatch, 'aptos');
-  addWatchProgressOptions(nftsWatch).action(configured(async () => (await import('./commands/nfts.js')).nftsWatch));
-
-  const streams = program.command('streams').description("the project's EVM streams");
-  const streamsList = streams.command('list').description('show all streams with their status');
-  addStreamsListOptions(streamsList);
-  addConnectionOptions(streamsList, 'streams');
-  addProgressOptions(streamsList).action(configured(async () => (await import('./commands/streams.js')).streamsList));
-
-  const streamsExport = streams
-    .command('export')
-    .description('write streams into a file, or forward them to a service');
-  addStreamsExportOptions(streamsExport);
-  addTargetOptions(streamsExport);
-  addForwardOptions(streamsExport, 'row');
-  addResumeOptions(streamsExport);
-  addConnectionOptions(streamsExport, 'streams');
-  addProgressOptions(streamsExport).action(
-    configured(async () => (await import('./commands/streams.js')).streamsExport),
+  declare('nfts export', 'write holdings to a file, or forward them to a webhook', nfts).action(
+    configured(async () => (await import('./commands/nfts.js')).nftsExport),
+  );
+  declare('nfts watch', 'report every change of holdings', nfts).action(
+    configured(async () => (await import('./commands/nfts.js')).nftsWatch),
   );
 
-  const streamsWatch = streams.command('watch').description('tell every change of streams, e.g. of their status');
-  addStreamsWatchOptions(streamsWatch);
-  addWatchOptions(streamsWatch);
-  addConnectionOptions(streamsWatch, 'streams');
-  addWatchProgressOptions(streamsWatch).action(
+  const streams = program.command('streams').description("the project's EVM streams");
+  declare('streams list', 'show all streams with their status', streams).action(
+    configured(async () => (await import('./commands/streams.js')).streamsList),
+  );
+  declare('streams export', 'write streams to a file, or forward them to a webhook', streams).action(
+    configured(async () => (await import('./commands/streams.js')).streamsExport),
+  );
+  declare('streams watch', 'report every change of streams, e.g. of their status', streams).action(
     configured(async () => (await import('./commands/streams.js')).streamsWatch),
   );
 
-  const anyExport = program
-    .command('export')
-    .description('rows of any source, of plugins too, to wherever rows can go');
-  addSourceExportOptions(anyExport);
-  addTargetOptions(anyExport);
-  addForwardOptions(anyExport, 'row');
-  addResumeOptions(anyExport);
-  addConnectionOptions(anyExport);
-  addProgressOptions(anyExport).action(configured(async () => (await import('./commands/source.js')).exportSource));
-
-  const anyWatch = program.command('watch').description('tell every change of any source, of plugins too');
-  addSourceWatchOptions(anyWatch);
-  addWatchOptions(anyWatch);
-  addConnectionOptions(anyWatch);
-  addWatchProgressOptions(anyWatch).action(configured(async () => (await import('./commands/source.js')).watchSource));
-
-  const sources = program.command('sources').description('list what "sluice export" and "sluice watch" can name');
-  addSourcesOptions(sources).action(configured(async () => (await import('./commands/source.js')).sources));
-
-  const dlq = program.command('dlq').description('dead letters: what a service that is forwarded to did not take');
-  const showLetters = runs(async () => (await import('./commands/dlq.js')).dlqShow);
-  addDlqShowOptions(dlq.command('show').description('list them with their answers, and change nothing')).action(
-    (file: string, options: object) => showLetters({ ...options, file }),
-  );
-  const replayLetters = runs(async () => (await import('./commands/dlq.js')).dlqReplay);
-  addDlqReplayOptions(dlq.command('replay').description('send them again')).action((file: string, options: object) =>
-    replayLetters({ ...options, file }),
+  const source = ['<source>', 'API.SOURCE, e.g. streams.list; "sluice sources" lists them'] as const;
+  declare('export', 'export any source, including those of plugins, to any target')
+    .argument(...source)
+    .action(configured(async () => (await import('./commands/source.js')).exportSource));
+  declare('watch', 'report every change of any source, including those of plugins')
+    .argument(...source)
+    .action(configured(async () => (await import('./commands/source.js')).watchSource));
+  declare('sources', 'list what "sluice export" and "sluice watch" can name').action(
+    configured(async () => (await import('./commands/source.js')).sources),
   );
 
-  const checkpoint = program.command('checkpoint').description('what an interrupted export, or a watch, left behind');
-  const checkpointShow = checkpoint.command('show').description('explain it, and change nothing');
-  const showCheckpoint = runs(async () => (await import('./commands/checkpoint.js')).checkpointShow);
-  addCheckpointShowOptions(checkpointShow).action((file: string, options: object) =>
-    showCheckpoint({ ...options, file }),
+  const dlq = program.command('dlq').description('dead letters: records that a webhook refused');
+  declare('dlq show', 'list them with the responses; changes nothing', dlq)
+    .argument('<file>', 'the file of dead letters')
+    .action(runs(async () => (await import('./commands/dlq.js')).dlqShow));
+  declare('dlq replay', 'send them again', dlq)
+    .argument('<file>', 'the file of dead letters')
+    .action(runs(async () => (await import('./commands/dlq.js')).dlqReplay));
+
+  const checkpoint = program.command('checkpoint').description('the state of an interrupted export, or of a watch');
+  declare('checkpoint show', 'explain it; changes nothing', checkpoint)
+    .argument('<file>', 'the target file, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin')
+    .action(runs(async () => (await import('./commands/checkpoint.js')).checkpointShow));
+
+  declare('sandbox', 'a local server that plays both APIs').action(
+    runs(async () => (await import('./commands/sandbox.js')).sandbox),
   );
-
-  const sandbox = program.command('sandbox').description('a local server of both APIs, to try things on');
-  addSandboxOptions(sandbox).action(runs(async () => (await import('./commands/sandbox.js')).sandbox));
-
-  const doctor = program.command('doctor').description('check the settings, and ask what is in use for one row');
-  addConnectionOptions(doctor)
-    .option('--quiet', 'only what fails')
-    .action(configured(async () => (await import('./commands/doctor.js')).doctor, { tellsFaults: true }));
+  declare('doctor', 'check the settings, and request one row from each API in use').action(
+    configured(async () => (await import('./commands/doctor.js')).doctor, { reportsErrors: true }),
+  );
 
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -160,11 +113,25 @@ export async function runProgram(args: readonly string[], environment: Environme
   return exitCode;
 }
 
+/** Commander hands the command over last. */
+function commandAmong(given: readonly unknown[]): Command {
+  const command = given.find((each) => each instanceof Command);
+  if (!command) throw new TypeError('Commander has called an action without its command.');
+  return command;
+}
+
+/** What a command was given besides its options, by name. */
+function argumentsOf({ registeredArguments, processedArgs }: Command): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    registeredArguments.map((argument, at): [string, unknown] => [argument.name(), processedArgs[at]]),
+  );
+}
+
 /** A program that writes where the environment says, and throws instead of leaving the process. Its commands inherit that. */
 function emptyProgram({ stdout, stderr }: Environment): Command {
   const width = (columns: number): number => Math.min(columns, widestHelp);
   return new Command('sluice')
-    .description('Moves what rate-limited web APIs hold into files and webhooks, without losing a row.')
+    .description('Exports rate-limited web APIs to files and webhooks, without losing a row.')
     .version(version())
     .exitOverride()
     .configureOutput({
@@ -204,8 +171,8 @@ function usageFault(text: string): string {
     .replace(/^(unknown option '[^'=]*)=[^\n]*/, "$1'")
     .trim()
     .replaceAll('\n', ' ');
-  const begun = sentence.charAt(0).toUpperCase() + sentence.slice(1);
-  return `sluice: ${begun}${/[.)]$/.test(sentence) ? '' : '. --help shows what there is.'}`;
+  const capitalized = sentence.charAt(0).toUpperCase() + sentence.slice(1);
+  return `sluice: ${capitalized}${/[.)]$/.test(sentence) ? '' : '. See --help.'}`;
 }
 
 function version(): string {

@@ -33,7 +33,7 @@ describe('sluice checkpoint show', () => {
           '          partition \\d: [\\d,]+ rows in \\d+ pages?',
           '(?:          partition \\d: [\\d,]+ rows in \\d+ pages?\\n)*written   2 h 0 min ago \\(\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\\)',
           'file      out\\.csv\\.part has [^\\n]+',
-          'next      The same command goes on\\. With --restart it starts over\\.\\n$',
+          'next      Run the same command to resume, or with --restart to start over\\.\\n$',
         ].join('\\n'),
       ),
     );
@@ -84,7 +84,7 @@ describe('sluice checkpoint show', () => {
     expect(stdout).toMatch(
       new RegExp(`^in use    by process ${String(running.process.pid)} on \\S+, which is running$`, 'm'),
     );
-    expect(stdout).toMatch(/^next {6}That process is at work on it\. If it is stopped: the same command goes on\./m);
+    expect(stdout).toMatch(/^next {6}That process is running\. Once it has stopped: run the same command to resume/m);
     running.process.kill('SIGCONT');
     expect((await running.ended).code).toBe(0);
   });
@@ -96,7 +96,7 @@ describe('sluice checkpoint show', () => {
     await truncate(join(cwd, 'out.csv.part'), 9);
     const { stdout } = await sluice(['checkpoint', 'show', 'out.csv'], { cwd });
     expect(stdout).toMatch(
-      /^file {6}out\.csv\.part is damaged: it is [\d,]+ bytes shorter than the \d+ kB that were kept$/m,
+      /^file {6}out\.csv\.part is damaged: it is [\d,]+ bytes shorter than the \d+ kB that were committed$/m,
     );
     expect(stdout).toMatch(/^next {6}The same command with --restart starts over/m);
   });
@@ -139,8 +139,8 @@ describe('sluice checkpoint show of a watch', () => {
           'known     what the watch knows is in watch\\.log \\(\\d+ kB\\); it reads it when it starts',
           'kept      13 changes, up to generation 2',
           'written   \\S+ m?s ago \\(\\S+Z\\)',
-          'file      changes\\.jsonl has the \\d+ kB that are kept, and nothing else',
-          'next      The same command goes on\\. With --restart it starts over\\.\\n$',
+          'file      changes\\.jsonl has exactly the \\d+ kB that were committed',
+          'next      Run the same command to resume, or with --restart to start over\\.\\n$',
         ].join('\\n'),
       ),
     );
@@ -162,10 +162,10 @@ describe('sluice checkpoint show of a watch', () => {
         [
           `^target    ${join(cwd, 'changes.jsonl')}`,
           'source    streams\\.list\\.changes',
-          'known     watch\\.log is not there any more, and with it what the watch knew; [^\\n]+',
+          'known     watch\\.log no longer exists, and with it what the watch knew; [^\\n]+',
           'kept      12 changes, up to generation 1',
-          'file      changes\\.jsonl has the \\d+ kB that are kept, and nothing else',
-          'next      The same command with --restart starts over; there is nothing to go on with\\.\\n$',
+          'file      changes\\.jsonl has exactly the \\d+ kB that were committed',
+          'next      The same command with --restart starts over; there is nothing to resume from\\.\\n$',
         ].join('\\n'),
       ),
     );
@@ -184,7 +184,7 @@ describe('sluice checkpoint show of a watch', () => {
     await running.ended;
     const { stdout } = await sluice(['checkpoint', 'show', 'changes.jsonl'], { cwd });
     expect(stdout).toMatch(/^known {5}nothing yet: no poll has succeeded\nkept {6}0 changes, up to generation 0\n/m);
-    expect(stdout).toMatch(/^next {6}The same command goes on\./m);
+    expect(stdout).toMatch(/^next {6}Run the same command to resume/m);
   });
 
   test('without a file says where it is, and who works with it', async () => {
@@ -200,7 +200,7 @@ describe('sluice checkpoint show of a watch', () => {
     running.process.kill('SIGINT');
     expect((await running.ended).code).toBe(130);
     expect((await sluice(['checkpoint', 'show', 'known'], options)).stdout).toMatch(
-      /^known {5}what the watch knows [^\n]+\nwritten [^\n]+\nnext {6}The same command goes on\./,
+      /^known {5}what the watch knows [^\n]+\nwritten [^\n]+\nnext {6}Run the same command to resume/,
     );
   });
 });
@@ -225,8 +225,8 @@ describe('a report', () => {
       ['source', 'aptos.walletNfts'],
       ['kept', '12,300 rows in 123 pages'],
       ['written', '2 h 5 min ago (2026-01-01T00:00:00.000Z)'],
-      ['file', 'out.csv.part has the 1.0 kB that are kept, and nothing else'],
-      ['next', 'The same command goes on. With --restart it starts over.'],
+      ['file', 'out.csv.part has exactly the 1.0 kB that were committed'],
+      ['next', 'Run the same command to resume, or with --restart to start over.'],
     ]);
   });
 
@@ -243,10 +243,13 @@ describe('a report', () => {
   test.each([
     [
       { bytes: 1500, fit: 'longer' },
-      'out.csv.part has 500 bytes behind the 1.0 kB that are kept; whoever goes on cuts them off',
+      'out.csv.part has 500 bytes beyond the 1.0 kB that were committed; a resumed run cuts them off',
     ],
-    [{ bytes: 999, fit: 'shorter' }, 'out.csv.part is damaged: it is 1 byte shorter than the 1.0 kB that were kept'],
-    [{ fit: 'missing' }, 'out.csv.part is damaged: it is not there any more, though 1.0 kB were kept'],
+    [
+      { bytes: 999, fit: 'shorter' },
+      'out.csv.part is damaged: it is 1 byte shorter than the 1.0 kB that were committed',
+    ],
+    [{ fit: 'missing' }, 'out.csv.part is damaged: it no longer exists, though 1.0 kB were committed'],
     [{ fit: 'in-place' }, 'out.csv is in place already, with all of its 1.0 kB'],
   ] as const)('says of a file that is %o what it means', (file, text) => {
     const lines = reportLines({ ...report, file: { path: '/data/out.csv.part', keptBytes: 1000, ...file } }, now);
@@ -254,17 +257,9 @@ describe('a report', () => {
   });
 
   test.each([
-    [{ pid: 7, host: 'here', isRunning: true }, 'by process 7 on here, which is running', /^That process is at work/],
-    [
-      { pid: 7, host: 'there' },
-      'by process 7 on there, and whether that still runs can not be told from here',
-      /add --break-lock once/,
-    ],
-    [
-      {},
-      'by a process that left no readable name, and whether that still runs can not be told from here',
-      /add --break-lock once/,
-    ],
+    [{ pid: 7, host: 'here', isRunning: true }, 'by process 7 on here, which is running', /^That process is running/],
+    [{ pid: 7, host: 'there' }, 'by process 7 on there, and whether it still runs is unknown', /add --break-lock once/],
+    [{}, 'by a process that left no readable name, and whether it still runs is unknown', /add --break-lock once/],
   ] as const)('says of the holder %o who it is', (holder, text, next) => {
     const lines = new Map(reportLines({ ...report, holder }, now));
     expect(lines.get('in use')).toBe(text);
@@ -273,7 +268,7 @@ describe('a report', () => {
 
   test('of a sealed export says that little is left', () => {
     const lines = new Map(reportLines({ ...report, isSealed: true }, now));
-    expect(lines.get('kept')).toBe('12,300 rows in 123 pages: all there are; only putting the file in place is left');
+    expect(lines.get('kept')).toBe('12,300 rows in 123 pages: all there are; only moving the file into place is left');
     const { file, ...ofSink } = report;
     const inSink = new Map(reportLines({ ...ofSink, target: 'sqlite:a.db', isSealed: true }, now));
     expect(inSink.get('kept')).toBe('12,300 rows in 123 pages: all there are; only closing the target is left');

@@ -21,14 +21,13 @@ describe('sluice demo', () => {
     ]);
     expect(code).toBe(0);
     expect(stderr).toMatch(/8,000 rows in 80 pages -> sluice-demo\/holdings\.csv \([^)]+ retries\)\n$/);
-    expect(stdout).toContain('8 of 42');
     const [, survived = ''] = /Retried \d+ failed requests: (.*)\./.exec(stdout) ?? [];
     // A connection that is lost before its answer began is not a failed request: it is sent again at once.
     for (const fault of ['server error', 'cut answer']) expect(survived).toContain(fault);
     expect(stdout).toMatch(/Waited [\d.]+ m?s for the rate limit; the API refused \S+/);
     expect(stdout).toContain('All 8,000 rows are there, none of them twice.');
     expect(stdout).toMatch(/The largest of \d+ collections\n( {2}\S.* █+\S* [\d,]+\n){6}/);
-    expect(stdout).toMatch(/^ {2}[\d :-]{19} {2}42 streams to begin with: \d+ active/m);
+    expect(stdout).toMatch(/^ {2}[\d :-]{19} {2}42 streams at the start: \d+ active/m);
     expect(stdout.match(/^ {2}[\d :-]{19} {2}\S.* {2}\w+ -> \w+ {2}\S/gm)?.length).toBeGreaterThan(2);
     expect(stdout).toMatch(/42 records posted to http:\/\/127\.0\.0\.1:\d+: each signature was verified\./);
     expect(stdout).toMatch(/failed [1-9]\d* times on purpose; those records were sent again\./);
@@ -61,7 +60,7 @@ describe('sluice demo', () => {
   test('stopped while it watches ends at once', async () => {
     const environment = testEnvironment({ folder: temporaryFolder(), columns: 80 });
     const ended = main(['demo'], environment);
-    await expect.poll(environment.written.stdout).toContain('to begin with');
+    await expect.poll(environment.written.stdout).toContain('at the start');
     environment.interrupt(new Interruption('SIGINT'));
     expect(await ended).toBe(130);
     expect(environment.written.stdout()).not.toContain('With a key of your own');

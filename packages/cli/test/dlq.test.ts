@@ -157,7 +157,7 @@ describe('sluice dlq replay', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^sluice: The endpoint \S+ answered with 401 [^\n]+ No dead letter is lost: the same command goes on\.\n$/,
+        /^sluice: The endpoint \S+ answered with 401 [^\n]+ No dead letter is lost; run the same command to resume\.\n$/,
       ),
     });
     const json = await here(nowhere, folder, [...args, '--progress', 'json']);
@@ -189,7 +189,7 @@ describe('sluice dlq replay', () => {
     expect({ code, stderr }).toEqual({
       code: 130,
       stderr: expect.stringMatching(
-        /^sluice: Stopped by SIGINT\. 1 dead letter is replayed, and none is lost\. Write the whole address in place of the one that ends in "…"\. Go on with:\n {2}node [^\n]+\n$/,
+        /^sluice: Stopped by SIGINT\. 1 dead letter is replayed, and none is lost\. Replace the address that ends in "…" with the complete one\. Resume with:\n {2}node [^\n]+\n$/,
       ),
     });
     isSlow = false;

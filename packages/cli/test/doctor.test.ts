@@ -122,7 +122,7 @@ test.each([
   [
     { HTTPS_PROXY: 'proxy:me@secret' },
     'fail',
-    'HTTPS_PROXY is no address. Give one like http://proxy.example.com:3128, or unset it.',
+    'HTTPS_PROXY is not an address. Give one like http://proxy.example.com:3128, or unset it.',
   ],
   [{ NODE_EXTRA_CA_CERTS: '/etc/ca.pem' }, 'ok', 'none is set, certificates from /etc/ca.pem'],
 ])('the proxy of %j', (variables, level, text) => {

@@ -75,7 +75,7 @@ test('sources of plugins are asked for one row, without a key and an address of 
     [
       'ok',
       'library.described',
-      'was not asked. library.described needs the parameter shelf: expected text. Give --param shelf=…, or shelf:=JSON where it is no text.',
+      'was not asked. library.described needs the parameter shelf: expected text. Give --param shelf=…, or shelf:=JSON if it is not text.',
     ],
     ['ok', 'library.free', answered],
     [

@@ -14,14 +14,14 @@ import {
   abortOnSignals,
   Failure,
   Interruption,
-  ToldFault,
+  ReportedError,
   UnfinishedExport,
   UsageError,
 } from '../src/errors/errors.js';
-import { faultSentence } from '../src/errors/formatError.js';
+import { errorSentence } from '../src/errors/formatError.js';
 import { sentenceOf } from '../src/errors/cliTerms.js';
 import { holdsSecret, scrubbed, scrubbedValues } from '../src/errors/redact.js';
-import { tellFault } from '../src/tellFault.js';
+import { reportError } from '../src/reportError.js';
 import { testEnvironment } from './testEnvironment.js';
 
 const closedPipe = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' });
@@ -72,7 +72,7 @@ describe('what is said', () => {
       'Something unexpected happened: x is not a function. Run it again with SLUICE_DEBUG=1 to see where.',
     ],
   ])('%#', (error, sentence) => {
-    expect(faultSentence(error)).toBe(sentence);
+    expect(errorSentence(error)).toBe(sentence);
   });
 
   test.each<[Advice[], string]>([
@@ -87,7 +87,7 @@ describe('what is said', () => {
     [[{ kind: 'allow', option: 'allowInsecure' }], 'Use https.'],
     [
       [{ kind: 'restart-partition' }, { kind: 'restart' }],
-      'Walk this part again with --on-expired restart-partition, or start over with --restart.',
+      'Fetch this partition again with --on-expired restart-partition, or start over with --restart.',
     ],
     [[{ kind: 'wait' }, { kind: 'raise', option: 'maxRetryAfter' }], 'Try again later.'],
     [[{ kind: 'raise', option: 'maxRetryAfter' }], ''],
@@ -130,7 +130,7 @@ describe('what is said', () => {
     [
       ['partitions', 'offset', 'collection_whitelist'],
       'library.books',
-      'a parameter that decides what is listed, the row to begin with, collection_whitelist',
+      'a parameter that decides what is listed, the first row, collection_whitelist',
     ],
   ])('another plan, by the settings %j of %s', (changed, source, flags) => {
     const fault = new CheckpointError(`It belongs to another plan (${changed.join(', ')}).`, { changed, source });
@@ -139,7 +139,7 @@ describe('what is said', () => {
 
   test('stays on one line and does nothing to the terminal', () => {
     const environment = testEnvironment();
-    expect(tellFault(new SinkError('/tmp/a\nb\u001b[2J is a folder.'), environment)).toBe(1);
+    expect(reportError(new SinkError('/tmp/a\nb\u001b[2J is a folder.'), environment)).toBe(1);
     expect(environment.written.stderr()).toBe('sluice: /tmp/a␊b␛[2J is a folder.\n');
   });
 
@@ -147,21 +147,21 @@ describe('what is said', () => {
     const variables = { SLUICE_API_KEY: 'canary key+1' };
     const fault = new TypeError('canary key+1 and canary%20key%2B1');
     const calm = testEnvironment({ variables });
-    tellFault(fault, calm);
+    reportError(fault, calm);
     expect(calm.written.stderr()).toMatch(
       /^sluice: Something unexpected happened: \[hidden\] and \[hidden\]\. [^\n]*\n$/,
     );
     const curious = testEnvironment({ variables: { ...variables, SLUICE_DEBUG: '1' } });
-    tellFault(fault, curious);
+    reportError(fault, curious);
     expect(curious.written.stderr()).toContain('\n    at ');
     expect(curious.written.stderr()).not.toContain('canary');
   });
 
   test('of an export also what is kept, and the command that goes on, on a line of its own', () => {
     const environment = testEnvironment({ variables: { SLUICE_API_KEY: 'canary-of-ours' } });
-    const consequence = '7 of the rows are kept. Go on with:';
+    const consequence = '7 rows committed. Resume with:';
     const command = "sluice nfts export --to 'canary-of-ours rows.csv'";
-    expect(tellFault(new UnfinishedExport(new Interruption('SIGINT'), { consequence, command }), environment)).toBe(
+    expect(reportError(new UnfinishedExport(new Interruption('SIGINT'), { consequence, command }), environment)).toBe(
       130,
     );
     expect(environment.written.stderr()).toBe(
@@ -171,8 +171,8 @@ describe('what is said', () => {
 
   test('nothing, when nobody reads any more or it was told already', () => {
     const environment = testEnvironment();
-    expect(tellFault(closedSink, environment)).toBe(141);
-    expect(tellFault(new ToldFault(130), environment)).toBe(130);
+    expect(reportError(closedSink, environment)).toBe(141);
+    expect(reportError(new ReportedError(130), environment)).toBe(130);
     expect(environment.written.stderr()).toBe('');
   });
 });

@@ -83,7 +83,7 @@ describe('sluice checkpoint show, of an export that finished', () => {
     [
       ' and is gone',
       (path) => rmSync(path),
-      'out\\.csv is not there any more',
+      'out\\.csv no longer exists',
       'The same command exports it again, from the start\\.',
     ],
     [

@@ -85,7 +85,7 @@ describe('a forward that was interrupted', () => {
     expect(stopped).toMatchObject({ code: 130, stdout: '' });
     const [sentence = '', command = '', end] = stopped.stderr.split('\n');
     expect(sentence).toMatch(
-      /^sluice: Stopped by SIGINT\. At least [\d,]+ rows are delivered, and none is lost\. Write the whole address in place of the one that ends in "…"\. Go on with:$/,
+      /^sluice: Stopped by SIGINT\. At least [\d,]+ rows are delivered, and none is lost\. Replace the address that ends in "…" with the complete one\. Resume with:$/,
     );
     expect(command).toMatch(/^ {2}node \S+bin\.js nfts export --owner 0x/);
     expect(command).not.toContain('--restart');
@@ -98,7 +98,7 @@ describe('a forward that was interrupted', () => {
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        /^Going on after [\d,]+ rows in \d+ pages, at page \d+\.\n1,500 rows in 60 pages -> /,
+        /^Resuming after [\d,]+ rows \(\d+ pages\), at page \d+\.\n1,500 rows in 60 pages -> /,
       ),
     });
     expect(rowsAt(receiver)).toEqual(rowsOf(sandbox));
@@ -148,7 +148,7 @@ describe('an endpoint that takes nothing', () => {
       code: 1,
       stderr: expect.stringMatching(
         new RegExp(
-          `^sluice: The endpoint ${receiver.url} answered with 401 [^\n]*check the secret\\. No row is lost: the same command goes on\\.\n$`,
+          `^sluice: The endpoint ${receiver.url} answered with 401 [^\n]*check the secret\\. No row is lost; run the same command to resume\\.\n$`,
         ),
       ),
     });
@@ -159,7 +159,7 @@ describe('an endpoint that takes nothing', () => {
     const { code, stderr } = await here(sandbox, folder, args);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringMatching(/^Going on from the first page; what was delivered is not sent again\.\n120 rows/),
+      stderr: expect.stringMatching(/^Resuming from the first page; delivered records are not sent again\.\n120 rows/),
     });
     expect(rowsAt(receiver)).toEqual(rowsOf(sandbox));
     expect(receiver.counts.doubled).toBe(0);
@@ -177,7 +177,7 @@ describe('an endpoint that takes nothing', () => {
     const folder = folderWithSecret();
     const { code, stderr } = await here(sandbox, folder, forwardArgs(sandbox, receiver, '--progress', 'none'));
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^sluice: The endpoint [^\n]+ No row is lost: the same command goes on\.\n$/);
+    expect(stderr).toMatch(/^sluice: The endpoint [^\n]+ No row is lost; run the same command to resume\.\n$/);
     expect(stderr).toContain(sentence);
     expect(stderr).not.toContain('doctor');
     expect(leftIn(folder)).toEqual([placesFor(receiver).state]);
@@ -283,7 +283,7 @@ describe('a record that is refused for what it is', () => {
     const { code, stderr } = await here(sandbox, folder, [...args, '--max-dead-letters', '1']);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /, and 1 before it: that is no accident any more\. Look at \S+dead\.jsonl for what is wrong\. Raise --max-dead-letters to go on all the same\. 1 record was set aside in dead\.jsonl\. No row is lost: the same command goes on\.\n$/,
+      /, and 1 before it: that is no accident any more\. Look at \S+dead\.jsonl for what is wrong\. Raise --max-dead-letters to continue anyway\. 1 record was set aside in dead\.jsonl\. No row is lost; run the same command to resume\.\n$/,
     );
     const again = await here(sandbox, folder, args);
     expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('sluice: 2 records were not taken') });

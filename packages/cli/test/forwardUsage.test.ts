@@ -36,15 +36,15 @@ test.each<[string, string[], string]>([
   ],
   ['formulas', [...signed, '--no-guard-formulas'], '--no-guard-formulas goes with --to'],
   ['a format of changes', [...watch, '--format', 'jsonl'], '--format goes with --to'],
-  ['a batch for a file', ['streams', 'export', '--to', 'out.csv', '--batch', '9'], '--batch goes with --forward URL'],
-  ['dead letters of stdout', ['streams', 'watch', '--dead-letters', 'f'], '--dead-letters goes with --forward URL'],
+  ['a batch for a file', ['streams', 'export', '--to', 'out.csv', '--batch', '9'], '--batch needs --forward URL'],
+  ['dead letters of stdout', ['streams', 'watch', '--dead-letters', 'f'], '--dead-letters needs --forward URL'],
   ['a state for a file', ['streams', 'export', '--to', 'out.csv', '--state', 'dir'], '--state goes with --forward'],
   ['a state without a name', [...signed, '--state', ''], '--state is empty'],
   ['dead letters without a name', [...signed, '--dead-letters', ''], '--dead-letters is empty'],
   [
     'to take rows back',
     [...signed, '--on-expired', 'restart-partition'],
-    "needs a file: what a service has got can't be taken",
+    'needs a file: what a service has received cannot be taken',
   ],
   [
     'an address that is none',
@@ -123,7 +123,7 @@ test('headers that are none are refused by their line; nothing of them is repeat
   writeFileSync(join(folder, 'headers'), 'X-Team: nfts\nBearer canary\n');
   writeFileSync(join(folder, 'ours'), 'Webhook-Id: canary\n');
   const withFile = (file: string) => refused([...signed, '--header-file', file], folder);
-  expect(await withFile('headers')).toContain('Line 2 of the file that --header-file names is no header.');
+  expect(await withFile('headers')).toContain('Line 2 of the file that --header-file names is not a header.');
   expect(await withFile('ours')).toContain('The header "Webhook-Id" is set by us.');
   expect(await withFile('gone')).toContain("The file that --header-file names can't be read: it is not there.");
 });

@@ -23,7 +23,7 @@ describe('E9 a signal in the middle of an export', () => {
     const stopped = await interrupt(sandbox, exportArgs(sandbox, to, '--restart'), { cwd, after: 20, signal });
     expect(stopped).toMatchObject({ code: exitCode, stdout: '' });
     const [sentence, command = '', end] = stopped.stderr.split('\n');
-    const told = new RegExp(`^sluice: Stopped by ${signal}\\. ([\\d,]+) of the rows are kept\\. Go on with:$`);
+    const told = new RegExp(`^sluice: Stopped by ${signal}\\. ([\\d,]+) rows committed\\. Resume with:$`);
     const [, kept = ''] = told.exec(sentence ?? '') ?? [];
     // However fast the signal comes: no more than commitEvery and the two pages that may be ahead are lost.
     const pages = Number(kept.replace(',', '')) / 100;
@@ -37,7 +37,7 @@ describe('E9 a signal in the middle of an export', () => {
     expect((await readdir(cwd)).toSorted()).toEqual([`${to}.part`, `${to}.sluice`]);
 
     const resumed = await startShell(command, { env: settingsFor(sandbox), cwd }).ended;
-    expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(`^Going on after ${kept} rows`) });
+    expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(`^Resuming after ${kept} rows`) });
     expect((await readdir(cwd)).toSorted()).toEqual([to, `${to}.sluice`]);
   });
 
@@ -49,7 +49,7 @@ describe('E9 a signal in the middle of an export', () => {
     expect({ code, stderr }).toEqual({
       code: 130,
       stderr: expect.stringMatching(
-        /^sluice: Stopped by SIGINT\. Nothing is kept, since no row was committed yet\. The same command starts over:\n {2}node [^\n]*\n$/,
+        /^sluice: Stopped by SIGINT\. No row was committed yet\. The same command starts over:\n {2}node [^\n]*\n$/,
       ),
     });
     expect(await readdir(cwd)).toEqual([]);
@@ -61,7 +61,7 @@ describe('E9 a signal in the middle of an export', () => {
     const [nfts = '', verb = '', , ...others] = exportArgs({ owners: [] }, 'out.csv');
     const args = [nfts, verb, '--owners-file', '-', ...others];
     const { stderr } = await interrupt(sandbox, args, { ...options, after: 15 });
-    expect(stderr).toMatch(/ of the rows are kept\. The owners have to come on stdin again\. Go on with:\n {2}node /);
+    expect(stderr).toMatch(/ rows committed\. Provide the owners on stdin again\. Resume with:\n {2}node /);
     expect(await startShell(commandIn(stderr), options).ended).toMatchObject({ code: 0 });
   });
 
@@ -163,7 +163,7 @@ describe('E9 a signal in the middle of an export', () => {
     expect(await exited).toEqual([143, null]);
     readOn();
     const { stderr } = await ended;
-    expect(stderr).toMatch(/\nsluice: Stopped by SIGTERM\. [^\n]+ the same command begins anew\.\n$/);
+    expect(stderr).toMatch(/\nsluice: Stopped by SIGTERM\. [^\n]+ the same command starts over\.\n$/);
   });
 
   test('a second one ends the process at once, whatever it is busy with', async () => {

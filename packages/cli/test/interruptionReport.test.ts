@@ -15,34 +15,28 @@ const diskFull = new SinkError('No.', { details: { platformCode: 'ENOSPC' } });
 
 describe('what an early end leaves', () => {
   test.each<[string, unknown, Left, Partial<ResumeCommands>, string | undefined]>([
-    ['a signal', interrupted, rows, {}, '12,300 of the rows are kept. Go on with:'],
-    [
-      'a signal after one row',
-      interrupted,
-      { last: { rows: 1 }, isKnown: true },
-      {},
-      '1 of the rows is kept. Go on with:',
-    ],
+    ['a signal', interrupted, rows, {}, '12,300 rows committed. Resume with:'],
+    ['a signal after one row', interrupted, { last: { rows: 1 }, isKnown: true }, {}, '1 row committed. Resume with:'],
     [
       'a signal, the owners from stdin',
       interrupted,
       rows,
       { fromStdin: 'owners' },
-      '12,300 of the rows are kept. The owners have to come on stdin again. Go on with:',
+      '12,300 rows committed. Provide the owners on stdin again. Resume with:',
     ],
     [
       'a signal before a commit, the key from stdin',
       interrupted,
       { isKnown: true },
       { fromStdin: 'key' },
-      'Nothing is kept, since no row was committed yet. The key has to come on stdin again. The same command starts over:',
+      'No row was committed yet. Provide the key on stdin again. The same command starts over:',
     ],
     [
       'a signal at the very end',
       interrupted,
       sealed,
       {},
-      'All 12,300 rows are written, and only putting the file in place is left. Finish with:',
+      'All 12,300 rows are written, and only moving the file into place is left. Finish with:',
     ],
     [
       'a signal before anything',
@@ -56,17 +50,23 @@ describe('what an early end leaves', () => {
       interrupted,
       { isKnown: false },
       { fromStdin: 'owners' },
-      'Nothing was fetched yet. The owners have to come on stdin again. Run the same command again.',
+      'Nothing was fetched yet. Provide the owners on stdin again. Run the same command again.',
     ],
-    ['a full disk', diskFull, rows, {}, '12,300 of the rows are kept: the same command goes on.'],
+    ['a full disk', diskFull, rows, {}, '12,300 rows committed; run the same command to resume.'],
     [
       'a full disk, after a restart',
       diskFull,
       rows,
       { isRestart: true },
-      '12,300 of the rows are kept: the same command without --restart goes on.',
+      '12,300 rows committed; run the same command without --restart to resume.',
     ],
-    ['a full disk at the very end', diskFull, sealed, {}, 'All 12,300 rows are written: the same command goes on.'],
+    [
+      'a full disk at the very end',
+      diskFull,
+      sealed,
+      {},
+      'All 12,300 rows are written; run the same command to resume.',
+    ],
     [
       'rows that somebody removed',
       new SinkError('out.csv.part was removed.', { advice: [{ kind: 'restart' }] }),
@@ -81,17 +81,11 @@ describe('what an early end leaves', () => {
       new HttpError('No.', { status: 500, excerpt: '' }),
       rows,
       {},
-      '12,300 of the rows are kept: the same command goes on.',
+      '12,300 rows committed; run the same command to resume.',
     ],
-    ['a bug', new TypeError('No.'), rows, {}, '12,300 of the rows are kept: the same command goes on.'],
-    ['an expired cursor', new PaginationError('cursor-refused', 'No.'), rows, {}, '12,300 of the rows are kept.'],
-    [
-      'an API that goes in circles',
-      new PaginationError('no-progress', 'No.'),
-      rows,
-      {},
-      '12,300 of the rows are kept.',
-    ],
+    ['a bug', new TypeError('No.'), rows, {}, '12,300 rows committed; run the same command to resume.'],
+    ['an expired cursor', new PaginationError('cursor-refused', 'No.'), rows, {}, '12,300 rows committed.'],
+    ['an API that goes in circles', new PaginationError('no-progress', 'No.'), rows, {}, '12,300 rows committed.'],
   ])('after %s', (_, fault, kept, more, consequence) => {
     const interruptionReport = interruptionOf({ fault, hasBegun: true, kept, commands: { ...commands, ...more } });
     expect(interruptionReport?.consequence).toBe(consequence);
@@ -121,26 +115,26 @@ describe('an export that goes on', () => {
   };
 
   test.each<[string, Partial<Checkpoint>, string]>([
-    ['in a plan of one part', {}, 'Going on after 12,300 rows in 123 pages, at page 124.'],
+    ['in a plan of one part', {}, 'Resuming after 12,300 rows (123 pages), at page 124.'],
     [
       'in a later part',
       { partitions: 12, position: { before: 2, begun: { '2': at(3) }, rows: 0, pages: 0 } },
-      'Going on after 12,300 rows in 123 pages, at page 4 of part 3 of 12.',
+      'Resuming after 12,300 rows (123 pages), at page 4 of partition 3 of 12.',
     ],
     [
       'in several parts',
       { partitions: 12, position: { before: 2, begun: { '2': at(3), '3': 'done', '4': at(1) }, rows: 0, pages: 0 } },
-      'Going on after 12,300 rows in 123 pages, at page 4 of part 3 of 12, and in 1 later part.',
+      'Resuming after 12,300 rows (123 pages), at page 4 of partition 3 of 12, and in 1 later partition.',
     ],
     [
       'between two parts',
       { partitions: 12, position: { before: 2, begun: {}, rows: 0, pages: 0 } },
-      'Going on after 12,300 rows in 123 pages, at page 1 of part 3 of 12.',
+      'Resuming after 12,300 rows (123 pages), at page 1 of partition 3 of 12.',
     ],
     [
       'at the very end',
       { isSealed: true },
-      'All 12,300 rows are written already; only putting the file in place is left.',
+      'All 12,300 rows are written already; only moving the file into place is left.',
     ],
   ])('%s says where', (_, change, line) => {
     expect(resumedLine(resumedAt({ ...checkpoint, ...change }))).toBe(line);

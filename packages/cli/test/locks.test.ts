@@ -45,7 +45,7 @@ test('E8 --break-lock takes the lock from one of whom nothing is known, and is l
     ),
   });
   const stopped = await interrupt(sandbox, [...args, '--break-lock'], { ...options, after: 15 });
-  expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('of the rows are kept. Go on with:') });
+  expect(stopped).toMatchObject({ code: 130, stderr: expect.stringContaining('rows committed. Resume with:') });
   expect(stopped.stderr).not.toContain('--break-lock');
   expect((await sluice(args, options)).code).toBe(0);
   expect((await readdir(options.cwd)).toSorted()).toEqual(['out.csv', 'out.csv.sluice']);

@@ -56,7 +56,7 @@ describe('T9 an API that refuses connections', () => {
       /Waiting for up to (5\d s|1 min 0 s) more \(--retry-for\): streams\.list got no answer: .*ECONNREFUSED/,
     );
     expect(shown.match(/Waiting/g)).toHaveLength(1);
-    expect(shown).toContain('The outage is over: there are answers again.');
+    expect(shown).toContain('The outage is over: the service responds again.');
   });
 
   test('ends the command when --retry-for is over, which says how to wait longer', { timeout: 120_000 }, async () => {

@@ -88,7 +88,7 @@ describe('E6 a checkpoint of another plan is refused', () => {
       /^sluice: The checkpoint was made with another API key, [^\n]* say so with --same-project, or start over with --restart: nothing was changed\.\n$/,
     );
     const { code, stderr } = await sluice([...args, '--same-project'], { env: settingsFor(second), cwd });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Going on after/) });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Resuming after/) });
     expect(exportedIn(cwd)).toEqual(await whole());
   });
 });
@@ -145,7 +145,7 @@ describe('E6 what does not fit together is refused', () => {
       /out\.csv exists already, and was not touched\. Give another name, or replace it with --if-exists overwrite\.\n$/,
     );
     const { code, stderr } = await sluice([...args, '--if-exists', 'overwrite'], { env: settingsFor(sandbox), cwd });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Going on after/) });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Resuming after/) });
     expect(exportedIn(cwd)).toEqual(await whole());
   });
 });

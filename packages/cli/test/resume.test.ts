@@ -33,7 +33,9 @@ describe('the same command after an interruption', () => {
       const before = sandbox.counts.requests;
       const { code, stderr } = await sluice(withConcurrency, { env, cwd });
       expect(code).toBe(0);
-      expect(stderr).toMatch(/^Going on after [\d,]+ rows in \d+ pages, at page \d+ of part \d of 6[^\n]*\n6,000 rows/);
+      expect(stderr).toMatch(
+        /^Resuming after [\d,]+ rows \(\d+ pages\), at page \d+ of partition \d of 6[^\n]*\n6,000 rows/,
+      );
       expect(exportedIn(cwd)).toEqual(whole);
       // What was under way, and what was written since the last commit, comes again; nothing else does.
       expect(sandbox.counts.requests - before).toBeLessThanOrEqual(pages - 40 + commitEvery + 2 * concurrency);
@@ -59,7 +61,7 @@ describe('the same command after an interruption', () => {
     const { code, stderr } = await sluice(args, options);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringMatching(/^Going on after [\d,]+ rows [^\n]*\n1,200 rows/),
+      stderr: expect.stringMatching(/^Resuming after [\d,]+ rows [^\n]*\n1,200 rows/),
     });
     expect(sandbox.counts.requests - before).toBeLessThanOrEqual(12 - kept);
   });
@@ -82,7 +84,7 @@ describe('the same command after an interruption', () => {
     const { code, stderr } = await sluice(args, options);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringMatching(/^Going on after 600 rows in 6 pages, at page 7\.\n1,000 rows/),
+      stderr: expect.stringMatching(/^Resuming after 600 rows \(6 pages\), at page 7\.\n1,000 rows/),
     });
     expect(sandbox.counts.requests).toBe(7 + 4);
   });
@@ -96,7 +98,7 @@ describe('the same command after an interruption', () => {
     const { code, stderr } = await sluice(args, options);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: expect.stringMatching(/^Going on after 1,[2-5]00 rows in 1[2-5] pages, at page 1[3-6]\.\n3,000 rows/),
+      stderr: expect.stringMatching(/^Resuming after 1,[2-5]00 rows \(1[2-5] pages\), at page 1[3-6]\.\n3,000 rows/),
     });
     expect(sandbox.counts.requests - before).toBeLessThanOrEqual(18);
     const lines = (await readFile(join(options.cwd, 'out.jsonl'), 'utf8')).trimEnd().split('\n');
@@ -132,7 +134,7 @@ describe('the same command after an interruption', () => {
     const folder = temporaryFolder();
     const options = { env: settingsFor(sandbox), cwd: folder };
     const args = exportArgs(sandbox, 'out.csv', '--if-exists', 'overwrite');
-    const going = /Going on after [\d,]+ rows in \d+ pages, at page \d+\.\n/;
+    const going = /Resuming after [\d,]+ rows \(\d+ pages\), at page \d+\.\n/;
     const resume = async (...more: string[]) => {
       expect((await interrupt(sandbox, args, { ...options, after: 15 })).code).toBe(130);
       return sluice([...args, ...more], options);

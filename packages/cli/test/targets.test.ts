@@ -76,11 +76,11 @@ describe('a target that can not be written', () => {
       code: 1,
       stdout: '',
       stderr: expect.stringMatching(
-        /^sluice: \S+out\.csv\.part can't be written \(EFBIG\): [^\n]*ulimit -f[^\n]* 1,200 of the rows are kept: the same command goes on\.\n$/,
+        /^sluice: \S+out\.csv\.part can't be written \(EFBIG\): [^\n]*ulimit -f[^\n]* 1,200 rows committed; run the same command to resume\.\n$/,
       ),
     });
     const { code, stderr } = await sluice(args, options);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Going on after 1,200 rows/) });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^Resuming after 1,200 rows/) });
     const undisturbed = temporaryFolder();
     expect((await sluice(args, { ...options, cwd: undisturbed })).code).toBe(0);
     expect(exportedIn(options.cwd)).toEqual(exportedIn(undisturbed));
@@ -115,7 +115,7 @@ describe('a target that can not be written', () => {
     const failed = await sluice(args, options);
     expect(failed).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/ 403\b[^\n]+ 1,200 of the rows are kept: the same command goes on\.\n$/),
+      stderr: expect.stringMatching(/ 403\b[^\n]+ 1,200 rows committed; run the same command to resume\.\n$/),
     });
     const again = await sluice([...args, '--restart', '--progress', 'json'], options);
     expect(again.code).toBe(1);

@@ -22,12 +22,12 @@ describe('C9 a poll that fails', () => {
     await listenTo(process.stderr).until(/again[^]*again/);
     process.kill('SIGINT');
     const { stderr } = await ended;
-    const failed = 'A poll failed, and the watch goes on: streams\\.list was answered with 404';
+    const failed = 'A poll failed, and the watch continues: streams\\.list was answered with 404';
     expect(stderr.trimEnd().split('\n').slice(0, -1)).toEqual(
       [
         failed,
         'Polls succeed again: 4 streams\\.$',
-        'Watching 4 streams, with a poll every 20 ms\\.$',
+        'Watching 4 streams, polling every 20 ms\\.$',
         failed,
         failed.replace('failed', 'failed \\(2 in a row\\)'),
         'Polls succeed again: 4 streams\\.$',
@@ -42,7 +42,7 @@ describe('C9 a poll that fails', () => {
     const { code, stderr } = await sluice(args, { env: settingsFor(sandbox), cwd });
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^sluice: streams\.list was answered with 404 [^\n]* That was 3 failed polls in a row, more than --max-failures 2 allows\. What is known is kept in known: the same command goes on\.\n$/,
+      /^sluice: streams\.list was answered with 404 [^\n]* That was 3 failed polls in a row, more than --max-failures 2 allows\. The state is in known; run the same command to resume\.\n$/,
     );
     expect(sandbox.counts.requests).toBe(6);
   });
@@ -80,7 +80,7 @@ describe('C9 a poll that fails', () => {
       ' of three',
       ['--polls', '3'],
       3,
-      `${time} {2}A poll failed, and the watch goes on: [^\n]+\n${time} {2}A poll failed \\(2 in a row\\), and the watch goes on: [^\n]+\n`,
+      `${time} {2}A poll failed, and the watch continues: [^\n]+\n${time} {2}A poll failed \\(2 in a row\\), and the watch continues: [^\n]+\n`,
     ],
   ])('C9 ends a bounded run with exit code 1 where it was the last one%s', async (_, more, polls, before) => {
     await using sandbox = await startSandbox({ streams: 4, script: () => gone });
@@ -107,7 +107,7 @@ describe('C9 a poll that fails', () => {
     expect(await sluice(args, options)).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
-        /allows\. What is known is kept in changes\.jsonl\.sluice: the same command goes on\.\n$/,
+        /allows\. The state is in changes\.jsonl\.sluice; run the same command to resume\.\n$/,
       ),
     });
     isDown = false;
@@ -198,5 +198,5 @@ test.each([
   ];
   const kept = ['--state', '--restart', '--break-lock', '--trust-filesystem', '--progress', '--quiet', '--rate'];
   for (const option of [...own, ...shared, ...kept]) expect(stdout).toContain(`\n  ${option}`);
-  expect(stdout).toContain('from one poll to the next (default: 30s)');
+  expect(stdout).toContain('interval between polls (default: 30s)');
 });

@@ -15,7 +15,7 @@ describe('sluice streams watch', () => {
     for (const index of [0, 1, 2, 3, 4, 5]) sandbox.setStream(index, { status: 'active', statusMessage: 'Fine' });
     const { process, ended } = startSluice(watchArgs(), { env: settingsFor(sandbox) });
     const stdout = listenTo(process.stdout);
-    await stdout.until(/to begin with/);
+    await stdout.until(/at the start/);
     sandbox.setStream(0, { tag: 'zero', status: 'error', statusMessage: 'No answer' });
     await stdout.until(/No answer/);
     sandbox.setStream(0, { statusMessage: 'Still none' });
@@ -34,7 +34,7 @@ describe('sluice streams watch', () => {
     const lines = outcome.stdout.trimEnd().split('\n');
     expect(lines).toEqual(
       [
-        '6 streams to begin with: 6 active {2}\\(--format jsonl lists them\\)',
+        '6 streams at the start: 6 active {2}\\(--format jsonl lists them\\)',
         'zero {20} {2}active -> error {2}No answer {2}tag \\S+ -> zero',
         'zero {20} {2}error {2}Still none',
         'one {21} {2}changed {2}description {2}tag \\S+ -> one',
@@ -45,7 +45,7 @@ describe('sluice streams watch', () => {
     );
     expect(outcome.stderr).toMatch(
       new RegExp(
-        `^${time} {2}Watching 6 streams, with a poll every 20 ms\\.\nsluice: Stopped by SIGINT\\. Nothing is kept without --state DIR: the same command begins anew\\.\n$`,
+        `^${time} {2}Watching 6 streams, polling every 20 ms\\.\nsluice: Stopped by SIGINT\\. No state is stored without --state DIR: the same command starts over\\.\n$`,
       ),
     );
   });
@@ -137,7 +137,7 @@ describe('sluice streams watch', () => {
     const before = changesIn((await ended).stdout.replace(/[^\n]*$/, ''));
     expect(before.length).toBeLessThan(400);
     const again = await sluice(args, options);
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('may not have arrived comes first.') });
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('changes from the previous run first.') });
     const changes = changesIn(again.stdout);
     expect(changes.map(({ type }) => type)).toEqual(Array.from({ length: 400 }, () => 'initial'));
     expect(changes.slice(0, before.length)).toEqual(before);
@@ -151,7 +151,7 @@ test('sluice nfts watch shows what wallets got, by name, collection and wallet',
   const args = ['nfts', 'watch', '--owner', ...owners, '--state', 'known', '--polls', '1', '--rate', 'unlimited'];
   const first = await sluice(args, { env: settingsFor(before), cwd });
   await before.close();
-  expect(first.stdout).toMatch(new RegExp(`^${time} {2}20 NFTs to begin with: in \\d+ collections {2}\\(.*\\)\n$`));
+  expect(first.stdout).toMatch(new RegExp(`^${time} {2}20 NFTs at the start: in \\d+ collections {2}\\(.*\\)\n$`));
   await using after = await startSandbox({ holdings: 21, owners: 1, nasty: 0, port });
   const { stdout } = await sluice(args, { env: settingsFor(after), cwd });
   const { name, collection_name, amount } = after.holding(20);

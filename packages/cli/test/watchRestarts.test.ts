@@ -51,7 +51,7 @@ describe('C4 a watch that is started again and again, as by cron', () => {
     for (const index of [0, 1, 2, 3, 4, 5]) sandbox.removeStream(index);
     const outcomes = [await sluice(args, options), await sluice(args, options), await sluice(args, options)];
     expect(outcomes.map(({ stdout }) => stdout)).toEqual(['', '', '']);
-    expect(outcomes[2]?.stderr).toContain('6 removals are held back, since the listing shrank suspiciously');
+    expect(outcomes[2]?.stderr).toContain('6 removals are pending, since the listing shrank suspiciously');
     const accepted = await sluice([...args, '--accept-removals'], options);
     expect(changesIn(accepted.stdout).map(({ type }) => type)).toEqual(Array.from({ length: 6 }, () => 'removed'));
   });
@@ -82,7 +82,7 @@ describe('C6 a watch into a file', () => {
       if (signal !== 'SIGKILL')
         expect(stderr).toMatch(
           new RegExp(
-            `sluice: Stopped by ${signal}\\. What is known is kept in changes\\.jsonl\\.sluice: the same command goes on\\.\n$`,
+            `sluice: Stopped by ${signal}\\. The state is in changes\\.jsonl\\.sluice; run the same command to resume\\.\n$`,
           ),
         );
     }
@@ -164,7 +164,7 @@ describe('state', () => {
     await writeFile(log, '');
     await refused('is empty');
     const anew = await sluice([...args, '--restart'], options);
-    expect(anew).toMatchObject({ code: 0, stdout: expect.stringContaining('3 streams to begin with') });
+    expect(anew).toMatchObject({ code: 0, stdout: expect.stringContaining('3 streams at the start') });
     expect((await sluice(args, options)).stdout).toBe('');
   });
 

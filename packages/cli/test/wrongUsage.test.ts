@@ -39,7 +39,7 @@ test.each([
   [
     'a malformed owner',
     ['nfts', 'export', '--owner', '0xzz', '--to', 'out.csv'],
-    '--owner: "0xzz" is no account address',
+    '--owner: "0xzz" is not an account address',
   ],
   [
     'a page of 0 holdings',
@@ -81,7 +81,7 @@ test.each([
   ],
   ['a target without a format', ['streams', 'export', '--to', 'out.txt'], 'End the name in .csv or .jsonl'],
   ['no owner', ['nfts', 'export', '--to', 'out.csv'], 'Give --owner ADDRESS, or --owners-file FILE.'],
-  ['an empty owner', ['nfts', 'export', '--owner', '', '--to', 'out.csv'], '--owner: "" is no account address'],
+  ['an empty owner', ['nfts', 'export', '--owner', '', '--to', 'out.csv'], '--owner: "" is not an account address'],
   ['a page of 1.5 holdings', [...exportNfts, '--page-size', '1.5'], '--page-size is 1.5'],
   ['a page size that is no number', [...exportNfts, '--page-size', 'ten'], 'Give a number.'],
   ['no rows at all', [...exportNfts, '--max-rows', '0'], '--max-rows is 0'],
@@ -104,7 +104,7 @@ test.each([
   [
     'to take back rows of stdout',
     ['streams', 'export', '--to', '-', '--on-expired', 'restart-partition'],
-    '--on-expired needs a file: an export to stdout leaves nothing behind to go on from.',
+    '--on-expired needs a file: an export to stdout cannot be resumed.',
   ],
   ['to break a lock of stdout', ['streams', 'export', '--to', '-', '--break-lock'], '--break-lock needs a file'],
   ['a checkpoint of nothing', ['checkpoint', 'show'], "Missing required argument 'file'"],
@@ -197,7 +197,7 @@ test.each([['--api-key'], ['--api-key=canary-5f1d77a1e0'], ['--apikey'], ['-api-
 
 test('what an unknown option was given is not repeated: it might be a key', async () => {
   expect(await refused([...exportNfts, '--key=canary-5f1d77a1e0'])).toBe(
-    "sluice: Unknown option '--key'. --help shows what there is.\n",
+    "sluice: Unknown option '--key'. See --help.\n",
   );
 });
 
@@ -219,11 +219,11 @@ test("a malformed address in the owners' file is named with its line", async () 
   const cwd = temporaryFolder();
   await writeFile(join(cwd, 'owners.txt'), '# the treasury\n0x1\n\n0x2 # the second one\nOx3\n');
   expect(await refused(['nfts', 'export', '--owners-file', 'owners.txt', '--to', 'out.csv'], { cwd })).toContain(
-    'owners.txt:5: "Ox3" is no account address. It must be 0x and 1 to 64 hex digits.',
+    'owners.txt:5: "Ox3" is not an account address. It must be 0x and 1 to 64 hex digits.',
   );
   expect(
     await refused(['nfts', 'export', '--owners-file', '-', '--to', 'out.csv'], { input: '0x1\nbroken\n' }),
-  ).toContain('stdin:2: "broken" is no account address.');
+  ).toContain('stdin:2: "broken" is not an account address.');
 });
 
 test('no request is made before the arguments are known to be right', async () => {

@@ -1,12 +1,31 @@
-import type { Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** A server that listens. */
+export interface ListeningServer {
+  readonly port: number;
+  /** How many connections were opened since the start. */
+  readonly connections: number;
+  /** Stops at once: open connections are cut. Calling it again does no harm. */
+  readonly close: () => Promise<void>;
+}
 
 /**
- * Listens on 127.0.0.1, and answers the port.
+ * Listens on 127.0.0.1.
  *
- * @param wanted 0 for any free one.
+ * @param wanted 0 for any free port.
  * @param who begins the sentence of the error that is raised where the port is taken, e.g. `The sandbox`.
  */
-export async function listen(server: Server, wanted: number, who: string): Promise<number> {
+export async function listen(listener: RequestListener, wanted: number, who: string): Promise<ListeningServer> {
+  // Idle connections outlive a client's pauses, so that no reset comes but by a fault.
+  const server = createServer({ keepAliveTimeout: 600_000 }, listener);
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  server.on('connection', (socket) => {
+    connections++;
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why = reasonOf(cause);
@@ -19,7 +38,20 @@ export async function listen(server: Server, wanted: number, who: string): Promi
     server.listen(wanted, '127.0.0.1', resolve);
   });
   const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : wanted;
+  let closed: Promise<void> | undefined;
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : wanted,
+    get connections() {
+      return connections;
+    },
+    close: () =>
+      (closed ??= new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        for (const socket of sockets) socket.destroy();
+      })),
+  };
 }
 
 function reasonOf(cause: NodeJS.ErrnoException): string {

@@ -1,5 +1,6 @@
 import type { Fault } from './faults.js';
 import type { EndpointName } from './sandboxOptions.js';
+import { ServerLog } from './serverLog.js';
 
 /** One request, as the sandbox saw it. */
 export interface LoggedRequest {
@@ -41,35 +42,19 @@ export interface SandboxCounts {
 /** An entry of the log while its request is open. */
 export type OpenRequest = { -readonly [field in keyof LoggedRequest]: LoggedRequest[field] };
 
-/** Counts all requests and remembers the last 10,000. */
-export class RequestLog {
-  readonly entries: readonly LoggedRequest[];
-  readonly #entries: LoggedRequest[] = [];
-  readonly #now: () => number;
+/** The log of the sandbox's requests. */
+export class RequestLog extends ServerLog<OpenRequest> {
   readonly #nth = { streams: 0, aptos: 0 };
   readonly #byStatus: Record<number, number> = {};
-  readonly #waiting = new Set<{ condition: () => boolean; resolve: () => void; reject: (reason: Error) => void }>();
-  #requests = 0;
   #rateLimited = 0;
-  #aborted = 0;
-  #open = 0;
-  #mostOpen = 0;
-  #closed = false;
 
   constructor(now: () => number) {
-    this.#now = now;
-    this.entries = this.#entries;
+    super(now, 'The sandbox was closed before the awaited request came.');
   }
 
   get counts(): SandboxCounts {
-    return {
-      requests: this.#requests,
-      byStatus: { ...this.#byStatus },
-      rateLimited: this.#rateLimited,
-      aborted: this.#aborted,
-      open: this.#open,
-      maxOpen: this.#mostOpen,
-    };
+    const { requests, aborted, open, maxOpen } = this;
+    return { requests, byStatus: { ...this.#byStatus }, rateLimited: this.#rateLimited, aborted, open, maxOpen };
   }
 
   /** How many requests came to an endpoint. */
@@ -78,56 +63,24 @@ export class RequestLog {
   }
 
   arrive(request: Pick<LoggedRequest, 'endpoint' | 'method' | 'path' | 'query'>): OpenRequest {
-    const entry: OpenRequest = {
+    if (request.endpoint !== undefined) this.#nth[request.endpoint]++;
+    return this.opened({
       ...request,
-      n: ++this.#requests,
-      arrivedAt: this.#now(),
+      n: ++this.requests,
+      arrivedAt: this.now(),
       endedAt: undefined,
       status: undefined,
       fault: undefined,
       rateLimited: false,
       aborted: false,
-    };
-    if (request.endpoint !== undefined) this.#nth[request.endpoint]++;
-    this.#mostOpen = Math.max(this.#mostOpen, ++this.#open);
-    this.#entries.push(entry);
-    if (this.#entries.length > REMEMBERED_REQUESTS) this.#entries.shift();
-    this.#tell();
-    return entry;
+    });
   }
 
   /** Closes an entry. Its status, fault and refusal are what was set on it meanwhile. */
-  end(entry: OpenRequest, aborted: boolean): void {
-    entry.endedAt = this.#now();
-    entry.aborted = aborted && !this.#closed;
-    this.#open--;
-    if (entry.aborted) this.#aborted++;
+  end(entry: OpenRequest, isAborted: boolean): void {
+    entry.endedAt = this.now();
     if (entry.rateLimited) this.#rateLimited++;
     if (entry.status !== undefined) this.#byStatus[entry.status] = (this.#byStatus[entry.status] ?? 0) + 1;
-    this.#tell();
-  }
-
-  /** Resolves as soon as the condition holds; it is asked whenever a request arrives or ends. */
-  until(condition: () => boolean): Promise<void> {
-    if (condition()) return Promise.resolve();
-    return new Promise((resolve, reject) => this.#waiting.add({ condition, resolve, reject }));
-  }
-
-  /** What ends from now on is ended by us, not by clients; and who still waits is told that nothing will come. */
-  close(): void {
-    this.#closed = true;
-    for (const { reject } of this.#waiting)
-      reject(new Error('The sandbox was closed before the awaited request came.'));
-    this.#waiting.clear();
-  }
-
-  #tell(): void {
-    for (const waiter of this.#waiting) {
-      if (!waiter.condition()) continue;
-      this.#waiting.delete(waiter);
-      waiter.resolve();
-    }
+    this.ended(entry, isAborted);
   }
 }
-
-const REMEMBERED_REQUESTS = 10_000;

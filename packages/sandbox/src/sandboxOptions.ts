@@ -71,26 +71,11 @@ export interface SandboxOptions {
 }
 
 /** The options with their defaults; "none" is an infinity where that spares a case. */
-export interface Settings {
-  readonly seed: number;
-  readonly port: number;
-  readonly apiKey: string;
-  readonly holdings: number;
-  readonly owners: number;
-  readonly streams: number;
-  readonly nasty: number;
-  readonly rateLimit: { readonly requests: number; readonly per: number } | undefined;
+export type Settings = Required<Omit<SandboxOptions, 'rateLimit' | 'latency' | 'shape'>> & {
+  readonly rateLimit: SandboxOptions['rateLimit'] | undefined;
   readonly latency: readonly [min: number, max: number];
-  readonly cursorTtl: number;
-  readonly cursorUses: number;
-  readonly faults: FaultRates;
-  readonly script: (request: SandboxRequest) => Fault | undefined;
-  readonly statusEvery: number;
-  readonly compress: boolean;
-  readonly cors: boolean;
   readonly shapes: Shapes;
-  readonly now: () => number;
-}
+};
 
 /** Fills in the defaults. Raises `RangeError` for a number that makes no sense, naming the option. */
 export function settingsOf(options: SandboxOptions): Settings {
@@ -122,7 +107,12 @@ export function settingsOf(options: SandboxOptions): Settings {
   };
 }
 
-function check(name: string, value: number, bounds: { min?: number; max?: number; whole?: boolean }): number {
+/** The value of an option. Raises `RangeError` unless it is within the bounds; least by default 0. */
+export function check(
+  name: string,
+  value: number,
+  bounds: { min?: number; max?: number; whole?: boolean } = {},
+): number {
   const { min = 0, max = Infinity, whole = false } = bounds;
   if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value;
   throw new RangeError(`${name} is ${value}: give a ${whole ? 'whole ' : ''}number from ${min} to ${max}.`);

@@ -1,6 +1,4 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { createServer } from 'node:http';
-import type { Socket } from 'node:net';
 import { aptosEndpoint } from './aptosEndpoint.js';
 import { Cursors } from './cursor.js';
 import type { HoldingRow } from './holdingRow.js';
@@ -101,25 +99,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     },
   ];
 
-  // Idle connections outlive a client's pauses, so that no reset comes but by a fault.
-  const server = createServer({ keepAliveTimeout: 600_000 }, requestListener(settings, routes, log));
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  const port = await listen(server, settings.port, 'The sandbox');
+  const server = await listen(requestListener(settings, routes, log), settings.port, 'The sandbox');
+  const { port } = server;
   const url = `http://127.0.0.1:${port}`;
-  let closed: Promise<void> | undefined;
-
-  const close = (): Promise<void> =>
-    (closed ??= new Promise((resolve) => {
-      log.close();
-      server.close(() => {
-        resolve();
-      });
-      for (const socket of sockets) socket.destroy();
-    }));
+  const close = (): Promise<void> => {
+    log.close();
+    return server.close();
+  };
 
   return {
     url,

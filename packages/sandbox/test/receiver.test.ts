@@ -154,7 +154,7 @@ describe('startReceiver', () => {
     ['seed is 0.5', { seed: 0.5 }],
     ['latency is NaN', { latency: NaN }],
     ['failures.share is 1.1', { failures: { share: 1.1 } }],
-    ['failures.most is -1', { failures: { share: 1, max: -1 } }],
+    ['failures.max is -1', { failures: { share: 1, max: -1 } }],
     ['failures.kinds is empty', { failures: { share: 1, kinds: [] } }],
     ['status of an answer is 99', { failures: { share: 1, kinds: [{ status: 99 }] } }],
     ['status of an answer is 600', { script: ['ok', { kind: 'endless', status: 600 }] }],

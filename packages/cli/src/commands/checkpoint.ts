@@ -1,10 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { systemClock } from '@sluice/core';
-import { type ConfigOptions, loadConfig } from '../config/loadConfig.js';
+import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes } from '../errors/errors.js';
+import type { CommandOptions } from '../options/commandOptions.js';
 import { withPlugins } from '../source/openClient.js';
 import { namedStore } from '../target/namedSink.js';
 import { hidePassword, namedTarget, refuseEmptyTarget, stateFolder, takenApart } from '../target/namedTarget.js';
@@ -14,12 +15,8 @@ import { type CheckpointReport, findState, readCheckpoint, readStoredCheckpoint 
 import { readWatchState, type WatchReport } from './checkpoint/watchReport.js';
 import { amongPlugins } from './runConfigured.js';
 
-/** Options of `sluice checkpoint show`. */
-interface CheckpointShowOptions extends ConfigOptions {
-  /** A target, its state's folder, the checkpoint itself, or a store of a plugin's. */
-  readonly file: string;
-  readonly format?: 'text' | 'json';
-}
+/** `file`: a target, its state's folder, the checkpoint itself, or a store of a plugin's. */
+type CheckpointShowOptions = CommandOptions<'checkpoint show'> & { readonly file: string };
 
 /** `sluice checkpoint show`: explains what an interrupted export or a watch left behind, and changes nothing of it. */
 export async function checkpointShow(options: CheckpointShowOptions, environment: Environment): Promise<number> {

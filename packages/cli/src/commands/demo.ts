@@ -7,7 +7,7 @@ import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
 import type { ExportOutcome } from '../export/exportRows.js';
 import { formatCount, formatDuration, formatNumber } from '../terminal/format.js';
-import { exportHoldings, showChanges, showForward, showHoldings, showStreams } from './demo/acts.js';
+import { exportHoldings, showChanges, showCollections, showForward } from './demo/acts.js';
 import { heading, HoldingsDigest, indent } from './demo/digest.js';
 
 /** Holdings of the demo: enough for a bar to be seen, few enough not to wait for it. */
@@ -15,7 +15,7 @@ const demoHoldings = 8000;
 /** Requests a second that the demo's API allows. */
 const demoRate = 25;
 const file = join('sluice-demo', 'holdings.csv');
-const shown = { streams: 8, rows: 5, collections: 6 } as const;
+const shownCollections = 6;
 /** Between four and five seconds. */
 const watched = { every: 500, polls: 10 } as const;
 
@@ -30,15 +30,13 @@ export async function demo(_options: object, environment: Environment): Promise<
     .use(aptos({ baseUrl: aptosUrl }));
 
   await stdout.write(`${stdout.colors.bold('Sluice demo')}\n${introduction}`);
-  await showStreams(client.streams, stdout, shown.streams);
-
   await heading(stdout, `NFTs of ${formatCount(owners.length, 'wallet')}, into a file`);
-  const digest = new HoldingsDigest(shown.rows);
+  const digest = new HoldingsDigest();
   const job = { client, ownerAddresses: owners, file, maxRows: demoHoldings, digest };
   const outcome = await exportHoldings(job, environment);
   await stdout.write(survival(outcome, digest, sandbox.counts.rateLimited));
 
-  await showHoldings(digest, stdout, shown.collections);
+  await showCollections(digest, stdout, shownCollections);
   await showChanges(client.streams, environment, watched);
   await showForward(client.streams, environment);
   await stdout.write(

@@ -10,46 +10,32 @@ import { scrubbed } from '../errors/redact.js';
 import { endEarly } from '../export/exportRows.js';
 import { neededAgain, resumeCommand, type ResumeCommands } from '../export/resume.js';
 import { standardInput } from '../input/readInput.js';
-import type { WatchProgressMode } from '../options/watchOptions.js';
-import { type EndpointChoice, endpointOptions } from '../target/forwardTarget.js';
+import type { CommandOptions } from '../options/commandOptions.js';
+import { webhookOptions } from '../target/forwardTarget.js';
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatNumber, formatTime } from '../terminal/format.js';
 import { type Column, table } from '../terminal/table.js';
 import { visibleText } from '../terminal/text.js';
 import { openReplayReporter } from './dlq/replayReporter.js';
 
-/** Options of `sluice dlq replay`. */
-interface DlqReplayOptions extends EndpointChoice {
-  /** A file of dead letters. */
-  readonly file: string;
-  /** The endpoint's address. Never shown beyond its origin. */
-  readonly to?: string;
-  readonly breakLock?: boolean;
-  readonly trustFilesystem?: boolean;
-  /** Default: lines. */
-  readonly progress?: WatchProgressMode;
-  /** Nothing but faults. */
-  readonly quiet?: boolean;
-}
-
 /** Refusals that are told one by one; the others are only counted. */
-const maxTold = 5;
+const maxReported = 5;
 
 /** `sluice dlq replay`: sends dead letters again. Answers 3 if some are left. */
 export async function dlqReplay(
-  options: DlqReplayOptions,
+  options: CommandOptions<'dlq replay'> & { readonly file: string },
   environment: Environment,
   { args }: Invocation,
 ): Promise<number> {
   const { file, to, deliveries, breakLock, trustFilesystem, progress = 'plain', quiet } = options;
   const { signal, folder, stderr, secrets, command } = environment;
   if (to === undefined) throw new UsageError('Where to? Give --to URL, the address of the service.');
-  const endpoint = await endpointOptions(to, options, environment);
+  const endpoint = await webhookOptions(to, options, environment);
   const target = URL.canParse(to) ? new URL(to).origin : '';
   let latest: ReplayCounts | undefined;
   let refused = 0;
   const reporter = openReplayReporter(quiet ? 'silent' : progress, {
-    ...{ output: stderr, clock: systemClock, begun: { file, target }, read: () => latest },
+    ...{ output: stderr, clock: systemClock, header: { file, target }, read: () => latest },
   });
   const warn = (message: string): void => {
     reporter.warn(visibleText(scrubbed(message, secrets)));
@@ -63,7 +49,7 @@ export async function dlqReplay(
       },
       onRefused: ({ id }, error) => {
         refused += 1;
-        if (refused <= maxTold) warn(`Record ${id} was refused again. ${sentenceOf(error)}`);
+        if (refused <= maxReported) warn(`Record ${id} was refused again. ${sentenceOf(error)}`);
       },
       ...(deliveries !== undefined && { deliveries }),
       ...(breakLock !== undefined && { breakLock }),
@@ -79,16 +65,9 @@ export async function dlqReplay(
   }
 }
 
-/** Options of `sluice dlq show`. */
-interface DlqShowOptions {
-  /** A file of dead letters. */
-  readonly file: string;
-  readonly format?: 'text' | 'json';
-}
-
 /** `sluice dlq show`: what a service did not take, and what it answered. Changes nothing, and may run beside an export or a replay. */
 export async function dlqShow(
-  { file, format = 'text' }: DlqShowOptions,
+  { file, format = 'text' }: CommandOptions<'dlq show'> & { readonly file: string },
   { stdout, folder }: Environment,
 ): Promise<number> {
   refuseClosed(stdout);
@@ -165,7 +144,7 @@ function replayInterruption(
       ? 'No dead letter is lost'
       : `${formatCount(replayed, 'dead letter is', 'dead letters are')} replayed, and none is lost`;
   if (fault instanceof Interruption)
-    return { consequence: `${kept}. ${neededAgain(commands)}Go on with:`, command: commands.goOn };
+    return { consequence: `${kept}. ${neededAgain(commands)}Resume with:`, command: commands.goOn };
   if (SluiceError.is(fault) && ['config', 'checkpoint', 'lock', 'sink'].includes(fault.code)) return undefined;
-  return { consequence: `${kept}: the same command goes on.` };
+  return { consequence: `${kept}; run the same command to resume.` };
 }

@@ -6,17 +6,14 @@ import { type Finding, findingLine, probe } from './doctor/finding.js';
 import { configFindings, keyFinding, nodeFinding, proxyFinding } from './doctor/settings.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
-import { faultSentence } from '../errors/formatError.js';
+import { errorSentence } from '../errors/formatError.js';
 import { scrubbedValues } from '../errors/redact.js';
 import type { Invocation } from '../config/config.js';
+import type { CommandOptions } from '../options/commandOptions.js';
 import { apiNames, findBaseUrl, type ApiName } from '../input/baseUrl.js';
-import { addRequired, clientOptions, isRequired, type ConnectionOptions } from '../source/openClient.js';
+import { addRequired, clientOptions, isRequired } from '../source/openClient.js';
 
-/** Options of `sluice doctor`. */
-interface DoctorOptions extends ConnectionOptions {
-  /** Only what fails. */
-  readonly quiet?: boolean;
-}
+type DoctorOptions = CommandOptions<'doctor'>;
 
 /** One row of each API, as cheap a request as there is. An address without NFTs is as good as any. */
 const smallest: Readonly<Record<ApiName, (client: Client, baseUrl: string) => Pick<PageSource<unknown>, 'pages'>>> = {
@@ -97,7 +94,7 @@ async function* sourceFindings(
     for (const plugin of plugins) client.use(plugin);
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    yield { level: 'fail', subject: 'plugins', text: faultSentence(error) };
+    yield { level: 'fail', subject: 'plugins', text: errorSentence(error) };
     return;
   }
   for (const [name, source] of sourcesOf(client))

@@ -1,25 +1,15 @@
 import { aptos, type AptosApi, type NftHolding } from '@sluice/aptos';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { checkConcurrency, type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
+import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
 import { baseUrlOf } from '../input/baseUrl.js';
-import { findOwners, type OwnerOptions } from '../input/owners.js';
-import type { WatchCommandOptions, WatchedRows } from '../watch/watchChanges.js';
-
-/** Options of `sluice nfts export`. */
-interface NftsExportOptions extends OwnerOptions, ExportCommandOptions {
-  readonly pageSize?: number;
-  readonly maxRows?: number;
-  readonly offset?: number;
-  readonly ownersPerRequest?: number;
-  readonly concurrency?: number;
-  readonly includeCollections?: readonly string[];
-  readonly excludeCollections?: readonly string[];
-}
+import { findOwners } from '../input/owners.js';
+import type { CommandOptions } from '../options/commandOptions.js';
+import type { WatchedRows } from '../watch/watchChanges.js';
 
 /** `sluice nfts export`: the NFTs that wallets hold, to wherever rows can go. */
 export async function nftsExport(
-  options: NftsExportOptions,
+  options: CommandOptions<'nfts export'>,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
@@ -36,23 +26,14 @@ export async function nftsExport(
   return runExport(rows, options, environment, invocation);
 }
 
-/** Options of `sluice nfts watch`. */
-interface NftsWatchOptions extends OwnerOptions, WatchCommandOptions {
-  readonly pageSize?: number;
-  readonly ownersPerRequest?: number;
-  readonly concurrency?: number;
-  readonly includeCollections?: readonly string[];
-  readonly excludeCollections?: readonly string[];
-}
-
 /** `sluice nfts watch`: every change of what wallets hold, as it is found. */
 export async function nftsWatch(
-  options: NftsWatchOptions,
+  options: CommandOptions<'nfts watch'>,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
   // An export does not pay for loading these.
-  const { holdingLook } = await import('../watch/rowView.js');
+  const { holdingView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { pageSize, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
   const ownerAddresses = await findOwners(options, environment);
@@ -62,7 +43,7 @@ export async function nftsWatch(
     add: (client) => client.use(aptos({ baseUrl })),
     source: (client, watching) =>
       client.aptos.walletNfts.watch(asked, { ...watching, ...(concurrency !== undefined && { concurrency }) }),
-    look: holdingLook(environment.stdout.colors),
+    view: holdingView(environment.stdout.colors),
     hint: idleConcurrency({ ownerAddresses, ownersPerRequest, concurrency }),
   };
   return runWatch(rows, options, environment, invocation);

@@ -2,20 +2,23 @@ import { SluiceError } from '@sluice/core';
 import type { Command } from 'commander';
 import { type Config, type Invocation, noConfig } from '../config/config.js';
 import { applyDefaults } from '../config/defaults.js';
-import { type ConfigOptions, loadConfig } from '../config/loadConfig.js';
+import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
+import type { OptionsOf } from '../options/table.js';
 import { namedTarget } from '../target/namedTarget.js';
 
 /** A command that takes plugins and defaults, about to run. */
 interface ConfiguredCommand<Options> {
   readonly command: Command;
+  /** Its arguments by name. */
+  readonly given: Readonly<Record<string, unknown>>;
   readonly args: readonly string[];
   /** Does its work with its options, defaults included. */
   readonly run: (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
   /** It tells itself what is wrong with the configuration. */
-  readonly tellsFaults: boolean;
+  readonly reportsErrors: boolean;
 }
 
 /**
@@ -25,34 +28,27 @@ interface ConfiguredCommand<Options> {
  * @throws UsageError if something is wrong with the configuration; what the command raises.
  */
 export async function runConfigured<Options extends object>(
-  { command, args, run, tellsFaults }: ConfiguredCommand<Options>,
+  { command, given, args, run, reportsErrors }: ConfiguredCommand<Options>,
   environment: Environment,
 ): Promise<number> {
   let config = noConfig;
   let used: ReadonlySet<string> = new Set();
-  let configFault: UsageError | undefined;
+  let configError: UsageError | undefined;
   try {
-    config = await loadConfig(command.opts<ConfigOptions>(), environment);
+    config = await loadConfig(command.opts<OptionsOf<'config'>>(), environment);
     const isSink = (target: string): boolean => namedTarget(target, 'sinks', config) !== undefined;
     used = applyDefaults(command, configurable(command), config, { variables: environment.variables, isSink });
   } catch (error) {
-    if (!(tellsFaults && error instanceof UsageError)) throw error;
-    configFault = error;
+    if (!(reportsErrors && error instanceof UsageError)) throw error;
+    configError = error;
   }
   try {
-    const options = { ...argumentsOf(command), ...command.opts<Options>() };
-    const invocation = { args, config, ...(configFault && { configFault }) };
+    const options = { ...given, ...command.opts<Options>() };
+    const invocation = { args, config, ...(configError && { configError }) };
     return await amongPlugins(config, environment, (among) => run(options, among, invocation));
   } catch (error) {
     throw withPlace(error, used, config);
   }
-}
-
-/** What a command was given besides its options, by name. */
-function argumentsOf({ registeredArguments, processedArgs }: Command): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    registeredArguments.map((argument, at): [string, unknown] => [argument.name(), processedArgs[at]]),
-  );
 }
 
 /** All commands of the program that take defaults. */

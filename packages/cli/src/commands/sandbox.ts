@@ -1,32 +1,12 @@
 import { once } from 'node:events';
-import { startSandbox, type Sandbox, type SandboxOptions, type ShapeName } from '@sluice/sandbox';
+import { startSandbox, type Sandbox, type SandboxOptions } from '@sluice/sandbox';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes, Failure, UsageError } from '../errors/errors.js';
 import { flagOf } from '../errors/cliTerms.js';
-import type { Rate } from '../options/parse.js';
-
-/** Options of `sluice sandbox`; durations in ms. */
-interface SandboxCommandOptions {
-  readonly port?: number;
-  readonly seed?: number;
-  readonly holdings?: number;
-  readonly owners?: number;
-  readonly streams?: number;
-  /** Share of rows with awkward values. */
-  readonly nasty?: number;
-  readonly shape?: ShapeName;
-  readonly rateLimit?: Rate | false;
-  readonly latency?: number | readonly [number, number];
-  readonly cursorTtl?: number;
-  /** Faults by rate. */
-  readonly fail?: Readonly<Record<string, number>>;
-  readonly statusEvery?: number;
-  /** Whether pages of any origin may ask. */
-  readonly cors?: boolean;
-}
+import type { CommandOptions } from '../options/commandOptions.js';
 
 /** `sluice sandbox`: a local server of both APIs, until a signal ends it. stdout gets one line: how to reach it. */
-export async function sandbox(options: SandboxCommandOptions, environment: Environment): Promise<number> {
+export async function sandbox(options: CommandOptions<'sandbox'>, environment: Environment): Promise<number> {
   const { stdout, stderr, signal } = environment;
   const { rateLimit, fail, ...others } = options;
   await using server = await start({ ...others, ...(rateLimit && { rateLimit }), ...(fail && { faults: fail }) });

@@ -2,28 +2,23 @@ import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
-import { checkConcurrency, type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
+import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
+import type { CommandOptions } from '../options/commandOptions.js';
 import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
 import { findSource, knownSources, rowKeyOf, sourceLines, sourceName } from '../source/findSource.js';
 import { apisOf } from '../source/openClient.js';
 import { askedBy, readParams } from '../source/params.js';
 import { namesOf } from '../target/namedTarget.js';
-import type { WatchCommandOptions, WatchedRows } from '../watch/watchChanges.js';
+import type { WatchedRows } from '../watch/watchChanges.js';
 
-/** Options of `sluice export`. */
-interface ExportSourceOptions extends ExportCommandOptions {
-  /** `API.SOURCE`. */
+/** `API.SOURCE`. */
+interface SourceArgument {
   readonly source: string;
-  /** `name=value` or `name:=JSON`. */
-  readonly param?: readonly string[];
-  readonly pageSize?: number;
-  readonly maxRows?: number;
-  readonly concurrency?: number;
 }
 
 /** `sluice export API.SOURCE`: the rows of any source, of plugins too, to wherever rows can go. */
 export async function exportSource(
-  options: ExportSourceOptions,
+  options: CommandOptions<'export'> & SourceArgument,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
@@ -42,26 +37,14 @@ export async function exportSource(
   return runExport(rows, options, environment, invocation);
 }
 
-/** Options of `sluice watch`. */
-interface WatchSourceOptions extends WatchCommandOptions {
-  /** `API.SOURCE`. */
-  readonly source: string;
-  /** `name=value` or `name:=JSON`. */
-  readonly param?: readonly string[];
-  /** Columns that tell one row from another. */
-  readonly key?: readonly string[];
-  readonly pageSize?: number;
-  readonly concurrency?: number;
-}
-
 /** `sluice watch API.SOURCE`: every change of any source, of plugins too, as it is found. */
 export async function watchSource(
-  options: WatchSourceOptions,
+  options: CommandOptions<'watch'> & SourceArgument,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
   // An export does not pay for loading these.
-  const { recordLook } = await import('../watch/rowView.js');
+  const { recordView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { config } = invocation;
   const { source, param = [], key, pageSize, concurrency } = options;
@@ -83,19 +66,14 @@ export async function watchSource(
       const params = readParams(param, description, ['pageSize']);
       return asRecordChanges(askedBy(found, params, (asked) => found.watch({ ...asked, pageSize }, how)));
     },
-    look: recordLook(() => shown, environment.stdout.colors),
+    view: recordView(() => shown, environment.stdout.colors),
   };
   return runWatch(rows, options, environment, invocation);
 }
 
-/** Options of `sluice sources`. */
-interface SourcesOptions {
-  readonly format?: 'text' | 'json';
-}
-
 /** `sluice sources`: what `sluice export` and `sluice watch` can name, and what plugins have brought along for `--to` and `--state`. */
 export async function sources(
-  { format }: SourcesOptions,
+  { format }: CommandOptions<'sources'>,
   environment: Environment,
   { config }: Invocation,
 ): Promise<number> {

@@ -4,26 +4,21 @@ import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes } from '../errors/errors.js';
-import { exportRows, type ProgressOptions } from '../export/exportRows.js';
+import { exportRows } from '../export/exportRows.js';
 import { collectRows, rowSink, standardOutputName } from '../export/rowSink.js';
-import { type ExportCommandOptions, type ExportedRows, runExport } from '../export/runExport.js';
+import { type ExportedRows, runExport } from '../export/runExport.js';
 import { baseUrlOf } from '../input/baseUrl.js';
-import { type RowFormatName, standardOutput } from '../options/exportOptions.js';
-import { type ConnectionOptions, openClient, withClient } from '../source/openClient.js';
+import { standardOutput } from '../options/checkTarget.js';
+import type { CommandOptions } from '../options/commandOptions.js';
+import { openClient, withClient } from '../source/openClient.js';
 import { formatCount } from '../terminal/format.js';
 import { table } from '../terminal/table.js';
-import { fieldColumns, streamColumns, streamLook } from '../watch/rowView.js';
-import type { WatchCommandOptions, WatchedRows } from '../watch/watchChanges.js';
-
-/** Options of `sluice streams export`. */
-interface StreamsExportOptions extends ExportCommandOptions {
-  readonly pageSize?: number;
-  readonly maxRows?: number;
-}
+import { fieldColumns, streamColumns, streamView } from '../watch/rowView.js';
+import type { WatchedRows } from '../watch/watchChanges.js';
 
 /** `sluice streams export`: the project's EVM streams, to wherever rows can go. */
 export async function streamsExport(
-  options: StreamsExportOptions,
+  options: CommandOptions<'streams export'>,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
@@ -37,17 +32,9 @@ export async function streamsExport(
   return runExport(rows, options, environment, invocation);
 }
 
-/** Options of `sluice streams list`. */
-interface StreamsListOptions extends ConnectionOptions, ProgressOptions {
-  /** Default: a table on a terminal, CSV elsewhere. */
-  readonly format?: 'table' | RowFormatName;
-  readonly columns?: readonly string[];
-  readonly pageSize?: number;
-}
-
 /** `sluice streams list`: the project's EVM streams, on stdout. */
 export async function streamsList(
-  options: StreamsListOptions,
+  options: CommandOptions<'streams list'>,
   environment: Environment,
   { config }: Invocation,
 ): Promise<number> {
@@ -58,18 +45,18 @@ export async function streamsList(
   const shape = columns && format === 'table' ? fieldColumns(columns) : streamColumns(stdout.colors);
   const baseUrl = baseUrlOf('streams', options, variables);
   const opening = openClient(options, environment, config, (client) => client.use(streams({ baseUrl })));
-  return withClient(opening, environment, async (client, notes) => {
+  return withClient(opening, environment, async (client, notices) => {
     const source = () => client.streams.list({ ...(pageSize !== undefined && { pageSize }) });
     if (format !== 'table') {
       const { sink, name } = rowSink<EvmStream>(
         { to: standardOutput, format, ...(columns && { columns }) },
         environment,
       );
-      await exportRows({ client, notes, source, sink, target: name, format }, options, environment);
+      await exportRows({ client, notices, source, sink, target: name, format }, options, environment);
       return exitCodes.done;
     }
     const { sink, rows } = collectRows<EvmStream>();
-    const job = { client, notes, source, sink, target: standardOutputName, format, isSummedUp: false };
+    const job = { client, notices, source, sink, target: standardOutputName, format, isSummedUp: false };
     await exportRows(job, { progress: stderr.isTerminal ? 'bar' : 'plain', ...options }, environment);
     const { text, leftOut } = table(shape, rows, stdout);
     await stdout.write(text);
@@ -82,15 +69,9 @@ export async function streamsList(
   });
 }
 
-/** Options of `sluice streams watch`. */
-interface StreamsWatchOptions extends WatchCommandOptions {
-  readonly only?: 'status';
-  readonly pageSize?: number;
-}
-
 /** `sluice streams watch`: every change of the project's EVM streams, as it is found. */
 export async function streamsWatch(
-  options: StreamsWatchOptions,
+  options: CommandOptions<'streams watch'>,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
@@ -105,7 +86,7 @@ export async function streamsWatch(
         ? all
         : all.pipePages<Change<EvmStream>>(statusChanges(), { version: only, ...(schema && { schema }) });
     },
-    look: streamLook(environment.stdout.colors),
+    view: streamView(environment.stdout.colors),
   };
   const { runWatch } = await import('../watch/watchChanges.js');
   return runWatch(rows, options, environment, invocation);

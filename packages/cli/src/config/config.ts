@@ -26,5 +26,5 @@ export interface Invocation {
   readonly args: readonly string[];
   readonly config: Config;
   /** Why there is no configuration although there should be one; only for a command that tells it itself. */
-  readonly configFault?: UsageError;
+  readonly configError?: UsageError;
 }

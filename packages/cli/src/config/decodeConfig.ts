@@ -19,7 +19,7 @@ export function decodeConfig(value: unknown, name: string): ConfigContent {
     if (settings.some((known) => known === setting)) continue;
     refuseSecretName(setting, name);
     throw new UsageError(
-      `${name} has ${JSON.stringify(setting)}, which is no setting. There are: ${settings.join(', ')}.`,
+      `${name} has an unknown setting ${JSON.stringify(setting)}. The settings are: ${settings.join(', ')}.`,
     );
   }
   const { plugins = [], defaults = {} } = value;

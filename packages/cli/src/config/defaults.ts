@@ -5,32 +5,9 @@ import type { Variables } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
-import { keyVariable, secretVariable } from '../input/secrets.js';
-import { formatOfName, standardOutput } from '../options/exportOptions.js';
-import { ofEndpoints, ofFiles } from '../options/targetFlags.js';
+import { formatOfName, standardOutput } from '../options/checkTarget.js';
+import { optionSpec, type OptionsOf } from '../options/table.js';
 import type { Config } from './config.js';
-
-/** They say what a single run is to do. Whoever finds them in a file later would not expect it. */
-const ofOneRun: ReadonlySet<string> = new Set([
-  ...['config', 'help', 'version', 'param', 'to', 'forward', 'state', 'deadLetters', 'offset', 'maxRows', 'polls'],
-  ...['restart', 'breakLock', 'sameProject', 'acceptRemovals'],
-]);
-
-/** Variables of the environment that say the same, and win. */
-const variableOf: ReadonlyMap<string, string> = new Map([
-  ['streamsUrl', 'SLUICE_STREAMS_URL'],
-  ['aptosUrl', 'SLUICE_APTOS_URL'],
-  ['apiKeyFile', keyVariable],
-  ['secretFile', secretVariable],
-]);
-
-/** Paths of files. They begin where the configuration is. */
-const paths: ReadonlySet<string> = new Set(['apiKeyFile', 'secretFile', 'headerFile', 'ownersFile']);
-
-/** Whether an option can't be a default. */
-export function isForOneRun(option: string): boolean {
-  return ofOneRun.has(option);
-}
 
 /** What decides whether a default is used. */
 interface DefaultsContext {
@@ -62,16 +39,18 @@ export function applyDefaults(
     const place = `defaults.${name} of ${file.name}`;
     const parsed = commands.flatMap((other) => readings(name, value, other));
     if (parsed.length === 0) throw unknownOption(name, file.name, commands);
-    if (isForOneRun(name))
+    const { isForOneRun, variable = '', value: valueName } = optionSpec(name) ?? {};
+    if (isForOneRun)
       throw new UsageError(`${place}: ${flagOf(name)} is for a single run. Give it on the command line instead.`);
     const [fault] = parsed.flatMap((reading) => ('fault' in reading ? [reading.fault] : []));
     if (fault !== undefined && parsed.every((reading) => 'fault' in reading))
       throw new UsageError(`${place} is ${shown(value)}. ${fault}`);
     const [own] = readings(name, value, command);
     if (!own || 'fault' in own || own.value === undefined || name in given) continue;
-    if ((variables[variableOf.get(name) ?? ''] ?? '').trim() !== '') continue;
+    if ((variables[variable] ?? '').trim() !== '') continue;
     if (!isFitting(name, own.value, given, isSink)) continue;
-    const isPath = paths.has(name) && typeof own.value === 'string' && own.value !== standardInput;
+    // Paths of files begin where the configuration is.
+    const isPath = valueName === '<file>' && typeof own.value === 'string' && own.value !== standardInput;
     command.setOptionValueWithSource(name, isPath ? resolve(dirname(file.path), own.value) : own.value, 'config');
     used.add(name);
   }
@@ -114,7 +93,7 @@ function unknownOption(name: string, file: string, commands: readonly Command[])
   const known = commands.flatMap(({ options }) => options.map((option) => option.attributeName()));
   const meant = known.find((other) => plain(other) === plain(name));
   return new UsageError(
-    `defaults of ${file} has ${JSON.stringify(name)}, which is no option. ${
+    `defaults of ${file} has an unknown option ${JSON.stringify(name)}. ${
       meant === undefined
         ? 'They are named like the long options, --page-size for example as pageSize.'
         : `Did you mean ${meant}?`
@@ -129,19 +108,10 @@ function shown(value: unknown): string {
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-/** What a command line says of its target, by the names that commander gives its options. */
-interface GivenTarget {
-  readonly to?: unknown;
-  readonly forward?: unknown;
-  readonly format?: unknown;
-  readonly state?: unknown;
-  readonly maxRows?: unknown;
-}
-
-/** Options that a target without state, such as stdout, has no use for. */
-const ofState = ['commitEvery', 'trustFilesystem'];
-const ofEndpointsOnly: readonly string[] = ofEndpoints;
-const ofFilesOnly: readonly string[] = ofFiles;
+/** What a command line says of its target. */
+type GivenTarget = Readonly<
+  Partial<Record<keyof OptionsOf<'to' | 'forward' | 'format' | 'state' | 'maxRows'>, unknown>>
+>;
 
 /**
  * Whether a default goes with what was given: one that does not is left out, as if it were not there. What people give themselves is
@@ -152,12 +122,13 @@ const ofFilesOnly: readonly string[] = ofFiles;
 function isFitting(option: string, value: unknown, given: GivenTarget, isSink: (target: string) => boolean): boolean {
   const kind = kindOf(given, isSink);
   const target = typeof given.to === 'string' ? given.to : standardOutput;
-  if (ofEndpointsOnly.includes(option)) return kind === 'endpoint';
-  if (ofState.includes(option)) return kind !== 'stdout' || given.state !== undefined;
+  const about = optionSpec(option)?.about;
+  if (about === 'webhook') return kind === 'webhook';
   if (option === 'onExpired') return kind === 'file';
+  if (about === 'state') return kind !== 'stdout' || given.state !== undefined;
   if (option === 'concurrency') return given.maxRows === undefined;
-  if (option !== 'guardFormulas' && !ofFilesOnly.includes(option)) return true;
-  if (kind === 'endpoint' || kind === 'sink') return false;
+  if (about !== 'file') return true;
+  if (kind === 'webhook' || kind === 'sink') return false;
   switch (option) {
     case 'ifExists':
       return kind === 'file';
@@ -174,8 +145,8 @@ function isFitting(option: string, value: unknown, given: GivenTarget, isSink: (
 function kindOf(
   { to, forward }: GivenTarget,
   isSink: (target: string) => boolean,
-): 'endpoint' | 'stdout' | 'sink' | 'file' {
-  if (forward !== undefined) return 'endpoint';
+): 'webhook' | 'stdout' | 'sink' | 'file' {
+  if (forward !== undefined) return 'webhook';
   if (typeof to !== 'string' || to === standardOutput) return 'stdout';
   return isSink(to) ? 'sink' : 'file';
 }

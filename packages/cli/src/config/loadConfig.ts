@@ -2,16 +2,11 @@ import { lstat, stat } from 'node:fs/promises';
 import { extname, join, resolve } from 'node:path';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
+import type { OptionsOf } from '../options/table.js';
 import { type Config, type ConfigFile, noConfig } from './config.js';
 
-/** What `--config` and `--no-config` say; absent where neither was given. */
-type ConfigChoice = string | boolean | undefined;
-
-/** Options of every command that takes plugins and defaults from a configuration. */
-export interface ConfigOptions {
-  /** A path; `false`: none. Default: the one in the current folder. */
-  readonly config?: ConfigChoice;
-}
+/** A path; `false`: none. Default: the one in the current folder. */
+type ConfigChoice = OptionsOf<'config'>['config'];
 
 /**
  * The configuration of a command line. It is code: what it does, it does with the rights of whoever runs the command.
@@ -19,7 +14,7 @@ export interface ConfigOptions {
  * @throws UsageError, in a sentence that says where, if it can't be read or loaded, or if there is something in it that can't be used.
  */
 export async function loadConfig(
-  { config: choice }: ConfigOptions,
+  { config: choice }: OptionsOf<'config'>,
   environment: Pick<Environment, 'folder' | 'secrets' | 'foreignCode'>,
 ): Promise<Config> {
   const { folder, secrets, foreignCode } = environment;
@@ -39,11 +34,11 @@ const names = endings.map((ending) => `sluice.config${ending}`);
  *
  * @throws UsageError if there are several, or the one that was named is none.
  */
-async function findConfigFile(choice: ConfigChoice, folder: string): Promise<ConfigFile | undefined> {
+async function findConfigFile(choice: ConfigChoice | undefined, folder: string): Promise<ConfigFile | undefined> {
   if (choice === false) return undefined;
   if (typeof choice === 'string') return namedFile(choice, folder);
-  const looks = await Promise.all(names.map(async (name) => ((await isThere(join(folder, name))) ? [name] : [])));
-  const [name, ...others] = looks.flat();
+  const found = await Promise.all(names.map(async (name) => ((await isThere(join(folder, name))) ? [name] : [])));
+  const [name, ...others] = found.flat();
   if (name === undefined) return undefined;
   if (others.length > 0)
     throw new UsageError(
@@ -55,7 +50,7 @@ async function findConfigFile(choice: ConfigChoice, folder: string): Promise<Con
 async function namedFile(name: string, folder: string): Promise<ConfigFile> {
   if (!endings.some((ending) => ending === extname(name)))
     throw new UsageError(
-      `--config ${JSON.stringify(name)} is no configuration: its name must end in .js, .mjs, .ts or .json.`,
+      `--config ${JSON.stringify(name)} is not a configuration: its name must end in .js, .mjs, .ts or .json.`,
     );
   const path = resolve(folder, name);
   const found = await stat(path).catch(() => undefined);

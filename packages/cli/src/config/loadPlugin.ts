@@ -34,7 +34,7 @@ function namedBy(entry: unknown, place: string): { readonly module?: string; rea
   const [module, options, ...rest] = given;
   if (typeof module === 'string' && module !== '' && rest.length === 0) return { module, options: options ?? {} };
   if (!Array.isArray(entry) && module !== '') return { options: {} };
-  throw new UsageError(`${place} names no module. Write "module", or ["module", { … its options }].`);
+  throw new UsageError(`${place} does not name a module. Write "module", or ["module", { … its options }].`);
 }
 
 async function pathOf(module: string, { path, name }: ConfigFile, shown: string): Promise<string> {
@@ -52,7 +52,7 @@ async function pathOf(module: string, { path, name }: ConfigFile, shown: string)
   const isFile = (await stat(resolve(folder, module)).catch(() => undefined))?.isFile() === true;
   throw new UsageError(
     isFile
-      ? `${shown} is taken for a package, and is a file beside ${name}: write ${JSON.stringify(`./${module}`)}.`
+      ? `${shown} names a package, but is a file beside ${name}: write ${JSON.stringify(`./${module}`)}.`
       : `${shown} can't be loaded. ${notInstalled(module, folder)}`,
   );
 }
@@ -64,9 +64,9 @@ async function made(exported: unknown, options: unknown, place: string): Promise
     plugin = await exported(options);
   } catch (error) {
     // Its own errors say what is wrong with its options.
-    throw new UsageError(`${place} can't be made: ${thrownText(error)}`, { cause: error });
+    throw new UsageError(`${place} failed: ${thrownText(error)}`, { cause: error });
   }
-  if (plugin === undefined) throw new UsageError(`${place} makes nothing: its function has to return a plugin.`);
+  if (plugin === undefined) throw new UsageError(`${place} returned nothing: its function has to return a plugin.`);
   return plugin;
 }
 

@@ -47,7 +47,7 @@ async function textOf({ path, name }: ConfigFile): Promise<string> {
   } catch (error) {
     throw new UsageError(`${name} can't be read: ${whyUnreadable(error)}.`);
   }
-  throw new UsageError(`${name} can't be read: it is no regular file, but a pipe or a device.`);
+  throw new UsageError(`${name} can't be read: it is not a regular file, but a pipe or a device.`);
 }
 
 /** A client would refuse it too, in words of its own. */

@@ -16,12 +16,12 @@ const ways: Readonly<Record<string, string>> = {
   wait: 'try again later',
   rerun: 'run it as before',
   restart: 'start over with --restart',
-  'restart-partition': 'walk this part again with --on-expired restart-partition',
+  'restart-partition': 'fetch this partition again with --on-expired restart-partition',
   'raise timeouts.connect': 'raise --timeout',
   'raise timeouts.response': 'raise --timeout',
   'raise timeouts.total': 'raise --timeout',
   'raise retry.for': 'give --retry-for to try for longer',
-  'raise maxDeadLetters': 'raise --max-dead-letters to go on all the same',
+  'raise maxDeadLetters': 'raise --max-dead-letters to continue anyway',
   'lower pageSize': 'ask for smaller pages (--page-size)',
   'lower rateLimit': 'lower --rate',
   'lower concurrency': 'lower --deliveries',
@@ -60,9 +60,9 @@ function settingsOf(names: readonly string[], source: unknown): string {
   if (decisive !== undefined) return settings.get(decisive) ?? decisive;
   if (names.includes('sink') && names.includes('endpoint')) return '--to or --forward';
   // Another format differs in all that formats have each for themselves.
-  const told = names.includes('sink') ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
+  const shown = names.includes('sink') ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
   const own = String(source).startsWith('aptos.walletNfts') ? ofHoldings : ofOthers;
-  return [...new Set(told.map((name) => own.get(name) ?? settings.get(name) ?? name))].join(', ');
+  return [...new Set(shown.map((name) => own.get(name) ?? settings.get(name) ?? name))].join(', ');
 }
 
 const settings: ReadonlyMap<string, string> = new Map([
@@ -90,7 +90,7 @@ const ofHoldings: ReadonlyMap<string, string> = new Map([
 
 const ofOthers: ReadonlyMap<string, string> = new Map([
   ['partitions', 'a parameter that decides what is listed'],
-  ['offset', 'the row to begin with'],
+  ['offset', 'the first row'],
 ]);
 
 const ofFormat: ReadonlySet<string> = new Set(['sink', 'format', 'guardFormulas', 'extra', 'bom']);

@@ -9,8 +9,8 @@ export class Failure extends Error {
 }
 
 /** What ended a command was already told, e.g. as an event of `--progress json`; only the exit code is left. */
-export class ToldFault extends Error {
-  override readonly name = 'ToldFault';
+export class ReportedError extends Error {
+  override readonly name = 'ReportedError';
   readonly exitCode: number;
 
   constructor(exitCode: number) {

@@ -5,8 +5,8 @@ import { isClosedOutput } from './exitCode.js';
 import { thrownText } from './thrown.js';
 
 /** What ended a command, for people: what happened, where, and what to do next. */
-export function faultSentence(error: unknown): string {
-  if (error instanceof UnfinishedExport) return `${faultSentence(error.cause)} ${error.interruptionReport.consequence}`;
+export function errorSentence(error: unknown): string {
+  if (error instanceof UnfinishedExport) return `${errorSentence(error.cause)} ${error.interruptionReport.consequence}`;
   if (error instanceof UsageError || error instanceof Failure || error instanceof Interruption) return error.message;
   if (isClosedOutput(error)) return 'Nobody reads the output any more.';
   if (SluiceError.is(error)) return wholeSentence(error);

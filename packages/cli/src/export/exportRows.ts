@@ -10,29 +10,27 @@ import {
 } from '@sluice/core';
 import { type Observable, ReplaySubject } from 'rxjs';
 import type { Environment } from '../environment/environment.js';
-import { type InterruptionReport, Interruption, ToldFault, UnfinishedExport } from '../errors/errors.js';
+import { type InterruptionReport, Interruption, ReportedError, UnfinishedExport } from '../errors/errors.js';
 import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
-import { faultSentence } from '../errors/formatError.js';
+import { errorSentence } from '../errors/formatError.js';
 import { scrubbed, scrubberOf } from '../errors/redact.js';
+import type { GroupOptions } from '../options/commandOptions.js';
 import { resumedAt } from '../progress/messages.js';
-import { type Note, notesOf } from '../progress/notices.js';
+import { type Notice, noticesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';
 import type { ProgressMode, Reporter } from '../progress/reporter.js';
-import { type Begun, type Deliveries, type Progress, type RequestTally, tallyRequests } from '../progress/progress.js';
+import {
+  type RunHeader,
+  type Deliveries,
+  type Progress,
+  type RequestTally,
+  tallyRequests,
+} from '../progress/progress.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import type { TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
-import { exportInterruption } from './interruptedExport.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
-
-/** Options of every command that moves rows. */
-export interface ProgressOptions {
-  /** Default: a bar on a terminal, lines elsewhere. */
-  readonly progress?: ProgressMode;
-  /** Nothing but faults. */
-  readonly quiet?: boolean;
-}
 
 /** Warnings that are kept back until the export has begun. */
 const maxKeptBack = 100;
@@ -41,7 +39,7 @@ const maxKeptBack = 100;
 interface RowExport<T> {
   readonly client: Client;
   /** What the client has to say. Default: from the moment on that the export is made. */
-  readonly notes?: Observable<Note>;
+  readonly notices?: Observable<Notice>;
   /** Called once the client is watched, so that its warnings are seen. */
   readonly source: () => PageSource<T>;
   readonly sink: Sink<T>;
@@ -50,10 +48,10 @@ interface RowExport<T> {
   /** Default: a file, or stdout. */
   readonly kind?: TargetKind | undefined;
   readonly format: string;
-  /** Where it is an endpoint. */
+  /** Where it is a webhook. */
   readonly forwarding?: Forwarding | undefined;
   readonly concurrency?: number | undefined;
-  /** How it goes on after an interruption. Absent: it starts over each time, whatever an earlier run left behind. */
+  /** How it resumes after an interruption. Absent: it starts over each time, whatever an earlier run left behind. */
   readonly resumption?: Resumption | undefined;
   /** Rows can't be more than this, where somebody knows. */
   readonly maxRows?: number | undefined;
@@ -68,21 +66,21 @@ export interface ExportOutcome {
 }
 
 /**
- * Exports rows and shows how it goes on stderr. When the environment's signal aborts, the export closes what is open first.
+ * Exports rows and shows the progress on stderr. When the environment's signal aborts, the export closes what is open first.
  *
  * @throws what the export raises, or the Interruption if a signal stopped it, as an UnfinishedExport where something is to be said of
- * the rows; ToldFault, if it was told as an event.
+ * the rows; ReportedError, if it was told as an event.
  */
 export async function exportRows<T>(
   job: RowExport<T>,
-  options: ProgressOptions,
+  options: GroupOptions<'progress'>,
   environment: Environment,
   clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
   const { client, sink, target, kind, format, forwarding, concurrency, resumption, maxRows, isSummedUp = true } = job;
   const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
-  const { notes = notesOf(client) } = job;
+  const { notices = noticesOf(client) } = job;
   const exportWarnings = new ReplaySubject<string>(maxKeptBack);
   const source = job.source();
   const resuming = await resumption?.open(client, (message) => {
@@ -107,14 +105,14 @@ export async function exportRows<T>(
     pausedFor: client.limiter.pausedFor,
     ...(forwarding && { sent: sentOf(forwarding) }),
   });
-  const begun = {
+  const header = {
     ...{ source: source.info.name, target, format },
-    ...(forwarding && begunWith(forwarding)),
+    ...(forwarding && headerOf(forwarding)),
     ...(kind === 'sink' && resumption && { state: resumption.sinkPosition }),
   };
   const mode = modeFor(options, target, environment);
-  const reporter = openReporter(mode, { output: stderr, clock, begun, read });
-  notes.subscribe(({ level, message }) => {
+  const reporter = await openReporter(mode, { output: stderr, clock, header, read });
+  notices.subscribe(({ level, message }) => {
     if (level === 'info') reporter.info(message);
     else reporter.warn(message);
   });
@@ -150,6 +148,8 @@ export async function exportRows<T>(
       stderr.tell(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);
     return { report, tally };
   } catch (fault) {
+    // An export that is through does not pay for loading this.
+    const { exportInterruption } = await import('./interruptedExport.js');
     const interruptionReport = exportInterruption({ fault, target, latest, resuming, forwarding });
     return endEarly({ fault, interruptionReport }, reporter, environment);
   }
@@ -159,12 +159,12 @@ function sentOf({ tally: { deliveries, redeliveries } }: Forwarding): Deliveries
   return { deliveries, redeliveries };
 }
 
-function begunWith({ state, deadLetters }: Forwarding): Pick<Begun, 'state' | 'deadLetterFile'> {
+function headerOf({ state, deadLetters }: Forwarding): Pick<RunHeader, 'state' | 'deadLetterFile'> {
   return { state, deadLetterFile: deadLetters };
 }
 
 function modeFor(
-  { progress, quiet }: ProgressOptions,
+  { progress, quiet }: GroupOptions<'progress'>,
   target: string,
   { stdout, stderr }: Environment,
 ): ProgressMode | 'silent' {
@@ -197,13 +197,13 @@ export function endEarly(
   const interruptionReport = isClosedOutput(fault) ? undefined : consequences;
   const whole = interruptionReport ? new UnfinishedExport(fault, interruptionReport) : fault;
   const { command, keptRows } = interruptionReport ?? {};
-  const message = faultSentence(whole) + (command === undefined ? '' : ` ${command}`);
-  const isTold = reporter.ended({
+  const message = errorSentence(whole) + (command === undefined ? '' : ` ${command}`);
+  const isReported = reporter.ended({
     kind,
     message: scrubberOf(fault)(message, secrets),
     exitCode,
     ...(keptRows !== undefined && { keptRows }),
     ...(command !== undefined && { resume: scrubbed(command, secrets) }),
   });
-  throw isTold ? new ToldFault(exitCode) : whole;
+  throw isReported ? new ReportedError(exitCode) : whole;
 }

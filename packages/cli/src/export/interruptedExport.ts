@@ -3,11 +3,11 @@ import { type InterruptionReport, Interruption } from '../errors/errors.js';
 import { type Forwarding, setAside } from '../target/deliveries.js';
 import { ownState } from '../target/statePlace.js';
 import type { TargetKind } from '../target/target.js';
-import { formatCount, formatNumber } from '../terminal/format.js';
+import { formatCount } from '../terminal/format.js';
 import { type Kept, neededAgain, type ResumeCommands, type Resuming } from './resume.js';
 import { standardOutputName } from './rowSink.js';
 
-/** How an export that can be gone on with ended. */
+/** How an export that can be resumed ended. */
 interface ResumableEnd {
   readonly fault: unknown;
   /** It got past its checks: what the fault says is not about the checkpoint itself. */
@@ -24,10 +24,10 @@ export function interruptionOf(end: ResumableEnd): InterruptionReport | undefine
   if (fault instanceof Interruption) return afterInterruption(kept, commands, words);
   if (!hasBegun || !kept.last || saysRestart(fault)) return undefined;
   const { rows, isSealed = false } = kept.last;
-  const told = isSealed ? words.all(rows) : words.kept(rows);
-  if (!canGoOn(fault, isSealed)) return isSealed ? undefined : { consequence: `${told}.`, keptRows: rows };
+  const outcome = isSealed ? words.all(rows) : words.kept(rows);
+  if (!canGoOn(fault, isSealed)) return isSealed ? undefined : { consequence: `${outcome}.`, keptRows: rows };
   const same = commands.isRestart ? 'the same command without --restart' : 'the same command';
-  return { consequence: `${told}: ${same} goes on.`, keptRows: rows };
+  return { consequence: `${outcome}; run ${same} to resume.`, keptRows: rows };
 }
 
 function afterInterruption(
@@ -43,7 +43,7 @@ function afterInterruption(
   const { rows, isSealed } = last;
   const consequence = isSealed
     ? `${words.all(rows)}, and only ${words.last} is left. ${again}Finish with:`
-    : `${words.kept(rows)}. ${again}Go on with:`;
+    : `${words.kept(rows)}. ${again}Resume with:`;
   return { consequence, command, keptRows: rows };
 }
 
@@ -72,9 +72,9 @@ interface UnfinishedRun {
   readonly target: string;
   /** Absent where it was refused, or stopped before it had begun. */
   readonly latest: ExportProgress | undefined;
-  /** Absent where nothing can be gone on with. */
+  /** Absent where nothing can be resumed. */
   readonly resuming: Resuming | undefined;
-  /** Of an endpoint. */
+  /** Of a webhook. */
   readonly forwarding?: Forwarding | undefined;
 }
 
@@ -88,9 +88,9 @@ export function exportInterruption({
 }: UnfinishedRun): InterruptionReport | undefined {
   if (resuming) {
     const { kept, kind, commands } = resuming;
-    const words = wordsOf[forwarding ? 'endpoint' : kind];
+    const words = wordsOf[forwarding ? 'webhook' : kind];
     const left = interruptionOf({ fault, hasBegun: latest !== undefined, kept, commands, words });
-    const needed = ownState(fault, forwarding ? 'endpoint' : kind);
+    const needed = ownState(fault, forwarding ? 'webhook' : kind);
     if (forwarding) return afterForward(fault, left, forwarding, needed);
     return needed === undefined
       ? left
@@ -99,31 +99,31 @@ export function exportInterruption({
   if (SluiceError.is(fault, 'cursor-refused') && target === standardOutputName)
     return { consequence: 'Both need a file (--to FILE); to stdout, run it again.' };
   if (!(fault instanceof Interruption)) return undefined;
-  const came = formatCount(latest?.rows ?? 0, 'row');
+  const rows = latest?.rows ?? 0;
   return {
     consequence:
       target === standardOutputName
-        ? `The output ends early, after ${came}.`
-        : `${came} had come; nothing was left half-written. Run the same command again to start over.`,
+        ? `The output ends early, after ${formatCount(rows, 'row')}.`
+        : `${formatCount(rows, 'row was', 'rows were')} fetched; no incomplete file is left. Run the same command again to start over.`,
   };
 }
 
-/** An endpoint gives no rows back, and keeps what it did not take out of sight. */
+/** A webhook gives no rows back, and keeps what it refused out of sight. */
 function afterForward(
   fault: unknown,
   left: InterruptionReport | undefined,
   { tally, deadLetters }: Forwarding,
   needed: string | undefined,
 ): InterruptionReport | undefined {
-  const told = [
+  const outcome = [
     ...(SluiceError.is(fault, 'cursor-refused')
-      ? ["A service can't give a part back, so --restart is left: what it has got comes again with the same ids."]
+      ? ['A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids.']
       : []),
     ...(needed === undefined ? [] : [needed]),
     ...(tally.deadLetters > 0 ? [setAside(tally.deadLetters, deadLetters)] : []),
     ...(left ? [left.consequence] : []),
   ];
-  return told.length === 0 ? undefined : { ...left, consequence: told.join(' ') };
+  return outcome.length === 0 ? undefined : { ...left, consequence: outcome.join(' ') };
 }
 
 /** What people are told of that which an export leaves, by what it went to. */
@@ -138,33 +138,33 @@ interface RemainsWords {
 }
 
 const fileWords: RemainsWords = {
-  kept: (rows) => `${formatNumber(rows)} of the rows ${rows === 1 ? 'is' : 'are'} kept`,
+  kept: (rows) => `${formatCount(rows, 'row')} committed`,
   all: (rows) => `All ${formatCount(rows, 'row')} are written`,
-  last: 'putting the file in place',
-  nothing: 'Nothing is kept, since no row was committed yet.',
+  last: 'moving the file into place',
+  nothing: 'No row was committed yet.',
 };
 
-/** What an endpoint got beyond the last commit is in the spool, and is not sent again. */
-export const endpointWords: RemainsWords = {
+/** What a webhook got beyond the last commit is in the spool, and is not sent again. */
+export const webhookWords: RemainsWords = {
   kept: (rows) =>
     rows === 0
       ? 'No row is lost'
       : `At least ${formatCount(rows, 'row')} ${rows === 1 ? 'is' : 'are'} delivered, and none is lost`,
   all: (rows) => `All ${formatCount(rows, 'row')} are delivered`,
-  last: 'clearing up',
+  last: 'cleaning up',
   nothing: 'Nothing was sent yet.',
 };
 
 /** What becomes of rows in a sink of a plugin's is for its plugin to say: they are there. */
 const sinkWords: RemainsWords = {
   ...fileWords,
-  all: (rows) => `All ${formatCount(rows, 'row')} are there`,
+  all: (rows) => `All ${formatCount(rows, 'row')} are written`,
   last: 'closing the target',
 };
 
 const wordsOf: Readonly<Record<TargetKind, RemainsWords>> = {
   file: fileWords,
   stdout: fileWords,
-  endpoint: endpointWords,
+  webhook: webhookWords,
   sink: sinkWords,
 };

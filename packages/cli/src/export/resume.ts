@@ -1,28 +1,15 @@
 import type { Checkpoint, Client, ExportOptions } from '@sluice/core';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
-import { shownAddress } from '../target/forwardTarget.js';
+import type { GroupOptions } from '../options/commandOptions.js';
+import { flagAbout, type OptionsOf } from '../options/table.js';
 import { folderPlace, statePlace } from '../target/statePlace.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { shellQuoted } from '../terminal/text.js';
 
-/** Options of every command whose export goes on after an interruption. */
-export interface ResumeOptions {
-  /** A folder, or a store of a plugin's. Default: the target's own folder. */
-  readonly state?: string;
-  readonly restart?: boolean;
-  readonly sameProject?: boolean;
-  readonly onExpired?: 'fail' | 'restart-partition';
-  readonly breakLock?: boolean;
-  readonly trustFilesystem?: boolean;
-  /** Pages between two commits. */
-  readonly commitEvery?: number;
-}
-
-/** How an export goes on after an interruption. */
+/** How an export resumes after an interruption. */
 export interface Resumption {
   /** Where its state is kept, for people. */
   readonly sinkPosition: string;
@@ -30,7 +17,7 @@ export interface Resumption {
   readonly open: (client: Client, onWarning: (message: string) => void) => Promise<Resuming>;
 }
 
-/** An export that goes on after an interruption, ready to run. */
+/** An export that resumes after an interruption, ready to run. */
 export interface Resuming {
   /** What the next run finds. */
   readonly kept: Kept;
@@ -53,9 +40,9 @@ export interface Kept {
 
 /** What people can paste into their shell after an interruption. */
 export interface ResumeCommands {
-  /** Goes on with what is kept, or starts over where nothing is. */
+  /** Resumes, or starts over where nothing was committed. */
   readonly goOn: string;
-  /** The endpoint's address is not whole in it. */
+  /** The webhook's address is not whole in it. */
   readonly isAddressCut?: boolean;
   /** The command line as it was given would start over, whatever is kept. */
   readonly isRestart: boolean;
@@ -63,14 +50,10 @@ export interface ResumeCommands {
   readonly fromStdin?: 'owners' | 'key' | 'secret';
 }
 
-type GivenOptions = ResumeOptions & {
-  readonly ownersFile?: string;
-  readonly apiKeyFile?: string;
-  readonly secretFile?: string;
-};
+type GivenOptions = GroupOptions<'resume'> & OptionsOf<'ownersFile' | 'apiKeyFile' | 'secretFile'>;
 
 /**
- * How the export of a command line goes on after an interruption; `undefined` for stdout, where nothing can be taken back.
+ * How the export of a command line resumes after an interruption; `undefined` for stdout, where nothing can be taken back.
  *
  * @throws UsageError if a target is asked for what it can't do.
  */
@@ -81,16 +64,16 @@ export function resumptionOf(
   config: Config,
   environment: Pick<Environment, 'folder' | 'command' | 'signal' | 'secrets'>,
 ): Resumption | undefined {
-  const { restart, sameProject, onExpired, breakLock, trustFilesystem, commitEvery } = options;
+  const { restart, sameProject, onExpired, commitEvery } = options;
   if (folder === undefined) {
-    const forFiles = { restart, sameProject, onExpired, breakLock, trustFilesystem, commitEvery };
-    const [given] = Object.entries(forFiles).find(([, value]) => value !== undefined) ?? [];
-    if (given !== undefined)
-      throw new UsageError(`${flagOf(given)} needs a file: an export to stdout leaves nothing behind to go on from.`);
+    const flag = flagAbout('state', options);
+    if (flag !== undefined) throw new UsageError(`${flag} needs a file: an export to stdout cannot be resumed.`);
     return undefined;
   }
-  if (kind === 'endpoint' && onExpired === 'restart-partition')
-    throw new UsageError("--on-expired restart-partition needs a file: what a service has got can't be taken back.");
+  if (kind === 'webhook' && onExpired === 'restart-partition')
+    throw new UsageError(
+      '--on-expired restart-partition needs a file: what a service has received cannot be taken back.',
+    );
   const sinkPosition =
     options.state === undefined
       ? folderPlace(folder, options, environment)
@@ -131,7 +114,7 @@ function stdinOf({ ownersFile, apiKeyFile, secretFile }: GivenOptions): ResumeCo
 interface ResumeCommand {
   /** As it can be pasted into a shell. */
   readonly text: string;
-  /** What stood behind an endpoint's origin is left out of it, since it may be a token: it has to be written in again. */
+  /** What stood behind a webhook's origin is left out of it, since it may be a token: it has to be written in again. */
   readonly isAddressCut: boolean;
 }
 
@@ -139,10 +122,10 @@ interface ResumeCommand {
 const forOneRun: ReadonlySet<string> = new Set(['--restart', '--break-lock']);
 
 /**
- * A command line, to go on with what it left behind.
+ * A command line, to resume from what it left behind.
  *
  * @param command how the command is called here.
- * @param addressOption the option that holds an endpoint's address.
+ * @param addressOption the option that holds a webhook's address.
  * @example resumeCommand('sluice', ['nfts', 'export', '--to', 'my rows.csv', '--restart']).text // "sluice nfts export --to 'my rows.csv'"
  */
 export function resumeCommand(command: string, args: readonly string[], addressOption = '--forward'): ResumeCommand {
@@ -164,7 +147,17 @@ export function resumeCommand(command: string, args: readonly string[], addressO
 
 /** What a command line alone does not bring back, as sentences with a blank behind each. */
 export function neededAgain({ fromStdin, isAddressCut = false }: Omit<ResumeCommands, 'goOn' | 'isRestart'>): string {
-  const verb = fromStdin === 'owners' ? 'have' : 'has';
-  const stdin = fromStdin === undefined ? '' : `The ${fromStdin} ${verb} to come on stdin again. `;
-  return stdin + (isAddressCut ? 'Write the whole address in place of the one that ends in "…". ' : '');
+  const stdin = fromStdin === undefined ? '' : `Provide the ${fromStdin} on stdin again. `;
+  return stdin + (isAddressCut ? 'Replace the address that ends in "…" with the complete one. ' : '');
+}
+
+/**
+ * A webhook's address as it may be shown: what stands behind its origin may be a token.
+ *
+ * @example shownAddress('https://hooks.example.com/T0/s3cret') // 'https://hooks.example.com/…'
+ */
+export function shownAddress(url: string): string {
+  if (!URL.canParse(url)) return '…';
+  const { origin, href } = new URL(url);
+  return href === `${origin}/` ? origin : `${origin}/…`;
 }

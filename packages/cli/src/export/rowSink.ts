@@ -6,20 +6,8 @@ import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
-import { type RowFormatName, rowFormatOf, standardOutput } from '../options/exportOptions.js';
-
-/** Options of every command that writes rows. */
-export interface TargetOptions {
-  /** A path, or `-` for stdout. */
-  readonly to?: string;
-  readonly format?: RowFormatName;
-  readonly columns?: readonly string[];
-  readonly gzip?: boolean;
-  readonly ifExists?: 'fail' | 'overwrite';
-  readonly guardFormulas?: boolean;
-  readonly extra?: boolean;
-  readonly bom?: boolean;
-}
+import { type RowFormatName, rowFormatOf, standardOutput } from '../options/checkTarget.js';
+import type { GroupOptions } from '../options/commandOptions.js';
 
 /** A file, or stdout, as a target of rows. */
 interface RowSink<T> {
@@ -41,7 +29,7 @@ export const standardOutputName = 'stdout';
  * @throws UsageError if the format is unknown, or an option does not go with it.
  */
 export function rowSink<T extends object>(
-  options: TargetOptions,
+  options: GroupOptions<'target'>,
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
 ): RowSink<T> {
   const { to, columns, ifExists, gzip, guardFormulas = true, extra = false, bom = false } = options;

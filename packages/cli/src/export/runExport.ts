@@ -3,17 +3,18 @@ import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { exitCodeAfter } from '../errors/exitCode.js';
+import type { GroupOptions } from '../options/commandOptions.js';
+import type { OptionsOf } from '../options/table.js';
 import { afterWarning } from '../progress/notices.js';
-import { type ConnectionOptions, openClient, withClient } from '../source/openClient.js';
-import type { ForwardOptions } from '../target/forwardTarget.js';
+import { openClient, withClient } from '../source/openClient.js';
 import type { Target } from '../target/target.js';
-import { targetOf } from '../target/targetOf.js';
-import { exportRows, type ProgressOptions } from './exportRows.js';
-import { type ResumeOptions, resumptionOf } from './resume.js';
-import { rowSink, type TargetOptions } from './rowSink.js';
+import { resolveTarget } from '../target/resolveTarget.js';
+import { exportRows } from './exportRows.js';
+import { resumptionOf } from './resume.js';
+import { rowSink } from './rowSink.js';
 
 /** Options of every command that exports rows. */
-export interface ExportCommandOptions extends RowTargetOptions, ResumeOptions, ConnectionOptions, ProgressOptions {}
+type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'anyApi' | 'progress'>;
 
 /** What is exported. */
 export interface ExportedRows<Added, T> {
@@ -41,10 +42,10 @@ export async function runExport<Added, T extends object>(
   const target = await rowTargetOf<T>(options, environment, config);
   const resumption = resumptionOf(options, target, args, config, environment);
   const { name, kind, format, forwarding } = target;
-  return withClient(openClient(options, environment, config, add), environment, async (client, notes) => {
+  return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
     const job = {
       client,
-      notes: afterWarning(notes, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
+      notices: afterWarning(notices, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
       source: () => source(client),
       sink: await target.open(client),
     };
@@ -57,16 +58,13 @@ export async function runExport<Added, T extends object>(
   });
 }
 
-/** Options that say where rows go. */
-type RowTargetOptions = TargetOptions & ForwardOptions;
-
 /** The target of rows that a command line asks for. @throws UsageError if there is none, or an option does not go with it. */
 function rowTargetOf<T extends object>(
-  options: RowTargetOptions,
+  options: ExportCommandOptions,
   environment: Environment,
   config: Config,
 ): Promise<Target<T>> {
-  return targetOf<T>(options, environment, config, () => {
+  return resolveTarget<T>(options, environment, config, () => {
     if (options.state !== undefined)
       throw new UsageError("--state goes with --forward, or with a plugin's sink: a file has its state beside it.");
     return rowSink<T>(options, environment);
@@ -74,13 +72,7 @@ function rowTargetOf<T extends object>(
 }
 
 /** Refuses a bound that a concurrency above 1 would reach by chance. @throws UsageError. */
-export function checkConcurrency({
-  maxRows,
-  concurrency = 1,
-}: {
-  readonly maxRows?: number;
-  readonly concurrency?: number;
-}): void {
+export function checkConcurrency({ maxRows, concurrency = 1 }: OptionsOf<'maxRows' | 'concurrency'>): void {
   if (maxRows === undefined || concurrency <= 1) return;
   throw new UsageError(
     '--max-rows goes with --concurrency 1 only: with a concurrency above 1 it would be chance which rows come.',

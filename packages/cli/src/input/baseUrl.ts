@@ -1,6 +1,4 @@
-import { SluiceError } from '@sluice/core';
 import type { Variables } from '../environment/environment.js';
-import { sentenceOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 
 /** The APIs of the command line itself, each with where its base address comes from. */
@@ -12,20 +10,6 @@ export const apis = {
 export type ApiName = keyof typeof apis;
 
 export const apiNames = ['streams', 'aptos'] as const satisfies ApiName[];
-
-/**
- * What the library refuses about an address, with the option or the variable that it came from. Any other fault stays as it is.
- */
-export function addressFault(error: unknown, options: BaseUrls): unknown {
-  if (!SluiceError.is(error, 'config') || error.details['option'] !== 'baseUrl') return error;
-  const api = String(error.details['plugin']);
-  if (!isApiName(api)) return error;
-  const { name, option, variable } = apis[api];
-  const from = givenAs(api, options) === undefined ? variable : option;
-  return new UsageError(
-    sentenceOf(error).replace(`The base address of ${api}`, `The base address of the ${name} (${from})`),
-  );
-}
 
 /** Whether an API is one of the command line's own. */
 export function isApiName(name: string): name is ApiName {
@@ -54,6 +38,7 @@ export function baseUrlOf(api: ApiName, options: BaseUrls, variables: Variables)
   );
 }
 
-function givenAs(api: ApiName, { streamsUrl, aptosUrl }: BaseUrls): string | undefined {
+/** The base address of an API as an option gives it. */
+export function givenAs(api: ApiName, { streamsUrl, aptosUrl }: BaseUrls): string | undefined {
   return { streams: streamsUrl, aptos: aptosUrl }[api];
 }

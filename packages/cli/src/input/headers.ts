@@ -17,7 +17,7 @@ export async function readHeaders(file: string, environment: Environment): Promi
     const [, name, value] = /^([^\s:]+):\s*(.*?)\s*$/.exec(line) ?? [];
     if (name === undefined || value === undefined)
       throw new UsageError(
-        `Line ${String(index + 1)} of the file that --header-file names is no header. Write one a line, like Authorization: Bearer TOKEN.`,
+        `Line ${String(index + 1)} of the file that --header-file names is not a header. Write one a line, like Authorization: Bearer TOKEN.`,
       );
     headers.set(name, value);
     for (const secret of secretsInHeader(value)) environment.secrets.add(secret);

@@ -57,7 +57,7 @@ function checkedOwner(address: string, place: string): string {
     ownerAddress(address);
   } catch {
     throw new UsageError(
-      `${place}: ${JSON.stringify(address.slice(0, 80))} is no account address. It must be 0x and 1 to 64 hex digits.`,
+      `${place}: ${JSON.stringify(address.slice(0, 80))} is not an account address. It must be 0x and 1 to 64 hex digits.`,
     );
   }
   return address;

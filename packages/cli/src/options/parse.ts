@@ -1,5 +1,4 @@
 import type { Limit } from '@sluice/core';
-import { InvalidArgumentError } from 'commander';
 import { UsageError } from '../errors/errors.js';
 
 const msPerUnit: ReadonlyMap<string, number> = new Map([
@@ -102,18 +101,12 @@ export function parseShares(text: string): Readonly<Record<string, number>> {
   );
 }
 
-/** Lets commander use a parser of ours: what it refuses is told with the option's name. */
-export function parsedBy<T>(parse: (text: string) => T): (text: string) => T {
-  return (text) => {
-    try {
-      return parse(text);
-    } catch (error) {
-      throw error instanceof UsageError ? new InvalidArgumentError(error.message) : error;
-    }
-  };
+/** The values of an option that may be given several times. */
+export function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
 }
 
-/** Lets commander collect the items of an option that may be given several times, each time with one or more. */
-export function collectList(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, ...parsedBy(parseList)(text)];
+/** The items of an option that may be given several times, each time with one or more. @throws UsageError where one is empty. */
+export function collectLists(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...parseList(text)];
 }

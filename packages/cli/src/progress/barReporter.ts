@@ -9,7 +9,7 @@ const redrawEvery = 100;
 const eraseLine = '\r\u001b[K';
 
 /** `--progress bar`: one line of a terminal, drawn over itself, and gone at the end. */
-export function barReporter({ output, clock, begun, read }: ReporterContext): Reporter {
+export function barReporter({ output, clock, header, read }: ReporterContext): Reporter {
   const draw = (): void => {
     // The last column stays free: a character there would make some terminals begin a new line.
     output.tell(eraseLine + progressLine(read(), { columns: output.columns - 1, colors: output.colors }));
@@ -19,12 +19,12 @@ export function barReporter({ output, clock, begun, read }: ReporterContext): Re
     output.tell(`${eraseLine}${line}\n`);
     draw();
   };
-  const opening = openingLine(begun);
+  const opening = openingLine(header);
   if (opening === undefined) draw();
   else tellAbove(opening);
   return {
     resumed: (resumed) => {
-      tellAbove(resumedLine(resumed, begun));
+      tellAbove(resumedLine(resumed, header));
     },
     warn: (message) => {
       tellAbove(`sluice: ${message}`);

@@ -1,15 +1,15 @@
 import type { Resumed } from './messages.js';
-import { type Begun, type Progress, rowsPerSecond, timeLeft } from './progress.js';
+import { type RunHeader, type Progress, rowsPerSecond, timeLeft } from './progress.js';
 import { every, type Reporter, type ReporterContext } from './reporter.js';
 
 const eventEvery = 1000;
 
 /** `--progress json`: one event a line, for programs. Faults are events too, so that every line can be parsed. */
-export function jsonReporter({ output, clock, begun, read }: ReporterContext): Reporter {
+export function jsonReporter({ output, clock, header, read }: ReporterContext): Reporter {
   const emit = (event: ProgressEvent): void => {
     output.tell(`${JSON.stringify(event)}\n`);
   };
-  emit({ event: 'start', ...begun });
+  emit({ event: 'start', ...header });
   const stop = every(clock, eventEvery, () => {
     emit(progressEvent(read()));
   });
@@ -27,7 +27,7 @@ export function jsonReporter({ output, clock, begun, read }: ReporterContext): R
       stop();
       const { bytes, deadLetters, finishedAt } = summary ?? {};
       emit({
-        ...{ event: 'report', target: begun.target },
+        ...{ event: 'report', target: header.target },
         ...(bytes !== undefined && { bytes }),
         ...(deadLetters && { deadLetters }),
         ...(finishedAt !== undefined && { finishedAt }),
@@ -54,7 +54,7 @@ interface ProgressCounts {
   /** What the requests waited for the limiter, added up. */
   readonly waitedMs: number;
   readonly elapsedMs: number;
-  /** Requests to the endpoint, repeated ones included, where rows go to one. */
+  /** Requests to the webhook, repeated ones included, where rows go to one. */
   readonly deliveries?: number;
   readonly redeliveries?: number;
 }
@@ -64,7 +64,7 @@ interface ProgressCounts {
  * `failed`, or `stopped` after a signal or when nobody reads the output any more.
  */
 type ProgressEvent =
-  | ({ readonly event: 'start' } & Begun)
+  | ({ readonly event: 'start' } & RunHeader)
   | ({ readonly event: 'resumed' } & Resumed)
   | ({ readonly event: 'progress'; readonly total?: number; readonly leftMs?: number } & ProgressCounts)
   | { readonly event: 'warning' | 'info'; readonly message: string }
@@ -81,9 +81,9 @@ type ProgressEvent =
       readonly message: string;
       /** What the command is going to exit with. */
       readonly exitCode: number;
-      /** Rows that the next run goes on behind, where one can. */
+      /** Rows that the next run resumes after, where one can. */
       readonly keptRows?: number;
-      /** The command line that goes on. */
+      /** The command line that resumes. */
       readonly resume?: string;
     } & ProgressCounts);
 

@@ -1,21 +1,21 @@
 import type { Checkpoint } from '@sluice/core';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
-import type { Begun } from './progress.js';
+import type { RunHeader } from './progress.js';
 
 /** Where is kept what has to be remembered, since nobody named these places; `undefined` for a file, which has it beside itself. */
-export function openingLine({ target, state, deadLetterFile }: Begun): string | undefined {
+export function openingLine({ target, state, deadLetterFile }: RunHeader): string | undefined {
   if (state === undefined) return undefined;
   return deadLetterFile === undefined
     ? `Writing to ${target}. Its state is kept in ${state}.`
     : `Forwarding to ${target}. Its state is kept in ${state}, dead letters in ${deadLetterFile}.`;
 }
 
-/** What an export goes on from. */
+/** What an export resumes from. */
 export interface Resumed {
   /** Kept from an interrupted run. */
   readonly rows: number;
   readonly pages: number;
-  /** Everything was written; only putting the file in place is left. */
+  /** Everything was written; only moving the file into place is left. */
   readonly isSealed: boolean;
   /** Parts of the plan. */
   readonly partitions: number;
@@ -27,21 +27,21 @@ export interface Resumed {
 }
 
 /**
- * The calm line of an export that goes on.
+ * The calm line of an export that resumes.
  *
- * @param begun what it has begun with: an endpoint may have got more rows than were committed, and a plugin's sink may be anything.
- * @example 'Going on after 12,300 rows in 123 pages, at page 4 of part 3 of 12.'
+ * @param header what the run writes to: a webhook may have got more rows than were committed, and a plugin's sink may be anything.
+ * @example 'Resuming after 12,300 rows (123 pages), at page 4 of partition 3 of 12.'
  */
 export function resumedLine(
   { rows, pages, isSealed, partitions, partition, page, otherPartitions }: Resumed,
-  begun: Pick<Begun, 'state' | 'deadLetterFile'> = {},
+  header: Pick<RunHeader, 'state' | 'deadLetterFile'> = {},
 ): string {
-  const words = wordsFor(begun);
+  const words = wordsFor(header);
   if (isSealed) return `All ${formatCount(rows, 'row')} are ${words.sealed}`;
   if (pages === 0 && words.first !== undefined) return words.first;
-  const of = partitions === 1 ? '' : ` of part ${formatNumber(partition)} of ${formatNumber(partitions)}`;
-  const others = otherPartitions === 0 ? '' : `, and in ${formatCount(otherPartitions, 'later part')}`;
-  return `Going on after ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, at page ${formatNumber(page)}${of}${others}.`;
+  const of = partitions === 1 ? '' : ` of partition ${formatNumber(partition)} of ${formatNumber(partitions)}`;
+  const others = otherPartitions === 0 ? '' : `, and in ${formatCount(otherPartitions, 'later partition')}`;
+  return `Resuming after ${formatCount(rows, 'row')} (${formatCount(pages, 'page')}), at page ${formatNumber(page)}${of}${others}.`;
 }
 
 /** What is said of a target before its first page, and when only its end is left. */
@@ -50,18 +50,18 @@ interface TargetWords {
   readonly first?: string;
 }
 
-const ofFile: TargetWords = { sealed: 'written already; only putting the file in place is left.' };
+const ofFile: TargetWords = { sealed: 'written already; only moving the file into place is left.' };
 const ofEndpoint: TargetWords = {
-  sealed: 'delivered already; only clearing up is left.',
-  first: 'Going on from the first page; what was delivered is not sent again.',
+  sealed: 'delivered already; only cleaning up is left.',
+  first: 'Resuming from the first page; delivered records are not sent again.',
 };
 const ofSink: TargetWords = {
   sealed: 'there already; only closing the target is left.',
-  first: 'Going on from the first page: no row was committed yet.',
+  first: 'Resuming from the first page: no row was committed yet.',
 };
 
-/** A file has its state beside itself, and only an endpoint has dead letters. */
-function wordsFor({ state, deadLetterFile }: Pick<Begun, 'state' | 'deadLetterFile'>): TargetWords {
+/** A file has its state beside itself, and only a webhook has dead letters. */
+function wordsFor({ state, deadLetterFile }: Pick<RunHeader, 'state' | 'deadLetterFile'>): TargetWords {
   if (state === undefined) return ofFile;
   return deadLetterFile === undefined ? ofSink : ofEndpoint;
 }
@@ -78,9 +78,9 @@ export interface Summary {
   /** In ms. */
   readonly elapsed: number;
   readonly retries: number;
-  /** Requests to an endpoint that had to be repeated. */
+  /** Requests to a webhook that had to be repeated. */
   readonly redeliveries?: number;
-  /** Records that an endpoint did not take, and where they are. */
+  /** Records that a webhook did not take, and where they are. */
   readonly deadLetters?: { readonly count: number; readonly path: string };
   /** An earlier run had done all of it by then (ISO 8601). */
   readonly finishedAt?: string;
@@ -106,7 +106,7 @@ function finishedLine({ target, rows }: Summary, finishedAt: string): string {
   return `${target} is complete (${formatCount(rows, 'row')}, exported ${when}); use --if-exists overwrite to export it again`;
 }
 
-/** What an export that goes on from a checkpoint says of it. */
+/** What an export that resumes from a checkpoint says of it. */
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {
   const { before, begun } = position;
   const first = begun[before];

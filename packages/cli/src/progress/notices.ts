@@ -6,7 +6,7 @@ import { formatDuration } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 
 /** What those who watch a client are told, in a sentence. */
-export interface Note {
+export interface Notice {
   readonly level: 'warning' | 'info';
   readonly message: string;
 }
@@ -17,20 +17,20 @@ const maxKept = 100;
  * What a client and its plugins have to say from now on; a warning that comes again and again, and what a hook of a plugin fails with,
  * once. Whoever subscribes later gets the earlier ones too.
  */
-export function notesOf(client: Client): Observable<Note> {
-  const notes = new ReplaySubject<Note>(maxKept);
-  const told = new Set<string>();
+export function noticesOf(client: Client): Observable<Notice> {
+  const notices = new ReplaySubject<Notice>(maxKept);
+  const reported = new Set<string>();
   const sentenceOf = outageSentences();
   client.events
     .pipe(
-      concatMap((event) => from(noteOf(event, told, sentenceOf))),
+      concatMap((event) => from(noticeOf(event, reported, sentenceOf))),
       distinctUntilChanged((before, note) => note.level === 'warning' && note.message === before.message),
     )
-    .subscribe(notes);
-  return notes;
+    .subscribe(notices);
+  return notices;
 }
 
-/** What the notes come behind. */
+/** What the notices come behind. */
 interface WarnedOf {
   /** What people may want to know, and can do without. */
   readonly hint?: string | undefined;
@@ -39,20 +39,20 @@ interface WarnedOf {
   readonly isQuiet: boolean | undefined;
 }
 
-/** The notes behind a hint and a warning, if there are any. Where nothing would be told of them, the warning is told at once all the same. */
+/** The notices behind a hint and a warning, if there are any. Where nothing would be told of them, the warning is told at once all the same. */
 export function afterWarning(
-  notes: Observable<Note>,
+  notices: Observable<Notice>,
   { hint, warning, isQuiet = false }: WarnedOf,
   { stderr }: Pick<Environment, 'stderr'>,
-): Observable<Note> {
-  if (hint !== undefined) notes = notes.pipe(startWith<Note>({ level: 'info', message: hint }));
-  if (warning === undefined) return notes;
-  if (!isQuiet) return notes.pipe(startWith<Note>({ level: 'warning', message: warning }));
+): Observable<Notice> {
+  if (hint !== undefined) notices = notices.pipe(startWith<Notice>({ level: 'info', message: hint }));
+  if (warning === undefined) return notices;
+  if (!isQuiet) return notices.pipe(startWith<Notice>({ level: 'warning', message: warning }));
   stderr.tell(`sluice: ${warning}\n`);
-  return notes;
+  return notices;
 }
 
-function noteOf(event: ClientEvent, told: Set<string>, sentenceOf: ReturnType<typeof outageSentences>): Note[] {
+function noticeOf(event: ClientEvent, reported: Set<string>, sentenceOf: ReturnType<typeof outageSentences>): Notice[] {
   switch (event.type) {
     case 'warning':
       return [{ level: 'warning', message: visibleText(event.message) }];
@@ -62,8 +62,8 @@ function noteOf(event: ClientEvent, told: Set<string>, sentenceOf: ReturnType<ty
       const { plugin, hook, error } = event;
       const where = `${plugin} ${hook}`;
       // What it could not be disposed of for ends the command.
-      if (hook === 'dispose' || told.has(where)) return [];
-      told.add(where);
+      if (hook === 'dispose' || reported.has(where)) return [];
+      reported.add(where);
       const message = `The plugin "${plugin}" fails in its hook "${hook}", which changes nothing else: ${thrownText(error.message)}`;
       return [{ level: 'warning', message: visibleText(message) }];
     }
@@ -78,7 +78,7 @@ function noteOf(event: ClientEvent, told: Set<string>, sentenceOf: ReturnType<ty
 }
 
 /** Faults that pass within a few attempts are nobody's concern. */
-const attemptsUntold = 3;
+const quietAttempts = 3;
 
 /**
  * Says that an outage is waited out, once, why, and for how long; and that it is over. Requests under way at once meet the same outage.
@@ -86,10 +86,10 @@ const attemptsUntold = 3;
  * @returns what there is to say of an event, if anything.
  */
 export function outageSentences(): (event: HttpEvent) => string | undefined {
-  let isTold = false;
+  let isReported = false;
   return (event) => {
-    if (event.type === 'retry' && event.attempt >= attemptsUntold && !isTold) {
-      isTold = true;
+    if (event.type === 'retry' && event.attempt >= quietAttempts && !isReported) {
+      isReported = true;
       // The service sets a pause's length, and --retry-for counts little of it.
       const isPause = event.reason === 'rate-limited';
       const isEndless = event.left === Infinity;
@@ -100,8 +100,8 @@ export function outageSentences(): (event: HttpEvent) => string | undefined {
           : `for up to ${formatDuration(event.left)} more (--retry-for)`;
       return `Waiting ${howLong}: ${event.error.summary ?? event.error.message}`;
     }
-    if (event.type !== 'settled' || !isTold) return undefined;
-    isTold = false;
-    return event.outcome === 'answered' ? 'The outage is over: there are answers again.' : undefined;
+    if (event.type !== 'settled' || !isReported) return undefined;
+    isReported = false;
+    return event.outcome === 'answered' ? 'The outage is over: the service responds again.' : undefined;
   };
 }

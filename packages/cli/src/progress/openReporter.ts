@@ -1,18 +1,15 @@
-import { barReporter } from './barReporter.js';
-import { jsonReporter } from './jsonReporter.js';
 import { resumedLine, summaryLine } from './messages.js';
-import { plainReporter } from './plainReporter.js';
 import type { ProgressMode, Reporter, ReporterContext } from './reporter.js';
 
-/** The reporter of a mode; `silent` shows nothing, not even the last line. */
-export function openReporter(mode: ProgressMode | 'silent', context: ReporterContext): Reporter {
+/** The reporter of a mode, which alone is loaded; `silent` shows nothing, not even the last line. */
+export async function openReporter(mode: ProgressMode | 'silent', context: ReporterContext): Promise<Reporter> {
   switch (mode) {
     case 'bar':
-      return barReporter(context);
+      return (await import('./barReporter.js')).barReporter(context);
     case 'plain':
-      return plainReporter(context);
+      return (await import('./plainReporter.js')).plainReporter(context);
     case 'json':
-      return jsonReporter(context);
+      return (await import('./jsonReporter.js')).jsonReporter(context);
     case 'none':
       return endReporter(context);
     case 'silent':
@@ -21,10 +18,10 @@ export function openReporter(mode: ProgressMode | 'silent', context: ReporterCon
 }
 
 /** `--progress none`: only what it went on from, what came out at the end, and warnings. */
-function endReporter({ output, begun }: Pick<ReporterContext, 'output' | 'begun'>): Reporter {
+function endReporter({ output, header }: Pick<ReporterContext, 'output' | 'header'>): Reporter {
   return {
     resumed: (resumed) => {
-      output.tell(`${resumedLine(resumed, begun)}\n`);
+      output.tell(`${resumedLine(resumed, header)}\n`);
     },
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);

@@ -6,15 +6,15 @@ import { every, type Reporter, type ReporterContext } from './reporter.js';
 const lineEvery = 5000;
 
 /** `--progress plain`: a line every five seconds, for logs. */
-export function plainReporter({ output, clock, begun, read }: ReporterContext): Reporter {
-  const opening = openingLine(begun);
+export function plainReporter({ output, clock, header, read }: ReporterContext): Reporter {
+  const opening = openingLine(header);
   if (opening !== undefined) output.tell(`${opening}\n`);
   const stop = every(clock, lineEvery, () => {
     output.tell(`${plainLine(read())}\n`);
   });
   return {
     resumed: (resumed) => {
-      output.tell(`${resumedLine(resumed, begun)}\n`);
+      output.tell(`${resumedLine(resumed, header)}\n`);
     },
     warn: (message) => {
       output.tell(`sluice: ${message}\n`);

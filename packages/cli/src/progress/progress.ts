@@ -18,11 +18,11 @@ export interface Progress {
   readonly waited: number;
   /** Ms until the API lets requests start again; 0 when it does. */
   readonly pausedFor: number;
-  /** What was sent to an endpoint, where rows go to one. */
+  /** What was sent to a webhook, where rows go to one. */
   readonly sent?: Deliveries;
 }
 
-/** Requests to an endpoint. */
+/** Requests to a webhook. */
 export interface Deliveries {
   readonly deliveries: number;
   /** Those of them that repeated one that had failed. */
@@ -47,15 +47,15 @@ export function timeLeft(progress: Progress): number | undefined {
 }
 
 /** What a command that moves rows has begun with. */
-export interface Begun {
+export interface RunHeader {
   /** E.g. `aptos.walletNfts`. */
   readonly source: string;
-  /** As the person named it; of an endpoint its origin. */
+  /** As the person named it; of a webhook its origin. */
   readonly target: string;
   readonly format: string;
   /** Where the state is kept, of what does not have it beside itself. */
   readonly state?: string;
-  /** Of an endpoint: the file of what it does not take. */
+  /** Of a webhook: the file of what it does not take. */
   readonly deadLetterFile?: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/core';
 import type { Output } from '../environment/output.js';
 import type { Resumed, Summary } from './messages.js';
-import type { Begun, Progress } from './progress.js';
+import type { RunHeader, Progress } from './progress.js';
 
 /** How progress is shown: drawn on a terminal, in lines, as JSON events, or not at all but for the last line. */
 export const progressModes = ['bar', 'plain', 'json', 'none'] as const;
@@ -12,7 +12,7 @@ export type ProgressMode = (typeof progressModes)[number];
 export interface ReporterContext {
   readonly output: Output;
   readonly clock: Clock;
-  readonly begun: Begun;
+  readonly header: RunHeader;
   /** How far it is now; asked whenever something is shown. */
   readonly read: () => Progress;
 }
@@ -23,9 +23,9 @@ export interface Ending {
   /** The sentence for people. */
   readonly message: string;
   readonly exitCode: number;
-  /** Rows that the next run goes on behind, where one can. */
+  /** Rows that the next run resumes after, where one can. */
   readonly keptRows?: number;
-  /** The command line that goes on. */
+  /** The command line that resumes. */
   readonly resume?: string;
 }
 

@@ -20,7 +20,7 @@ export function sourceName(name: string): SourceName {
   const [api = ''] = name.split('.');
   if (!/^[^.]+\.[^.]+$/.test(name))
     throw new UsageError(
-      `${JSON.stringify(name)} names no source. Write API.SOURCE, like aptos.walletNfts; "sluice sources" lists them.`,
+      `${JSON.stringify(name)} is not a source. Write API.SOURCE, like aptos.walletNfts; "sluice sources" lists them.`,
     );
   return { name, ...(isApiName(api) && { api }) };
 }
@@ -37,7 +37,7 @@ export function findSource(client: Client, name: string, { file }: Pick<Config, 
   throw new UsageError(
     ofApi.length > 0
       ? `${api} has no source ${JSON.stringify(name.slice(api.length + 1))}. There are: ${ofApi.join(', ')}.`
-      : `There is no API ${JSON.stringify(api)} with sources. There are: ${others.join(', ')}. ${file ? `The plugins of ${file.name} bring along no other.` : 'Plugins in sluice.config.js bring along more.'}`,
+      : `There is no API ${JSON.stringify(api)} with sources. There are: ${others.join(', ')}. ${file ? `The plugins of ${file.name} provide no other.` : 'Plugins in sluice.config.js can provide more.'}`,
   );
 }
 

@@ -1,26 +1,20 @@
 import { aptos } from '@sluice/aptos';
-import { type Client, type ClientOptions, createClient, type Timeouts } from '@sluice/core';
+import { type Client, type ClientOptions, createClient, SluiceError, type Timeouts } from '@sluice/core';
 import { streams } from '@sluice/streams';
 import { type Observable, startWith } from 'rxjs';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { faultSentence } from '../errors/formatError.js';
-import { addressFault, type ApiName, apiNames, baseUrlOf, type BaseUrls } from '../input/baseUrl.js';
+import { sentenceOf } from '../errors/cliTerms.js';
+import { UsageError } from '../errors/errors.js';
+import { errorSentence } from '../errors/formatError.js';
+import { type ApiName, apiNames, apis, baseUrlOf, type BaseUrls, givenAs, isApiName } from '../input/baseUrl.js';
 import { findApiKey, missingKey } from '../input/secrets.js';
-import type { Rate } from '../options/parse.js';
-import { type Note, notesOf } from '../progress/notices.js';
+import type { GroupOptions } from '../options/commandOptions.js';
+import { type Notice, noticesOf } from '../progress/notices.js';
 import { visibleText } from '../terminal/text.js';
 
 /** Options of every command that talks to an API. */
-export interface ConnectionOptions extends BaseUrls {
-  /** `false`: unlimited. Absent: the library's default. */
-  readonly rate?: Rate | false;
-  /** Longest time for one answer, in ms. */
-  readonly timeout?: number;
-  /** Ms for which a fault that may pass is tried. Default: the library's. */
-  readonly retryFor?: number;
-  readonly apiKeyFile?: string;
-}
+export type ConnectionOptions = GroupOptions<'anyApi'>;
 
 /** What a client is made with, given a key; `false`: none is sent. */
 export function clientOptions({ rate, timeout, retryFor }: ConnectionOptions, apiKey: string | false): ClientOptions {
@@ -35,7 +29,7 @@ export function clientOptions({ rate, timeout, retryFor }: ConnectionOptions, ap
 /** A client, and what it and its plugins have to say. */
 interface OpenClient<C extends Client> {
   readonly client: C;
-  readonly notes: Observable<Note>;
+  readonly notices: Observable<Notice>;
 }
 
 /**
@@ -54,19 +48,33 @@ export async function openClient<Added>(
   const found = await findApiKey(options.apiKeyFile, environment);
   const client = createClient(clientOptions(options, found?.key ?? false));
   // Before plugins are added: they may have something to say.
-  const notes = notesOf(client);
+  const notices = noticesOf(client);
   try {
     const added = add(client);
     addRequired(client, plugins, options, environment);
     if (!found && apiNames.some((name) => name in client)) throw missingKey();
     for (const plugin of plugins) client.use(plugin);
-    const warnings = Array.from(environment.warnings, (message): Note => ({ level: 'warning', message }));
-    return { client: added, notes: notes.pipe(startWith(...warnings)) };
+    const warnings = Array.from(environment.warnings, (message): Notice => ({ level: 'warning', message }));
+    return { client: added, notices: notices.pipe(startWith(...warnings)) };
   } catch (error) {
     // What closing raises must not hide why it is closed.
     await client.close().catch(() => undefined);
-    throw addressFault(error, options);
+    throw addressError(error, options);
   }
+}
+
+/**
+ * What the library refuses about an address, with the option or the variable that it came from. Any other fault stays as it is.
+ */
+export function addressError(error: unknown, options: BaseUrls): unknown {
+  if (!SluiceError.is(error, 'config') || error.details['option'] !== 'baseUrl') return error;
+  const api = String(error.details['plugin']);
+  if (!isApiName(api)) return error;
+  const { name, option, variable } = apis[api];
+  const from = givenAs(api, options) === undefined ? variable : option;
+  return new UsageError(
+    sentenceOf(error).replace(`The base address of ${api}`, `The base address of the ${name} (${from})`),
+  );
 }
 
 /** Adds those of the command line's own APIs that plugins require. @throws UsageError if the address of one is not set. */
@@ -109,16 +117,16 @@ function addApi(client: Client, name: ApiName, baseUrl: string): Client {
 export async function withClient<C extends Client, R>(
   opening: Promise<OpenClient<C>>,
   { stderr }: Pick<Environment, 'stderr'>,
-  work: (client: C, notes: OpenClient<C>['notes']) => Promise<R>,
+  work: (client: C, notices: OpenClient<C>['notices']) => Promise<R>,
 ): Promise<R> {
-  const { client, notes } = await opening;
+  const { client, notices } = await opening;
   let result: R;
   try {
-    result = await work(client, notes);
+    result = await work(client, notices);
   } catch (fault) {
     // That this fails too must not hide why.
     await client.close().catch((error: unknown) => {
-      stderr.tell(`sluice: ${visibleText(faultSentence(error))}\n`);
+      stderr.tell(`sluice: ${visibleText(errorSentence(error))}\n`);
     });
     throw fault;
   }
@@ -164,7 +172,7 @@ export async function withPlugins<R>(
   work: (client: Client) => Promise<R>,
 ): Promise<R> {
   const client = createClient({ apiKey: 'no-key-is-asked-for' });
-  return withClient(Promise.resolve({ client, notes: notesOf(client) }), environment, async (open) => {
+  return withClient(Promise.resolve({ client, notices: noticesOf(client) }), environment, async (open) => {
     for (const name of apiNames) addApi(open, name, nowhere);
     for (const plugin of plugins) open.use(plugin);
     return await work(open);

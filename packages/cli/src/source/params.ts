@@ -12,28 +12,26 @@ type Params = Readonly<Record<string, unknown>>;
  */
 export function askedBy<R>(source: ApiSource, params: Params, make: (params: Params) => R): R {
   try {
-    const made = make(params);
-    refuseIdleParams(source, params);
-    return made;
+    return make(params);
   } catch (error) {
-    throw paramFault(error, source, params) ?? error;
+    throw paramError(error, source, params) ?? error;
   }
 }
 
 /** The library says it to programs. `undefined` where it is about something else than a parameter. */
-function paramFault(error: unknown, source: ApiSource, given: Params): UsageError | undefined {
+function paramError(error: unknown, source: ApiSource, given: Params): UsageError | undefined {
   if (!SluiceError.is(error, 'config')) return undefined;
   const { name, params } = source.describe();
   const { param: path } = error.details;
   if (typeof path !== 'string') return undefined;
   if (params?.length === 0)
     return new UsageError(`${name} takes no parameters. Leave out ${Object.keys(given).map(flagFor).join(', ')}.`);
-  const begun = `${name} can't be asked like that: `;
-  if (!error.message.startsWith(begun)) return undefined;
-  const said = error.message.slice(begun.length);
+  const lead = `${name} can't be asked like that: `;
+  if (!error.message.startsWith(lead)) return undefined;
+  const said = error.message.slice(lead.length);
   if (path === '')
     return new UsageError(
-      `${begun}${said} Say what is wanted with --param NAME=…; "sluice sources" lists what there is.`,
+      `${lead}${said} Say what is wanted with --param NAME=…; "sluice sources" lists what there is.`,
     );
   const what = said.startsWith(`${path}: `) ? said.slice(path.length + 2) : said;
   const [param = path] = /^[^.[]+/.exec(path) ?? [];
@@ -58,7 +56,7 @@ function wayToGive(param: string, type: string | undefined): string {
     case 'array':
       return `--param ${param}=…, once for each`;
     case undefined:
-      return `--param ${param}=…, or ${param}:=JSON where it is no text`;
+      return `--param ${param}=…, or ${param}:=JSON if it is not text`;
     default:
       return `--param ${param}=…`;
   }
@@ -92,7 +90,7 @@ export function readParams(
       throw new UsageError(
         own
           ? `--param ${name} is an option of its own: give ${flagOf(own)}.`
-          : `--param ${name} is no parameter, and this command has no option for it. Leave it out.`,
+          : `--param ${name} is not a parameter, and this command has no option for it. Leave it out.`,
       );
     }
     const type = params.find((param) => param.name === name)?.type;
@@ -118,37 +116,6 @@ function parsed(name: string, json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    throw new UsageError(`--param ${name}:= is followed by no JSON. Write ${name}=… for text.`);
-  }
-}
-
-/** Values that what is asked for may depend on. */
-const others: readonly unknown[] = [undefined, '', 'x', 'true', 'false', '0', '1', true, false, 0, 1, []];
-
-/**
- * Refuses a parameter that nothing depends on, where the source does not tell which ones it takes: most likely it is misspelt, and then
- * something else would be exported than what was meant.
- *
- * @throws UsageError if what the source asks for is the same without it, and with any other value.
- */
-function refuseIdleParams(source: ApiSource, params: Readonly<Record<string, unknown>>): void {
-  const { name, params: known } = source.describe();
-  if (known) return;
-  const asked = askedFor(source, params);
-  for (const [param, value] of Object.entries(params)) {
-    const values = typeof value === 'string' ? [...others, `${value}x`] : others;
-    if (values.some((other) => askedFor(source, { ...params, [param]: other }) !== asked)) continue;
-    throw new UsageError(
-      `${name} asks for the same with --param ${param} and without it: it has no such parameter. Leave it out, or look for its right name.`,
-    );
-  }
-}
-
-/** What decides which rows come; a value that is refused decides it, too. */
-function askedFor(source: ApiSource, params: Readonly<Record<string, unknown>>): string | undefined {
-  try {
-    return JSON.stringify(source(params).info.identity);
-  } catch {
-    return undefined;
+    throw new UsageError(`--param ${name}:= must be followed by JSON. Write ${name}=… for text.`);
   }
 }

@@ -8,11 +8,11 @@ import { shellQuoted, visibleText } from '../terminal/text.js';
 
 /** What the deliveries of a run came to so far. Live. */
 interface DeliveryTally {
-  /** Requests sent to the endpoint. */
+  /** Requests sent to the webhook. */
   readonly deliveries: number;
   /** Those of them that repeated one that had failed. */
   readonly redeliveries: number;
-  /** Records that the endpoint did not take. */
+  /** Records that the webhook did not take. */
   readonly deadLetters: number;
   readonly letters: Observable<DeadLetter>;
   /** Says that an outage is waited out, and when it is over. */
@@ -49,7 +49,7 @@ export function tallyDeliveries(): {
 export interface ForwardPlaces {
   /** The folder of its state. */
   readonly state: string;
-  /** The file of records that the endpoint refused. */
+  /** The file of records that the webhook refused. */
   readonly deadLetters: string;
 }
 
@@ -58,7 +58,7 @@ export interface Forwarding extends ForwardPlaces {
   readonly tally: DeliveryTally;
 }
 
-/** Warns of each record that is set aside from now on, as soon as it is, and of outages of the endpoint. */
+/** Warns of each record that is set aside from now on, as soon as it is, and of outages of the webhook. */
 export function warnOfLetters(
   { tally, deadLetters }: Forwarding,
   warn: (message: string) => void,

@@ -5,20 +5,16 @@ import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { readHeaders } from '../input/headers.js';
 import { findWebhookSecrets } from '../input/secrets.js';
+import type { GroupOptions } from '../options/commandOptions.js';
+import type { OptionsOf } from '../options/table.js';
 import { type ForwardPlaces, tallyDeliveries } from './deliveries.js';
 import { namedTarget } from './namedTarget.js';
 import type { Target } from './target.js';
 
-/** Options of every command that forwards rows or changes to an endpoint. */
-export interface ForwardOptions extends EndpointChoice, Partial<ForwardPlaces> {
-  /** Its address. Never shown beyond its origin. */
-  readonly forward?: string;
-  readonly batch?: number;
-  readonly maxDeadLetters?: number;
-  readonly onDead?: 'continue' | 'park';
-  readonly breakLock?: boolean;
-  readonly trustFilesystem?: boolean;
-}
+/** Options of every command that forwards rows or changes. The address is never shown beyond its origin. */
+export type ForwardOptions = GroupOptions<'forward'> &
+  WebhookChoice &
+  OptionsOf<'state' | 'breakLock' | 'trustFilesystem'>;
 
 /**
  * The webhook that a command line asks for.
@@ -37,7 +33,7 @@ export async function forwardTarget<T extends object>(
   const places = placesOf(url, options, config);
   const { tally, ...listeners } = tallyDeliveries();
   const sink = webhook<T>({
-    ...(await endpointOptions(url, options, environment)),
+    ...(await webhookOptions(url, options, environment)),
     ...listeners,
     deadLetter: resolve(environment.folder, places.deadLetters),
     ...(batch !== undefined && { batch }),
@@ -48,7 +44,7 @@ export async function forwardTarget<T extends object>(
     ...(trustFilesystem !== undefined && { trustFileSystem: trustFilesystem }),
   });
   return {
-    ...{ kind: 'endpoint', name: new URL(url).origin, format: 'json', state: places.state },
+    ...{ kind: 'webhook', name: new URL(url).origin, format: 'json', state: places.state },
     open: () => Promise.resolve(sink),
     forwarding: { ...places, tally },
   };
@@ -61,23 +57,13 @@ function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, c
   return { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
 }
 
-/** Options of every command that posts to an endpoint. */
-export interface EndpointChoice {
-  /** A path, or `-` for stdin. */
-  readonly secretFile?: string;
-  readonly headerFile?: string;
-  readonly allowAddress?: readonly string[];
-  readonly deliveries?: number;
-  /** Longest time for one answer, in ms. */
-  readonly timeout?: number;
-  /** Ms for which a fault that may pass is tried. Default: the library's. */
-  readonly retryFor?: number;
-}
+/** Options of every command that posts to a webhook. */
+type WebhookChoice = OptionsOf<'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor'>;
 
-/** How an endpoint is posted to, as a command line says it. @throws UsageError if there is no secret, or a file can't be read. */
-export async function endpointOptions(
+/** How a webhook is posted to, as a command line says it. @throws UsageError if there is no secret, or a file can't be read. */
+export async function webhookOptions(
   url: string,
-  { secretFile, headerFile, allowAddress, timeout, retryFor }: EndpointChoice,
+  { secretFile, headerFile, allowAddress, timeout, retryFor }: WebhookChoice,
   environment: Environment,
 ): Promise<EndpointOptions> {
   const secret = await findWebhookSecrets(secretFile, environment);
@@ -91,7 +77,7 @@ export async function endpointOptions(
 }
 
 /**
- * Names beside nothing else, so they are made of the endpoint's host; or of the state's, where that is given, so that two forwards with
+ * Names beside nothing else, so they are made of the webhook's host; or of the state's, where that is given, so that two forwards with
  * states of their own have dead letters of their own.
  *
  * @example forwardPlaces('https://hooks.example.com/changes', {})
@@ -107,15 +93,4 @@ export function forwardPlaces(url: string, given: Partial<ForwardPlaces>): Forwa
 function nameOf(url: string): string {
   const host = URL.canParse(url) ? new URL(url).host : '';
   return host.replace(/[^\w.-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '') || 'webhook';
-}
-
-/**
- * An endpoint's address as it may be shown: what stands behind its origin may be a token.
- *
- * @example shownAddress('https://hooks.example.com/T0/s3cret') // 'https://hooks.example.com/…'
- */
-export function shownAddress(url: string): string {
-  if (!URL.canParse(url)) return '…';
-  const { origin, href } = new URL(url);
-  return href === `${origin}/` ? origin : `${origin}/…`;
 }

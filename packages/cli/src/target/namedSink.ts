@@ -12,7 +12,23 @@ import {
 import type { Environment } from '../environment/environment.js';
 import { Failure } from '../errors/errors.js';
 import { thrownText } from '../errors/thrown.js';
-import type { NamedTarget } from './namedTarget.js';
+import { hidePassword, type NamedTarget, stateFolder } from './namedTarget.js';
+import type { Target } from './target.js';
+
+/** What a plugin's sink is made of, as a target. */
+export function sinkTarget<T extends object>(
+  named: NamedTarget,
+  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
+): Target<T> {
+  hidePassword(named, environment.secrets);
+  return {
+    kind: 'sink',
+    name: named.shown,
+    format: named.name,
+    open: (client) => namedSink(client, named, environment),
+    state: stateFolder(named),
+  };
+}
 
 /**
  * The sink that a plugin makes of a target. The target is part of the plan, so that no state goes on in another one, and each place says
@@ -20,13 +36,13 @@ import type { NamedTarget } from './namedTarget.js';
  *
  * @throws what the plugin raises.
  */
-export async function namedSink(
+async function namedSink(
   { sinks }: Pick<Client, 'sinks'>,
   { name, target, shown }: NamedTarget,
   { folder, signal }: Pick<Environment, 'folder' | 'signal'>,
 ): Promise<Sink<object>> {
   const make = sinks.get(name);
-  if (!make) throw new Failure(`No plugin has brought along a sink "${name}".`);
+  if (!make) throw new Failure(`No plugin provides a sink "${name}".`);
   const sink = await make(target, { folder });
   const guard = guardOf(`The sink "${name}"`, signal, (message, options) => new SinkError(message, options));
   const at = (sinkPosition: Json | undefined): Json => placeIn(shown, sinkPosition);
@@ -78,7 +94,7 @@ function placeOf(sinkPosition: Json): Json {
 }
 
 /** The target that a place is in, if it is one with a name. */
-export function targetOf(sinkPosition: Json | undefined): string | undefined {
+export function namedIn(sinkPosition: Json | undefined): string | undefined {
   return sinkPosition !== undefined && isNamed(sinkPosition) && typeof sinkPosition.to === 'string'
     ? sinkPosition.to
     : undefined;
@@ -122,7 +138,7 @@ export async function namedStore(
   { folder, signal }: Pick<Environment, 'folder' | 'signal'>,
 ): Promise<StateStore> {
   const make = stores.get(name);
-  if (!make) throw new Failure(`No plugin has brought along a store "${name}".`);
+  if (!make) throw new Failure(`No plugin provides a store "${name}".`);
   const store = await make(target, { folder });
   const guard = guardOf(`The store "${name}"`, signal, (message, options) => new Failure(message, options));
   const guarded = (log: StateLog): StateLog => ({

@@ -58,14 +58,13 @@ export function refuseAddress(text: string, kind: Kind): void {
   if (name === undefined || !scheme.test(name)) return;
   const { option, otherwise } = words[kind];
   const way = /^file$/i.test(name) ? `Give the path of the ${otherwise} alone.` : 'To post to one, give --forward URL.';
-  throw new UsageError(`${option} takes no address. ${way}`);
+  throw new UsageError(`${option} does not take an address. ${way}`);
 }
 
 /** Refuses a name with nothing behind it. @throws UsageError if it is one. */
 export function refuseEmptyTarget({ name, target }: NamedTarget, kind: Kind): void {
-  const { option, one } = words[kind];
-  if (target === '')
-    throw new UsageError(`${option} ${name}: names no target. Say behind the colon what the ${one} is to be made of.`);
+  const { option } = words[kind];
+  if (target === '') throw new UsageError(`${option} ${name}: has no target. Write it after the colon.`);
 }
 
 /** Refuses the name of a sink, which would become a file of that name. @throws UsageError if it is one. */
@@ -83,7 +82,7 @@ export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: P
   if (name === undefined) return;
   const { option, one, otherwise } = words[kind];
   const names = namesOf(kind, plugins);
-  const none = file ? `The plugins of ${file.name} bring along none.` : 'Without a configuration there are none.';
+  const none = file ? `The plugins of ${file.name} provide none.` : 'Without a configuration there are none.';
   const known = names.length > 0 ? `There are: ${names.join(', ')}.` : none;
   throw new UsageError(
     `There is no ${one} ${JSON.stringify(name)} for ${option} ${text}. ${known} If it is a ${otherwise}, write ./ in front of it.`,

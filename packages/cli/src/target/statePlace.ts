@@ -5,15 +5,11 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
-import { namedStore } from './namedSink.js';
+import type { OptionsOf } from '../options/table.js';
 import { hidePassword, namedTarget, refuseAddress, refuseEmptyTarget, refuseUnknownName } from './namedTarget.js';
 import type { TargetKind } from './target.js';
 
-/** Options that speak of a folder of state. */
-interface FolderOptions {
-  readonly breakLock?: boolean;
-  readonly trustFilesystem?: boolean;
-}
+type FolderOptions = OptionsOf<'breakLock' | 'trustFilesystem'>;
 
 /** Where state is kept. */
 export interface StatePlace {
@@ -43,9 +39,12 @@ export function statePlace(
   refuseEmptyTarget(store, 'stores');
   const given = (['breakLock', 'trustFilesystem'] as const).find((option) => options[option]);
   if (given !== undefined)
-    throw new UsageError(`${flagOf(given)} is for state in a folder, and ${store.shown} is none.`);
+    throw new UsageError(`${flagOf(given)} is for state in a folder, and ${store.shown} is not one.`);
   hidePassword(store, environment.secrets);
-  return { name: store.shown, open: (client) => namedStore(client, store, environment) };
+  return {
+    name: store.shown,
+    open: async (client) => (await import('./namedSink.js')).namedStore(client, store, environment),
+  };
 }
 
 /** A folder. */
@@ -63,12 +62,12 @@ export function folderPlace(
 
 /** What has no state beside itself: its default name is made of the target's, of which there may be several with one. */
 const ways: Readonly<Partial<Record<TargetKind, string>>> = {
-  endpoint: 'If it is that of another forward: --state DIR gives this one a state, and dead letters, of its own.',
+  webhook: 'If it is that of another forward: --state DIR gives this one a state, and dead letters, of its own.',
   sink: 'If it is that of another export or watch into the same target: --state DIR gives this one a state of its own.',
 };
 
 /**
- * What to do where the state, or the file of dead letters, is somebody else's. Starting over would lose what that one has to go on from.
+ * What to do where the state, or the file of dead letters, is somebody else's. Starting over would lose what that one has to resume from.
  * `undefined` if the fault says nothing of that, or the target has its state beside itself.
  */
 export function ownState(fault: unknown, kind: TargetKind): string | undefined {

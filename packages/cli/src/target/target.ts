@@ -1,11 +1,8 @@
 import type { Client, Sink } from '@sluice/core';
-import type { Environment } from '../environment/environment.js';
 import type { Forwarding } from './deliveries.js';
-import { namedSink } from './namedSink.js';
-import { hidePassword, stateFolder, type NamedTarget } from './namedTarget.js';
 
 /** What a target is: each kind can do something that the others can't. */
-export type TargetKind = 'file' | 'stdout' | 'endpoint' | 'sink';
+export type TargetKind = 'file' | 'stdout' | 'webhook' | 'sink';
 
 /** Where rows, or changes, go. */
 export interface Target<T> {
@@ -15,25 +12,10 @@ export interface Target<T> {
   readonly format: string;
   /** Makes its sink. One of a plugin's can't be made before the plugin is there. */
   readonly open: (client: Pick<Client, 'sinks'>) => Promise<Sink<T>>;
-  /** The folder of its state, unless told otherwise; absent where nothing can be gone on with. */
+  /** The folder of its state, unless told otherwise; absent where nothing can be resumed. */
   readonly state?: string;
   /** What whoever has named it should know, also where only faults are wanted: it may not be what was meant. */
   readonly warning?: string;
-  /** Of an endpoint only. */
+  /** Of a webhook only. */
   readonly forwarding?: Forwarding;
-}
-
-/** What a plugin's sink is made of, as a target. */
-export function sinkTarget<T extends object>(
-  named: NamedTarget,
-  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
-): Target<T> {
-  hidePassword(named, environment.secrets);
-  return {
-    kind: 'sink',
-    name: named.shown,
-    format: named.name,
-    open: (client) => namedSink(client, named, environment),
-    state: stateFolder(named),
-  };
 }

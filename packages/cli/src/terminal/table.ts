@@ -1,4 +1,3 @@
-import CliTable from 'cli-table3';
 import type { Colors } from './colors.js';
 import { cutToWidth, displayWidth, visibleText } from './text.js';
 
@@ -11,8 +10,10 @@ export interface Column<T> {
   readonly min?: number;
   readonly align?: 'left' | 'right';
   /** Paints a cell that was already cut to its width. */
-  readonly paint?: (text: string) => string;
+  readonly paint?: Paint;
 }
+
+type Paint = (text: string) => string;
 
 /** A table as text, and the columns that found no room. */
 interface DrawnTable {
@@ -24,44 +25,34 @@ interface DrawnTable {
 const gap = 2;
 /** A cell never gets wider, whatever the terminal is. */
 const widest = 60;
-const noLines = {
-  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '' },
-  ...{ bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '' },
-  ...{ left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: ' '.repeat(gap) },
-};
 
 /** Draws rows as an aligned table without lines. Cells are cut, and columns left out from the end, until it fits into `columns`. */
 export function table<T>(
   shape: readonly Column<T>[],
   rows: readonly T[],
-  { columns, colors, indent = 0 }: { readonly columns: number; readonly colors: Colors; readonly indent?: number },
+  { columns, colors }: { readonly columns: number; readonly colors: Colors },
 ): DrawnTable {
   const cells = rows.map((row) => shape.map(({ cell }) => visibleText(cell(row).slice(0, 4 * widest))));
   const needs = shape.map(({ title, min = 8 }, at) => ({
     wanted: Math.min(widest, Math.max(title.length, ...cells.map((row) => displayWidth(row[at] ?? '')))),
     min: Math.max(title.length, min),
   }));
-  const widths = columnWidths(needs, columns - indent, gap);
+  const widths = columnWidths(needs, columns, gap);
   const shown = shape.slice(0, widths.length);
-  const drawn = new CliTable({
-    head: shown.map(({ title }) => colors.bold(title)),
-    colWidths: widths,
-    colAligns: shown.map(({ align = 'left' }) => align),
-    chars: noLines,
-    style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
-  });
-  for (const row of cells) {
-    drawn.push(
-      shown.map(({ paint = (text) => text }, at) => {
-        const text = cutToWidth(row[at] ?? '', widths[at] ?? 0);
-        return text === '' ? '' : paint(text);
-      }),
-    );
-  }
-  const margin = ' '.repeat(indent);
-  const lines = drawn.toString().split('\n');
+  const line = (texts: readonly string[], paintOf: (column: Column<T>) => Paint): string => {
+    const padded = shown.map((column, at) => {
+      const width = widths[at] ?? 0;
+      const text = cutToWidth(texts[at] ?? '', width);
+      const painted = text === '' ? '' : paintOf(column)(text);
+      const blanks = ' '.repeat(width - displayWidth(text));
+      return column.align === 'right' ? blanks + painted : painted + blanks;
+    });
+    return `${padded.join(' '.repeat(gap)).trimEnd()}\n`;
+  };
+  const titles = shown.map(({ title }) => title);
+  const lines = cells.map((row) => line(row, ({ paint = (text) => text }) => paint));
   return {
-    text: lines.map((line) => `${(margin + line).trimEnd()}\n`).join(''),
+    text: [line(titles, () => colors.bold), ...lines].join(''),
     leftOut: shape.slice(widths.length).map(({ title }) => title),
   };
 }

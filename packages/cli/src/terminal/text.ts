@@ -1,8 +1,9 @@
+import { eastAsianWidth } from 'get-east-asian-width';
+
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const plain = /^[\x20-\x7e]*$/;
-/** East Asian scripts and full-width forms, and emoji, which take two columns. */
-const wide =
-  /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}\u3000-\u303e\uff01-\uff60\uffe0-\uffe6]|^\p{Emoji_Presentation}|^\p{Extended_Pictographic}\ufe0f|^\p{Regional_Indicator}{2}/u;
+/** Emoji that a variation selector, or a second letter of a flag, makes two columns wide. */
+const composedEmoji = /^\p{Extended_Pictographic}\ufe0f|^\p{Regional_Indicator}{2}/u;
 const withoutWidth = /^[\p{Mark}\p{Cf}]+$/u;
 
 /** How many columns of a terminal a text takes. Terminals differ in rare emoji; this is what most of them do. */
@@ -29,7 +30,7 @@ export function cutToWidth(text: string, width: number): string {
 
 function graphemeWidth(grapheme: string): number {
   if (withoutWidth.test(grapheme)) return 0;
-  return wide.test(grapheme) ? 2 : 1;
+  return composedEmoji.test(grapheme) ? 2 : eastAsianWidth(grapheme.codePointAt(0) ?? 0);
 }
 
 // What acts on a terminal instead of showing: controls, direction marks, line separators, what has no width.

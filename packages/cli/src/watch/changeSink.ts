@@ -7,22 +7,16 @@ import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
 import { standardOutputName } from '../export/rowSink.js';
-import { standardOutput } from '../options/exportOptions.js';
-import type { ChangeFormat } from '../options/watchOptions.js';
+import { standardOutput } from '../options/checkTarget.js';
+import type { GroupOptions } from '../options/commandOptions.js';
 import type { ForwardOptions } from '../target/forwardTarget.js';
 import type { Target } from '../target/target.js';
-import { targetOf } from '../target/targetOf.js';
+import { resolveTarget } from '../target/resolveTarget.js';
 import { changeText } from './changeText.js';
-import type { RowLook } from './rowView.js';
+import type { RowView } from './rowView.js';
 
-/** Options that say where changes go. */
-export interface ChangeTargetOptions {
-  /** A path, or `-` for stdout, the default. */
-  readonly to?: string;
-  /** Default: text on stdout, JSON Lines in a file. */
-  readonly format?: ChangeFormat;
-  readonly ifExists?: 'fail' | 'overwrite';
-}
+type ChangeTargetOptions = GroupOptions<'changeTarget'>;
+type ChangeFormat = NonNullable<ChangeTargetOptions['format']>;
 
 /** A file, or stdout, as a target of changes. */
 interface ChangeSink<T> {
@@ -42,7 +36,7 @@ interface ChangeSink<T> {
  */
 function changeSink<T extends object>(
   options: ChangeTargetOptions,
-  look: RowLook<T>,
+  view: RowView<T>,
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
 ): ChangeSink<T> {
   const { to, ifExists } = options;
@@ -51,7 +45,7 @@ function changeSink<T extends object>(
     if (ifExists !== undefined) throw new UsageError('--if-exists needs a file: give --to FILE.');
     refuseClosed(stdout);
     const { format = 'text' } = options;
-    const rows = format === 'text' ? changeText(look, { colors: stdout.colors }) : jsonlFormat<Change<T>>();
+    const rows = format === 'text' ? changeText(view, { colors: stdout.colors }) : jsonlFormat<Change<T>>();
     return { kind: 'stdout', sink: streamSink(rows, stdout.stream), name: standardOutputName, format };
   }
   checkFile(file, options.format);
@@ -72,11 +66,11 @@ function checkFile(file: string, format: ChangeFormat | undefined): void {
 /** The target of changes that a command line asks for. @throws UsageError if an option does not go with it. */
 export function changeTargetOf<T extends object>(
   options: ChangeTargetOptions & ForwardOptions,
-  look: RowLook<T>,
+  view: RowView<T>,
   environment: Environment,
   config: Config,
 ): Promise<Target<Change<T>>> {
-  // A watch waits for its endpoint as long as for its API.
+  // A watch waits for its webhook as long as for its API.
   const patient = { retryFor: Infinity, ...options };
-  return targetOf<Change<T>>(patient, environment, config, () => changeSink(options, look, environment));
+  return resolveTarget<Change<T>>(patient, environment, config, () => changeSink(options, view, environment));
 }

@@ -2,17 +2,17 @@ import type { Change, RowFormat } from '@sluice/core';
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatTime } from '../terminal/format.js';
 import { type Phrase, phrasesAsLine } from '../terminal/text.js';
-import type { RowLook } from './rowView.js';
+import type { RowView } from './rowView.js';
 
 /** Changes as lines for people. A page of them is a poll. */
-export function changeText<T extends object>(look: RowLook<T>, options: LineOptions): RowFormat<Change<T>> {
+export function changeText<T extends object>(view: RowView<T>, options: LineOptions): RowFormat<Change<T>> {
   return {
     name: 'text',
     identity: { format: 'text' },
     encoder: () => ({
       header: '',
       encode: (changes) =>
-        changeLines(changes, look, options)
+        changeLines(changes, view, options)
           .map((line) => `${line}\n`)
           .join(''),
     }),
@@ -38,7 +38,7 @@ const longestName = 40;
  */
 export function changeLines<T extends object>(
   changes: readonly Change<T>[],
-  look: RowLook<T>,
+  view: RowView<T>,
   { colors, columns = Infinity, indent = 0 }: LineOptions,
 ): string[] {
   const first = changes[0];
@@ -46,22 +46,22 @@ export function changeLines<T extends object>(
   const time: Phrase = { text: formatTime(new Date(first.observedAt)), paint: colors.dim };
   const initial = changes.flatMap((change) => (change.type === 'initial' ? [change.after] : []));
   const others = changes.filter((change) => change.type !== 'initial');
-  const lines = others.map((change) => [time, ...changePhrases(change, look, colors)]);
-  const begin = initial.length === 0 ? [] : [[time, ...beginPhrases(initial, look, colors)]];
+  const lines = others.map((change) => [time, ...changePhrases(change, view, colors)]);
+  const begin = initial.length === 0 ? [] : [[time, ...beginPhrases(initial, view, colors)]];
   return [...begin, ...lines].map((phrases) => ' '.repeat(indent) + phrasesAsLine(phrases, columns - indent));
 }
 
-function beginPhrases<T>(rows: readonly T[], { noun, inShort }: RowLook<T>, { dim }: Colors): Phrase[] {
+function beginPhrases<T>(rows: readonly T[], { noun, inShort }: RowView<T>, { dim }: Colors): Phrase[] {
   const short = inShort(rows);
   return [
-    { text: `${formatCount(rows.length, ...noun)} to begin with${short === '' ? '' : `: ${short}`}` },
+    { text: `${formatCount(rows.length, ...noun)} at the start${short === '' ? '' : `: ${short}`}` },
     { text: '(--format jsonl lists them)', paint: dim },
   ];
 }
 
 function changePhrases<T extends object>(
   change: Change<T>,
-  { name, about, became }: RowLook<T>,
+  { name, about, became }: RowView<T>,
   { bold, dim, green, red }: Colors,
 ): Phrase[] {
   const named = (row: T): Phrase => ({ text: name(row), paint: bold, min: usualName, max: longestName });

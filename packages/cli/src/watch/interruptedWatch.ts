@@ -17,36 +17,36 @@ export interface WatchEnd {
   readonly state: string | undefined;
   /** Whether anything is known that a next run can go on with. */
   readonly isKnown: boolean;
-  /** The command line as it was given would begin anew. */
+  /** The command line as it was given would start over. */
   readonly isRestart: boolean;
   /** What the changes go to. */
   readonly kind: TargetKind;
-  /** Of an endpoint. */
+  /** Of a webhook. */
   readonly forwarding?: Forwarding | undefined;
 }
 
 /** What an early end means for a watch; `undefined` if the fault says it all. */
 export function watchInterruption(end: WatchEnd): InterruptionReport | undefined {
   const { forwarding, kind } = end;
-  const told = consequencesOf(end);
+  const sentences = consequencesOf(end);
   const needed = ownState(end.fault, kind);
-  if (needed !== undefined) told.push(needed);
+  if (needed !== undefined) sentences.push(needed);
   if (forwarding && forwarding.tally.deadLetters > 0)
-    told.unshift(setAside(forwarding.tally.deadLetters, forwarding.deadLetters));
-  return told.length === 0 ? undefined : { consequence: told.join(' ') };
+    sentences.unshift(setAside(forwarding.tally.deadLetters, forwarding.deadLetters));
+  return sentences.length === 0 ? undefined : { consequence: sentences.join(' ') };
 }
 
 function consequencesOf(end: WatchEnd): string[] {
   const { fault, failures, maxFailures, lastOf, state, isKnown, isRestart } = end;
-  const same = `the same command${isRestart ? ' without --restart' : ''} goes on`;
-  const kept = state !== undefined && isKnown ? `What is known is kept in ${state}: ${same}.` : '';
+  const resume = `run the same command${isRestart ? ' without --restart' : ''} to resume.`;
+  const kept = state !== undefined && isKnown ? `The state is in ${state}; ${resume}` : '';
   if (fault instanceof Interruption) {
     if (kept !== '') return [kept];
     return state === undefined
-      ? ['Nothing is kept without --state DIR: the same command begins anew.']
-      : ['Nothing was known yet: the same command begins anew.'];
+      ? ['No state is stored without --state DIR: the same command starts over.']
+      : ['No poll has succeeded yet: the same command starts over.'];
   }
-  if (SluiceError.is(fault) && fault.fault === 'endpoint') return [`No change is lost: ${same}.`];
+  if (SluiceError.is(fault) && fault.fault === 'endpoint') return [`No change is lost; ${resume}`];
   const polled = SluiceError.is(fault) && !['config', 'checkpoint', 'lock', 'sink'].includes(fault.code);
   const isTooMany = polled && maxFailures !== undefined && failures >= maxFailures;
   const many = isTooMany

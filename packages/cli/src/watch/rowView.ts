@@ -7,7 +7,7 @@ import type { Column } from '../terminal/table.js';
 import type { Phrase } from '../terminal/text.js';
 
 /** How the rows of a watched listing are shown to people. */
-export interface RowLook<T> {
+export interface RowView<T> {
   /** What a row is called: one, and many. */
   readonly noun: readonly [one: string, many: string];
   /** What people know a row by. */
@@ -28,7 +28,7 @@ const shortAddress = /^(0x[0-9a-f]{4})[0-9a-f]+([0-9a-f]{4})$/i;
 const longestCollection = 30;
 
 /** NFTs as people watch them: by name, with the collection, the wallet and how many it holds. */
-export function holdingLook({ dim }: Colors): RowLook<NftHolding> {
+export function holdingView({ dim }: Colors): RowView<NftHolding> {
   const where = (nft: NftHolding): Phrase[] => [
     { text: fieldText(nft.collection_name), max: longestCollection },
     { text: fieldText(nft.owner_address).replace(shortAddress, '$1…$2'), paint: dim },
@@ -54,7 +54,7 @@ const maxStatuses = 6;
 const longestStatus = 24;
 
 /** Streams as people watch them: by tag, with their status and what the API says about it. */
-export function streamLook(colors: Colors): RowLook<EvmStream> {
+export function streamView(colors: Colors): RowView<EvmStream> {
   const status = (stream: EvmStream): Phrase => ({
     text: fieldText(stream.status) || 'no status',
     paint: (text) => paintedStatus(text, colors),
@@ -94,7 +94,7 @@ const maxFields = 3;
 const longestField = 30;
 
 /** Rows of which only the columns are known, as soon as these are: by the first of them, with the next ones behind it. */
-export function recordLook(columns: () => readonly string[], { dim }: Colors): RowLook<Record<string, unknown>> {
+export function recordView(columns: () => readonly string[], { dim }: Colors): RowView<Record<string, unknown>> {
   return {
     noun: ['row', 'rows'],
     name: (row) => fieldText(row[columns()[0] ?? '']).trim() || '?',
@@ -125,14 +125,10 @@ function paintedStatus(status: string, colors: Colors): string {
 /** A whole UUID: one that is cut can't be copied. */
 const wholeId = 36;
 
-/**
- * The columns of a table of streams: what a person looks for first comes first.
- *
- * @param leastId how far ids may be cut.
- */
-export function streamColumns(colors: Colors, minId = wholeId): readonly Column<EvmStream>[] {
+/** The columns of a table of streams: what a person looks for first comes first. */
+export function streamColumns(colors: Colors): readonly Column<EvmStream>[] {
   return [
-    { title: 'id', min: minId, cell: (stream) => String(stream.id) },
+    { title: 'id', min: wholeId, cell: (stream) => String(stream.id) },
     {
       title: 'status',
       min: 10,

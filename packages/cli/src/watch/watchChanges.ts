@@ -15,34 +15,23 @@ import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
 import { endEarly } from '../export/exportRows.js';
-import type { WatchProgressMode } from '../options/watchOptions.js';
-import { afterWarning, type Note } from '../progress/notices.js';
-import { type ConnectionOptions, openClient, withClient } from '../source/openClient.js';
+import type { GroupOptions } from '../options/commandOptions.js';
+import { afterWarning, type Notice } from '../progress/notices.js';
+import { openClient, withClient } from '../source/openClient.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
-import type { ForwardOptions } from '../target/forwardTarget.js';
 import type { StatePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
-import { changeTargetOf, type ChangeTargetOptions } from './changeSink.js';
+import { changeTargetOf } from './changeSink.js';
 import { watchInterruption, type WatchEnd } from './interruptedWatch.js';
-import type { RowLook } from './rowView.js';
+import type { RowView } from './rowView.js';
 import { openWatchReporter, type WatchCounts } from './watchReporter.js';
-import { watchStateOf, type WatchStateOptions } from './watchState.js';
+import { watchStateOf } from './watchState.js';
 
 /** Options of every command that watches. */
-interface WatchChangesOptions extends WatchStateOptions, ChangeTargetOptions, ForwardOptions {
-  /** Ms from one poll to the next. Default 30 s. */
-  readonly every?: number;
-  readonly jitter?: number;
-  readonly polls?: number;
-  readonly acceptRemovals?: boolean;
-  readonly sameProject?: boolean;
-  readonly maxFailures?: number;
-  /** How polls are told of on stderr. Default: lines. */
-  readonly progress?: WatchProgressMode;
-  /** Nothing but faults. */
-  readonly quiet?: boolean;
-}
+type WatchCommandOptions = GroupOptions<
+  'polls' | 'changeTarget' | 'forwardChanges' | 'watchState' | 'anyApi' | 'watchProgress'
+>;
 
 /** What a watch of the library is told by the command line. */
 type Watching = Pick<
@@ -54,10 +43,10 @@ type Watching = Pick<
 interface ChangeWatch<T> {
   readonly client: Client;
   /** What the client has to say. */
-  readonly notes: Observable<Note>;
+  readonly notices: Observable<Notice>;
   /** Called once the client is watched, so that its warnings are seen. */
   readonly source: (watching: Watching) => PageSource<Change<T>>;
-  readonly look: RowLook<T>;
+  readonly view: RowView<T>;
   readonly target: Target<Change<T>>;
   readonly state: StatePlace | undefined;
 }
@@ -68,15 +57,15 @@ const maxKeptBack = 100;
 
 /**
  * Watches until the polls are through, or the environment's signal aborts. stdout gets each change at least once; a file, with its state,
- * each one once; an endpoint, with its state, each one at least once.
+ * each one once; a webhook, with its state, each one at least once.
  *
  * @returns the exit code.
  * @throws what the watch raises, what the last poll of a bounded run failed with, or the Interruption if a signal stopped it; as an
- * UnfinishedExport where something is to be said of what is known; ToldFault, if it was told as an event.
+ * UnfinishedExport where something is to be said of what is known; ReportedError, if it was told as an event.
  */
 async function watchChanges<T extends object>(
-  { client, notes, source: watch, look, target, state }: ChangeWatch<T>,
-  options: WatchChangesOptions,
+  { client, notices, source: watch, view, target, state }: ChangeWatch<T>,
+  options: WatchCommandOptions,
   environment: Environment,
 ): Promise<number> {
   const { stderr, signal, secrets, command } = environment;
@@ -114,14 +103,14 @@ async function watchChanges<T extends object>(
   });
   const reporter = openWatchReporter(options.quiet ? 'silent' : (options.progress ?? 'plain'), {
     ...{ output: stderr, clock: systemClock, secrets, read },
-    watched: { noun: look.noun, every, ...(lastOf !== undefined && { polls: lastOf }) },
-    begun: {
+    watched: { noun: view.noun, every, ...(lastOf !== undefined && { polls: lastOf }) },
+    header: {
       ...{ source: source.info.name, target: target.name, format: target.format },
       ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
       ...(target.kind === 'sink' && state && { state: state.name }),
     },
   });
-  notes.subscribe(({ level, message }) => {
+  notices.subscribe(({ level, message }) => {
     if (level === 'info') reporter.info(message);
     else reporter.warn(message);
   });
@@ -174,7 +163,7 @@ function watchingOf(
     sameProject,
     maxFailures,
     retryFor,
-  }: WatchChangesOptions & { readonly every: number },
+  }: WatchCommandOptions & { readonly every: number },
   state: StateStore | undefined,
   onHealth: (health: PageHealth) => void,
 ): Watching {
@@ -190,15 +179,12 @@ function watchingOf(
   };
 }
 
-/** Options of every command that watches. */
-export interface WatchCommandOptions extends WatchChangesOptions, ConnectionOptions {}
-
 /** What is watched. */
 export interface WatchedRows<Added, T> {
   /** Adds to a client what the rows come from. */
   readonly add: (client: Client) => Client & Added;
   readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
-  readonly look: RowLook<T>;
+  readonly view: RowView<T>;
   /** What people are told before anything is asked for. */
   readonly hint?: string | undefined;
 }
@@ -209,18 +195,18 @@ export interface WatchedRows<Added, T> {
  * @throws UsageError if an option makes no sense; what the watch raises.
  */
 export async function runWatch<Added, T extends object>(
-  { add, source, look, hint }: WatchedRows<Added, T>,
+  { add, source, view, hint }: WatchedRows<Added, T>,
   options: WatchCommandOptions,
   environment: Environment,
   { config }: Invocation,
 ): Promise<number> {
-  const target = await changeTargetOf(options, look, environment, config);
+  const target = await changeTargetOf(options, view, environment, config);
   const state = watchStateOf(options, target, config, environment);
-  return withClient(openClient(options, environment, config, add), environment, (client, notes) =>
+  return withClient(openClient(options, environment, config, add), environment, (client, notices) =>
     watchChanges(
       {
-        ...{ client, look, target, state },
-        notes: afterWarning(notes, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
+        ...{ client, view, target, state },
+        notices: afterWarning(notices, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
         source: (watching) => source(client, watching),
       },
       options,

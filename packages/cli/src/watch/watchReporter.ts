@@ -2,19 +2,19 @@ import { type Clock, type PageHealth, SluiceError } from '@sluice/core';
 import type { Output } from '../environment/output.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { scrubbed } from '../errors/redact.js';
-import type { WatchProgressMode } from '../options/watchOptions.js';
+import type { OptionsOf } from '../options/table.js';
 import { openingLine } from '../progress/messages.js';
-import type { Begun } from '../progress/progress.js';
+import type { RunHeader } from '../progress/progress.js';
 import type { Ending, Reporter } from '../progress/reporter.js';
 import { formatCount, formatDuration, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
-import type { RowLook } from './rowView.js';
+import type { RowView } from './rowView.js';
 
 /** What a run of a watch came to. */
 export interface WatchCounts {
   readonly changes: number;
   readonly polls: number;
-  /** Of an endpoint: requests to it, those of them that repeated one that had failed, and what it did not take. */
+  /** Of a webhook: requests to it, those of them that repeated one that had failed, and what it refused. */
   readonly deliveries?: number;
   readonly redeliveries?: number;
   readonly deadLetters?: { readonly count: number; readonly path: string };
@@ -32,12 +32,15 @@ interface WatchReporterContext {
   readonly clock: Clock;
   readonly secrets: ReadonlySet<string>;
   readonly watched: Watched;
-  readonly begun: Begun;
+  readonly header: RunHeader;
   readonly read: () => WatchCounts;
 }
 
 /** The reporter of a mode; `silent` shows nothing. */
-export function openWatchReporter(mode: WatchProgressMode | 'silent', context: WatchReporterContext): WatchReporter {
+export function openWatchReporter(
+  mode: NonNullable<OptionsOf<'progress of a watch'>['progress']> | 'silent',
+  context: WatchReporterContext,
+): WatchReporter {
   switch (mode) {
     case 'plain':
       return plainReporter(context);
@@ -53,8 +56,8 @@ function nothing(): void {
 }
 
 /** Calm lines, for people and logs. */
-function plainReporter({ output, clock, secrets, watched, begun, read }: WatchReporterContext): WatchReporter {
-  const opening = openingLine(begun);
+function plainReporter({ output, clock, secrets, watched, header, read }: WatchReporterContext): WatchReporter {
+  const opening = openingLine(header);
   if (opening !== undefined) output.tell(`${opening}\n`);
   let before: PageHealth | undefined;
   return {
@@ -73,7 +76,7 @@ function plainReporter({ output, clock, secrets, watched, begun, read }: WatchRe
       output.tell(`${message}\n`);
     },
     done: ({ changes, polls }) => {
-      output.tell(`${formatCount(changes, 'change')} in ${formatCount(polls, 'poll')} -> ${begun.target}\n`);
+      output.tell(`${formatCount(changes, 'change')} in ${formatCount(polls, 'poll')} -> ${header.target}\n`);
     },
     ended: () => false,
   };
@@ -81,18 +84,18 @@ function plainReporter({ output, clock, secrets, watched, begun, read }: WatchRe
 
 /** A line of a watch's `--progress json`. The first is `start`; the last is `report`, `failed` or `stopped`. */
 type WatchEvent =
-  | ({ readonly event: 'start' } & WatchReporterContext['begun'])
+  | ({ readonly event: 'start' } & WatchReporterContext['header'])
   | ({ readonly event: 'poll'; readonly message?: string } & Omit<PageHealth, 'error'>)
   | { readonly event: 'warning' | 'info'; readonly message: string }
   | ({ readonly event: 'report'; readonly target: string } & WatchCounts)
   | ({ readonly event: Ending['kind'] } & Omit<Ending, 'kind'> & WatchCounts);
 
 /** One event a line, for programs. */
-function jsonReporter({ output, secrets, begun, read }: WatchReporterContext): WatchReporter {
+function jsonReporter({ output, secrets, header, read }: WatchReporterContext): WatchReporter {
   const emit = (event: WatchEvent): void => {
     output.tell(`${JSON.stringify(event)}\n`);
   };
-  emit({ event: 'start', ...begun });
+  emit({ event: 'start', ...header });
   return {
     health: ({ error, ...health }) => {
       emit({ event: 'poll', ...health, ...(error !== undefined && { message: scrubbed(faultOf(error), secrets) }) });
@@ -104,7 +107,7 @@ function jsonReporter({ output, secrets, begun, read }: WatchReporterContext): W
       emit({ event: 'info', message });
     },
     done: (counts) => {
-      emit({ event: 'report', target: begun.target, ...counts });
+      emit({ event: 'report', target: header.target, ...counts });
     },
     ended: ({ kind, ...ending }) => {
       emit({ event: kind, ...ending, ...read() });
@@ -115,7 +118,7 @@ function jsonReporter({ output, secrets, begun, read }: WatchReporterContext): W
 
 /** What is watched, and how often. */
 interface Watched {
-  readonly noun: RowLook<never>['noun'];
+  readonly noun: RowView<never>['noun'];
   /** Ms from one poll to the next. */
   readonly every: number;
   /** The run ends after so many. */
@@ -133,15 +136,13 @@ export function healthLines(health: PageHealth, before: PageHealth | undefined, 
   const lines: string[] = [];
   if (outcome === 'failed') return [failedLine(health)];
   if (health.isRecovered) lines.push(`Polls succeed again: ${count}.`);
-  if (health.isSynced) lines.push(`Watching ${count}, with a poll every ${formatDuration(every)}.`);
+  if (health.isSynced) lines.push(`Watching ${count}, polling every ${formatDuration(every)}.`);
   else if (!before || (before.outcome === 'failed' && before.generation === 0))
-    lines.push(
-      `Going on with ${count} that ${rows === 1 ? 'is' : 'are'} known, with a poll every ${formatDuration(every)}.`,
-    );
-  if (outcome === 'replayed' && !before) lines.push('What was found before and may not have arrived comes first.');
+    lines.push(`Resuming with ${count}, polling every ${formatDuration(every)}.`);
+  if (outcome === 'replayed' && !before) lines.push('Redelivering changes from the previous run first.');
   if (held > (before?.held ?? 0)) {
     lines.push(
-      `${formatCount(held, 'removal is', 'removals are')} held back, since the listing shrank suspiciously: until three polls agree, or with --accept-removals.`,
+      `${formatCount(held, 'removal is', 'removals are')} pending, since the listing shrank suspiciously: reported once three polls agree, or with --accept-removals.`,
     );
   }
   if (repeated > (before?.repeated ?? 0))
@@ -153,7 +154,7 @@ export function healthLines(health: PageHealth, before: PageHealth | undefined, 
 
 function failedLine({ failures = 1, error }: PageHealth): string {
   const row = failures > 1 ? ` (${formatCount(failures, 'in a row', 'in a row')})` : '';
-  return `A poll failed${row}, and the watch goes on: ${faultOf(error)}`;
+  return `A poll failed${row}, and the watch continues: ${faultOf(error)}`;
 }
 
 /** Why a poll failed, for people. */

@@ -2,17 +2,9 @@ import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
+import type { GroupOptions } from '../options/commandOptions.js';
 import { folderPlace, type StatePlace, statePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
-
-/** Options that say where a watch keeps what it knows. */
-export interface WatchStateOptions {
-  /** A folder, or a store of a plugin's. Default: the folder of the target, if it has one. */
-  readonly state?: string;
-  readonly restart?: boolean;
-  readonly breakLock?: boolean;
-  readonly trustFilesystem?: boolean;
-}
 
 /**
  * The state that a command line asks for; `undefined` where nothing is kept.
@@ -20,7 +12,7 @@ export interface WatchStateOptions {
  * @throws UsageError if an option speaks of state all the same.
  */
 export function watchStateOf(
-  options: WatchStateOptions,
+  options: GroupOptions<'watchState'>,
   target: Pick<Target<never>, 'state'>,
   config: Config,
   environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
@@ -30,7 +22,7 @@ export function watchStateOf(
   if (folder === undefined) {
     const [spoken] = (['restart', 'breakLock', 'trustFilesystem'] as const).filter((option) => options[option]);
     if (spoken !== undefined)
-      throw new UsageError(`${flagOf(spoken)} needs --state DIR: without it nothing is kept over a restart.`);
+      throw new UsageError(`${flagOf(spoken)} needs --state DIR: without it no state is stored.`);
     return undefined;
   }
   return given === undefined

@@ -1,54 +1,36 @@
 import { Command } from 'commander';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { applyDefaults } from '../../src/config/defaults.js';
 import type { Defaults } from '../../src/config/defineConfig.js';
 import { UsageError } from '../../src/errors/errors.js';
-import { applyDefaults, isForOneRun } from '../../src/config/defaults.js';
-import {
-  addNftsExportOptions,
-  addSourceWatchOptions,
-  addStreamsListOptions,
-  addStreamsWatchOptions,
-} from '../../src/options/commandOptions.js';
-import { addConnectionOptions } from '../../src/options/connectionOptions.js';
-import { addForwardOptions } from '../../src/options/forwardOptions.js';
-import { addProgressOptions, addResumeOptions, addTargetOptions } from '../../src/options/exportOptions.js';
-import { addWatchOptions, addWatchProgressOptions } from '../../src/options/watchOptions.js';
+import { addOptions, type CommandName, type CommandOptions } from '../../src/options/commandOptions.js';
+import type { OptionForOneRun } from '../../src/options/table.js';
+
+const names = ['nfts export', 'streams watch', 'streams list', 'watch'] as const satisfies CommandName[];
 
 /** The commands as the program has them, without their work. */
-function commands() {
-  const made = (name: string, add: ((command: Command) => unknown)[]): Command => {
-    const command = new Command(name).exitOverride().allowExcessArguments();
-    for (const each of add) each(command);
-    return command;
-  };
-  const exports = [addTargetOptions, (command: Command) => addForwardOptions(command, 'row'), addResumeOptions];
-  return {
-    nftsExport: made('nftsExport', [addNftsExportOptions, ...exports, addConnectionOptions, addProgressOptions]),
-    streamsWatch: made('streamsWatch', [
-      addStreamsWatchOptions,
-      addWatchOptions,
-      addConnectionOptions,
-      addWatchProgressOptions,
-    ]),
-    streamsList: made('streamsList', [addStreamsListOptions, addConnectionOptions, addProgressOptions]),
-    watch: made('watch', [addSourceWatchOptions, addWatchOptions, addConnectionOptions, addWatchProgressOptions]),
-  };
+function commands(): Map<CommandName, Command> {
+  return new Map(
+    names.map((name) => [name, addOptions(new Command(name).exitOverride().allowExcessArguments(), name)]),
+  );
 }
 
 const file = { path: '/conf/sluice.config.json', name: 'sluice.config.json' };
 
 /** The options that a command line gets, from itself and from the defaults. */
 function optionsOf(
-  name: keyof ReturnType<typeof commands>,
+  name: (typeof names)[number],
   args: readonly string[],
   defaults: Readonly<Record<string, unknown>>,
   variables: Readonly<Record<string, string>> = {},
 ): Record<string, unknown> {
   const all = commands();
-  all[name].parse(args, { from: 'user' });
+  const command = all.get(name);
+  if (!command) throw new Error(name);
+  command.parse(args, { from: 'user' });
   const isSink = (target: string): boolean => target.startsWith('db:');
-  applyDefaults(all[name], Object.values(all), { file, defaults }, { variables, isSink });
-  const { guardFormulas, ...options } = all[name].opts<Record<string, unknown>>();
+  applyDefaults(command, [...all.values()], { file, defaults }, { variables, isSink });
+  const { guardFormulas, ...options } = command.opts<Record<string, unknown>>();
   return guardFormulas === false ? { ...options, guardFormulas } : options;
 }
 
@@ -64,30 +46,30 @@ describe('defaults', () => {
       gzip: false,
     };
     const both = { rate: { requests: 25, per: 1000 }, timeout: 90_000, quiet: true };
-    expect(optionsOf('nftsExport', [], defaults)).toEqual({ ...both, concurrency: 4, owner: ['0x1', '0x2'] });
-    expect(optionsOf('streamsWatch', [], defaults)).toEqual({ ...both, every: 60_000 });
+    expect(optionsOf('nfts export', [], defaults)).toEqual({ ...both, concurrency: 4, owner: ['0x1', '0x2'] });
+    expect(optionsOf('streams watch', [], defaults)).toEqual({ ...both, every: 60_000 });
   });
 
   test('lose to the command line and to the environment', () => {
     const defaults = { rate: '25/s', streamsUrl: 'https://a.example', apiKeyFile: 'key.txt' };
     const own = { rate: false, streamsUrl: 'https://a.example', apiKeyFile: '/conf/key.txt' };
-    expect(optionsOf('streamsList', ['--rate', 'unlimited'], defaults)).toEqual(own);
+    expect(optionsOf('streams list', ['--rate', 'unlimited'], defaults)).toEqual(own);
     const variables = { SLUICE_STREAMS_URL: 'https://b.example', SLUICE_API_KEY: 'key-of-ours' };
-    expect(optionsOf('streamsList', ['--rate', 'unlimited'], defaults, variables)).toEqual({ rate: false });
+    expect(optionsOf('streams list', ['--rate', 'unlimited'], defaults, variables)).toEqual({ rate: false });
     const given = ['--streams-url', 'https://c.example'];
-    expect(optionsOf('streamsList', given, defaults, variables)).toMatchObject({ streamsUrl: 'https://c.example' });
+    expect(optionsOf('streams list', given, defaults, variables)).toMatchObject({ streamsUrl: 'https://c.example' });
   });
 
   test('that are paths begin where the configuration is, and - is stdin', () => {
-    expect(optionsOf('nftsExport', [], { ownersFile: '../wallets.txt', apiKeyFile: '-' })).toEqual({
+    expect(optionsOf('nfts export', [], { ownersFile: '../wallets.txt', apiKeyFile: '-' })).toEqual({
       ownersFile: '/wallets.txt',
       apiKeyFile: '-',
     });
   });
 
   test('with a value that only some commands take are left out of the others', () => {
-    expect(optionsOf('nftsExport', [], { progress: 'bar' })).toEqual({ progress: 'bar' });
-    expect(optionsOf('streamsWatch', [], { progress: 'bar' })).toEqual({});
+    expect(optionsOf('nfts export', [], { progress: 'bar' })).toEqual({ progress: 'bar' });
+    expect(optionsOf('streams watch', [], { progress: 'bar' })).toEqual({});
   });
 
   const toFile = ['--to', 'out.csv'];
@@ -145,12 +127,12 @@ describe('defaults', () => {
     ['a service', forward, { ...service, ...state, concurrency: 2, forward: forward[1] }],
     ["a plugin's sink", ['--to', 'db:x'], { ...state, concurrency: 2, to: 'db:x' }],
   ])('that do not go with %s are left out', (_, args, expected) => {
-    expect(optionsOf('nftsExport', args, every)).toEqual(expected);
+    expect(optionsOf('nfts export', args, every)).toEqual(expected);
   });
 
   test('of a format for people are left out of a file of changes', () => {
-    expect(optionsOf('streamsWatch', ['--to', 'changes'], { format: 'text' })).toEqual({ to: 'changes' });
-    expect(optionsOf('streamsWatch', [], { format: 'text' })).toEqual({ format: 'text' });
+    expect(optionsOf('streams watch', ['--to', 'changes'], { format: 'text' })).toEqual({ to: 'changes' });
+    expect(optionsOf('streams watch', [], { format: 'text' })).toEqual({ format: 'text' });
   });
 });
 
@@ -159,12 +141,12 @@ describe('a default is refused with its place', () => {
     [
       'an unknown name',
       { concurency: 4 },
-      'defaults of sluice.config.json has "concurency", which is no option. They are named like the long options, --page-size for example as pageSize.',
+      'defaults of sluice.config.json has an unknown option "concurency". They are named like the long options, --page-size for example as pageSize.',
     ],
     [
       'a name with a hyphen',
       { 'page-size': 4 },
-      'defaults of sluice.config.json has "page-size", which is no option. Did you mean pageSize?',
+      'defaults of sluice.config.json has an unknown option "page-size". Did you mean pageSize?',
     ],
     [
       'a wrong value',
@@ -205,41 +187,21 @@ describe('a default is refused with its place', () => {
     ],
   ])('%s', (_, defaults, sentence) => {
     // Whichever command is run.
-    for (const name of ['nftsExport', 'streamsList'] as const)
+    for (const name of ['nfts export', 'streams list'] as const)
       expect(() => optionsOf(name, [], defaults)).toThrow(new UsageError(sentence));
   });
 
   test('without showing more of a value than its beginning', () => {
-    expect(() => optionsOf('streamsList', [], { rate: `x${'y'.repeat(99)}` })).toThrow(/is "xy{38}…\. /);
+    expect(() => optionsOf('streams list', [], { rate: `x${'y'.repeat(99)}` })).toThrow(/is "xy{38}…\. /);
   });
 });
 
-test('the type of the defaults has every option that may stand there, and no other', () => {
-  const typed: Required<Record<keyof Defaults, true>> = {
-    ...{
-      streamsUrl: true,
-      aptosUrl: true,
-      apiKeyFile: true,
-      rate: true,
-      timeout: true,
-      retryFor: true,
-      pageSize: true,
-      concurrency: true,
-    },
-    ...{ ownersPerRequest: true, owner: true, ownersFile: true, includeCollections: true, excludeCollections: true },
-    ...{ only: true, key: true, format: true, columns: true, gzip: true, ifExists: true, guardFormulas: true },
-    ...{
-      extra: true,
-      bom: true,
-      secretFile: true,
-      headerFile: true,
-      allowAddress: true,
-      deliveries: true,
-      batch: true,
-    },
-    ...{ maxDeadLetters: true, onDead: true, onExpired: true, commitEvery: true, trustFilesystem: true, every: true },
-    ...{ jitter: true, maxFailures: true, progress: true, quiet: true },
-  };
-  const names = Object.values(commands()).flatMap(({ options }) => options.map((option) => option.attributeName()));
-  expect(Object.keys(typed).toSorted()).toEqual([...new Set(names)].filter((name) => !isForOneRun(name)).toSorted());
+test('the type of the defaults has every option that may stand there, with its choices, and no other', () => {
+  type All = CommandOptions<'nfts export'> & CommandOptions<'watch'> & CommandOptions<'streams watch'>;
+  expectTypeOf<keyof Defaults>().toEqualTypeOf<Exclude<keyof All, OptionForOneRun>>();
+  type Choices = 'ifExists' | 'onDead' | 'onExpired' | 'only' | 'gzip' | 'guardFormulas' | 'quiet';
+  expectTypeOf<Pick<Defaults, Choices>>().toEqualTypeOf<Pick<All, Choices>>();
+  type Varied = CommandOptions<(typeof names)[number] | 'sources'>;
+  expectTypeOf<Defaults['format']>().toEqualTypeOf<Varied['format']>();
+  expectTypeOf<Defaults['progress']>().toEqualTypeOf<Varied['progress']>();
 });

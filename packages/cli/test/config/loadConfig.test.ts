@@ -173,12 +173,12 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'an unknown setting',
       { 'sluice.config.json': '{ "plugin": [] }' },
-      'sluice.config.json has "plugin", which is no setting. There are: plugins, defaults.',
+      'sluice.config.json has an unknown setting "plugin". The settings are: plugins, defaults.',
     ],
     [
       'a prototype',
       { 'sluice.config.json': '{ "__proto__": { "plugins": [] } }' },
-      'sluice.config.json has "__proto__", which is no setting. There are: plugins, defaults.',
+      'sluice.config.json has an unknown setting "__proto__". The settings are: plugins, defaults.',
     ],
     [
       'plugins that are no list',
@@ -193,7 +193,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'a file that is named like a package',
       { 'sluice.config.json': '{ "plugins": ["ledger.ts"] }', 'ledger.ts': 'export default {};' },
-      '"ledger.ts", plugins[0] of sluice.config.json, is taken for a package, and is a file beside sluice.config.json: write "./ledger.ts".',
+      '"ledger.ts", plugins[0] of sluice.config.json, names a package, but is a file beside sluice.config.json: write "./ledger.ts".',
     ],
     [
       'a file that is not there',
@@ -223,7 +223,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'a function that makes no plugin',
       { 'sluice.config.json': '{ "plugins": ["./a.js"] }', 'a.js': 'export default () => {};' },
-      '"./a.js", plugins[0] of sluice.config.json, makes nothing: its function has to return a plugin.',
+      '"./a.js", plugins[0] of sluice.config.json, returned nothing: its function has to return a plugin.',
     ],
     [
       'an import that is not installed',
@@ -241,7 +241,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
     [
       'an entry without a name',
       { 'sluice.config.json': '{ "plugins": [["./a.js", {}, 3]] }' },
-      'plugins[0] of sluice.config.json names no module. Write "module", or ["module", { … its options }].',
+      'plugins[0] of sluice.config.json does not name a module. Write "module", or ["module", { … its options }].',
     ],
     [
       'a module with several functions',
@@ -259,7 +259,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
         'sluice.config.json': '{ "plugins": ["./a.js"] }',
         'a.js': 'export default ({ path }) => { throw new Error(`path is ${path}`); };',
       },
-      '"./a.js", plugins[0] of sluice.config.json, can\'t be made: path is undefined.',
+      '"./a.js", plugins[0] of sluice.config.json, failed: path is undefined.',
     ],
     [
       'what is no plugin',
@@ -304,7 +304,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
   test('a file that is named and is not there, or is none', async () => {
     expect(await faultOf({}, '--config', 'gone.js')).toBe('--config gone.js is not there. Give the path of a file.');
     expect(await faultOf({ 'conf.yaml': '' }, '--config', 'conf.yaml')).toBe(
-      '--config "conf.yaml" is no configuration: its name must end in .js, .mjs, .ts or .json.',
+      '--config "conf.yaml" is not a configuration: its name must end in .js, .mjs, .ts or .json.',
     );
     expect(await faultOf({ 'a.json/b': '' }, '--config', 'a.json')).toBe("a.json can't be read: it is a folder.");
   });
@@ -314,7 +314,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
     execFileSync('mkfifo', [join(folder, 'sluice.config.json')]);
     expect(await run(['sources'], folder)).toEqual({
       ...{ code: 2, stdout: '' },
-      stderr: "sluice: sluice.config.json can't be read: it is no regular file, but a pipe or a device.\n",
+      stderr: "sluice: sluice.config.json can't be read: it is not a regular file, but a pipe or a device.\n",
     });
     expect(await run(['sources'], join(folder, 'a'))).toEqual({
       ...{ code: 2, stdout: '', stderr: "sluice: sluice.config.js can't be read: it is a folder.\n" },

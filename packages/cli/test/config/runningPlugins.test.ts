@@ -47,7 +47,7 @@ test.each<[string, unknown, string]>([
   expect(await ended).toBe(1);
   expect(environment.written.stderr()).toMatch(
     new RegExp(
-      `^sluice: A plugin of ${file} failed outside of its hooks: ${text} \\d[\\d,]* of the rows are kept: the same command goes on\\.$`,
+      `^sluice: A plugin of ${file} failed outside of its hooks: ${text} \\d[\\d,]* rows committed; run the same command to resume\\.$`,
       'm',
     ),
   );

@@ -2,11 +2,11 @@ import { CheckpointError, LockError, PaginationError, type Checkpoint } from '@s
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { NEVER } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { interruptionOf, endpointWords, exportInterruption } from '../../src/export/interruptedExport.js';
-import { type Kept, resumeCommand } from '../../src/export/resume.js';
+import { interruptionOf, webhookWords, exportInterruption } from '../../src/export/interruptedExport.js';
+import { type Kept, resumeCommand, shownAddress } from '../../src/export/resume.js';
 import { Interruption } from '../../src/errors/errors.js';
 import { deadLetterSummary, deadLetterWarning, type Forwarding } from '../../src/target/deliveries.js';
-import { forwardPlaces, shownAddress } from '../../src/target/forwardTarget.js';
+import { forwardPlaces } from '../../src/target/forwardTarget.js';
 import { ownState } from '../../src/target/statePlace.js';
 import { reportLines } from '../../src/commands/checkpoint/lines.js';
 import { forwardedPlace } from '../../src/commands/checkpoint/report.js';
@@ -69,25 +69,30 @@ describe('what an early end leaves of a forward', () => {
   });
 
   test.each<[string, Left, object, string]>([
-    ['rows', rows, {}, 'At least 4,000 rows are delivered, and none is lost. Go on with:'],
-    ['one row', { last: { rows: 1 }, isKnown: true }, {}, 'At least 1 row is delivered, and none is lost. Go on with:'],
-    ['none that is committed', { last: { rows: 0 }, isKnown: true }, {}, 'No row is lost. Go on with:'],
+    ['rows', rows, {}, 'At least 4,000 rows are delivered, and none is lost. Resume with:'],
+    [
+      'one row',
+      { last: { rows: 1 }, isKnown: true },
+      {},
+      'At least 1 row is delivered, and none is lost. Resume with:',
+    ],
+    ['none that is committed', { last: { rows: 0 }, isKnown: true }, {}, 'No row is lost. Resume with:'],
     ['none at all', { isKnown: true }, {}, 'Nothing was sent yet. The same command starts over:'],
     [
       'all',
       { last: { rows: 4000, isSealed: true }, isKnown: true },
       {},
-      'All 4,000 rows are delivered, and only clearing up is left. Finish with:',
+      'All 4,000 rows are delivered, and only cleaning up is left. Finish with:',
     ],
     [
       'a secret from stdin, and a long address',
       { isKnown: true },
       { fromStdin: 'secret', isAddressCut: true },
-      'Nothing was sent yet. The secret has to come on stdin again. Write the whole address in place of the one that ends in "…". The same command starts over:',
+      'Nothing was sent yet. Provide the secret on stdin again. Replace the address that ends in "…" with the complete one. The same command starts over:',
     ],
   ])('%s', (_, kept, more, consequence) => {
     const end = { fault: interrupted, hasBegun: true, kept, commands: { ...commands, ...more } };
-    expect(interruptionOf({ ...end, words: endpointWords })?.consequence).toBe(consequence);
+    expect(interruptionOf({ ...end, words: webhookWords })?.consequence).toBe(consequence);
   });
 
   test('an expired cursor: a service gives no rows back', () => {
@@ -99,7 +104,7 @@ describe('what an early end leaves of a forward', () => {
     const latest = { isDone: false, rows: 0, pages: 0 };
     const end = { fault, target: 'https://a.io', latest, resuming, forwarding: forwarding(2) };
     expect(exportInterruption(end as never)?.consequence).toBe(
-      "A service can't give a part back, so --restart is left: what it has got comes again with the same ids. 2 records were set aside in a.io.dead.jsonl. At least 4,000 rows are delivered, and none is lost.",
+      'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids. 2 records were set aside in a.io.dead.jsonl. At least 4,000 rows are delivered, and none is lost.',
     );
   });
 
@@ -108,7 +113,7 @@ describe('what an early end leaves of a forward', () => {
     [new CheckpointError('No.', { changed: ['source'] }), true],
     [new CheckpointError('No.'), false],
   ])('%s may be about the state of another one', (fault, isOthers) => {
-    expect(ownState(fault, 'endpoint') !== undefined).toBe(isOthers);
+    expect(ownState(fault, 'webhook') !== undefined).toBe(isOthers);
     expect(ownState(fault, 'sink') !== undefined).toBe(isOthers);
     expect(ownState(fault, 'file')).toBeUndefined();
   });
@@ -156,24 +161,24 @@ describe('progress of a forward', () => {
   });
 
   test('begins with where it keeps what it has to remember, and what it goes on from', () => {
-    const begun = { source: 's', target: 'https://a.io', format: 'json' };
-    expect(openingLine(begun)).toBeUndefined();
-    expect(openingLine({ ...begun, state: 'S', deadLetterFile: 'D' })).toBe(
+    const header = { source: 's', target: 'https://a.io', format: 'json' };
+    expect(openingLine(header)).toBeUndefined();
+    expect(openingLine({ ...header, state: 'S', deadLetterFile: 'D' })).toBe(
       'Forwarding to https://a.io. Its state is kept in S, dead letters in D.',
     );
     const forwarding = { state: 'S', deadLetterFile: 'D' };
     const resumed = { rows: 0, pages: 0, isSealed: false, partitions: 1, partition: 1, page: 1, otherPartitions: 0 };
     expect(resumedLine(resumed, forwarding)).toBe(
-      'Going on from the first page; what was delivered is not sent again.',
+      'Resuming from the first page; delivered records are not sent again.',
     );
     expect(resumedLine({ ...resumed, rows: 300, pages: 3, page: 4 }, forwarding)).toBe(
-      'Going on after 300 rows in 3 pages, at page 4.',
+      'Resuming after 300 rows (3 pages), at page 4.',
     );
     expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, forwarding)).toBe(
-      'All 300 rows are delivered already; only clearing up is left.',
+      'All 300 rows are delivered already; only cleaning up is left.',
     );
     // Of a plugin's sink nothing is known but what was committed.
-    expect(resumedLine(resumed, { state: 'S' })).toBe('Going on from the first page: no row was committed yet.');
+    expect(resumedLine(resumed, { state: 'S' })).toBe('Resuming from the first page: no row was committed yet.');
     expect(resumedLine({ ...resumed, rows: 300, isSealed: true }, { state: 'S' })).toBe(
       'All 300 rows are there already; only closing the target is left.',
     );
@@ -189,6 +194,6 @@ test('sluice checkpoint show says of a forward what is delivered', () => {
   };
   const kept = (isSealed: boolean) => reportLines({ ...report, isSealed }, 0).find(([label]) => label === 'kept')?.[1];
   expect(kept(false)).toBe('at least 300 rows in 3 pages are sent, 2 of them not taken');
-  expect(kept(true)).toBe('all 300 rows in 3 pages are sent, 2 of them not taken; only clearing up is left');
+  expect(kept(true)).toBe('all 300 rows in 3 pages are sent, 2 of them not taken; only cleaning up is left');
   expect(forwardedPlace({ bytes: 12, crc32: 0 })).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rowFormatOf } from '../../src/options/exportOptions.js';
+import { rowFormatOf } from '../../src/options/checkTarget.js';
 
 test.each([
   ['holdings.csv', undefined, 'csv'],

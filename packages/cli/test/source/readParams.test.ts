@@ -36,12 +36,12 @@ test('a name of the language is a name like others', () => {
 test.each([
   ['currency', '--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].'],
   ['=usd', '--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].'],
-  ['ids:=[1', '--param ids:= is followed by no JSON. Write ids=… for text.'],
+  ['ids:=[1', '--param ids:= must be followed by JSON. Write ids=… for text.'],
   ['pageSize=5', '--param pageSize is an option of its own: give --page-size.'],
   ['pageSize:=5', '--param pageSize is an option of its own: give --page-size.'],
-  ['maxRows=5', '--param maxRows is no parameter, and this command has no option for it. Leave it out.'],
-  ['maxPages=1', '--param maxPages is no parameter, and this command has no option for it. Leave it out.'],
-  ['maxPages:=1', '--param maxPages is no parameter, and this command has no option for it. Leave it out.'],
+  ['maxRows=5', '--param maxRows is not a parameter, and this command has no option for it. Leave it out.'],
+  ['maxPages=1', '--param maxPages is not a parameter, and this command has no option for it. Leave it out.'],
+  ['maxPages:=1', '--param maxPages is not a parameter, and this command has no option for it. Leave it out.'],
 ])('%s is refused', (text, sentence) => {
   expect(() => readParams([text], {}, ['pageSize'])).toThrow(new UsageError(sentence));
 });

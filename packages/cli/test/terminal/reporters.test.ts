@@ -20,11 +20,11 @@ const resumed: Resumed = {
   page: 3,
   otherPartitions: 0,
 };
-const resumedText = 'Going on after 200 rows in 2 pages, at page 3 of part 1 of 4.\n';
+const resumedText = 'Resuming after 200 rows (2 pages), at page 3 of partition 1 of 4.\n';
 const ending = { kind: 'failed', message: 'The disk is full.', exitCode: 1 } as const;
 
 /** A clock that is turned by hand, and a walk of a page a second. */
-function reporting(mode: ProgressMode | 'silent', columns?: number) {
+async function reporting(mode: ProgressMode | 'silent', columns?: number) {
   let now = 0;
   let timers: { at: number; callback: () => void }[] = [];
   const clock: Clock = {
@@ -44,8 +44,8 @@ function reporting(mode: ProgressMode | 'silent', columns?: number) {
     const counts = { rows: pages * 100, pages, requests: pages + 1, retries: 1, waited: 250 };
     return { ...counts, resumedRows: 0, total: undefined, elapsed: now, pausedFor: 0 };
   };
-  const begun = { source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' };
-  const reporter = openReporter(mode, { output: stderr, clock, begun, read });
+  const header = { source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' };
+  const reporter = await openReporter(mode, { output: stderr, clock, header, read });
   const advance = (ms: number): void => {
     for (const end = now + ms; ;) {
       const next = timers.toSorted((a, b) => a.at - b.at)[0];
@@ -62,8 +62,8 @@ function reporting(mode: ProgressMode | 'silent', columns?: number) {
 }
 
 describe('--progress bar', () => {
-  test('draws one line over itself, and leaves only the last one', () => {
-    const { reporter, advance, text, openTimers } = reporting('bar', 60);
+  test('draws one line over itself, and leaves only the last one', async () => {
+    const { reporter, advance, text, openTimers } = await reporting('bar', 60);
     advance(3000);
     reporter.done(summary);
     const drawn = text().split(eraseLine);
@@ -74,8 +74,8 @@ describe('--progress bar', () => {
     expect(openTimers()).toBe(0);
   });
 
-  test('makes room for what it goes on from and for a warning, and is gone when the export fails', () => {
-    const { reporter, text, openTimers } = reporting('bar', 60);
+  test('makes room for what it goes on from and for a warning, and is gone when the export fails', async () => {
+    const { reporter, text, openTimers } = await reporting('bar', 60);
     reporter.resumed(resumed);
     expect(text()).toContain(eraseLine + resumedText);
     reporter.warn('2 addresses are repeated.');
@@ -87,8 +87,8 @@ describe('--progress bar', () => {
 });
 
 describe('--progress plain', () => {
-  test('writes a line every five seconds', () => {
-    const { reporter, advance, text, openTimers } = reporting('plain');
+  test('writes a line every five seconds', async () => {
+    const { reporter, advance, text, openTimers } = await reporting('plain');
     reporter.resumed(resumed);
     advance(11_000);
     reporter.done(summary);
@@ -104,8 +104,8 @@ describe('--progress plain', () => {
 });
 
 describe('--progress json', () => {
-  test('begins with a start and ends with the report', () => {
-    const { reporter, advance, text, openTimers } = reporting('json');
+  test('begins with a start and ends with the report', async () => {
+    const { reporter, advance, text, openTimers } = await reporting('json');
     reporter.warn('2 addresses are repeated.');
     advance(1500);
     reporter.done(summary);
@@ -119,8 +119,8 @@ describe('--progress json', () => {
     expect(openTimers()).toBe(0);
   });
 
-  test('tells what it goes on from, and what is kept at the end', () => {
-    const { reporter, text } = reporting('json');
+  test('tells what it goes on from, and what is kept at the end', async () => {
+    const { reporter, text } = await reporting('json');
     reporter.resumed(resumed);
     reporter.ended({ ...ending, keptRows: 250, resume: 'sluice nfts export' });
     expect(eventsOf(text()).slice(1)).toMatchObject([
@@ -129,16 +129,16 @@ describe('--progress json', () => {
     ]);
   });
 
-  test('tells a fault itself', () => {
-    const { reporter, text } = reporting('json');
+  test('tells a fault itself', async () => {
+    const { reporter, text } = await reporting('json');
     expect(reporter.ended(ending)).toBe(true);
     expect(eventsOf(text()).at(-1)).toMatchObject({ event: 'failed', message: 'The disk is full.', exitCode: 1 });
   });
 });
 
 describe('without progress', () => {
-  test('--progress none still says what came out', () => {
-    const { reporter, advance, text } = reporting('none', 60);
+  test('--progress none still says what came out', async () => {
+    const { reporter, advance, text } = await reporting('none', 60);
     advance(60_000);
     reporter.warn('2 addresses are repeated.');
     reporter.resumed(resumed);
@@ -148,8 +148,8 @@ describe('without progress', () => {
     );
   });
 
-  test('--quiet says nothing', () => {
-    const { reporter, advance, text } = reporting('silent', 60);
+  test('--quiet says nothing', async () => {
+    const { reporter, advance, text } = await reporting('silent', 60);
     advance(60_000);
     reporter.resumed(resumed);
     reporter.warn('2 addresses are repeated.');

@@ -36,8 +36,8 @@ describe('a table', () => {
       { name: 'Paper Foxes #1', amount: '1' },
       { name: 'Ink', amount: '1200' },
     ];
-    expect(table(shape, rows, { columns: 80, colors, indent: 2 })).toEqual({
-      text: ['  name            amount', '  Paper Foxes #1       1', '  Ink               1200', ''].join('\n'),
+    expect(table(shape, rows, { columns: 80, colors })).toEqual({
+      text: ['name            amount', 'Paper Foxes #1       1', 'Ink               1200', ''].join('\n'),
       leftOut: [],
     });
   });

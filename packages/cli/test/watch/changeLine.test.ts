@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
 import { displayWidth } from '../../src/terminal/text.js';
 import { changeLines } from '../../src/watch/changeText.js';
-import { holdingLook, streamLook } from '../../src/watch/rowView.js';
+import { holdingView, streamView } from '../../src/watch/rowView.js';
 
 const colors = colorsFor(false, {});
 const seen = { id: 'i', key: 'k', generation: 2, observedAt: '2026-03-01T14:05:09.000Z' } as const;
@@ -32,19 +32,19 @@ test.each<[Change<NftHolding>, string]>([
     `${name}changed  Cats  0x12ab…cd34  property_version 0 -> 1`,
   ],
 ])('a holding: %o', (change, line) => {
-  expect(lineOf(change, holdingLook(colors))).toBe(line);
+  expect(lineOf(change, holdingView(colors))).toBe(line);
 });
 
 test('a stream without a tag goes by its id, and one without a status says so', () => {
   const change = { ...seen, type: 'added', before: null, after: { id: 7, statusMessage: null }, fields: [] } as const;
-  expect(lineOf(change, streamLook(colors))).toBe(`7${' '.repeat(25)}added  no status`);
+  expect(lineOf(change, streamView(colors))).toBe(`7${' '.repeat(25)}added  no status`);
 });
 
 test('a field inside of another is shown with what it was, unless that is long', () => {
   const before = { id: 'a', tag: 't', advancedOptions: { topic0: 'x', includeNativeTxs: false } };
   const after = { id: 'a', tag: 't', advancedOptions: { topic0: 'y'.repeat(99), includeNativeTxs: true } };
   const fields = ['advancedOptions.includeNativeTxs', 'advancedOptions.topic0'];
-  expect(lineOf({ ...seen, type: 'changed', before, after, fields }, streamLook(colors))).toBe(
+  expect(lineOf({ ...seen, type: 'changed', before, after, fields }, streamView(colors))).toBe(
     `t${' '.repeat(25)}changed  advancedOptions.includeNativeTxs false -> true  advancedOptions.topic0`,
   );
 });
@@ -53,9 +53,9 @@ test('many statuses are summed up in a few words', () => {
   const changes = ['a', 'b', 'b', 'c', 'd', 'e', 'f', 'g'].map(
     (status, id) => ({ ...seen, type: 'initial', before: null, after: { id, status }, fields: [] }) as const,
   );
-  const [line = '', ...others] = changeLines(changes, streamLook(colors), { colors });
+  const [line = '', ...others] = changeLines(changes, streamView(colors), { colors });
   expect(others).toEqual([]);
-  expect(line).toContain('  8 streams to begin with: 2 b, 1 a, 1 c, 1 d, 1 e, 1 f, …  (--format jsonl lists them)');
+  expect(line).toContain('  8 streams at the start: 2 b, 1 a, 1 c, 1 d, 1 e, 1 f, …  (--format jsonl lists them)');
 });
 
 test('a line is cut to the width that it is given, colours left out of it', () => {
@@ -68,7 +68,7 @@ test('a line is cut to the width that it is given, colours left out of it', () =
     after,
     fields: ['status'],
   } as const;
-  const [line = ''] = changeLines([change], streamLook(painted), { colors: painted, columns: 100, indent: 2 });
+  const [line = ''] = changeLines([change], streamView(painted), { colors: painted, columns: 100, indent: 2 });
   // eslint-disable-next-line no-control-regex -- the colours
   const shown = line.replace(/\u001b\[\d+m/g, '');
   expect(displayWidth(shown)).toBeLessThanOrEqual(100);

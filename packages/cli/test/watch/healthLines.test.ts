@@ -5,30 +5,25 @@ import { healthLines } from '../../src/watch/watchReporter.js';
 const watched = { noun: ['stream', 'streams'], every: 30_000 } as const;
 const polled: PageHealth = { outcome: 'polled', rows: 42, generation: 7 };
 const failed: PageHealth = { outcome: 'failed', rows: 42, generation: 7, failures: 1, error: new Error('No answer.') };
-const goingOn = 'Going on with 42 streams that are known, with a poll every 30 s.';
+const goingOn = 'Resuming with 42 streams, polling every 30 s.';
 
 test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
   ['a poll like the one before', polled, polled, []],
-  [
-    'the first snapshot',
-    { ...polled, isSynced: true, rows: 1 },
-    undefined,
-    ['Watching 1 stream, with a poll every 30 s.'],
-  ],
+  ['the first snapshot', { ...polled, isSynced: true, rows: 1 }, undefined, ['Watching 1 stream, polling every 30 s.']],
   ['the first poll of a run that goes on', polled, undefined, [goingOn]],
   [
     'what comes again',
     { ...polled, outcome: 'replayed' },
     undefined,
-    [goingOn, 'What was found before and may not have arrived comes first.'],
+    [goingOn, 'Redelivering changes from the previous run first.'],
   ],
   ['the poll behind it', polled, { ...polled, outcome: 'replayed' }, []],
-  ['a poll that failed', failed, polled, ['A poll failed, and the watch goes on: No answer.']],
+  ['a poll that failed', failed, polled, ['A poll failed, and the watch continues: No answer.']],
   [
     'the second one that failed',
     { ...failed, failures: 2 },
     failed,
-    ['A poll failed (2 in a row), and the watch goes on: No answer.'],
+    ['A poll failed (2 in a row), and the watch continues: No answer.'],
   ],
   ['one that succeeds again', { ...polled, isRecovered: true }, failed, ['Polls succeed again: 42 streams.']],
   [
@@ -36,7 +31,7 @@ test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
     { ...polled, held: 1 },
     polled,
     [
-      '1 removal is held back, since the listing shrank suspiciously: until three polls agree, or with --accept-removals.',
+      '1 removal is pending, since the listing shrank suspiciously: reported once three polls agree, or with --accept-removals.',
     ],
   ],
   ['one that still is', { ...polled, held: 1 }, { ...polled, held: 1 }, []],
@@ -54,6 +49,6 @@ test.each<[string, PageHealth, PageHealth | undefined, string[]]>([
 test('a fault is told in the words of the command line', () => {
   const error = new RequestTimeoutError('No answer.', { advice: [{ kind: 'raise', option: 'timeouts.response' }] });
   expect(healthLines({ ...failed, error }, polled, watched)).toEqual([
-    'A poll failed, and the watch goes on: No answer. Raise --timeout.',
+    'A poll failed, and the watch continues: No answer. Raise --timeout.',
   ]);
 });

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Waiters } from './waiters.js';
+import { ServerLog } from '../serverLog.js';
 
 /** One request, as the receiver saw it. */
 export interface ReceivedRequest {
@@ -31,62 +31,31 @@ export interface ReceivedRequest {
 /** An entry of the log while its request is open. */
 export type OpenDelivery = { -readonly [field in keyof ReceivedRequest]: ReceivedRequest[field] };
 
-/** Counts all requests and remembers the last 10,000. */
-export class DeliveryLog extends Waiters {
-  readonly entries: readonly ReceivedRequest[];
-  requests = 0;
+/** The log of the receiver's requests. */
+export class DeliveryLog extends ServerLog<OpenDelivery> {
   refused = 0;
   failed = 0;
-  aborted = 0;
-  open = 0;
-  maxOpen = 0;
-  readonly #entries: OpenDelivery[] = [];
-  readonly #now: () => number;
-  #closed = false;
 
   constructor(now: () => number) {
-    super();
-    this.#now = now;
-    this.entries = this.#entries;
+    super(now, 'The receiver was closed before the awaited delivery came.');
   }
 
-  arrive(request: Pick<ReceivedRequest, 'id' | 'attempt' | 'method' | 'path' | 'headers'>): OpenDelivery {
-    const entry: OpenDelivery = {
-      n: ++this.requests,
-      id: request.id,
-      attempt: request.attempt,
-      method: request.method,
-      path: request.path,
-      headers: request.headers,
-      arrivedAt: this.#now(),
-      took: undefined,
-      status: undefined,
-      records: 0,
-      accepted: false,
-      refusal: undefined,
-      aborted: false,
-    };
-    this.maxOpen = Math.max(this.maxOpen, ++this.open);
-    this.#entries.push(entry);
-    if (this.#entries.length > REMEMBERED_REQUESTS) this.#entries.shift();
-    this.tell();
-    return entry;
+  arrive({
+    id,
+    attempt,
+    method,
+    path,
+    headers,
+  }: Pick<ReceivedRequest, 'id' | 'attempt' | 'method' | 'path' | 'headers'>): OpenDelivery {
+    return this.opened({
+      ...{ n: ++this.requests, id, attempt, method, path, headers, arrivedAt: this.now() },
+      ...{ took: undefined, status: undefined, records: 0, accepted: false, refusal: undefined, aborted: false },
+    });
   }
 
   /** Closes an entry. Its other fields are what was set on it meanwhile. */
-  end(entry: OpenDelivery, aborted: boolean): void {
-    entry.took = this.#now() - entry.arrivedAt;
-    entry.aborted = aborted && !this.#closed;
-    this.open--;
-    if (entry.aborted) this.aborted++;
-    this.tell();
-  }
-
-  /** What ends from now on is ended by us, not by senders; and who still waits is told that nothing will come. */
-  close(): void {
-    this.#closed = true;
-    this.dismiss(new Error('The receiver was closed before the awaited delivery came.'));
+  end(entry: OpenDelivery, isAborted: boolean): void {
+    entry.took = this.now() - entry.arrivedAt;
+    this.ended(entry, isAborted);
   }
 }
-
-const REMEMBERED_REQUESTS = 10_000;

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { check } from '../sandboxOptions.js';
 import type { DeliveredRecord } from './decodeRecords.js';
 import type { ReceiverFailures } from './failureDraw.js';
 import { failureWords, replyOf, type ReceiverAnswer } from './receiverAnswer.js';
@@ -47,17 +48,11 @@ export interface ReceiverOptions {
 }
 
 /** The options with their defaults. */
-export interface ReceiverSettings {
+export type ReceiverSettings = Required<Omit<ReceiverOptions, 'secrets' | 'failures' | 'script'>> & {
   readonly secrets: readonly string[] | undefined;
-  readonly tolerance: number;
-  readonly port: number;
-  readonly seed: number;
-  readonly latency: number;
   readonly failures: Required<ReceiverFailures>;
   readonly script: (delivery: Delivery) => ReceiverAnswer | undefined;
-  readonly onRequest: (delivery: Delivery) => unknown;
-  readonly now: () => number;
-}
+};
 
 /** Fills in the defaults. Raises `RangeError` for what makes no sense, naming the option. */
 export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
@@ -78,7 +73,7 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
     latency: check('latency', options.latency ?? 0),
     failures: {
       share: check('failures.share', failures.share, { max: 1 }),
-      max: check('failures.most', failures.max ?? 3),
+      max: check('failures.max', failures.max ?? 3),
       kinds,
     },
     script: typeof script === 'function' ? script : oneAfterTheOther(script ?? []),
@@ -90,10 +85,4 @@ export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
 function oneAfterTheOther(answers: readonly ReceiverAnswer[]): () => ReceiverAnswer | undefined {
   let next = 0;
   return () => answers[next++];
-}
-
-function check(name: string, value: number, bounds: { min?: number; max?: number; whole?: boolean } = {}): number {
-  const { min = 0, max = Infinity, whole = false } = bounds;
-  if (value >= min && value <= max && (!whole || Number.isInteger(value))) return value;
-  throw new RangeError(`${name} is ${value}: give a ${whole ? 'whole ' : ''}number from ${min} to ${max}.`);
 }

@@ -1,6 +1,4 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { createServer } from 'node:http';
-import type { Socket } from 'node:net';
 import { listen } from '../listen.js';
 import { AcceptedRecords, type AcceptedRecord } from './acceptedRecords.js';
 import { deliveryListener } from './deliveryListener.js';
@@ -71,26 +69,12 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
   const settings = receiverSettingsOf(options);
   const log = new DeliveryLog(settings.now);
   const records = new AcceptedRecords();
-  // Idle connections outlive a sender's pauses, so that no reset comes but by a failure.
-  const server = createServer({ keepAliveTimeout: 600_000 }, deliveryListener(settings, log, records));
-  const sockets = new Set<Socket>();
-  let connections = 0;
-  server.on('connection', (socket) => {
-    connections++;
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  const port = await listen(server, settings.port, 'The receiver');
-  let closed: Promise<void> | undefined;
-
-  const close = (): Promise<void> =>
-    (closed ??= new Promise((resolve) => {
-      log.close();
-      server.close(() => {
-        resolve();
-      });
-      for (const socket of sockets) socket.destroy();
-    }));
+  const server = await listen(deliveryListener(settings, log, records), settings.port, 'The receiver');
+  const { port } = server;
+  const close = (): Promise<void> => {
+    log.close();
+    return server.close();
+  };
 
   return {
     url: `http://127.0.0.1:${port}`,
@@ -104,7 +88,7 @@ export async function startReceiver(options: ReceiverOptions = {}): Promise<Rece
       return { requests, accepted: records.byId.size, doubled, differing, refused, failed, aborted, open };
     },
     get connections() {
-      return connections;
+      return server.connections;
     },
     get highest() {
       return log.maxOpen;

@@ -46,7 +46,7 @@ function finishedLines(
 
 function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
   const name = basename(path);
-  if (fit === 'missing') return `${name} is not there any more`;
+  if (fit === 'missing') return `${name} no longer exists`;
   return fit === 'exact' || fit === 'in-place'
     ? `${name} is in place, with all of its ${formatBytes(keptBytes)}`
     : `${name} was changed since: it has ${formatBytes(bytes)}, and had ${formatBytes(keptBytes)}`;
@@ -56,7 +56,7 @@ function afterFinish(file: PartFileState | undefined): string {
   if (file?.fit === 'missing') return 'The same command exports it again, from the start.';
   if (file?.fit === 'shorter' || file?.fit === 'longer')
     return 'The same command is refused, since the name is taken; with --if-exists overwrite it exports again, from the start.';
-  return 'Nothing is left to do: the same command asks for nothing. With --if-exists overwrite it exports again, from the start.';
+  return 'Nothing is left to do: the same command sends no request. With --if-exists overwrite it exports again, from the start.';
 }
 
 /** When something was written. @param now ms since 1970. */
@@ -68,10 +68,10 @@ function keptText({ rows, pages, isSealed, forwarded, file }: CheckpointReport):
   const kept = `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`;
   if (forwarded) {
     const sent = `${kept} are sent${notTakenText(forwarded)}`;
-    return isSealed ? `all ${sent}; only clearing up is left` : `at least ${sent}`;
+    return isSealed ? `all ${sent}; only cleaning up is left` : `at least ${sent}`;
   }
   // A plugin's sink need not be a file.
-  const last = file ? 'putting the file in place' : 'closing the target';
+  const last = file ? 'moving the file into place' : 'closing the target';
   return isSealed ? `${kept}: all there are; only ${last} is left` : kept;
 }
 
@@ -86,7 +86,7 @@ function* partLines({ partitions: { total, finished, open }, isSealed }: Checkpo
   if (open.length > maxParts) yield ['', `and ${formatNumber(open.length - maxParts)} more`];
 }
 
-/** How many of what an endpoint got it did not take, behind the number of all. */
+/** How many of what a webhook got it did not take, behind the number of all. */
 function notTakenText({ deadLetters }: ForwardedPlace): string {
   return deadLetters === 0 ? '' : `, ${formatNumber(deadLetters)} of them not taken`;
 }
@@ -96,13 +96,13 @@ function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
   const name = basename(path);
   switch (fit) {
     case 'exact':
-      return `${name} has the ${formatBytes(keptBytes)} that are kept, and nothing else`;
+      return `${name} has exactly the ${formatBytes(keptBytes)} that were committed`;
     case 'longer':
-      return `${name} has ${formatCount(bytes - keptBytes, 'byte')} behind the ${formatBytes(keptBytes)} that are kept; whoever goes on cuts them off`;
+      return `${name} has ${formatCount(bytes - keptBytes, 'byte')} beyond the ${formatBytes(keptBytes)} that were committed; a resumed run cuts them off`;
     case 'shorter':
-      return `${name} is damaged: it is ${formatCount(keptBytes - bytes, 'byte')} shorter than the ${formatBytes(keptBytes)} that were kept`;
+      return `${name} is damaged: it is ${formatCount(keptBytes - bytes, 'byte')} shorter than the ${formatBytes(keptBytes)} that were committed`;
     case 'missing':
-      return `${name} is damaged: it is not there any more, though ${formatBytes(keptBytes)} were kept`;
+      return `${name} is damaged: it no longer exists, though ${formatBytes(keptBytes)} were committed`;
     case 'in-place':
       return `${name.replace(/\.part$/, '')} is in place already, with all of its ${formatBytes(keptBytes)}`;
   }
@@ -111,7 +111,7 @@ function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
 /** Who holds a state. */
 function holderText({ pid, host, isRunning }: ReportedHolder): string {
   const who = pid === undefined ? 'a process that left no readable name' : `process ${String(pid)} on ${host ?? ''}`;
-  return `by ${who}, ${isRunning ? 'which is running' : 'and whether that still runs can not be told from here'}`;
+  return `by ${who}, ${isRunning ? 'which is running' : 'and whether it still runs is unknown'}`;
 }
 
 /** What to do next. `isDamaged`: something else than the file is missing. */
@@ -122,11 +122,11 @@ function nextText({
 }: Pick<CheckpointReport, 'file' | 'holder'> & { readonly isDamaged?: boolean }): string {
   const isOver = isDamaged || file?.fit === 'shorter' || file?.fit === 'missing';
   const next = isOver
-    ? 'The same command with --restart starts over; there is nothing to go on with.'
-    : 'The same command goes on. With --restart it starts over.';
+    ? 'The same command with --restart starts over; there is nothing to resume from.'
+    : 'Run the same command to resume, or with --restart to start over.';
   if (!holder) return next;
   return holder.isRunning
-    ? `That process is at work on it. If it is stopped: ${next.charAt(0).toLowerCase()}${next.slice(1)}`
+    ? `That process is running. Once it has stopped: ${next.charAt(0).toLowerCase()}${next.slice(1)}`
     : `If that process does not run any more, add --break-lock once. ${next}`;
 }
 
@@ -155,8 +155,7 @@ export function watchReportLines({ log, written, holder }: WatchReport, now: num
 
 function knownText(log: WatchReport['log'], isLost: boolean): string {
   const name = basename(log.path);
-  if (isLost)
-    return `${name} is not there any more, and with it what the watch knew; unless a program keeps that elsewhere`;
+  if (isLost) return `${name} no longer exists, and with it what the watch knew; unless a program keeps that elsewhere`;
   return 'isMissing' in log
     ? 'nothing yet: no poll has succeeded'
     : `what the watch knows is in ${name} (${formatBytes(log.bytes)}); it reads it when it starts`;

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { type Checkpoint, decodeCheckpoint, type Json, type StateStore } from '@sluice/core';
 import { fileState, type LockHolder } from '@sluice/core/node';
 import { Failure } from '../../errors/errors.js';
-import { targetOf } from '../../target/namedSink.js';
+import { namedIn } from '../../target/namedSink.js';
 
 /** An unfinished part of a plan. */
 interface OpenPart {
@@ -18,7 +18,7 @@ interface OpenPart {
 export interface CheckpointReport {
   /** The checkpoint's own file, or the store that keeps it. */
   readonly checkpoint: string;
-  /** A file, or what a plugin's sink writes into. Absent for an endpoint, of which a checkpoint knows no address. */
+  /** A file, or what a plugin's sink writes into. Absent for a webhook, of which a checkpoint knows no address. */
   readonly target?: string;
   readonly forwarded?: ForwardedPlace;
   /** What is exported, e.g. `aptos.walletNfts`. */
@@ -58,7 +58,7 @@ export async function readCheckpoint({ folder, target }: StatePlace): Promise<Ch
   if (record === undefined || !found) throw nothingIn(path, target);
   const checkpoint = decodeCheckpoint(record);
   const isFile =
-    target !== undefined && targetOf(checkpoint.sinkPosition) === undefined && !forwardedPlace(checkpoint.sinkPosition);
+    target !== undefined && namedIn(checkpoint.sinkPosition) === undefined && !forwardedPlace(checkpoint.sinkPosition);
   const isFinished = checkpoint.finishedAt !== undefined;
   const file = isFile
     ? await (isFinished ? keptFileState(target, checkpoint.sinkPosition) : partFileState(target, checkpoint))
@@ -98,7 +98,7 @@ function nothingIn(path: string, target?: string): Failure {
 function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined): CheckpointReport {
   const { source, isSealed, finishedAt, rows, pages, sinkPosition } = checkpoint;
   const forwarded = forwardedPlace(sinkPosition);
-  const target = targetOf(sinkPosition) ?? file;
+  const target = namedIn(sinkPosition) ?? file;
   return {
     checkpoint: path,
     ...(target !== undefined && { target }),
@@ -126,7 +126,7 @@ export function holderOf({ process, liveness }: LockHolder): ReportedHolder {
   };
 }
 
-/** What the place of a checkpoint says of an endpoint. */
+/** What the place of a checkpoint says of a webhook. */
 export interface ForwardedPlace {
   /** Records that it did not take. */
   readonly deadLetters: number;

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Checkpoint, decodeCheckpoint } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
-import { targetOf } from '../../target/namedSink.js';
+import { namedIn } from '../../target/namedSink.js';
 import {
   forwardedPlace,
   type ForwardedPlace,
@@ -17,7 +17,7 @@ import {
 export interface WatchReport {
   /** Where the watch keeps what it knows. */
   readonly log: KnownLog | MissingLog;
-  /** Of a watch whose changes go to a file or an endpoint. */
+  /** Of a watch whose changes go to a file or a webhook. */
   readonly written?: WrittenChanges;
   readonly holder?: ReportedHolder;
 }
@@ -35,10 +35,10 @@ interface MissingLog {
   readonly isMissing: true;
 }
 
-/** What a watch has written into a file, or an endpoint has got. */
+/** What a watch has written into a file, or a webhook has got. */
 interface WrittenChanges {
   readonly target?: string;
-  /** Of an endpoint. */
+  /** Of a webhook. */
   readonly forwarded?: ForwardedPlace;
   readonly source: string;
   readonly changes: number;
@@ -73,7 +73,7 @@ async function writtenBy(checkpoint: Checkpoint, target: string | undefined): Pr
   const at = position.begun['0'];
   const cursor = at !== undefined && at !== 'done' && 'cursor' in at.next ? at.next.cursor : '0';
   const forwarded = forwardedPlace(sinkPosition);
-  const named = targetOf(sinkPosition);
+  const named = namedIn(sinkPosition);
   const isFile = target !== undefined && named === undefined && !forwarded;
   const file = isFile ? await keptFileState(target, sinkPosition) : undefined;
   const shown = named ?? (isFile ? target : undefined);

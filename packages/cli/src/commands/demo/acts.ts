@@ -14,10 +14,9 @@ import { Failure } from '../../errors/errors.js';
 import { type ExportOutcome, exportRows } from '../../export/exportRows.js';
 import { rowSink } from '../../export/rowSink.js';
 import { barChart } from '../../terminal/barChart.js';
-import { formatCount, formatNumber } from '../../terminal/format.js';
-import { type Column, table } from '../../terminal/table.js';
+import { formatCount } from '../../terminal/format.js';
 import { changeText } from '../../watch/changeText.js';
-import { streamColumns, streamLook } from '../../watch/rowView.js';
+import { streamView } from '../../watch/rowView.js';
 import { heading, type HoldingsDigest, indent } from './digest.js';
 
 /** What the demo exports. */
@@ -54,36 +53,11 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-const columnsOfHoldings: readonly Column<NftHolding>[] = [
-  { title: 'name', min: 16, cell: (nft) => nft.name ?? '' },
-  { title: 'collection', min: 16, cell: (nft) => nft.collection_name ?? '' },
-  { title: 'amount', min: 6, align: 'right', cell: (nft) => nft.amount ?? '' },
-  { title: 'owner', min: 12, cell: (nft) => nft.owner_address ?? '' },
-];
-
-/** Shows the first rows, and which collections are the largest. */
-export async function showHoldings(digest: HoldingsDigest, output: Output, maxCollections: number): Promise<void> {
+/** Shows which collections are the largest. */
+export async function showCollections(digest: HoldingsDigest, output: Output, max: number): Promise<void> {
   const { columns, colors } = output;
-  await heading(output, 'The first rows');
-  await output.write(table(columnsOfHoldings, digest.firstRows, { columns, colors, indent }).text);
   await heading(output, `The largest of ${formatCount(digest.collections, 'collection')}`);
-  await output.write(barChart(digest.largest(maxCollections), { columns, colors, indent }));
-}
-
-/** Enough to tell them apart here. */
-const shortId = 9;
-
-/** Shows the first streams of the project, and how many there are. */
-export async function showStreams(api: StreamsApi, output: Output, max: number): Promise<void> {
-  const { columns, colors } = output;
-  await heading(output, 'Streams of a project');
-  for await (const { items, total = items.length } of api.list({ pageSize: max, maxRows: max }).pages()) {
-    const { text } = table(streamColumns(colors, shortId), items, { columns, colors, indent });
-    await output.write(text);
-    await output.write(
-      `${' '.repeat(indent)}${colors.dim(`${formatNumber(items.length)} of ${formatNumber(total)}`)}\n`,
-    );
-  }
+  await output.write(barChart(digest.largest(max), { columns, colors, indent }));
 }
 
 /** Watches the streams for a few polls, and shows what `sluice streams watch` shows. */
@@ -93,8 +67,8 @@ export async function showChanges(
   { every, polls }: { readonly every: number; readonly polls: number },
 ): Promise<void> {
   const { colors, columns } = stdout;
-  await heading(stdout, 'The streams again, watched for a few seconds');
-  const lines = changeText(streamLook(colors), { colors, columns, indent });
+  await heading(stdout, 'Streams of a project, watched for a few seconds');
+  const lines = changeText(streamView(colors), { colors, columns, indent });
   await exportTo(api.watch({ every, polls }), streamSink(lines, stdout.stream)).run({ signal });
 }
 
@@ -103,7 +77,7 @@ export async function showForward(
   api: StreamsApi,
   { stdout, signal }: Pick<Environment, 'stdout' | 'signal'>,
 ): Promise<void> {
-  await heading(stdout, 'The streams once more, forwarded to a service');
+  await heading(stdout, 'The streams again, forwarded to a service');
   const secret = `whsec_${randomBytes(24).toString('base64')}`;
   const failures = { share: 0.25, max: 2, kinds: ['error', 'reset', 'accept-then-error'] as const };
   await using receiver = await startReceiver({ secrets: [secret], seed: 17, failures });

@@ -3,25 +3,13 @@ import type { Output } from '../../environment/output.js';
 
 /** What the demo shows of the holdings that pass by. */
 export class HoldingsDigest {
-  readonly #first: NftHolding[] = [];
   readonly #byCollection = new Map<string, number>();
   readonly #keys = new Set<string>();
-  readonly #firstRows: number;
-
-  /** @param firstRows how many rows to keep from the beginning. */
-  constructor(firstRows: number) {
-    this.#firstRows = firstRows;
-  }
 
   add(nft: NftHolding): void {
-    if (this.#first.length < this.#firstRows) this.#first.push(nft);
     const collection = nft.collection_name ?? '';
     this.#byCollection.set(collection, (this.#byCollection.get(collection) ?? 0) + 1);
     this.#keys.add(String(nftHoldingSchema.key?.(nft)));
-  }
-
-  get firstRows(): readonly NftHolding[] {
-    return this.#first;
   }
 
   /** How many different holdings there were. */

@@ -1,7 +1,7 @@
 import type { Clock } from '@sluice/core';
 import type { ReplayCounts } from '@sluice/exporters/webhook';
 import type { Output } from '../../environment/output.js';
-import type { WatchProgressMode } from '../../options/watchOptions.js';
+import type { OptionsOf } from '../../options/table.js';
 import { type Ending, every, type Reporter } from '../../progress/reporter.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 
@@ -14,7 +14,7 @@ interface ReplayReporter extends Pick<Reporter, 'warn' | 'ended'> {
 interface ReplayReporterContext {
   readonly output: Output;
   readonly clock: Clock;
-  readonly begun: { readonly file: string; readonly target: string };
+  readonly header: { readonly file: string; readonly target: string };
   /** How far it is now; `undefined` before the first letter. */
   readonly read: () => ReplayCounts | undefined;
 }
@@ -23,7 +23,10 @@ const lineEvery = 5000;
 const eventEvery = 1000;
 
 /** The reporter of a mode; `silent` shows only what is left. */
-export function openReplayReporter(mode: WatchProgressMode | 'silent', context: ReplayReporterContext): ReplayReporter {
+export function openReplayReporter(
+  mode: NonNullable<OptionsOf<'progress of letters'>['progress']> | 'silent',
+  context: ReplayReporterContext,
+): ReplayReporter {
   switch (mode) {
     case 'plain':
       return plainReporter(context);
@@ -34,7 +37,7 @@ export function openReplayReporter(mode: WatchProgressMode | 'silent', context: 
   }
 }
 
-function plainReporter({ output, clock, begun, read }: ReplayReporterContext): ReplayReporter {
+function plainReporter({ output, clock, header, read }: ReplayReporterContext): ReplayReporter {
   const began = clock.monotonic();
   const stop = every(clock, lineEvery, () => {
     const counts = read();
@@ -48,7 +51,7 @@ function plainReporter({ output, clock, begun, read }: ReplayReporterContext): R
       stop();
       const took = formatDuration(clock.monotonic() - began);
       output.tell(
-        `${formatCount(counts.replayed, 'dead letter')} replayed -> ${begun.target} (${took}), ${replayRest(counts)}\n`,
+        `${formatCount(counts.replayed, 'dead letter')} replayed -> ${header.target} (${took}), ${replayRest(counts)}\n`,
       );
     },
     ended: () => {
@@ -58,11 +61,11 @@ function plainReporter({ output, clock, begun, read }: ReplayReporterContext): R
   };
 }
 
-function silentReporter({ output, begun }: ReplayReporterContext): ReplayReporter {
+function silentReporter({ output, header }: ReplayReporterContext): ReplayReporter {
   return {
     warn: () => undefined,
     done: (counts) => {
-      if (counts.left > 0) output.tell(`sluice: ${begun.file}: ${replayRest(counts)}.\n`);
+      if (counts.left > 0) output.tell(`sluice: ${header.file}: ${replayRest(counts)}.\n`);
     },
     ended: () => false,
   };
@@ -70,7 +73,7 @@ function silentReporter({ output, begun }: ReplayReporterContext): ReplayReporte
 
 /** A line of a replay's `--progress json`. The first is `start`; the last is `report`, `failed` or `stopped`. */
 type ReplayEvent =
-  | ({ readonly event: 'start' } & ReplayReporterContext['begun'])
+  | ({ readonly event: 'start' } & ReplayReporterContext['header'])
   | { readonly event: 'warning'; readonly message: string }
   | ({ readonly event: 'progress' } & ReplayFigures)
   | ({ readonly event: 'report' } & ReplayFigures)
@@ -79,13 +82,13 @@ type ReplayEvent =
 type ReplayFigures = Partial<ReplayCounts> & { readonly elapsedMs: number };
 
 /** One event a line, for programs. */
-function jsonReporter({ output, clock, begun, read }: ReplayReporterContext): ReplayReporter {
+function jsonReporter({ output, clock, header, read }: ReplayReporterContext): ReplayReporter {
   const began = clock.monotonic();
   const emit = (event: ReplayEvent): void => {
     output.tell(`${JSON.stringify(event)}\n`);
   };
   const elapsed = (): Pick<ReplayFigures, 'elapsedMs'> => ({ elapsedMs: Math.round(clock.monotonic() - began) });
-  emit({ event: 'start', ...begun });
+  emit({ event: 'start', ...header });
   const stop = every(clock, eventEvery, () => {
     const counts = read();
     if (counts) emit({ event: 'progress', ...counts, ...elapsed() });
@@ -115,10 +118,12 @@ function replayProgress({ replayed, stillDead, left }: ReplayCounts): string {
 /** What a replay has left. @example '3 left (1 refused again, 2 behind one with their key)' */
 function replayRest({ stillDead, left }: ReplayCounts): string {
   if (left === 0) return 'none left';
-  const held = left - stillDead;
+  const pending = left - stillDead;
   const why = [
     ...(stillDead > 0 ? [`${formatNumber(stillDead)} refused again`] : []),
-    ...(held > 0 && stillDead > 0 ? [`${formatNumber(held)} behind one with ${held === 1 ? 'its' : 'their'} key`] : []),
+    ...(pending > 0 && stillDead > 0
+      ? [`${formatNumber(pending)} behind one with ${pending === 1 ? 'its' : 'their'} key`]
+      : []),
   ];
   return `${formatNumber(left)} left${why.length === 0 ? '' : ` (${why.join(', ')})`}`;
 }

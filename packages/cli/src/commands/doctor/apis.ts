@@ -2,8 +2,9 @@ import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/cor
 import { sentenceOf } from '../../errors/cliTerms.js';
 import { UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
-import { addressFault, type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';
+import { type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';
 import { whereKeysGo } from '../../input/secrets.js';
+import { addressError } from '../../source/openClient.js';
 import { askedBy } from '../../source/params.js';
 import { formatDuration } from '../../terminal/format.js';
 import type { Finding } from './finding.js';
@@ -35,7 +36,7 @@ export async function apiFinding(
       ? { level: 'warn', subject: api, text: `${address} was not asked, since there is no key` }
       : { level: 'ok', subject: api, text: `${address} answered in ${formatDuration(took)} and accepted the key` };
   } catch (error) {
-    const fault = addressFault(error, options);
+    const fault = addressError(error, options);
     if (fault instanceof UsageError) return { level: 'fail', subject: api, text: fault.message };
     if (!SluiceError.is(error)) throw error;
     const message = sentenceOf(error);

@@ -2,7 +2,7 @@ import { createClient, SluiceError } from '@sluice/core';
 import type { Invocation } from '../../config/config.js';
 import type { Environment, Variables } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
-import { faultSentence } from '../../errors/formatError.js';
+import { errorSentence } from '../../errors/formatError.js';
 import { findApiKey, missingKey } from '../../input/secrets.js';
 import { knownSources } from '../../source/findSource.js';
 import type { Finding } from './finding.js';
@@ -61,7 +61,7 @@ export function proxyFinding(variables: Variables): Finding {
       return {
         level: 'fail',
         subject: 'proxy',
-        text: `${name} is no address. Give one like http://proxy.example.com:3128, or unset it.`,
+        text: `${name} is not an address. Give one like http://proxy.example.com:3128, or unset it.`,
       };
     found.push(`${name} is ${origin}`);
   }
@@ -84,11 +84,11 @@ function originOf(address: string): string | undefined {
  * @returns the names of the sources that plugins bring along; `undefined` where that can't be known.
  */
 export async function* configFindings(
-  { config, configFault }: Pick<Invocation, 'config' | 'configFault'>,
+  { config, configError }: Pick<Invocation, 'config' | 'configError'>,
   environment: Pick<Environment, 'stderr'>,
 ): AsyncGenerator<Finding, readonly string[] | undefined, undefined> {
-  if (configFault) {
-    yield { level: 'fail', subject: 'config', text: configFault.message };
+  if (configError) {
+    yield { level: 'fail', subject: 'config', text: configError.message };
     return undefined;
   }
   const { file, plugins, defaults } = config;
@@ -108,7 +108,7 @@ export async function* configFindings(
     sources = (await knownSources(config, environment)).map(({ name }) => name);
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    yield { level: 'fail', subject: 'plugins', text: faultSentence(error) };
+    yield { level: 'fail', subject: 'plugins', text: errorSentence(error) };
     return undefined;
   }
   for (const { name, sinks = {}, stores = {} } of plugins) {

@@ -1,7 +1,7 @@
 import type { Environment } from './environment/environment.js';
-import { ToldFault, UnfinishedExport } from './errors/errors.js';
+import { ReportedError, UnfinishedExport } from './errors/errors.js';
 import { exitCodeOf, isClosedOutput } from './errors/exitCode.js';
-import { faultSentence } from './errors/formatError.js';
+import { errorSentence } from './errors/formatError.js';
 import { scrubbed, scrubberOf } from './errors/redact.js';
 import { visibleText } from './terminal/text.js';
 
@@ -9,10 +9,10 @@ import { visibleText } from './terminal/text.js';
 const maxCauses = 5;
 
 /** Tells on stderr what ended a command, and answers the exit code. The stack is shown with `SLUICE_DEBUG=1` only. */
-export function tellFault(error: unknown, { stderr, variables, secrets }: Environment): number {
-  if (error instanceof ToldFault) return error.exitCode;
+export function reportError(error: unknown, { stderr, variables, secrets }: Environment): number {
+  if (error instanceof ReportedError) return error.exitCode;
   const { cause, interruptionReport } = error instanceof UnfinishedExport ? error : { cause: error };
-  if (!isClosedOutput(cause)) stderr.tell(`sluice: ${visibleText(scrubberOf(cause)(faultSentence(error), secrets))}\n`);
+  if (!isClosedOutput(cause)) stderr.tell(`sluice: ${visibleText(scrubberOf(cause)(errorSentence(error), secrets))}\n`);
   // On a line of its own, so that it can be copied.
   if (interruptionReport?.command !== undefined) stderr.tell(`  ${scrubbed(interruptionReport.command, secrets)}\n`);
   if (variables['SLUICE_DEBUG'] === '1')

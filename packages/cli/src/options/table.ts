@@ -1,0 +1,292 @@
+import { flagOf } from '../errors/cliTerms.js';
+import { apis } from '../input/baseUrl.js';
+import { keyVariable, secretVariable } from '../input/secrets.js';
+import { progressModes } from '../progress/reporter.js';
+import {
+  collect,
+  collectLists,
+  parseDuration,
+  parseLatency,
+  parseList,
+  parseNumber,
+  parseRate,
+  parseRetryFor,
+  parseShares,
+  parseSpan,
+} from './parse.js';
+
+/** An option of the command line. */
+interface OptionSpec {
+  /** What stands behind the flag; absent for a switch. */
+  readonly value?: `<${string}>`;
+  /** Reads the value; an array lists the choices. Default: any text. */
+  readonly read?: ((text: string, before: readonly string[] | undefined) => unknown) | readonly string[];
+  readonly help: string;
+  /** The switch turns off what is on by default: `--no-NAME`. */
+  readonly isOff?: true;
+  /** Help of a second flag, `--no-NAME`. */
+  readonly off?: string;
+  /** It says what a single run does, so it cannot be a default: whoever finds it in a file later would not expect it. */
+  readonly isForOneRun?: true;
+  /** It makes sense only for such a target, or only where state is kept. */
+  readonly about?: OptionSubject;
+  /** The environment variable that sets the same, and takes precedence over a default. */
+  readonly variable?: string;
+}
+
+/** What an option can be about, besides what is fetched. */
+export type OptionSubject = 'file' | 'webhook' | 'state';
+
+const number = { value: '<n>', read: parseNumber } as const;
+const file = { value: '<file>' } as const;
+const list = { read: parseList } as const;
+const span = { value: '<duration>', read: parseSpan } as const;
+const url = { value: '<url>' } as const;
+const ifExists = { value: '<what>', read: ['fail', 'overwrite'] } as const;
+const show = { value: '<format>', read: ['text', 'json'], help: 'output format (default: text)' } as const;
+const retry = { value: '<duration>', read: parseRetryFor } as const;
+const retryHelp =
+  'how long to retry during an outage, not counting pauses that the service requests: 2m, 0s or forever';
+
+/**
+ * All options, by the names that commander gives their values; `NAME of WHAT` is how a command has it where that differs. Everything
+ * else about options is derived: flags, help, the types of what commands take, and what the defaults of a configuration may set.
+ */
+const table = {
+  owner: { value: '<address...>', read: collect, help: 'wallets, 0x and up to 64 hex digits' },
+  ownersFile: { ...file, help: 'wallets, one per line, # starts a comment, - for stdin' },
+  includeCollections: { value: '<hashes>', ...list, help: 'only these collections: a,b,c' },
+  excludeCollections: { value: '<hashes>', ...list, help: 'all collections except these: a,b,c' },
+  ownersPerRequest: { ...number, help: 'wallets per request (default: 10)' },
+  pageSize: { ...number, help: 'rows per request (default: 100)' },
+  'pageSize of any source': { ...number, help: 'rows per request (default: set by the source)' },
+  'pageSize of streams': { ...number, help: 'rows per request, 1 to 100 (default: 100)' },
+  concurrency: { ...number, help: 'partitions fetched in parallel (default: 1)' },
+  'concurrency of wallets': { ...number, help: 'groups of wallets fetched in parallel (default: 1)' },
+  maxRows: { ...number, isForOneRun: true, help: 'stop after this many rows' },
+  offset: { ...number, isForOneRun: true, help: 'rows to skip at the start' },
+  param: {
+    ...{ value: '<name=value>', read: collect, isForOneRun: true },
+    help: 'a parameter of the source, name:=JSON for anything but text; repeatable',
+  },
+  key: { value: '<columns>', ...list, help: 'columns that identify a row: a,b (default: set by the source)' },
+  only: { value: '<what>', read: ['status'], help: 'report only changes of the status and its message (default: all)' },
+
+  to: {
+    ...{ value: '<target>', isForOneRun: true },
+    help: "F.csv, F.jsonl, either with .gz, - for stdout, or NAME:TARGET for a plugin's sink",
+  },
+  'to of changes': {
+    value: '<target>',
+    help: "append to F.jsonl, each change exactly once, or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
+  },
+  'to of letters': { ...url, help: 'address of the service; may differ from the original one' },
+  format: {
+    value: '<format>',
+    read: ['csv', 'jsonl'],
+    about: 'file',
+    help: 'format of the rows (default: by the file name)',
+  },
+  'format of changes': {
+    value: '<format>',
+    read: ['text', 'jsonl'],
+    help: 'text for people, jsonl for programs (default: text)',
+  },
+  'format of a table': {
+    value: '<format>',
+    read: ['table', 'csv', 'jsonl'],
+    help: 'output format (default: table on a terminal, else csv)',
+  },
+  'format of a list': show,
+  columns: { value: '<names>', ...list, about: 'file', help: 'only these, in this order: a,b,c' },
+  gzip: { about: 'file', help: 'compress with gzip, whatever the file name' },
+  ifExists: { ...ifExists, about: 'file', help: 'what to do if the file exists (default: fail)' },
+  'ifExists of changes': { ...ifExists, help: 'what to do if the file is not from this watch (default: fail)' },
+  guardFormulas: {
+    about: 'file',
+    isOff: true,
+    help: 'CSV: do not escape text that a spreadsheet would run as a formula',
+  },
+  extra: { about: 'file', help: 'CSV: add a last column with unknown fields, as JSON' },
+  bom: { about: 'file', help: 'CSV: start with a byte order mark, for old spreadsheets' },
+
+  forward: {
+    ...{ ...url, isForOneRun: true },
+    help: 'POST each row to this URL as JSON, signed per Standard Webhooks, until it is accepted',
+  },
+  'forward of changes': {
+    ...url,
+    help: 'POST each change to this URL as JSON, signed per Standard Webhooks, until it is accepted',
+  },
+  secretFile: {
+    ...{ ...file, about: 'webhook', variable: secretVariable },
+    help: `file with the signing secret, or two on separate lines, - for stdin [env: ${secretVariable}, the secret itself]`,
+  },
+  headerFile: {
+    ...{ ...file, about: 'webhook' },
+    help: 'file with extra headers, one per line, like Authorization: Bearer TOKEN',
+  },
+  allowAddress: {
+    ...{ value: '<list>', read: collectLists, about: 'webhook' },
+    help: 'hosts, addresses or CIDRs that may be private, or without https: a,b,c; repeatable',
+  },
+  deliveries: { ...number, about: 'webhook', help: 'parallel requests (default: 8)' },
+  'deliveries of letters': { ...number, help: 'parallel requests (default: 1)' },
+  batch: {
+    ...number,
+    about: 'webhook',
+    help: 'records per request, as an array (default: one record, not in an array)',
+  },
+  deadLetters: {
+    ...{ ...file, about: 'webhook', isForOneRun: true },
+    help: 'file for records that the service refuses permanently (default: HOST.dead.jsonl here)',
+  },
+  maxDeadLetters: { ...number, about: 'webhook', help: 'fail after more dead letters than this (default: 100)' },
+  onDead: {
+    value: '<what>',
+    read: ['continue', 'park'],
+    about: 'webhook',
+    help: 'later records with the same key as a dead letter: send or park them (default: continue)',
+  },
+
+  state: {
+    ...{ value: '<folder>', isForOneRun: true },
+    help: "with --forward or a plugin's sink: where to store the state for resuming, also NAME:TARGET of a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
+  },
+  'state of a watch': {
+    value: '<folder>',
+    help: "where to store the state, also NAME:TARGET of a plugin's store (default: FILE.sluice or HOST.sluice here, for stdout none)",
+  },
+  restart: { about: 'state', isForOneRun: true, help: 'discard the state of an earlier run and start over' },
+  sameProject: {
+    ...{ about: 'state', isForOneRun: true },
+    help: 'resume although the API key changed: it belongs to the same project',
+  },
+  onExpired: {
+    value: '<what>',
+    read: ['fail', 'restart-partition'],
+    about: 'state',
+    help: 'when a cursor has expired: fail, or fetch its partition again (default: fail)',
+  },
+  breakLock: {
+    ...{ about: 'state', isForOneRun: true },
+    help: 'break the lock of a process that cannot be checked from here',
+  },
+  trustFilesystem: { about: 'state', help: 'allow the state on a network file system, at your own risk' },
+  'trustFilesystem of letters': { help: 'allow a network file system, at your own risk' },
+  commitEvery: {
+    ...{ ...number, about: 'state' },
+    help: 'commit every n pages (default: once per second, at least every 200 pages)',
+  },
+
+  every: { ...span, help: 'interval between polls (default: 30s)' },
+  jitter: {
+    ...{ value: '<share>', read: parseNumber },
+    help: 'delay each poll at random by up to this share of the interval, 0 to 1 (default: 0)',
+  },
+  polls: { ...number, isForOneRun: true, help: 'stop after this many polls (default: never)' },
+  maxFailures: { ...number, help: 'stop after more consecutive failed polls than this (default: never)' },
+  acceptRemovals: {
+    isForOneRun: true,
+    help: 'report removals at once, even if the listing shrank suspiciously',
+  },
+
+  streamsUrl: {
+    ...{ ...url, variable: apis.streams.variable },
+    help: `base URL of the streams API [env: ${apis.streams.variable}]`,
+  },
+  aptosUrl: {
+    ...{ ...url, variable: apis.aptos.variable },
+    help: `base URL of the Aptos NFT API [env: ${apis.aptos.variable}]`,
+  },
+  apiKeyFile: {
+    ...{ ...file, variable: keyVariable },
+    help: `file with the API key, - for stdin [env: ${keyVariable}, the key itself]`,
+  },
+  rate: { value: '<rate>', read: parseRate, help: 'maximum request rate: 25/s, 100/m or unlimited (default: 5/s)' },
+  timeout: { ...span, help: 'maximum time for one response (default: 30s)' },
+  'timeout of letters': { ...span, help: 'maximum time for one response (default: 15s)' },
+  retryFor: { ...retry, help: `${retryHelp} (default: 1m, a watch: forever)` },
+  'retryFor of letters': { ...retry, help: `${retryHelp} (default: 1m)` },
+  config: {
+    ...{ ...file, isForOneRun: true },
+    help: 'configuration file with plugins and defaults (default: sluice.config.js, .mjs, .ts or .json in this folder)',
+    off: 'ignore the configuration in this folder',
+  },
+
+  progress: {
+    ...{ value: '<mode>', read: progressModes },
+    help: 'how to show progress (default: bar on a terminal, else plain)',
+  },
+  'progress of a watch': {
+    value: '<mode>',
+    read: ['plain', 'json'],
+    help: 'notable events as lines, or each poll as JSON (default: plain)',
+  },
+  'progress of letters': { value: '<mode>', read: ['plain', 'json'], help: 'how to show progress (default: plain)' },
+  quiet: { help: 'show only errors' },
+  'quiet of doctor': { help: 'show only failures' },
+
+  port: { ...number, help: 'port on 127.0.0.1 (default: any free one)' },
+  seed: { ...number, help: 'the same seed gives the same rows (default: 1)' },
+  holdings: { ...number, help: 'NFT holdings of all wallets together (default: 12345)' },
+  owners: { ...number, help: 'wallets (default: 3)' },
+  streams: { ...number, help: 'EVM streams (default: 42)' },
+  nasty: { value: '<share>', read: parseNumber, help: 'share of rows with unusual values, 0 to 1 (default: 0.2)' },
+  shape: {
+    value: '<name>',
+    read: ['live', 'reference'],
+    help: 'response shape: as the live service, or as the API reference (default: live)',
+  },
+  rateLimit: { value: '<rate>', read: parseRate, help: 'respond 429 above this rate: 50/s (default: unlimited)' },
+  latency: { value: '<duration>', read: parseLatency, help: 'delay before each response: 25ms or 5ms..40ms' },
+  cursorTtl: { ...span, help: 'respond 400 to cursors older than this: 5m' },
+  fail: { value: '<shares>', read: parseShares, help: 'inject faults at these rates: serverError=0.05,reset=0.01' },
+  statusEvery: { value: '<duration>', read: parseDuration, help: 'time between status changes of a stream: 5s' },
+  cors: { help: 'allow requests from web pages of any origin (CORS)' },
+} as const satisfies Readonly<Record<string, OptionSpec>>;
+
+/** A row of the table. */
+export type OptionKey = keyof typeof table;
+
+type NameOf<Key> = Key extends `${infer Name} of ${string}` ? Name : Key;
+
+type ValueOf<Spec> = Spec extends { readonly off: string }
+  ? string | boolean
+  : Spec extends { readonly read: (...args: never) => infer Value }
+    ? Value
+    : Spec extends { readonly read: readonly (infer Choice)[] }
+      ? Choice
+      : Spec extends { readonly value: string }
+        ? string
+        : boolean;
+
+/** The values of options, as commander hands them to a command; an option that was not given is absent. */
+export type OptionsOf<Key extends OptionKey> = { readonly [K in Key as NameOf<K>]?: ValueOf<(typeof table)[K]> };
+
+/** Names of options that say what a single run does. */
+export type OptionForOneRun = {
+  [K in OptionKey]: (typeof table)[K] extends { readonly isForOneRun: true } ? K : never;
+}[OptionKey];
+
+const specs: ReadonlyMap<string, OptionSpec> = new Map(Object.entries(table));
+
+/** What the table says of an option; of one by its plain name what holds for it in every command. */
+export function optionSpec(key: string): OptionSpec | undefined {
+  return specs.get(key);
+}
+
+/** The first option given that is about this, as a flag. */
+export function flagAbout(subject: OptionSubject, options: object): string | undefined {
+  for (const [name, value] of Object.entries(options)) {
+    const { about, isOff } = specs.get(name) ?? {};
+    // What is on by default is given once it is off.
+    if (about === subject && value !== undefined && !(isOff && value === true)) return flagFor(name, isOff);
+  }
+  return undefined;
+}
+
+/** @example flagFor('pageSize') // '--page-size'; flagFor('guardFormulas', true) // '--no-guard-formulas' */
+export function flagFor(name: string, isOff = false): string {
+  return flagOf(isOff ? `no-${name}` : name);
+}
