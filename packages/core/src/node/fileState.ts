@@ -34,12 +34,6 @@ export interface FileState extends StateStore {
   readonly folder: string;
   /** Who works with it now; `undefined` if nobody does. */
   holder(use?: StateUse): Promise<LockHolder | undefined>;
-  /**
-   * Refuses a record that `save` and `remove` would refuse, and touches nothing: for whoever changes something else before.
-   *
-   * @throws CheckpointError if what has its name is not ours.
-   */
-  checkReplaceable(name: string): Promise<void>;
 }
 
 /**
@@ -117,7 +111,7 @@ class FolderState implements FileState {
 
   async save(name: string, record: object): Promise<void> {
     const path = join(this.folder, name);
-    await this.checkReplaceable(name);
+    await this.#checkReplaceable(name);
     const fresh = join(this.folder, unfinishedName(name));
     await explained(writeWhole(this.#fs, fresh, encodeRecord(record), path), path, 'written');
     try {
@@ -131,7 +125,7 @@ class FolderState implements FileState {
 
   async remove(name: string): Promise<void> {
     const path = join(this.folder, name);
-    await this.checkReplaceable(name);
+    await this.#checkReplaceable(name);
     await explained(unlinkIfThere(this.#fs, path), path, 'removed');
     await this.#sync(path);
   }
@@ -144,7 +138,8 @@ class FolderState implements FileState {
     return holderOf(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
   }
 
-  async checkReplaceable(name: string): Promise<void> {
+  /** @throws CheckpointError if what has the record's name is not ours. */
+  async #checkReplaceable(name: string): Promise<void> {
     if (this.#known.has(name)) return;
     const path = join(this.folder, name);
     await explained(checkWrittenByUs(this.#fs, path, recordMark), path, 'written');

@@ -5,13 +5,13 @@ import {
   byLink,
   byOffset,
   byPage,
-  cursorOf,
   listing,
   type Paging,
   type Position,
   type Source,
 } from '../../src/index.js';
 import { numbered, openListing, serve, type Said } from './servedApi.js';
+import { cursorOf } from '../../src/api/paging.js';
 
 type Row = Record<string, unknown>;
 

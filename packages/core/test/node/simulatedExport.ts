@@ -1,9 +1,10 @@
 import { gunzipSync } from 'node:zlib';
 import { exportTo, type ExportOptions, type ExportReport } from '../../src/index.js';
-import { fileSink, fileState, type FileTarget, type Liveness, type Processes } from '../../src/node/index.js';
+import { fileSink, fileState, type FileTarget } from '../../src/node/index.js';
 import { partsOf, type OnFetch } from './partRows.js';
 import type { SimulatedDisk } from './simulatedDisk.js';
 import { textFormat } from './textRows.js';
+import type { Liveness, Processes } from '../../src/node/processIdentity.js';
 
 /** What is exported, and how. */
 export interface Scenario

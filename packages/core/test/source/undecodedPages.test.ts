@@ -8,10 +8,10 @@ import {
   defineApi,
   listing,
   type Page,
-  type SourceEvent,
   type Source,
-  type UndecodedPage,
 } from '../../src/index.js';
+import type { SourceEvent } from '../../src/source/sourceEvent.js';
+import type { UndecodedPage } from '../../src/source/definition.js';
 
 interface Row {
   readonly id: string;
