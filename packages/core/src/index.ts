@@ -49,7 +49,7 @@ export type { CommitEvent, ErrorEvent, PageEvent } from './source/sourceEvent.js
 export type { ErrorReport } from './errorReport.js';
 
 // Requests
-export type { Timeouts } from './http/exchange.js';
+export type { Timeouts } from './http/requestTimes.js';
 export type { Limit, Limiter, LimiterState, Permit, AcquireOptions } from './http/limiter.js';
 export type { ArrayFormat } from './http/query.js';
 export type { RetryOptions } from './http/retryPolicy.js';

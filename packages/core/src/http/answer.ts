@@ -174,6 +174,14 @@ export function timeoutError(
   });
 }
 
+/** The error of requests to a client that is closed. */
+export function closedError(route: string): NetworkError {
+  return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
+    fault: 'caller',
+    details: { route, isClosed: true },
+  });
+}
+
 /** The error of links that took all the time of a request for themselves. */
 export function linkTimeoutError(route: string, ms: number): RequestTimeoutError {
   const message = `${route} was not done after ${String(ms)} ms in the links that it goes through. Does one of them wait for something that never comes?`;

@@ -1,35 +1,17 @@
-import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
-import { type Advice, amend, NetworkError, RateLimitError, type SluiceError } from '../errors.js';
+import { type Advice, amend, RateLimitError, type SluiceError } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
-import { faultOf, timeoutError, type AttemptFault, type Reading } from './answer.js';
+import { closedError, faultOf, timeoutError, type AttemptFault, type Reading } from './answer.js';
 import type { Credentials, Stamp } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { Limiter } from './limiter.js';
+import type { Timeouts } from './requestTimes.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 import type { SignalWatch } from './signalWatch.js';
 import { sendAttempt } from './sendAttempt.js';
 import { sentHeaders } from './sentHeaders.js';
 import { Stopwatch } from './stopwatch.js';
-
-/** Deadlines in ms; `Infinity` sets none. */
-export interface Timeouts {
-  /** To connect, for each attempt. Default 10,000. */
-  readonly connect: number;
-  /** From an attempt's start to the last byte of its answer. Default 30,000. */
-  readonly response: number;
-  /**
-   * For the whole request: links, attempts and back-offs together; waiting for the limiter does not count. Default 180,000, and at least
-   * `retry.for` and 120,000 more, so that a longer `retry.for` needs no second option.
-   */
-  readonly total: number;
-}
-
-export const defaultTimeouts: Timeouts = { connect: 10_000, response: 30_000, total: 180_000 };
-
-/** Ms by which a request may take longer than its fault is tried, unless told otherwise. */
-export const totalBeyondRetries = 120_000;
 
 /** What all exchanges share. */
 export interface ExchangeOptions {
@@ -64,39 +46,20 @@ export interface Call {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Carries a failed attempt through axios and axios-retry, which only pass on what has a `config`. */
-export class AttemptFailure extends Error {
-  readonly config: InternalAxiosRequestConfig;
-  readonly exchange: Exchange;
+/** An answer that could be read. */
+export interface AttemptSuccess {
+  readonly status: number;
+  readonly headers: AttemptAnswer['headers'];
+  readonly body: unknown;
+}
+
+/** Why an attempt failed, and for how long that is tried. */
+export interface AttemptFailure {
   readonly fault: AttemptFault;
   /** Ms until the next attempt, should there be one. */
   readonly delay: number;
   /** Ms for which the fault is tried from here on. */
   readonly left: number;
-
-  constructor(
-    config: InternalAxiosRequestConfig,
-    exchange: Exchange,
-    fault: AttemptFault,
-    { delay, left }: Pick<AttemptFailure, 'delay' | 'left'>,
-  ) {
-    super(fault.error.message);
-    this.config = config;
-    this.exchange = exchange;
-    this.fault = fault;
-    this.delay = delay;
-    this.left = left;
-  }
-}
-
-/** Carries any other error past axios, which writes on those that it can see through. */
-export class Failure extends Error {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    super('The request ended.');
-    this.reason = reason;
-  }
 }
 
 /**
@@ -104,8 +67,6 @@ export class Failure extends Error {
  */
 export class Exchange {
   attempts = 0;
-  /** Those of the answer, their names in lower case. Axios would make an object of its own of them. */
-  headers: AttemptAnswer['headers'] = {};
   readonly #options: ExchangeOptions;
   readonly #call: Call;
   readonly #onEnd: (reason: unknown) => void;
@@ -176,14 +137,19 @@ export class Exchange {
     });
   }
 
-  /** One attempt, in the shape of an axios adapter; refused credentials are renewed and tried once more here. */
-  readonly attempt = async (config: InternalAxiosRequestConfig): Promise<AxiosResponse<unknown>> => {
-    try {
-      return await this.#attempt(config);
-    } catch (error) {
-      throw error instanceof AttemptFailure ? error : new Failure(error);
-    }
-  };
+  /** One attempt. Refused credentials are renewed and tried once more here. */
+  async attempt(): Promise<AttemptSuccess | AttemptFailure> {
+    const { credentials } = this.#call;
+    this.#stop.signal.throwIfAborted();
+    this.#stopwatch.run();
+    const stamp = await credentials.prepare();
+    let outcome = await this.#send(stamp, false);
+    // Nobody can have closed a fresh connection while it idled, so this happens once.
+    while (outcome === 'stale') outcome = await this.#send(stamp, true);
+    if (this.#wasRenewed || !('fault' in outcome) || outcome.fault.status !== 401) return outcome;
+    this.#wasRenewed = true;
+    return (await credentials.renew(stamp)) ? this.attempt() : outcome;
+  }
 
   /** Whether another attempt may do better. What the API asked for is obeyed, as long as that is no hopeless wait. */
   shouldRetry({ fault, left }: AttemptFailure): boolean {
@@ -238,42 +204,14 @@ export class Exchange {
     return error;
   }
 
-  async #attempt(config: InternalAxiosRequestConfig): Promise<AxiosResponse<unknown>> {
-    const { credentials } = this.#call;
-    this.#stop.signal.throwIfAborted();
-    this.#stopwatch.run();
-    const stamp = await credentials.prepare();
-    const outcome = await this.#attemptWith(stamp, config);
-    if (!(outcome instanceof AttemptFailure)) return outcome;
-    if (outcome.fault.status === 401 && !this.#wasRenewed) {
-      this.#wasRenewed = true;
-      if (await credentials.renew(stamp)) return this.#attempt(config);
-    }
-    throw outcome;
-  }
-
-  async #attemptWith(
-    stamp: Stamp,
-    config: InternalAxiosRequestConfig,
-  ): Promise<AxiosResponse<unknown> | AttemptFailure> {
-    let outcome = await this.#send(stamp, config, false);
-    // Nobody can have closed a fresh one while it idled, so this happens once.
-    while (outcome === 'stale') outcome = await this.#send(stamp, config, true);
-    return outcome;
-  }
-
   /**
    * Sends the attempt, on its turn.
    *
    * @param isFresh whether it is sent again, over a connection of its own: the one before had been closed while it idled.
    */
-  async #send(
-    stamp: Stamp,
-    config: InternalAxiosRequestConfig,
-    isFresh: boolean,
-  ): Promise<AxiosResponse<unknown> | AttemptFailure | 'stale'> {
+  async #send(stamp: Stamp, isFresh: boolean): Promise<AttemptSuccess | AttemptFailure | 'stale'> {
     const { adapter, limiter, clock, timeouts } = this.#options;
-    const { route, url, method, headers, body, read } = this.#call;
+    const { route, url, method, body, read } = this.#call;
     const { signal } = this.#stop;
     const asked = clock.monotonic();
     this.#stopwatch.pause();
@@ -287,19 +225,16 @@ export class Exchange {
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - asked }));
       // Below links and beside what axios carries, so that neither they nor retries nor errors can see the credentials.
-      const request = { url, method, headers: sentHeaders(headers, stamp()), body, isFresh };
+      const request = { url, method, headers: sentHeaders(this.#call.headers, stamp()), body, isFresh };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();
       if (answer instanceof AdapterFault && answer.kind === 'stale' && !isFresh) return 'stale';
       const took = clock.monotonic() - began;
-      if (answer instanceof AdapterFault || answer === 'late')
-        return this.#failure(config, this.#faultOf(answer), took);
-      const { status } = answer;
+      if (answer instanceof AdapterFault || answer === 'late') return this.#failure(this.#faultOf(answer), took);
+      const { status, headers } = answer;
       this.#emit(() => ({ ...this.#about, type: 'response', attempt, status, took }));
       const reading = read(answer, clock.now());
-      if (!reading.ok) return this.#failure(config, reading.fault, took);
-      this.headers = answer.headers;
-      return { status, statusText: '', headers: {}, data: reading.body, config };
+      return reading.ok ? { status, headers, body: reading.body } : this.#failure(reading.fault, took);
     } finally {
       permit.release();
     }
@@ -313,7 +248,7 @@ export class Exchange {
   }
 
   /** @param took ms that the attempt took. The first one that fails is where the outage begins, so its own do not count. */
-  #failure(config: InternalAxiosRequestConfig, fault: AttemptFault, took: number): AttemptFailure {
+  #failure(fault: AttemptFault, took: number): AttemptFailure {
     const { retry, random, limiter } = this.#options;
     const outage = this.#outage === undefined ? 0 : this.#outage + took;
     const left = Math.max(0, retry.for - outage);
@@ -331,7 +266,7 @@ export class Exchange {
       limiter.pause(pause);
       this.#emit(() => ({ ...this.#about, type: 'paused', for: pause }));
     }
-    return new AttemptFailure(config, this, fault, { delay, left });
+    return { fault, delay, left };
   }
 
   /** Ms to wait at most because the API asks for it. A pause is the limiter's, and no part of the total deadline. */
@@ -364,12 +299,4 @@ export class Exchange {
 
 function secondsOf(ms: number): string {
   return ms < 1000 ? `${String(ms)} ms` : `${String(Math.round(ms / 1000))} s`;
-}
-
-/** The error of requests to a client that is closed. */
-export function closedError(route: string): NetworkError {
-  return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
-    fault: 'caller',
-    details: { route, isClosed: true },
-  });
 }

@@ -1,8 +1,7 @@
 import type { Clock } from '../clock.js';
 import { isRecord, kindOf } from '../values.js';
 import { PluginError, SluiceError } from '../errors.js';
-import { linkTimeoutError } from './answer.js';
-import { closedError } from './exchange.js';
+import { closedError, linkTimeoutError } from './answer.js';
 import { SignalWatch } from './signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
 import type { Link, Transport, TransportRequest, TransportResponse } from './transport.js';

@@ -1,18 +1,29 @@
 import { checkCount, checkNumbers } from '../checks.js';
-import { defaultTimeouts, type Timeouts, totalBeyondRetries } from './exchange.js';
 import { defaultRetry, type RetryOptions } from './retryPolicy.js';
 
-/** How long a request is waited for, and how often it is repeated. */
-interface RequestTimes {
-  readonly timeouts: Timeouts;
-  readonly retry: RetryOptions;
+/** Deadlines in ms; `Infinity` sets none. */
+export interface Timeouts {
+  /** To connect, for each attempt. Default 10,000. */
+  readonly connect: number;
+  /** From an attempt's start to the last byte of its answer. Default 30,000. */
+  readonly response: number;
+  /**
+   * For the whole request: links, attempts and back-offs together; waiting for the limiter does not count. Default 180,000, and at least
+   * `retry.for` and 120,000 more, so that a longer `retry.for` needs no second option.
+   */
+  readonly total: number;
 }
+
+const defaultTimeouts: Timeouts = { connect: 10_000, response: 30_000, total: 180_000 };
+
+/** Ms by which a request may take longer than its fault is tried, unless told otherwise. */
+const totalBeyondRetries = 120_000;
 
 /** Fills in what was left open. @throws ConfigError if a number makes no sense. */
 export function requestTimesOf(wanted: {
   readonly timeouts?: Partial<Timeouts> | undefined;
   readonly retry?: Partial<RetryOptions> | undefined;
-}): RequestTimes {
+}): { readonly timeouts: Timeouts; readonly retry: RetryOptions } {
   const retry = { ...defaultRetry, ...wanted.retry };
   // Whoever asks for a longer time for faults does not want it cut short by a deadline that nobody asked for.
   const total = Math.max(defaultTimeouts.total, retry.for + totalBeyondRetries);
