@@ -3,6 +3,7 @@ import { createAdapter } from '#adapter';
 import type { Observable } from 'rxjs';
 import { systemClock, type Clock } from './clock.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
+import type { Adapter, AdapterOptions } from './http/adapter/adapter.js';
 import { KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
@@ -22,13 +23,14 @@ import type { Plugin } from './plugins/plugin.js';
 import { pluginContext, type ContextParts } from './plugins/pluginContext.js';
 import { PluginSet } from './plugins/pluginSet.js';
 import type { Registered } from './plugins/registry.js';
+import type { Identifiers } from './identifiers.js';
 import { isRecord } from './values.js';
 import { memoryState } from './sink/memoryState.js';
 import type { Sink } from './sink/sink.js';
 import type { StateStore } from './sink/stateStore.js';
 
 /** Options of {@link createClient}. Only the key is needed. */
-export interface ClientOptions {
+export interface ClientOptions extends Pick<Identifiers, 'sha256'> {
   /**
    * Sent as `X-API-Key`, to every base address that the plugins in use open, and nowhere else: use a client of its own for an API with
    * another key, and only plugins that you trust. `false`: none is sent.
@@ -64,6 +66,8 @@ export interface ClientOptions {
   readonly clock?: Clock;
   /** A number in [0, 1). Default: `Math.random`. */
   readonly random?: () => number;
+  /** Makes what carries each attempt, e.g. one without a network for a simulation. Default: undici in Node.js, `fetch` elsewhere. */
+  readonly adapter?: (options: AdapterOptions) => Adapter;
   /**
    * Where a plugin keeps what it has to remember, by its name. Default: in memory, so that it forgets when the process ends.
    *
@@ -135,9 +139,9 @@ export function createClient(options: ClientOptions): Client {
   const { timeouts, retry } = requestTimesOf(options);
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
   checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
-  const keys = new KeyRing(options.apiKey, secrets);
+  const keys = new KeyRing(options.apiKey, secrets, options.sha256);
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
-  const adapter = createAdapter({ connectTimeout: timeouts.connect, maxBodyBytes });
+  const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, longestText));
   const transport = apiTransport({
     ...{ adapter, limiter, keys, secrets, origins, clock, random, timeouts, retry, maxBodyBytes },

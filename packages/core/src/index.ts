@@ -54,7 +54,7 @@ export type { Limit, Limiter, LimiterState, Permit, AcquireOptions } from './htt
 export type { ArrayFormat } from './http/query.js';
 export type { RetryOptions } from './http/retryPolicy.js';
 export { Secrets } from './http/secrets.js';
-export { createSender, type Sender } from './http/sender.js';
+export { createSender, type Sender, type SenderOptions } from './http/sender.js';
 export type { Link, Transport, TransportRequest, TransportResponse } from './http/transport.js';
 
 // Sources

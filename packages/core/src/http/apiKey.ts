@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.js';
-import { sha256 } from '../sha256.js';
+import { sha256 } from '../identifiers.js';
 import { shortestSecret, type Secrets } from './secrets.js';
 
 /**
@@ -12,10 +12,12 @@ export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise
 export class KeyRing {
   readonly #source: ApiKey | false;
   readonly #secrets: Secrets;
+  readonly #sha256: (text: string) => Promise<string>;
   #current: Promise<string> | undefined;
 
   /** @param source `false`: there is none, and '' is handed out. */
-  constructor(source: ApiKey | false, secrets: Secrets) {
+  constructor(source: ApiKey | false, secrets: Secrets, hash = sha256) {
+    this.#sha256 = hash;
     this.#source = source;
     this.#secrets = secrets;
     if (typeof source !== 'function') this.#current = Promise.resolve(source === false ? '' : this.#checked(source));
@@ -41,7 +43,7 @@ export class KeyRing {
 
   /** A short hash of the current key and a salt, in hex: enough to notice another key, far too little to find this one. */
   async fingerprint(salt: string): Promise<string> {
-    return (await sha256(`${salt}:${await this.get()}`)).slice(0, 8);
+    return (await this.#sha256(`${salt}:${await this.get()}`)).slice(0, 8);
   }
 
   #ask(reason: 'first' | 'refused'): Promise<string> {

@@ -2,7 +2,7 @@ import { createAdapter } from '#adapter';
 import { type Clock, systemClock } from '../clock.js';
 import { type Fault, HttpError, RateLimitError, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRetriedStatus } from '../isTransient.js';
-import type { AddressGuard, AttemptAnswer } from './adapter/adapter.js';
+import type { Adapter, AdapterOptions, AddressGuard, AttemptAnswer } from './adapter/adapter.js';
 import { type AnswerContext, type AttemptFault, excerptOf, type Reading } from './answer.js';
 import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
@@ -28,6 +28,8 @@ export interface SenderOptions {
   readonly clock?: Clock;
   /** A number in [0, 1). */
   readonly random?: () => number;
+  /** Makes what carries each attempt, e.g. one without a network for a simulation. Default: undici in Node.js, `fetch` elsewhere. */
+  readonly adapter?: (options: AdapterOptions) => Adapter;
 }
 
 /** Something to send. */
@@ -75,7 +77,7 @@ export function createSender(options: SenderOptions): Sender {
   for (const secret of options.secrets ?? []) secrets.add(secret);
   const limiter = unlimited(clock);
   const closing = new AbortController();
-  const adapter = createAdapter({
+  const adapter = (options.adapter ?? createAdapter)({
     ...{ connectTimeout: timeouts.connect, maxBodyBytes: bytesOfAnswer, bodies: 'beginning', proxies: false },
     ...(guard && { guard }),
   });

@@ -2,6 +2,7 @@ import { abortable } from '../abortable.js';
 import { settlesWithin, systemClock, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { SluiceError } from '../errors.js';
+import { newId as randomId, type Identifiers } from '../identifiers.js';
 import { startOfPlan, type Position } from '../position.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
@@ -17,7 +18,7 @@ import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
 /** Options of an export. */
-export interface ExportOptions {
+export interface ExportOptions extends Identifiers {
   /**
    * Where the checkpoint is kept. Default: nowhere; an export that fails then begins again from the start. What an endless source gave
    * stays where it was written, and nothing goes on behind it.
@@ -201,7 +202,8 @@ export class ExportRun<T> {
       await this.#open({ restart });
       return undefined;
     }
-    const search = { info: this.#source.info, sink: this.#sink, state, restart, sameProject };
+    const { newId, sha256 } = this.#options;
+    const search = { info: this.#source.info, sink: this.#sink, state, restart, sameProject, newId, sha256 };
     const { checkpoint, isNew, finished } = await findCheckpoint(search);
     this.#checkpoint = checkpoint;
     if (!restart) this.#tellCommitted(checkpoint);
@@ -405,7 +407,7 @@ export class ExportRun<T> {
   /** Said again until there is something to go on from: whoever is killed before that has begun nothing anew. */
   get #restart(): string | undefined {
     if (this.#checkpoint) return this.#checkpoint.isRestart && this.#checkpoint.runId;
-    return this.#options.restart ? crypto.randomUUID() : undefined;
+    return this.#options.restart ? (this.#options.newId ?? randomId)() : undefined;
   }
 
   get #canCommit(): boolean {

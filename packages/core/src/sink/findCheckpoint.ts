@@ -1,6 +1,6 @@
 import { CheckpointError, ConfigError } from '../errors.js';
 import { startOfPlan } from '../position.js';
-import { sha256 } from '../sha256.js';
+import { newId as randomId, sha256, type Identifiers } from '../identifiers.js';
 import type { Json } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { SourceInfo } from '../source/source.js';
@@ -20,6 +20,8 @@ interface CheckpointSearch<T> {
   readonly restart: boolean;
   /** A checkpoint that was made with another key is taken for one of the same project. */
   readonly sameProject: boolean;
+  readonly newId?: Identifiers['newId'] | undefined;
+  readonly sha256?: Identifiers['sha256'] | undefined;
 }
 
 /** A checkpoint, and whether it was there: a new one is not in the store yet. */
@@ -36,12 +38,12 @@ interface FoundCheckpoint {
  * @throws CheckpointError if there is one that can't be read, or is of another plan or key; ConfigError if the plan has no identity.
  */
 export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<FoundCheckpoint> {
-  const { info, sink, state, restart, sameProject } = search;
-  const plan = await exportPlan(info, sink);
+  const { info, sink, state, restart, sameProject, newId = randomId } = search;
+  const plan = await exportPlan(info, sink, search.sha256);
   const record = restart ? undefined : await state.load(checkpointName);
   const target = sink.target === undefined ? undefined : hashOf(sink.target);
   const anew = async (): Promise<FoundCheckpoint> => {
-    const first = await firstCheckpoint(info, plan, target);
+    const first = await firstCheckpoint(info, plan, { target, newId });
     return { checkpoint: restart ? { ...first, isRestart: true } : first, isNew: true };
   };
   if (record === undefined) return anew();
@@ -60,7 +62,7 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
       [{ kind: 'restart' }],
     );
   }
-  const key = await currentKey(found.key?.salt, info);
+  const key = await currentKey(found.key?.salt ?? newId(), info);
   if (!sameProject && !(await isOfKey(found, info))) {
     throw new CheckpointError(
       'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these.',
@@ -92,12 +94,12 @@ function checkPlan(
 async function firstCheckpoint<T>(
   info: SourceInfo<T>,
   { hash, settings }: ExportPlan,
-  target: string | undefined,
+  { target, newId }: { readonly target: string | undefined; readonly newId: () => string },
 ): Promise<Checkpoint> {
-  const key = await currentKey(crypto.randomUUID(), info);
+  const key = await currentKey(newId(), info);
   return {
     v: 1,
-    runId: crypto.randomUUID(),
+    runId: newId(),
     ...{ source: info.name, partitions: info.partitions, planHash: hash, settings },
     ...(target !== undefined && { target }),
     ...(key && { key }),
@@ -106,14 +108,12 @@ async function firstCheckpoint<T>(
 }
 
 async function isOfKey<T>({ key }: Checkpoint, info: SourceInfo<T>): Promise<boolean> {
-  const current = await currentKey(key?.salt, info);
-  return !key || !current || key.fingerprint === current.fingerprint;
+  const current = key && (await currentKey(key.salt, info));
+  return key?.fingerprint === current?.fingerprint || current === undefined;
 }
 
-async function currentKey<T>(salt: string | undefined, { keyFingerprint }: SourceInfo<T>): Promise<Checkpoint['key']> {
-  if (!keyFingerprint) return undefined;
-  const used = salt ?? crypto.randomUUID();
-  return { salt: used, fingerprint: await keyFingerprint(used) };
+async function currentKey<T>(salt: string, { keyFingerprint }: SourceInfo<T>): Promise<Checkpoint['key']> {
+  return keyFingerprint && { salt, fingerprint: await keyFingerprint(salt) };
 }
 
 /** What decides an export's bytes, as hashes: small, and it tells nothing of what it stands for. */
@@ -125,7 +125,7 @@ interface ExportPlan {
 }
 
 /** @throws ConfigError if an operator on the source's pages has no version, since it can't be told then what it does. */
-export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>): Promise<ExportPlan> {
+export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = sha256): Promise<ExportPlan> {
   if (info.isUnversioned) {
     throw new ConfigError(
       "A checkpoint can't tell whether the operator given to pipePages is still the same: name it with pipePages(operator, { version }).",
@@ -139,7 +139,7 @@ export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>): Promise
     written: sink.identity,
   };
   const settings = Object.fromEntries(settingsOf(plan, '').map(([path, value]) => [path, hashOf(canonical(value))]));
-  return { hash: await sha256(canonical(plan)), settings };
+  return { hash: await hash(canonical(plan)), settings };
 }
 
 /**

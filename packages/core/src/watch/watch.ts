@@ -2,6 +2,7 @@ import { systemClock, type Clock } from '../clock.js';
 import { checkCount, checkNumbers } from '../checks.js';
 import { reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
+import type { Identifiers } from '../identifiers.js';
 import { Ticks, type TickOptions } from '../operators/ticks.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
@@ -16,7 +17,7 @@ import { fieldsBetween, type ComparisonOptions } from './comparison.js';
 import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
 
 /** Options of {@link watch}. */
-export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
+export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick<Identifiers, 'newId'> {
   /**
    * Where the accepted snapshot is kept, so that a restart goes on from it and nothing that happened meanwhile is lost. Default: in
    * memory; each start then begins with `initial` changes. The same state may be given to the export of the changes. One watch at a time:
@@ -106,6 +107,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       every,
       newTicks,
       onHealth: options.onHealth,
+      newId: options.newId,
     },
     rules: {
       confirmations,

@@ -1,4 +1,5 @@
 import { CheckpointError, SluiceError } from '../errors.js';
+import { newId as randomId } from '../identifiers.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
@@ -30,7 +31,8 @@ export class WatchLog<T> {
   #rows = new SnapshotRows<T>();
   #snapshot: AcceptedSnapshot<T> = { generation: 0, rows: this.#rows, missing: new Map() };
   #committed = 0;
-  #history: string = crypto.randomUUID();
+  #history: string;
+  readonly #newId: () => string;
   #staged: Delta<T>[] = [];
   #observedAt = '';
   /** What the log holds behind its snapshot: compacted when it outweighs that. */
@@ -38,7 +40,9 @@ export class WatchLog<T> {
   /** The log still speaks of the key before, since something was staged. */
   #isRekeyed = false;
 
-  constructor(log: StateLog, identity: WatchIdentity) {
+  constructor(log: StateLog, identity: WatchIdentity, newId = randomId) {
+    this.#newId = newId;
+    this.#history = newId();
     this.#log = log;
     this.#identity = identity;
   }
@@ -226,7 +230,7 @@ export class WatchLog<T> {
   async #checkKey(): Promise<void> {
     const { keyFingerprint, sameProject = false } = this.#identity;
     if (!keyFingerprint) return;
-    const salt = this.#key?.salt ?? crypto.randomUUID();
+    const salt = this.#key?.salt ?? this.#newId();
     const fingerprint = await keyFingerprint(salt);
     const isAnother = this.#key !== undefined && this.#key.fingerprint !== fingerprint;
     if (isAnother && !sameProject) {

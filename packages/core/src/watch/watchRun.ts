@@ -37,6 +37,7 @@ export interface WatchSettings<T> {
   readonly every: number;
   readonly newTicks: () => Ticks;
   readonly onHealth: ((health: PageHealth) => void) | undefined;
+  readonly newId: (() => string) | undefined;
 }
 
 /** Where a run begins. */
@@ -108,10 +109,10 @@ export class WatchRun<T> {
   }
 
   async #open(signal: AbortSignal): Promise<WatchLog<T>> {
-    const { state, identity } = this.#settings;
+    const { state, identity, newId } = this.#settings;
     const { startAt, restart } = this.#start;
     this.#release = await state?.lock(signal, 'watch');
-    const log = new WatchLog<T>(state?.log('watch') ?? forgetful, identity);
+    const log = new WatchLog<T>(state?.log('watch') ?? forgetful, identity, newId);
     this.#log = log;
     // Whoever has a generation of a history goes on with it.
     await log.open(startAt ? undefined : restart);

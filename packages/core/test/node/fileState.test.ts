@@ -137,9 +137,10 @@ describe('state in files', () => {
 
   test('E6 clears away what a killed run left of its own, and leaves to a watch what may be being written now', async () => {
     const state = fileState(stateFolder());
+    const fresh = (name: string): string => unfinishedName(name, crypto.randomUUID());
     const lefts = {
-      export: ['checkpoint', 'whatever', 'spool.log', 'lock-export-1'].map(unfinishedName),
-      watch: ['watch.log', 'lock-watch-1'].map(unfinishedName),
+      export: ['checkpoint', 'whatever', 'spool.log', 'lock-export-1'].map(fresh),
+      watch: ['watch.log', 'lock-watch-1'].map(fresh),
     };
     for (const name of [...lefts.export, ...lefts.watch]) writeFileSync(join(state.folder, name), '');
     await (

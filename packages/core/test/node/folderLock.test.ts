@@ -297,7 +297,7 @@ describe('E8 a locked folder', () => {
     const folder = join(temporaryFolder(), 'state');
     mkdirSync(folder);
     for (const name of ['checkpoint', 'lock-export-1', 'spool.log'])
-      writeFileSync(join(folder, unfinishedName(name)), '{');
+      writeFileSync(join(folder, unfinishedName(name, crypto.randomUUID())), '{');
     await (
       await lock(folder)
     )();

@@ -346,7 +346,7 @@ describe('E1 what a kill leaves behind', () => {
     appendFileSync(`${path}.part`, 'torn');
     appendFileSync(join(`${path}.sluice`, 'rows-1'), 'torn');
     writeFileSync(join(`${path}.sluice`, 'rows-9'), 'never named');
-    writeFileSync(join(`${path}.sluice`, unfinishedName('checkpoint')), 'torn');
+    writeFileSync(join(`${path}.sluice`, unfinishedName('checkpoint', crypto.randomUUID())), 'torn');
     await run(path);
     expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
     expect(namesBeside(path)).toEqual(['rows.txt']);

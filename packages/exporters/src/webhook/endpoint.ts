@@ -6,6 +6,7 @@ import {
   type HttpEvent,
   type RetryOptions,
   type Sender,
+  type SenderOptions,
 } from '@sluice/core';
 import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
 import { checkHeaders, secretsIn } from './extraHeaders.js';
@@ -37,6 +38,8 @@ export interface EndpointOptions {
   readonly clock?: Clock;
   /** A number in [0, 1). Default: `Math.random`. */
   readonly random?: () => number;
+  /** Makes what carries each attempt. Default: undici in Node.js. */
+  readonly adapter?: SenderOptions['adapter'];
 }
 
 /** Where records are posted to. Nothing is connected yet. */
@@ -62,7 +65,7 @@ const defaultTimeout = 15_000;
  */
 export function endpointOf(options: EndpointOptions): Endpoint {
   const { headers = {}, timeout = defaultTimeout, clock = systemClock } = options;
-  const { allowAddresses, resolve, retry, random, onEvent } = options;
+  const { allowAddresses, resolve, retry, random, onEvent, adapter } = options;
   const secrets = [options.secret].flat();
   const url = parsedUrl(options.url);
   const guard = addressGuard({ allow: allowAddresses ?? [], ...(resolve && { resolve }) });
@@ -76,6 +79,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
       ...(retry && { retry }),
       ...(random && { random }),
       ...(onEvent && { onEvent }),
+      ...(adapter && { adapter }),
     });
   // What makes no sense is refused here, and not by the first request.
   void newSender().close();

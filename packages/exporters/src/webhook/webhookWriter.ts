@@ -26,7 +26,7 @@ export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' 
   readonly deadLetter: string | undefined;
   readonly maxDeadLetters: number;
   /** How its lock is taken. */
-  readonly lock: Pick<FileStateOptions, 'breakLock' | 'trustFileSystem'>;
+  readonly lock: Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId'>;
   /** Told of each one that is durable. */
   readonly onDeadLetter: (letter: DeadLetter) => void;
   /** Where it goes, for people. */
