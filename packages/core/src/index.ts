@@ -9,7 +9,7 @@ export { createClient, type Client, type ClientOptions } from './client.js';
 
 // Plugins
 export { checkPlugin, definePlugin } from './plugins/checkPlugin.js';
-export type { ApiAnswer, ApiRequest, Endpoint, Plugin, PluginContext } from './plugins/plugin.js';
+export type { ApiResponse, ApiRequest, Endpoint, Plugin, PluginContext } from './plugins/plugin.js';
 
 // APIs that are described
 export { defineApi, type ApiOf, type ApiOptions, type ApiPlugin } from './api/defineApi.js';

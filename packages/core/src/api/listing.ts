@@ -1,6 +1,6 @@
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import type { ApiAnswer } from '../plugins/plugin.js';
+import type { ApiResponse } from '../plugins/plugin.js';
 import type { FetchedPage } from '../source/definition.js';
 import { isRecord } from '../values.js';
 import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
@@ -16,17 +16,17 @@ import type { StandardSchema } from './standardSchema.js';
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
   /**
-   * What it makes of an answer to its first page, without a request, as if asked at `https://api.example.com/`: for tests of a definition.
+   * What it makes of an answer to its first page, without a request, as if requested at `https://api.example.com/`: for tests of a definition.
    *
    * @throws DecodeError as a walk would.
    */
-  read(answer: Partial<ApiAnswer>, name?: string): FetchedPage<Row>;
+  read(answer: Partial<ApiResponse>, name?: string): FetchedPage<Row>;
   /** Opens it on an API. */
   open(opening: SourceOpening): ApiSource<In, Row>;
 }
 
 /**
- * Describes one listing of an API: what is asked, where an answer holds what, and what a row is. Its options are its parameters, typed by
+ * Describes one listing of an API: what is requested, where an answer holds what, and what a row is. Its options are its parameters, typed by
  * the `params` schema or by what its functions take, and `pageSize`, `maxRows` and `maxPages`.
  *
  * Paths (`rows`, `total`, and those of `paging`) are names with dots between. One that leads nowhere in an answer is a `DecodeError` and
@@ -57,8 +57,8 @@ export function listing<
   return Object.freeze<Listing<Row, In>>({
     read({ status = 200, headers = {}, body }, route = 'listing') {
       const answer = { status, headers, body };
-      const asked = { route, baseUrl: 'https://api.example.com', path: '/' };
-      const late = read(answer, { ...asked, from: undefined, isAgain: false, rows: undefined });
+      const requested = { route, baseUrl: 'https://api.example.com', path: '/' };
+      const late = read(answer, { ...requested, from: undefined, isAgain: false, rows: undefined });
       const { decode, received, ...page } = late;
       const rows = decode();
       return { ...page, rows, ...(rows !== received && { received }) };
@@ -98,7 +98,7 @@ function knownParams<Row extends object, In extends object, Params>({
   return [path, query, partitions].some((partition) => typeof partition === 'function') ? undefined : [];
 }
 
-/** What of a definition can be checked before anything is asked. */
+/** What of a definition can be checked before anything is requested. */
 interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly params?: StandardSchema | undefined;
   readonly version?: string | undefined;

@@ -1,4 +1,4 @@
-import type { ApiAnswer } from '../plugins/plugin.js';
+import type { ApiResponse } from '../plugins/plugin.js';
 import type { Json, RowSchema, UndecodedPage } from '../source/definition.js';
 import { createSource, type Source } from '../source/source.js';
 import type { SourceOpening } from './apiSource.js';
@@ -6,12 +6,12 @@ import type { WalkBounds } from './decodeOptions.js';
 import { decodeParams, type ParamDescription } from './decodeParams.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { listingPlan } from './listingPlan.js';
-import type { Asked } from './pageReader.js';
+import type { Requested } from './pageReader.js';
 
 /** A listing on an API, and what reads its answers. */
 interface OpenListing<Row extends object, In extends object, Params> {
   readonly definition: ListingDefinition<Row, In, Params>;
-  readonly read: (answer: ApiAnswer, asked: Asked) => UndecodedPage<Row>;
+  readonly read: (answer: ApiResponse, requested: Requested) => UndecodedPage<Row>;
   readonly opening: SourceOpening;
   readonly known: readonly ParamDescription[] | undefined;
 }
@@ -35,14 +35,14 @@ export function listingSource<Row extends object, In extends object, Params>(
   const made: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };
   return createSource<Row>({
     name,
-    identity: { ...plan.asked, ...made },
-    rowsIdentity: { ...plan.askedRows, ...made },
+    identity: { ...plan.requested, ...made },
+    rowsIdentity: { ...plan.requestedRows, ...made },
     schema: rowSchema(definition),
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
     async fetch({ partition, at, atLeast, signal }) {
       const first = plan.first(partition, atLeast);
-      const address = at ? definition.paging.ask(first, at) : first;
-      const answer = await endpoint.ask({ route: name, ...address, signal });
+      const address = at ? definition.paging.request(first, at) : first;
+      const answer = await endpoint.send({ route: name, ...address, signal });
       const { path } = address;
       const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
       return read(answer, { route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows, isSecret });

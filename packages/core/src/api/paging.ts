@@ -36,7 +36,7 @@ export interface Paging {
    *
    * @throws ConfigError if it can't begin there.
    */
-  ask(first: PageAddress, at: PageCursor): PageAddress;
+  request(first: PageAddress, at: PageCursor): PageAddress;
   /** How the listing goes on after an answer. @throws DecodeError if the answer does not say. */
   next(answer: PageAnswer): FetchedPage<unknown>['next'];
 }

@@ -19,7 +19,7 @@ import type { Secrets } from './secrets.js';
 export interface AttemptFault {
   readonly error: SluiceError;
   readonly retry: boolean;
-  /** Ms the API asked to wait. */
+  /** Ms the API requested to wait. */
   readonly retryAfter?: number | undefined;
   /** Nothing else is to be sent either while this one waits. */
   readonly pauses?: boolean;
@@ -57,14 +57,14 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
     return failed({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
   const excerpt = excerptOf(answer.body.text, context.secrets);
-  const asked = retryAfter(headers['retry-after'], headers['date'], context.now);
+  const requested = retryAfter(headers['retry-after'], headers['date'], context.now);
   const isKeyless = (status === 401 || status === 403) && !context.hasKey;
   const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}.${adviceFor(status, context.hasKey)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {
           status,
-          retryAt: asked === undefined ? undefined : dateAfter(context.now, asked),
+          retryAt: requested === undefined ? undefined : dateAfter(context.now, requested),
           details: { route, excerpt },
           advice: [{ kind: 'lower', option: 'rateLimit' }, { kind: 'wait' }],
         })
@@ -73,7 +73,7 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
           ...(isKeyless && { advice: [{ kind: 'set', option: 'apiKey' }] }),
         });
   // The quota belongs to the key, so the whole client waits.
-  return failed({ error, retry: isRetriedStatus(status), retryAfter: asked, pauses: status === 429, status });
+  return failed({ error, retry: isRetriedStatus(status), retryAfter: requested, pauses: status === 429, status });
 }
 
 function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets }: AnswerContext): Reading {

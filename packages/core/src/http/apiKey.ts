@@ -29,7 +29,7 @@ export class KeyRing {
   }
 
   get(): Promise<string> {
-    return this.#current ?? this.#ask('first');
+    return this.#current ?? this.#request('first');
   }
 
   /** Whether there is now another key than the one that was refused. Requests refused together ask the provider once. */
@@ -37,7 +37,7 @@ export class KeyRing {
     if (typeof this.#source !== 'function') return false;
     const before = this.#current;
     if ((await this.get()) !== refused) return true;
-    if (this.#current === before) void this.#ask('refused');
+    if (this.#current === before) void this.#request('refused');
     return (await this.get()) !== refused;
   }
 
@@ -46,13 +46,13 @@ export class KeyRing {
     return (await this.#sha256(`${salt}:${await this.get()}`)).slice(0, 8);
   }
 
-  #ask(reason: 'first' | 'refused'): Promise<string> {
-    const asked = this.#fetch(reason);
-    this.#current = asked;
-    asked.catch(() => {
-      if (this.#current === asked) this.#current = undefined;
+  #request(reason: 'first' | 'refused'): Promise<string> {
+    const requested = this.#fetch(reason);
+    this.#current = requested;
+    requested.catch(() => {
+      if (this.#current === requested) this.#current = undefined;
     });
-    return asked;
+    return requested;
   }
 
   async #fetch(reason: 'first' | 'refused'): Promise<string> {

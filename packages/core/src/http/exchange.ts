@@ -151,7 +151,7 @@ export class Exchange {
     return (await credentials.renew(stamp)) ? this.attempt() : outcome;
   }
 
-  /** Whether another attempt may do better. What the API asked for is obeyed, as long as that is no hopeless wait. */
+  /** Whether another attempt may do better. What the API requested for is obeyed, as long as that is no hopeless wait. */
   shouldRetry({ fault, left }: AttemptFailure): boolean {
     const { retries } = this.#options.retry;
     return (
@@ -178,16 +178,16 @@ export class Exchange {
 
   /** The error for the caller, once no attempt follows. */
   finalError({ fault, left }: AttemptFailure): Error {
-    const { status, retryAfter: asked } = fault;
+    const { status, retryAfter: requested } = fault;
     const longest = this.#longestWait(fault);
-    if (!fault.retry || status === undefined || asked === undefined || asked <= longest)
+    if (!fault.retry || status === undefined || requested === undefined || requested <= longest)
       return this.#counted(fault, left);
     const { maxRetryAfter } = this.#options.retry;
     const { route } = this.#call;
     const bound = longest < maxRetryAfter ? 'timeouts.total' : 'maxRetryAfter';
-    const retryAt = dateAfter(this.#options.clock.now(), asked);
+    const retryAt = dateAfter(this.#options.clock.now(), requested);
     const until = retryAt ? ` (until ${retryAt.toISOString()})` : '';
-    const message = `${route} was told to wait ${secondsOf(asked)}${until}, longer than the ${secondsOf(longest)} that are allowed.`;
+    const message = `${route} was told to wait ${secondsOf(requested)}${until}, longer than the ${secondsOf(longest)} that are allowed.`;
     return new RateLimitError(message, {
       ...{ status, retryAt, details: { route } },
       advice: [{ kind: 'wait' }, { kind: 'raise', option: bound }],
@@ -213,7 +213,7 @@ export class Exchange {
     const { adapter, limiter, clock, timeouts } = this.#options;
     const { route, url, method, body, read } = this.#call;
     const { signal } = this.#stop;
-    const asked = clock.monotonic();
+    const requested = clock.monotonic();
     this.#stopwatch.pause();
     const permit = await limiter.acquire({ route, signal });
     try {
@@ -223,7 +223,7 @@ export class Exchange {
       if (!isFresh) this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
-      this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - asked }));
+      this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - requested }));
       // Below links and beside what axios carries, so that neither they nor retries nor errors can see the credentials.
       const request = { url, method, headers: sentHeaders(this.#call.headers, stamp()), body, isFresh };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
@@ -254,13 +254,13 @@ export class Exchange {
     const left = Math.max(0, retry.for - outage);
     // The last attempt falls on the end of the time that there is.
     const ownDelay = Math.min(left, backoff(this.attempts, retry, random()));
-    const asked = fault.retryAfter ?? 0;
+    const requested = fault.retryAfter ?? 0;
     // "0 seconds" leaves it to us: it must not become a loop without a pause.
-    const delay = asked > 0 ? asked : ownDelay;
+    const delay = requested > 0 ? requested : ownDelay;
     // A service that says when to come back is at work. But one that says so for ever has to come to an end, too.
     this.#outage = outage + Math.min(delay, ownDelay);
     if (fault.pauses) {
-      // What was asked for concerns all requests, whether or not this one is tried again. The attempt still holds its place here:
+      // What was requested for concerns all requests, whether or not this one is tried again. The attempt still holds its place here:
       // nobody slips through before the pause.
       const pause = Math.min(delay, retry.maxRetryAfter);
       limiter.pause(pause);

@@ -35,7 +35,7 @@ export interface SenderOptions {
 /** Something to send. */
 export interface Message {
   readonly body: string;
-  /** The headers of one attempt, asked for again before each: a signature holds the time. */
+  /** The headers of one attempt, requested for again before each: a signature holds the time. */
   readonly headers: () => Readonly<Record<string, string>>;
   /** Ends it at once: the promise rejects with `signal.reason`. */
   readonly signal: AbortSignal;
@@ -54,7 +54,7 @@ export interface Sender {
   readonly name: string;
   /** Resolves when the endpoint took it (2xx); rejects with a `SluiceError` when it did not, in spite of retries. */
   send(message: Message): Promise<Receipt>;
-  /** Ms for which nothing is sent, since the endpoint asked for it. */
+  /** Ms for which nothing is sent, since the endpoint requested for it. */
   readonly pausedFor: number;
   /** Closes its connections, and ends what is under way with a `NetworkError`. */
   close(): Promise<void>;
@@ -137,20 +137,20 @@ function faultOfStatus({ status, headers, body }: AttemptAnswer, { route, secret
     return { error: new UnexpectedRedirectError(message, { route, status }), retry: false, status };
   }
   const excerpt = excerptOf(body.text, secrets);
-  const asked = retryAfter(headers['retry-after'], headers['date'], now);
+  const requested = retryAfter(headers['retry-after'], headers['date'], now);
   const isLater = isRetriedStatus(status) || status === tooEarly || status >= 500;
   const message = `${route} answered with ${status}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, isLater)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {
           status,
-          retryAt: asked === undefined ? undefined : dateAfter(now, asked),
+          retryAt: requested === undefined ? undefined : dateAfter(now, requested),
           details: { route, excerpt },
           advice: [{ kind: 'lower', option: 'concurrency' }, { kind: 'wait' }],
         })
       : new HttpError(message, { status, excerpt, details: { route } });
-  const pauses = status === 429 || (isLater && asked !== undefined);
-  return { error, retry: isLater, retryAfter: asked, pauses, status };
+  const pauses = status === 429 || (isLater && requested !== undefined);
+  return { error, retry: isLater, retryAfter: requested, pauses, status };
 }
 
 function adviceFor(status: number, isLater: boolean): string {

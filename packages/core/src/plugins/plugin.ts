@@ -19,7 +19,7 @@ export interface ApiRequest {
 }
 
 /** What an API answered. */
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export interface Endpoint {
   /** Resolves to the decoded JSON document, or rejects with a `SluiceError`. */
   request(request: ApiRequest): Promise<unknown>;
   /** The same with the answer's status and headers. */
-  ask(request: ApiRequest): Promise<ApiAnswer>;
+  send(request: ApiRequest): Promise<ApiResponse>;
   /** Scheme, host and path that requests go to. */
   readonly baseUrl: string;
   /** Whether a secret of the client's stands in `text`. A server could hide the key in a cursor; such a cursor must not be kept. */

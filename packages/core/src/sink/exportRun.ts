@@ -9,7 +9,7 @@ import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import { tell } from '../source/sourceEvent.js';
 import { done } from '../source/cancellable.js';
-import { checkpointWithoutPart, type Checkpoint } from './checkpoint.js';
+import { checkpointWithoutPartition, type Checkpoint } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
 import { checkpointName, findCheckpoint } from './findCheckpoint.js';
@@ -72,7 +72,7 @@ export interface ExportReport extends ExportCounts, SinkReport {
 type Step = IteratorResult<ExportProgress | ExportReport, undefined>;
 
 /** A partition whose cursor is refused more often is walked too slowly for the API: walking it anew would never end. */
-const maxRestartsOfPart = 3;
+const maxRestartsOfPartition = 3;
 
 /** One run of an export: opens, writes page by page, commits, closes. */
 export class ExportRun<T> {
@@ -240,13 +240,13 @@ export class ExportRun<T> {
 
   async #open(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): Promise<void> {
     const { concurrency, prefetch } = this.#options;
-    const restart = this.#restart;
+    const newHistory = this.#newHistory;
     // Asked for before the target is touched, since options that make no sense are refused here.
     const pages = this.#source.pages({
       startAt: this.#checkpoint?.position ?? startOfPlan,
       ...(concurrency !== undefined && { concurrency }),
       ...(prefetch !== undefined && { prefetch }),
-      ...(restart !== undefined && { restart }),
+      ...(newHistory !== undefined && { newHistory }),
     });
     this.#writer = await this.#sink.open(this.#context(how));
     this.#pages = pages[Symbol.asyncIterator]();
@@ -278,25 +278,25 @@ export class ExportRun<T> {
     } catch (error) {
       // The position knows by now which page came again: a next run then refuses it before it takes its rows.
       if (SluiceError.is(error, 'no-progress') && this.#last) await this.#commitIfPossible().catch(() => undefined);
-      if (this.#isEnding() || !(await this.#restartPart(error))) throw error;
+      if (this.#isEnding() || !(await this.#restartPartition(error))) throw error;
       return 'restarted';
     }
   }
 
   /** Takes back the rows of a partition whose cursor the API refused, so that it is walked anew. Answers whether it may. */
-  async #restartPart(error: unknown): Promise<boolean> {
+  async #restartPartition(error: unknown): Promise<boolean> {
     if (this.#options.onExpired !== 'restart-partition' || !SluiceError.is(error, 'cursor-refused')) return false;
     const { partition } = error.details;
     if (typeof partition !== 'number' || !this.#sink.withoutPartition) return false;
     const restarts = (this.#restarts.get(partition) ?? 0) + 1;
     this.#restarts.set(partition, restarts);
-    if (restarts > maxRestartsOfPart) return false;
+    if (restarts > maxRestartsOfPartition) return false;
     if (this.#pace.isBehind) await this.#commitIfPossible();
     const before = this.#checkpoint;
     if (before?.sinkPosition === undefined) return false;
     void this.#stopPages();
     // The checkpoint goes back first: whoever is killed from here on cuts the target back to it.
-    const checkpoint = checkpointWithoutPart(
+    const checkpoint = checkpointWithoutPartition(
       before,
       partition,
       this.#sink.withoutPartition(before.sinkPosition, partition),
@@ -405,7 +405,7 @@ export class ExportRun<T> {
   }
 
   /** Said again until there is something to go on from: whoever is killed before that has begun nothing anew. */
-  get #restart(): string | undefined {
+  get #newHistory(): string | undefined {
     if (this.#checkpoint) return this.#checkpoint.isRestart && this.#checkpoint.runId;
     return this.#options.restart ? (this.#options.newId ?? randomId)() : undefined;
   }

@@ -24,7 +24,7 @@ export interface PagesOptions {
    * The name of a history that begins with this walk. A source that remembers, as a watch with state does, forgets what it knows, unless
    * that is of this very history: then it was begun already. Other sources have nothing to forget.
    */
-  readonly restart?: string;
+  readonly newHistory?: string;
 }
 
 /** What a source is, for sinks and checkpoints. */
@@ -88,7 +88,7 @@ export class Source<T> extends Flow<T> {
    * @throws ConfigError if an option makes no sense for this plan.
    */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { concurrency = 1, prefetch, startAt, restart } = options;
+    const { concurrency = 1, prefetch, startAt, newHistory } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1) {
@@ -101,7 +101,7 @@ export class Source<T> extends Flow<T> {
       mapped<Page<T>, readonly Page<T>[]>(
         this.#walk({
           ...{ startAt: position, concurrency, prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency) },
-          ...(restart !== undefined && { restart }),
+          ...(newHistory !== undefined && { newHistory }),
         }),
         (page) => [page],
       ),

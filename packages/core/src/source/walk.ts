@@ -15,8 +15,8 @@ export interface WalkOptions {
   readonly concurrency: number;
   /** Pages fetched beyond one for each partition that is walked while the consumer is busy. */
   readonly prefetch: number;
-  /** See `PagesOptions.restart`. */
-  readonly restart?: string;
+  /** See `PagesOptions.newHistory`. */
+  readonly newHistory?: string;
 }
 
 /**
@@ -62,14 +62,14 @@ class Walk<T> {
   readonly #ready: ChainPage<T>[] = [];
   readonly #begun = new Map<number, Begun>();
   #before: number;
-  #nextPart: number;
+  #nextPartition: number;
   #rows: number;
   #pages: number;
   /** Rows fetched or given out, of this walk and those it goes on from. */
   #rowsFetched: number;
   #isHeld = false;
   /** A question was begun that may not have left yet. */
-  #isAsking = false;
+  #isRequesting = false;
   /** The consumer wants no more. */
   #isStopped = false;
   #failure: { readonly error: unknown } | undefined;
@@ -86,7 +86,7 @@ class Walk<T> {
     this.#concurrency = concurrency;
     this.#capacity = concurrency + prefetch;
     this.#before = startAt.before;
-    this.#nextPart = startAt.before;
+    this.#nextPartition = startAt.before;
     this.#rows = startAt.rows;
     this.#rowsFetched = startAt.rows;
     this.#pages = startAt.pages;
@@ -104,17 +104,17 @@ class Walk<T> {
     this.#isHeld = false;
     for (;;) {
       this.#startFetching();
-      if (this.#ready.length > 0 && this.#isAsking) {
+      if (this.#ready.length > 0 && this.#isRequesting) {
         // The API is at work on the next page while the rows of this one are made and dealt with.
-        this.#isAsking = false;
+        this.#isRequesting = false;
         await afterRequestsSent();
         if (this.#isStopped) return done;
       }
       const page = this.#ready.shift();
       if (page) return { done: false, value: this.#giveOut(page) };
-      if (this.#failure) throw this.#told(this.#located(this.#failure.error));
+      if (this.#failure) throw this.#reported(this.#located(this.#failure.error));
       if (this.#busy.size === 0) return done;
-      this.#isAsking = false;
+      this.#isRequesting = false;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
@@ -142,7 +142,7 @@ class Walk<T> {
     try {
       return page.items();
     } catch (error) {
-      throw this.#told(this.#located(error));
+      throw this.#reported(this.#located(error));
     }
   }
 
@@ -168,7 +168,7 @@ class Walk<T> {
     while (this.#hasRoom()) {
       const chain = this.#idleChain() ?? this.#openPart();
       if (!chain) return;
-      this.#isAsking = true;
+      this.#isRequesting = true;
       void this.#fetch(chain);
     }
   }
@@ -186,11 +186,11 @@ class Walk<T> {
 
   /** Begins the next partition, unless the concurrency is used up or it lies too far ahead of the first unfinished one. */
   #openPart(): Chain<T> | undefined {
-    while (this.#begun.get(this.#nextPart)?.isDone) this.#nextPart += 1;
-    const partition = this.#nextPart;
+    while (this.#begun.get(this.#nextPartition)?.isDone) this.#nextPartition += 1;
+    const partition = this.#nextPartition;
     const window = this.#before + 2 * this.#concurrency;
     if (this.#chains.size >= this.#concurrency || partition >= Math.min(this.#parts, window)) return undefined;
-    this.#nextPart += 1;
+    this.#nextPartition += 1;
     const from = this.#begun.get(partition)?.position();
     const chain = new Chain(this.#definition, partition, from === 'done' ? undefined : from);
     this.#chains.set(partition, chain);
@@ -216,7 +216,7 @@ class Walk<T> {
   }
 
   /** Told when it reaches the consumer: who stops before never meets it, and what a stop brings about is no error. */
-  #told(error: unknown): unknown {
+  #reported(error: unknown): unknown {
     if (!this.#isStopped)
       tell(this.#observe, { type: 'error', of: 'walk', name: this.#definition.name, error: reportOf(error) });
     return error;

@@ -128,7 +128,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   };
   const watched = changeInfo(info, options);
   return new Source(watched, (walk) => {
-    const run = new WatchRun(source, settings, { startAt: generationAt(walk.startAt), restart: walk.restart });
+    const run = new WatchRun(source, settings, { startAt: generationAt(walk.startAt), newHistory: walk.newHistory });
     return cancellable(
       async (signal) => {
         try {

@@ -45,7 +45,7 @@ interface WatchStart {
   /** The generation that it goes on behind; absent at the start. */
   readonly startAt: number | undefined;
   /** The history that begins with it, if one does. */
-  readonly restart: string | undefined;
+  readonly newHistory: string | undefined;
 }
 
 /** What one poll has walked: all rows of the first one, then how they differ. */
@@ -110,15 +110,15 @@ export class WatchRun<T> {
 
   async #open(signal: AbortSignal): Promise<WatchLog<T>> {
     const { state, identity, newId } = this.#settings;
-    const { startAt, restart } = this.#start;
+    const { startAt, newHistory } = this.#start;
     this.#release = await state?.lock(signal, 'watch');
     const log = new WatchLog<T>(state?.log('watch') ?? forgetful, identity, newId);
     this.#log = log;
     // Whoever has a generation of a history goes on with it.
-    await log.open(startAt ? undefined : restart);
+    await log.open(startAt ? undefined : newHistory);
     this.#checkKeys(log.snapshot.rows);
     if (startAt !== undefined) {
-      const isOther = restart !== undefined && log.history !== restart;
+      const isOther = newHistory !== undefined && log.history !== newHistory;
       if (isOther || startAt < log.committed || startAt > log.snapshot.generation) {
         throw new CheckpointError(
           `The watch's state is of another time than the place to go on from (generation ${startAt}; it holds ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,

@@ -399,9 +399,9 @@ test('another kind of paging is an object with four members', async () => {
   const backwards: Paging = {
     identity: 'backwards',
     params: ['before'],
-    ask: ({ path, query }, at) => ({ path, query: { ...query, before: cursorOf(at) } }),
-    next: ({ rows, asked }) =>
-      rows.length < (asked ?? 1) ? 'end' : { cursor: String((rows.at(-1) as { id: number }).id) },
+    request: ({ path, query }, at) => ({ path, query: { ...query, before: cursorOf(at) } }),
+    next: ({ rows, requested }) =>
+      rows.length < (requested ?? 1) ? 'end' : { cursor: String((rows.at(-1) as { id: number }).id) },
   };
   const { source, asked } = await open(
     {

@@ -96,7 +96,7 @@ describe('rows that are made of what came', () => {
       paging: {
         identity: 'cursor',
         params: ['cursor'],
-        ask: ({ path, query }, at) => ({ path, query: { ...query, ...at } }),
+        request: ({ path, query }, at) => ({ path, query: { ...query, ...at } }),
         next: ({ at }) => (at('hasNextPage') === true ? { cursor: String(at('cursor')) } : 'end'),
       },
     });

@@ -45,7 +45,7 @@ export class DrivenLimiter {
   /** Those that began, in their order. */
   readonly begun: RequestedPermit[] = [];
   readonly #timeout: number;
-  #asked = 0;
+  #requested = 0;
 
   private constructor(limiter: Limiter, time: Time, per: number, timeout: number) {
     this.limiter = limiter;
@@ -91,11 +91,14 @@ export class DrivenLimiter {
   }
 
   /** Asks for a permit, and keeps it until somebody releases it. */
-  ask({
+  acquire({
     route = 'testing.route',
     signal,
   }: { readonly route?: string; readonly signal?: AbortSignal } = {}): RequestedPermit {
-    const asked: { -readonly [field in keyof RequestedPermit]: RequestedPermit[field] } = { nth: this.#asked++, route };
+    const requested: { -readonly [field in keyof RequestedPermit]: RequestedPermit[field] } = {
+      nth: this.#requested++,
+      route,
+    };
     let isThrown = true;
     const permit = (async () => {
       const given = this.limiter.acquire({ route, ...(signal && { signal }) });
@@ -104,19 +107,19 @@ export class DrivenLimiter {
     })();
     permit.then(
       (given) => {
-        asked.permit = given;
-        asked.begunAt = this.time.now();
-        this.begun.push(asked);
+        requested.permit = given;
+        requested.begunAt = this.time.now();
+        this.begun.push(requested);
       },
       (reason: unknown) => {
-        asked.refusal = { reason, isThrown };
+        requested.refusal = { reason, isThrown };
       },
     );
-    return asked;
+    return requested;
   }
 
   askMany(count: number, route?: string): RequestedPermit[] {
-    return Array.from({ length: count }, () => this.ask({ ...(route !== undefined && { route }) }));
+    return Array.from({ length: count }, () => this.acquire({ ...(route !== undefined && { route }) }));
   }
 
   /** Gives the permits that began back. */

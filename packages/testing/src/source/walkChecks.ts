@@ -62,7 +62,7 @@ export const walkChecks: SourceChecks = {
     }
     // A bound may cut the walk off in the middle of a partition.
     const isBounded = walked.source.info.maxRows !== undefined;
-    check(isBounded || ended.size === partitions, `${ended.size} of ${partitions} parts end (endsPart).`);
+    check(isBounded || ended.size === partitions, `${ended.size} of ${partitions} partitions end (endsPartition).`);
   },
 
   'says where it stands behind each page, once and for all': async (trial) => {
