@@ -29,7 +29,6 @@ export interface AttemptFault {
 export interface AnswerContext {
   readonly route: string;
   readonly secrets: Secrets;
-  /** Wall time, ms. */
   readonly now: number;
 }
 
@@ -157,7 +156,6 @@ export function faultOf(
   }
 }
 
-/** The error of a deadline that passed. */
 export function timeoutError(
   route: string,
   deadline: 'connect' | 'response' | 'total',
@@ -174,7 +172,6 @@ export function timeoutError(
   });
 }
 
-/** The error of requests to a client that is closed. */
 export function closedError(route: string): NetworkError {
   return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
     fault: 'caller',

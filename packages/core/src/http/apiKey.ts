@@ -23,7 +23,6 @@ export class KeyRing {
     if (typeof source !== 'function') this.#current = Promise.resolve(source === false ? '' : this.#checked(source));
   }
 
-  /** Whether there is one to be sent. */
   get hasKey(): boolean {
     return this.#source !== false;
   }

@@ -9,11 +9,9 @@ import { encodeQuery } from './query.js';
 import type { Secrets } from './secrets.js';
 import type { Transport, TransportRequest } from './transport.js';
 
-/** What the requests of a client share. */
 interface ApiTransportOptions extends ExchangeOptions {
   readonly keys: KeyRing;
   readonly secrets: Secrets;
-  /** Where the key may go. */
   readonly origins: ReadonlySet<string>;
 }
 

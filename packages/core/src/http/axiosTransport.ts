@@ -7,7 +7,6 @@ import { type AttemptFailure, type AttemptSuccess, type Call, Exchange, type Exc
 import { SignalWatch } from './signalWatch.js';
 import type { TransportResponse } from './transport.js';
 
-/** Carries calls, each with its retries. */
 type Caller = (call: Call) => Promise<TransportResponse>;
 
 /**

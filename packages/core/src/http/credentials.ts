@@ -12,7 +12,6 @@ export type Stamp = () => Readonly<Record<string, string>>;
 
 const header = 'X-API-Key';
 
-/** The API key in its header. */
 export function keyHeader(keys: KeyRing): Credentials {
   return {
     async prepare() {

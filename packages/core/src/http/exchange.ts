@@ -13,12 +13,10 @@ import { sendAttempt } from './sendAttempt.js';
 import { sentHeaders } from './sentHeaders.js';
 import { Stopwatch } from './stopwatch.js';
 
-/** What all exchanges share. */
 export interface ExchangeOptions {
   readonly adapter: Adapter;
   readonly limiter: Limiter;
   readonly clock: Clock;
-  /** A number in [0, 1). */
   readonly random: () => number;
   readonly timeouts: Timeouts;
   readonly retry: RetryOptions;
@@ -28,9 +26,7 @@ export interface ExchangeOptions {
   readonly closed: AbortSignal;
 }
 
-/** What one exchange is about. */
 export interface Call {
-  /** A name for events, costs and errors. */
   readonly route: string;
   readonly url: string;
   /** The address without secrets, for those who watch. */
@@ -42,7 +38,6 @@ export interface Call {
   readonly credentials: Credentials;
   /** What an answer means. `now` is wall time in ms. */
   readonly read: (answer: AttemptAnswer, now: number) => Reading;
-  /** Ends it at once: the promise rejects with `signal.reason`. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -120,7 +115,6 @@ export class Exchange {
     this.#emit(() => ({ ...this.#about, type: 'request', method, url: shownUrl() }));
   }
 
-  /** Frees the deadline and the signals of others. */
   close(): void {
     this.#stopwatch.stop();
     for (const unwatch of this.#unwatch) unwatch();
@@ -176,7 +170,6 @@ export class Exchange {
     if (!fault.pauses) await sleep(this.#options.clock, delay, this.#stop.signal);
   }
 
-  /** The error for the caller, once no attempt follows. */
   finalError({ fault, left }: AttemptFailure): Error {
     const { status, retryAfter: requested } = fault;
     const longest = this.#longestWait(fault);

@@ -6,12 +6,10 @@ import { SignalWatch } from './signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
 import type { Link, Transport, TransportRequest, TransportResponse } from './transport.js';
 
-/** What a chain of links is held to. */
 interface LinkChainOptions {
   readonly clock: Clock;
   /** Ms that links may take for a request; `Infinity` sets no deadline. What is below them has deadlines of its own. */
   readonly total: number;
-  /** Ends what is under way in links. */
   readonly closed: AbortSignal;
 }
 
@@ -41,7 +39,6 @@ export class LinkChain {
     this.#outermost = linked((request) => innermost.next(request), links);
   }
 
-  /** Sends a request through all links that are there by now. */
   readonly send: Transport = (request) => {
     if (!this.#hasLinks) return this.#outermost(request);
     return new Journey(request, this.#options, this.#signals).through(this.#outermost);

@@ -5,7 +5,6 @@ import { type Adapter, AdapterFault, type AttemptAnswer, type AttemptRequest } f
 interface SendOptions {
   readonly adapter: Adapter;
   readonly clock: Clock;
-  /** Ms until the last byte of the answer. */
   readonly deadline: number;
   /** Ends it at once: the promise rejects with its signal's reason. The deadline ends it, too. */
   readonly stop: AbortController;

@@ -9,7 +9,6 @@ import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes 
 import { together } from './together.js';
 import { readWhole, unfinishedName, writeWhole } from './wholeFile.js';
 
-/** How a folder is locked. */
 interface FolderLockOptions {
   /** Whoever locks it for something else is not in the way. */
   readonly use: StateUse;
@@ -30,7 +29,6 @@ export interface LockHolder {
 }
 
 interface Claim extends LockHolder {
-  /** Of its file. */
   readonly name: string;
 }
 

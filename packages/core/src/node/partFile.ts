@@ -8,7 +8,6 @@ import { together } from './together.js';
 
 /** A file that rows go into until it is complete, or for ever. */
 export interface TargetFile extends OrderedFile {
-  /** Its final name. */
   readonly path: string;
   /** Refuses what `create` would refuse, and touches nothing. */
   check(restart: boolean): Promise<void>;
@@ -17,7 +16,6 @@ export interface TargetFile extends OrderedFile {
   goOn(sinkPosition: FilePosition): Promise<void>;
   /** Goes on where everything is written up to a place: how far the last run came with putting it in place shows only on the disk. */
   goOnSealed(sinkPosition: FilePosition): Promise<void>;
-  /** Takes off what was written behind the place. */
   cut(): Promise<void>;
   /** Gives the file its final name; answers its size. */
   publish(): Promise<number>;

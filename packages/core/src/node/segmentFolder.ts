@@ -33,7 +33,6 @@ export class SegmentFolder {
     return AppendFile.reopen(this.#fs, join(this.path, prefix + name), sinkPosition);
   }
 
-  /** Writes a whole file at once, durably. */
   async save(name: string, text: string): Promise<FilePosition> {
     const file = await this.create(name);
     try {
@@ -61,7 +60,6 @@ export class SegmentFolder {
     return file.setAside(this.#fs);
   }
 
-  /** Makes the names of new files durable. */
   async sync(): Promise<void> {
     if (!this.#hasNewNames) return;
     await explained(this.#fs.syncFolder(this.path), this.path, 'written');

@@ -76,7 +76,6 @@ const maxRestartsOfPartition = 3;
 
 /** One run of an export: opens, writes page by page, commits, closes. */
 export class ExportRun<T> {
-  /** Set once the target is in place. */
   report: ExportReport | undefined;
   readonly #source: PageSource<T>;
   readonly #sink: Sink<T>;

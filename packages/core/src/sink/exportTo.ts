@@ -35,10 +35,8 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   });
 }
 
-/** An export under way. */
 interface OpenExport {
   readonly steps: PullIterator<ExportProgress | ExportReport>;
-  /** What came out, once the target is in place. */
   readonly report: () => ExportReport | undefined;
 }
 

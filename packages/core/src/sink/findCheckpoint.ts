@@ -8,10 +8,8 @@ import { type Checkpoint, decodeCheckpoint } from './checkpoint.js';
 import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
-/** Under this name a store keeps the checkpoint. */
 export const checkpointName = 'checkpoint';
 
-/** What a checkpoint is looked for with. */
 interface CheckpointSearch<T> {
   readonly info: SourceInfo<T>;
   readonly sink: Sink<T>;

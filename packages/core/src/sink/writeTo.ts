@@ -71,7 +71,6 @@ export function writeTo<T>(
 }
 
 interface Listener {
-  /** No more rows are wanted. */
   stop(): void;
   progress(progress: ExportProgress | ExportReport): void;
   fail(error: unknown): void;

@@ -13,7 +13,6 @@ export interface ChainPage<T> {
   readonly rows: number;
   readonly items: () => readonly T[];
   readonly partition: number;
-  /** Counts the partition's pages from 1. */
   readonly page: number;
   readonly endsPartition: boolean;
   readonly total: number | undefined;

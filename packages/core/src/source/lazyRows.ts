@@ -4,7 +4,6 @@ import { sourceFault } from './sourceFault.js';
 
 /** The rows of an answer, made of what came when somebody first asks for them. */
 export class LazyRows<T> {
-  /** The rows as they came, one for each. */
   readonly received: readonly unknown[];
   readonly #source: string;
   /**
@@ -15,7 +14,6 @@ export class LazyRows<T> {
   /** What came of it. It is not tried again: whoever makes rows may have changed what they are made of before it failed. */
   #outcome: { readonly rows: readonly T[] } | { readonly error: unknown } | undefined;
 
-  /** @param source its name, for the error. */
   constructor(page: FetchedPage<T> | UndecodedPage<T>, source: string) {
     this.received = 'decode' in page ? page.received : (page.received ?? page.rows);
     this.#page = page;

@@ -8,14 +8,11 @@ import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { afterRequestsSent } from './lazyRows.js';
 
-/** How a walk is made. */
 export interface WalkOptions {
   readonly startAt: Position;
-  /** Partitions walked at once. */
   readonly concurrency: number;
   /** Pages fetched beyond one for each partition that is walked while the consumer is busy. */
   readonly prefetch: number;
-  /** See `PagesOptions.newHistory`. */
   readonly newHistory?: string;
 }
 
@@ -70,7 +67,6 @@ class Walk<T> {
   #isHeld = false;
   /** A question was begun that may not have left yet. */
   #isRequesting = false;
-  /** The consumer wants no more. */
   #isStopped = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;

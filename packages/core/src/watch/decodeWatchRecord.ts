@@ -22,7 +22,6 @@ interface BaseRecord {
   readonly committed: number;
 }
 
-/** A record of a watch's log. */
 type WatchRecord<T> =
   | BaseRecord
   | { readonly kind: 'rows'; readonly rows: readonly (readonly [string, T])[] }
@@ -97,7 +96,6 @@ function decodeMissing(value: unknown): ReadonlyMap<string, Missing> {
   );
 }
 
-/** What the log says makes no sense. */
 export function unreadable(): CheckpointError {
   return new CheckpointError("The watch's log can't be read. Begin anew with another state: nothing was changed.");
 }

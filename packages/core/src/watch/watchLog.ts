@@ -6,7 +6,6 @@ import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
 import { SnapshotRows } from './snapshotRows.js';
 import type { Missing } from './verdict.js';
 
-/** Which watch a log is of. */
 export interface WatchIdentity {
   /** Of the source and what decides its rows. */
   readonly watch: string;
@@ -80,7 +79,6 @@ export class WatchLog<T> {
 
   async #read(): Promise<void> {
     let isEmpty = true;
-    /** Rows of the snapshot that are still to come. */
     let toCome = 0;
     for await (const record of this.#log.read()) {
       const decoded = decodeWatchRecord<T>(record, (key) => this.#rows.get(key));

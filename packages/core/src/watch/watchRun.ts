@@ -19,7 +19,6 @@ import { judge, type RemovalRules } from './verdict.js';
 import { WalkComparison, type Findings } from './walkComparison.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
 
-/** A watch's options, checked and complete. */
 export interface WatchSettings<T> {
   readonly key: (row: T) => unknown;
   readonly fields: FieldsBetween<T>;
@@ -28,23 +27,19 @@ export interface WatchSettings<T> {
   /** Without it each run begins anew. */
   readonly state: StateStore | undefined;
   readonly maxFailures: number;
-  /** Ms for which polls may fail in a row. */
   readonly retryFor: number;
   readonly polls: number;
   readonly concurrency: number;
   readonly clock: Clock;
-  /** Ms from one tick to the next. */
   readonly every: number;
   readonly newTicks: () => Ticks;
   readonly onHealth: ((health: PageHealth) => void) | undefined;
   readonly newId: (() => string) | undefined;
 }
 
-/** Where a run begins. */
 interface WatchStart {
   /** The generation that it goes on behind; absent at the start. */
   readonly startAt: number | undefined;
-  /** The history that begins with it, if one does. */
   readonly newHistory: string | undefined;
 }
 

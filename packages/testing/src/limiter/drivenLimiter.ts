@@ -40,9 +40,7 @@ const roomy = 100;
 export class DrivenLimiter {
   readonly limiter: Limiter;
   readonly time: Time;
-  /** Ms of one window. */
   readonly per: number;
-  /** Those that began, in their order. */
   readonly begun: RequestedPermit[] = [];
   readonly #timeout: number;
   #requested = 0;
@@ -122,7 +120,6 @@ export class DrivenLimiter {
     return Array.from({ length: count }, () => this.acquire({ ...(route !== undefined && { route }) }));
   }
 
-  /** Gives the permits that began back. */
   releaseAll(): void {
     for (const { permit } of this.begun) permit?.release();
   }
@@ -154,7 +151,6 @@ export class DrivenLimiter {
     checkSame({ queued: state.queued, running: state.running }, { queued, running }, `The limiter's state ${when}`);
   }
 
-  /** The numbers of the permits that began, in their order. */
   get order(): number[] {
     return this.begun.map(({ nth }) => nth);
   }

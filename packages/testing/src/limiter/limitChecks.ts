@@ -4,7 +4,6 @@ import { Skipped } from '../suite.js';
 import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './drivenLimiter.js';
 import type { LimiterChecks } from './permitChecks.js';
 
-/** What a limiter keeps to. */
 export const limitChecks: LimiterChecks = {
   'lets no more begin in any window than it may, and all in the end': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 4 }, 'rate');

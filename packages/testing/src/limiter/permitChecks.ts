@@ -1,7 +1,6 @@
 import { check, checkSame, shown } from '../check.js';
 import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './drivenLimiter.js';
 
-/** Checks of a limiter by what they prove. */
 export type LimiterChecks = Readonly<Record<string, (trial: LimiterTrial) => Promise<void>>>;
 
 /** Permits, and what takes them back. */

@@ -5,7 +5,6 @@ import { pushed } from './pushed.js';
 import type { SourceFixture } from './sourceFixture.js';
 import { kept, pulled, rowsOf, WalkedSource } from './walkedSource.js';
 
-/** Checks of a source by what they prove. */
 export type SourceChecks = Readonly<Record<string, <T>(trial: Trial<SourceFixture<T>>) => Promise<void>>>;
 
 /** What a source gives when all goes well. */

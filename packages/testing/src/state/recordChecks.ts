@@ -4,7 +4,6 @@ import { awkwardRecords, unsaveable } from './awkwardRecords.js';
 import { OpenedState } from './openedState.js';
 import type { StateStoreFixture } from './stateStoreFixture.js';
 
-/** Checks of a state store by what they prove. */
 export type StateChecks = Checks<StateStoreFixture>;
 
 /** Small records, by name. */

@@ -2,7 +2,6 @@ import { abortable } from '../../abortable.js';
 import { SluiceError } from '../../errors.js';
 import { AdapterFault, type AddressGuard, type GuardedHost, type ResolvedAddress } from './adapter.js';
 
-/** The addresses of a name, all of them checked. */
 export type CheckedAddresses = readonly [ResolvedAddress, ...ResolvedAddress[]];
 
 interface LookupEnds {
