@@ -1,4 +1,4 @@
-import { from, type Observable, type OperatorFunction } from 'rxjs';
+import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, type OperatorFunction } from 'rxjs';
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
@@ -121,10 +121,8 @@ export class Source<T> extends Flow<T> {
       this.info;
     const pipePages = options.version ?? null;
     const info = {
-      name,
-      identity: { of: identity, pipePages },
+      ...{ name, identity: { of: identity, pipePages }, partitions },
       ...(rowsIdentity !== undefined && { rowsIdentity: { of: rowsIdentity, pipePages } }),
-      partitions,
       ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
       ...(options.schema && { schema: options.schema }),
@@ -208,24 +206,7 @@ function mapped<T, R extends object>(
 }
 
 /** All that an Observable emits, unless it is stopped before. */
-function collected<R>(rows: Observable<R>, signal: AbortSignal): Promise<R[]> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const items: R[] = [];
-    const stop = (): void => {
-      subscription.unsubscribe();
-    };
-    const subscription = rows.subscribe({
-      next: (row) => items.push(row),
-      error: reject,
-      complete: () => {
-        resolve(items);
-      },
-    });
-    if (subscription.closed) return;
-    signal.addEventListener('abort', stop, { once: true });
-    subscription.add(() => {
-      signal.removeEventListener('abort', stop);
-    });
-  });
+async function collected<R>(rows: Observable<R>, signal: AbortSignal): Promise<R[]> {
+  signal.throwIfAborted();
+  return lastValueFrom(rows.pipe(takeUntil(fromEvent(signal, 'abort')), toArray()));
 }
