@@ -1,17 +1,17 @@
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
-import type { FetchedPage } from '../source/definition.js';
+import type { FetchedPage, Json, RowSchema, UndecodedPage } from '../source/definition.js';
 import { isRecord } from '../values.js';
 import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
-import type { FreeParams } from './decodeOptions.js';
-import { describeParams, type ParamDescription } from './decodeParams.js';
+import type { FreeParams, WalkBounds } from './decodeOptions.js';
+import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
-import type { RequestSpec } from './listingPlan.js';
-import { listingSource } from './listingSource.js';
-import { pageReader } from './pageReader.js';
+import { type RequestSpec, listingPlan } from './listingPlan.js';
+import { pageReader, type Requested } from './pageReader.js';
 import type { StandardSchema } from './standardSchema.js';
+import { createSource, type Source } from '../source/source.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
@@ -112,7 +112,7 @@ function checkListing(definition: Checked): void {
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and hold no query`);
   if (pageSize) {
     checkCount('pageSize.default', pageSize.default, pageSize.max === undefined ? {} : { max: pageSize.max });
-    if (pageSize.max !== undefined) checkCount('pageSize.most', pageSize.max);
+    if (pageSize.max !== undefined) checkCount('pageSize.max', pageSize.max);
   }
   const names = [
     ...(pageSize ? [pageSize.param] : []),
@@ -153,4 +153,54 @@ function repeated(names: readonly string[]): string | undefined {
 
 function fault(option: string, what: string): ConfigError {
   return new ConfigError(`The definition of a listing makes no sense at ${option}: ${what}.`, { option });
+}
+
+/** A listing on an API, and what reads its answers. */
+interface OpenListing<Row extends object, In extends object, Params> {
+  readonly definition: ListingDefinition<Row, In, Params>;
+  readonly read: (answer: ApiResponse, requested: Requested) => UndecodedPage<Row>;
+  readonly opening: SourceOpening;
+  readonly known: readonly ParamDescription[] | undefined;
+}
+
+/**
+ * The source of a listing with these parameters.
+ *
+ * @throws ConfigError if the parameters or the bounds make no sense.
+ */
+function listingSource<Row extends object, In extends object, Params>(
+  { definition, read, opening, known }: OpenListing<Row, In, Params>,
+  given: object,
+  { pageSize, maxRows, maxPages }: WalkBounds,
+): Source<Row> {
+  const { name, endpoint, arrays } = opening;
+  const { baseUrl } = endpoint;
+  const params = decodeParams(name, { schema: definition.params, known }, given);
+  const plan = listingPlan(definition, { name, baseUrl, params, pageSize, warn: (message) => endpoint.warn(message) });
+  const rowsAt = typeof definition.rows === 'string' ? definition.rows : 'function';
+  const isSecret = (text: string): boolean => endpoint.isSecret(text);
+  const made: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };
+  return createSource<Row>({
+    name,
+    identity: { ...plan.requested, ...made },
+    rowsIdentity: { ...plan.requestedRows, ...made },
+    schema: rowSchema(definition),
+    ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
+    async fetch({ partition, at, atLeast, signal }) {
+      const first = plan.first(partition, atLeast);
+      const address = at ? definition.paging.request(first, at) : first;
+      const answer = await endpoint.send({ route: name, ...address, signal });
+      const { path } = address;
+      const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
+      return read(answer, { route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows, isSecret });
+    },
+  });
+}
+
+function rowSchema<Row extends object, In extends object, Params>({
+  columns,
+  key,
+  event,
+}: ListingDefinition<Row, In, Params>): RowSchema<Row> {
+  return { columns, ...(key && { key }), ...(event && { event }) };
 }

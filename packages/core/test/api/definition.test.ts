@@ -27,7 +27,7 @@ describe('before anything is asked, a definition is refused', () => {
     [
       'with a largest page of half a row',
       { pageSize: { param: 'limit', default: 1, max: 1.5 } },
-      /pageSize\.(default|most)/,
+      /pageSize\.(default|max)/,
     ],
     [
       'that sends one parameter as two things',
