@@ -1,8 +1,7 @@
 import { ConfigError } from '../errors.js';
 import { readAnswer } from './answer.js';
-import type { KeyRing } from './apiKey.js';
 import { axiosTransport } from './axiosTransport.js';
-import { keyHeader } from './credentials.js';
+import { keyHeader, type KeyRing } from './apiKey.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
 import { encodeQuery } from './query.js';

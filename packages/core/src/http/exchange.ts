@@ -3,14 +3,13 @@ import { reportOf } from '../errorReport.js';
 import { type Advice, amend, RateLimitError, type SluiceError } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
 import { closedError, faultOf, timeoutError, type AttemptFault, type Reading } from './answer.js';
-import type { Credentials, Stamp } from './credentials.js';
+import type { Credentials, Stamp } from './apiKey.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { Limiter } from './limiter.js';
 import type { Timeouts } from './requestTimes.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 import type { SignalWatch } from './signalWatch.js';
-import { sendAttempt } from './sendAttempt.js';
-import { sentHeaders } from './sentHeaders.js';
+import { sendAttempt, sentHeaders } from './sendAttempt.js';
 import { Stopwatch } from './stopwatch.js';
 
 export interface ExchangeOptions {

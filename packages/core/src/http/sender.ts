@@ -1,35 +1,26 @@
 import { createAdapter } from '#adapter';
-import { type Clock, systemClock } from '../clock.js';
+import { systemClock } from '../clock.js';
 import { type Fault, HttpError, RateLimitError, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRetriedStatus } from '../isTransient.js';
-import type { Adapter, AdapterOptions, AddressGuard, AttemptAnswer } from './adapter/adapter.js';
+import type { AddressGuard, AttemptAnswer } from './adapter/adapter.js';
 import { type AnswerContext, type AttemptFault, excerptOf, type Reading } from './answer.js';
 import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
-import { requestTimesOf, type Timeouts } from './requestTimes.js';
-import { dateAfter, retryAfter, type RetryOptions } from './retryPolicy.js';
+import { requestTimesOf, type RequestOptions } from './requestTimes.js';
+import { dateAfter, retryAfter } from './retryPolicy.js';
 import { Secrets } from './secrets.js';
 import { unlimited } from './unlimited.js';
 
 /** Options of {@link createSender}. */
-export interface SenderOptions {
+export interface SenderOptions extends RequestOptions {
   /** Where everything goes. It is never shown beyond its origin, since a token may stand in it. */
   readonly url: string;
   /** Refuses addresses; also turns off the proxies of the environment. */
   readonly guard?: AddressGuard;
   /** Texts that must not stand in any error: signing secrets, tokens in headers. */
   readonly secrets?: readonly string[];
-  /** Deadlines in ms. Default: 10,000 to connect, 30,000 for an answer, 180,000 with retries, or more where `retry.for` wants more; pauses don't count. `Infinity` sets none. */
-  readonly timeouts?: Partial<Timeouts>;
-  /** Default: a fault that may pass is tried for a minute, with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s is an error. */
-  readonly retry?: Partial<RetryOptions>;
   /** Told what happens on the wire. */
   readonly onEvent?: (event: HttpEvent) => void;
-  readonly clock?: Clock;
-  /** A number in [0, 1). */
-  readonly random?: () => number;
-  /** Makes what carries each attempt, e.g. one without a network for a simulation. Default: undici in Node.js, `fetch` elsewhere. */
-  readonly adapter?: (options: AdapterOptions) => Adapter;
 }
 
 /** Something to send. */

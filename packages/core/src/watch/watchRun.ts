@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { CheckpointError, ConfigError } from '../errors.js';
+import { CheckpointError, ConfigError, DecodeError, SluiceError } from '../errors.js';
 import { skippedTicks, type Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../position.js';
@@ -13,7 +13,6 @@ import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change } from './change.js';
 import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './comparison.js';
-import { isFatal, pollFault } from './pollFault.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judge, type RemovalRules } from './verdict.js';
 import { WalkComparison, type Findings } from './walkComparison.js';
@@ -279,4 +278,20 @@ export function generationAt({ before, begun }: Position): number | undefined {
       : undefined;
   if (isCount(generation)) return generation;
   throw new ConfigError('startAt is no position of a watch. Give one that a page of it had.', { option: 'startAt' });
+}
+
+/**
+ * What a poll failed with. Whoever goes through a row that is nested absurdly deeply runs out of stack: that is the API's doing, and no
+ * fault of the program.
+ */
+function pollFault(error: unknown): unknown {
+  if (!(error instanceof RangeError && error.message === 'Maximum call stack size exceeded')) return error;
+  return new DecodeError("A row is nested too deeply to be gone through. Tell the API's operator.");
+}
+
+/** What will not be better next time. Right at the beginning, that includes a request which the API does not take. */
+function isFatal(error: unknown, isFirst: boolean): boolean {
+  if (!SluiceError.is(error)) return true;
+  if (['config', 'checkpoint', 'lock', 'plugin', 'sink'].includes(error.code)) return true;
+  return isFirst && error.code === 'http' && [400, 401, 403].includes(Number(error.details['status']));
 }

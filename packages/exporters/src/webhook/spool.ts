@@ -1,7 +1,7 @@
 import type { StateLog } from '@sluice/core';
 import { decodeSpooledPage } from './decodeSpool.js';
 import { RecentIds } from './recentIds.js';
-import type { SpooledPage, WebhookPlace } from './spooledPage.js';
+import type { SpooledPage, WebhookPlace } from './decodeSpool.js';
 
 /** Before the first record. */
 export const startOfTarget: WebhookPlace = { next: 1, dead: 0, letters: null };

@@ -16,7 +16,7 @@ import type { Numbered, Outgoing, RowEncoder } from './outgoing.js';
 import { decodeWebhookPlace } from './decodeSpool.js';
 import type { RecentIds } from './recentIds.js';
 import { Spool, startOfTarget, type Leftover } from './spool.js';
-import type { SpooledPage, WebhookPlace } from './spooledPage.js';
+import type { SpooledPage, WebhookPlace } from './decodeSpool.js';
 
 /** What a webhook's writer needs. */
 export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' | 'deliveries' | 'batch' | 'onDead'> {
