@@ -146,9 +146,7 @@ export function createClient(options: ClientOptions): Client {
       await adapter.close();
     } finally {
       hub.emit(() => ({ type: 'close' }));
-      await plugins.dispose().finally(() => {
-        hub.complete();
-      });
+      await plugins.dispose().finally(() => hub.complete());
     }
   };
 

@@ -93,14 +93,10 @@ export class Exchange {
     const { timeouts, closed, clock } = options;
     const { route, signal, method, shownUrl } = call;
     this.#began = clock.monotonic();
-    this.#stopwatch = new Stopwatch(clock, timeouts.total, () => {
-      this.#fail(timeoutError(route, 'total', timeouts.total));
-    });
-    const unwatch = [
-      signals.watch(closed, () => {
-        this.#fail(closedError(route));
-      }),
-    ];
+    this.#stopwatch = new Stopwatch(clock, timeouts.total, () =>
+      this.#fail(timeoutError(route, 'total', timeouts.total)),
+    );
+    const unwatch = [signals.watch(closed, () => this.#fail(closedError(route)))];
     if (signal) {
       unwatch.push(
         signals.watch(signal, () => {

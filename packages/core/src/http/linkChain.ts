@@ -79,9 +79,7 @@ class Journey {
     this.#options = options;
     this.#signals = signals;
     const { clock, total } = options;
-    this.#stopwatch = new Stopwatch(clock, total, () => {
-      this.#end(linkTimeoutError(request.route, total));
-    });
+    this.#stopwatch = new Stopwatch(clock, total, () => this.#end(linkTimeoutError(request.route, total)));
   }
 
   /** The answer, or an end from outside at once, whatever the links are doing. */

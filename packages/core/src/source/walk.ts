@@ -33,9 +33,7 @@ export function walk<T>(
   const steps = new Walk(definition, options, observe);
   return cancellable(
     () => steps.next(),
-    () => {
-      steps.stop();
-    },
+    () => steps.stop(),
   );
 }
 

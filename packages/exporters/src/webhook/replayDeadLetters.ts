@@ -112,9 +112,7 @@ class Replay {
     this.#path = path;
     this.#settings = settings;
     this.#journal = journal;
-    this.#queue = new KeyedQueue(settings.deliveries, (error) => {
-      this.#stop(error);
-    });
+    this.#queue = new KeyedQueue(settings.deliveries, (error) => this.#stop(error));
   }
 
   async run(): Promise<ReplayCounts> {
@@ -125,9 +123,7 @@ class Replay {
       if (!this.#journal.has(digest)) pending.push({ key: letter.key, digest, line, start, end: place.bytes });
     this.#count({ left: pending.length });
     const file = await explained(fileSystem.open(this.#path, 'readable'), this.#path, 'opened');
-    const onAbort = (): void => {
-      this.#stop(signal.reason);
-    };
+    const onAbort = (): void => this.#stop(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       if (signal.aborted) onAbort();

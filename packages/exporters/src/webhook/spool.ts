@@ -38,9 +38,7 @@ export class Spool {
     for await (const record of this.#log?.read() ?? []) {
       const { recent: ids = [], ...page } = decodeSpooledPage(record);
       for (const id of ids) recent.add(id, 0);
-      page.records.forEach(({ id }, index) => {
-        recent.add(id, page.first + index);
-      });
+      page.records.forEach(({ id }, index) => recent.add(id, page.first + index));
       if (page.sinkPosition.next >= sinkPosition.next) ({ sinkPosition } = page);
       if (page.first >= committed.next && page.records.length > 0) pages.push(page);
     }

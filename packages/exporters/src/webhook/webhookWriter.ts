@@ -80,9 +80,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     });
     const stop = (): void => void this.#deliveries.stop(signal.reason);
     signal.addEventListener('abort', stop);
-    this.#leave = () => {
-      signal.removeEventListener('abort', stop);
-    };
+    this.#leave = () => signal.removeEventListener('abort', stop);
     this.#next = this.#latest = sinkPosition.next;
     for (const page of pages) this.#begin(page);
   }

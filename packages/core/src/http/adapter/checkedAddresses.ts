@@ -24,9 +24,7 @@ export async function checkedAddresses(
 ): Promise<CheckedAddresses> {
   const ended = new AbortController();
   const deadline = timeout === 0 ? undefined : setTimeout(endLate, Math.min(timeout, longestTimer));
-  const unwatch = untilEmpty(() => {
-    ended.abort(new AdapterFault('network'));
-  });
+  const unwatch = untilEmpty(() => ended.abort(new AdapterFault('network')));
   try {
     const [first, ...others] = await abortable(lookup(guard, host.hostname), ended.signal);
     if (!first) throw new AdapterFault('network', 'ENODATA');

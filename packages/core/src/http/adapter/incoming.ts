@@ -89,9 +89,7 @@ export class Incoming implements Dispatcher.DispatchHandler {
     this.headers = headers;
     this.#decompress = decompressor(headers['content-encoding']);
     this.#decompress
-      ?.on('data', (chunk: Buffer) => {
-        this.#take(chunk);
-      })
+      ?.on('data', (chunk: Buffer) => this.#take(chunk))
       // Packed data says by itself where it ends. What comes behind that is nothing, and might never end.
       .on('end', () => {
         this.#done();
