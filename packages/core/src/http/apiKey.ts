@@ -71,17 +71,15 @@ export class KeyRing {
   #checked(key: string): string {
     if (typeof key !== 'string' || key === '')
       throw new ConfigError('The API key is empty. Set apiKey to the key of your project.');
-    if (!/^[\x21-\x7e]+$/.test(key)) {
+    if (!/^[\x21-\x7e]+$/.test(key))
       throw new ConfigError(
         'The API key has a space, a line break or a special character in it. Was it read from a file? Trim it.',
       );
-    }
     // Such a key stands in texts by chance: cursors would seem to hold it, and its characters would be hidden in every message.
-    if (key.length < shortestSecret) {
+    if (key.length < shortestSecret)
       throw new ConfigError(
         `The API key has fewer than ${shortestSecret} characters, which is too short to be kept out of messages and files. Is it all of the key?`,
       );
-    }
     this.#secrets.add(key);
     return key;
   }

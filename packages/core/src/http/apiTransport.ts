@@ -50,12 +50,11 @@ function checkedPlaces(origins: ReadonlySet<string>): (request: TransportRequest
   return ({ route, baseUrl, path }) => {
     if (last?.baseUrl === baseUrl && last.path === path) return last.place;
     const { origin, pathname } = addressOf(baseUrl, path, '');
-    if (!origins.has(origin)) {
+    if (!origins.has(origin))
       throw new ConfigError(
         `${route} must not go to ${origin}: no base address of this client is there, and the API key would go along. Check its links.`,
         { route },
       );
-    }
     last = { baseUrl, path, place: origin + pathname };
     return last.place;
   };

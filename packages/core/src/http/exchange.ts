@@ -97,14 +97,13 @@ export class Exchange {
       this.#fail(timeoutError(route, 'total', timeouts.total)),
     );
     const unwatch = [signals.watch(closed, () => this.#fail(closedError(route)))];
-    if (signal) {
+    if (signal)
       unwatch.push(
         signals.watch(signal, () => {
           this.settle(() => ({ outcome: 'stopped' }));
           this.#end(signal.reason);
         }),
       );
-    }
     this.#unwatch = unwatch;
     // Last, since whoever is told of it may abort it there and then.
     this.#emit(() => ({ ...this.#about, type: 'request', method, url: shownUrl() }));

@@ -65,11 +65,10 @@ export class PartFile implements TargetFile {
   async check(restart: boolean): Promise<void> {
     await this.#checkTarget();
     const kind = await explained(this.#fs.kind(this.#part), this.#part, 'looked at');
-    if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'looked at'))) {
+    if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'looked at')))
       throw new SinkError(
         `${this.#part} belongs to another user of this machine, and its name is needed while the rows come. Give another path.`,
       );
-    }
     if (kind === 'absent' || (kind === 'file' && restart)) return;
     if (kind !== 'file')
       throw new SinkError(
@@ -83,9 +82,8 @@ export class PartFile implements TargetFile {
 
   async create(restart: boolean): Promise<void> {
     await this.check(restart);
-    if (restart && (await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) === 'file') {
+    if (restart && (await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) === 'file')
       await explained(this.#fs.unlink(this.#part), this.#part, 'replaced');
-    }
     this.#file = await AppendFile.create(this.#fs, this.#part);
     this.#isNameDurable = false;
   }
@@ -236,14 +234,12 @@ export async function checkTarget(fileSystem: FileSystem, path: string, ifExists
   if (folderKind !== 'folder') throw new SinkError(`${folder} is no folder. Give another path.`);
   const kind = await explained(fileSystem.kind(path), path, 'looked at');
   if (kind === 'folder') throw new SinkError(`${path} is a folder. Give the name of a file.`);
-  if (kind === 'special') {
+  if (kind === 'special')
     throw new SinkError(
       `${path} is no regular file (a pipe, a device, or a link that leads nowhere). Give the name of a file.`,
     );
-  }
-  if (kind === 'file' && ifExists === 'fail') {
+  if (kind === 'file' && ifExists === 'fail')
     throw new SinkError(`${path} exists already, and was not touched.`, {
       advice: [{ kind: 'allow', option: 'ifExists' }],
     });
-  }
 }

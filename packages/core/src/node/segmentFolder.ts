@@ -18,9 +18,8 @@ export class SegmentFolder {
 
   async create(name: string): Promise<AppendFile> {
     if (!this.#isMade) {
-      if (await explained(this.#fs.makeFolder(this.path), this.path, 'created')) {
+      if (await explained(this.#fs.makeFolder(this.path), this.path, 'created'))
         await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');
-      }
       this.#isMade = true;
     }
     const file = await AppendFile.create(this.#fs, join(this.path, prefix + name), 'private');

@@ -53,21 +53,19 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
     return finished ? { checkpoint: found, isNew: false, finished } : anew();
   }
   checkPlan(found, plan, sink);
-  if (found.sinkPosition === undefined && found.target !== target) {
+  if (found.sinkPosition === undefined && found.target !== target)
     throw new CheckpointError(
       'The state belongs to an export to another target. Give each target a state of its own.',
       {},
       [{ kind: 'restart' }],
     );
-  }
   const key = await currentKey(found.key?.salt ?? newId(), info);
-  if (!sameProject && !(await isOfKey(found, info))) {
+  if (!sameProject && !(await isOfKey(found, info)))
     throw new CheckpointError(
       'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these.',
       {},
       [{ kind: 'allow', option: 'sameProject' }, { kind: 'restart' }],
     );
-  }
   return { checkpoint: key ? { ...found, key } : found, isNew: false };
 }
 
@@ -124,11 +122,10 @@ interface ExportPlan {
 
 /** @throws ConfigError if an operator on the source's pages has no version, since it can't be told then what it does. */
 export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = sha256): Promise<ExportPlan> {
-  if (info.isUnversioned) {
+  if (info.isUnversioned)
     throw new ConfigError(
       "A checkpoint can't tell whether the operator given to pipePages is still the same: name it with pipePages(operator, { version }).",
     );
-  }
   const plan: Json = {
     source: info.name,
     asked: info.identity,

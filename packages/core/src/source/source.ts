@@ -91,11 +91,10 @@ export class Source<T> extends Flow<T> {
     const { concurrency = 1, prefetch, startAt, newHistory } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
-    if (this.info.maxRows !== undefined && concurrency > 1) {
+    if (this.info.maxRows !== undefined && concurrency > 1)
       throw new ConfigError(
         'maxRows needs concurrency: 1. With a concurrency above 1 it would be chance which rows are the first ones.',
       );
-    }
     const position = this.#positionOf(startAt);
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
@@ -147,11 +146,10 @@ export class Source<T> extends Flow<T> {
   async toArray({ max = 1_000_000 }: { readonly max?: number } = {}): Promise<T[]> {
     const rows: T[] = [];
     for await (const page of this.pages()) {
-      if (rows.length + page.items.length > max) {
+      if (rows.length + page.items.length > max)
         throw new ConfigError(
           `${this.info.name} has more than ${max} rows. Raise toArray's max, or go through the rows one by one.`,
         );
-      }
       for (const row of page.items) rows.push(row);
     }
     return rows;

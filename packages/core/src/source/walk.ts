@@ -25,11 +25,10 @@ export function walk<T>(
   options: WalkOptions,
   observe?: SourceObserver,
 ): PullIterator<Page<T>> {
-  if (definition.maxRows !== undefined && options.concurrency > 1) {
+  if (definition.maxRows !== undefined && options.concurrency > 1)
     throw new ConfigError(
       'maxRows needs concurrency: 1. With a concurrency above 1 it would be chance which rows are the first ones.',
     );
-  }
   const steps = new Walk(definition, options, observe);
   return cancellable(
     () => steps.next(),

@@ -59,11 +59,10 @@ function decodeBase({
   missing,
   committed,
 }: Record<string, unknown>): BaseRecord {
-  if (typeof base === 'number' && base > 1) {
+  if (typeof base === 'number' && base > 1)
     throw new CheckpointError(
       "The watch's log was written by a newer version of Sluice. Use that version, or begin anew with another state.",
     );
-  }
   if (base !== 1 || typeof watch !== 'string' || !isCount(generation) || typeof observedAt !== 'string')
     throw unreadable();
   if (typeof history !== 'string' || !isCount(committed) || !isCount(size)) throw unreadable();

@@ -231,13 +231,12 @@ export class WatchLog<T> {
     const salt = this.#key?.salt ?? this.#newId();
     const fingerprint = await keyFingerprint(salt);
     const isAnother = this.#key !== undefined && this.#key.fingerprint !== fingerprint;
-    if (isAnother && !sameProject) {
+    if (isAnother && !sameProject)
       throw new CheckpointError(
         'The state was made with another API key, maybe of another project: everything would look changed. Another project needs a state of its own.',
         {},
         [{ kind: 'allow', option: 'sameProject' }],
       );
-    }
     this.#key = { salt, fingerprint };
     // From the next commit on it is the new key's, unless something is staged.
     this.#isRekeyed = isAnother;

@@ -113,13 +113,12 @@ export class WatchRun<T> {
     this.#checkKeys(log.snapshot.rows);
     if (startAt !== undefined) {
       const isOther = newHistory !== undefined && log.history !== newHistory;
-      if (isOther || startAt < log.committed || startAt > log.snapshot.generation) {
+      if (isOther || startAt < log.committed || startAt > log.snapshot.generation)
         throw new CheckpointError(
           `The watch's state is of another time than the place to go on from (generation ${startAt}; it holds ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,
           {},
           [{ kind: 'restart' }],
         );
-      }
       await log.commit(startAt);
     }
     this.#staged = [...log.uncommitted];
