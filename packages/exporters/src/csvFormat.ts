@@ -91,7 +91,6 @@ function cellOf(value: unknown, guard: (text: string) => string): string {
   }
 }
 
-/** A row's fields, by name. */
 type Fields = Readonly<Record<string, unknown>>;
 
 /** @throws SinkError if a row is none: who writes no TypeScript hears of it here. */

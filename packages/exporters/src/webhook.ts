@@ -44,7 +44,7 @@ export interface WebhookOptions<T>
   readonly maxDeadLetters?: number;
   /** What becomes of later records with the key of a dead letter: they go on (default), or are parked with it, so that order is kept. */
   readonly onDead?: 'continue' | 'park';
-  /** Told of each dead letter, once it is durable. */
+  /** Called with each dead letter, once it is durable. */
   readonly onDeadLetter?: (letter: DeadLetter) => void;
 }
 

@@ -109,7 +109,6 @@ function queryOf(text: string): Query {
   return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all]));
 }
 
-/** One link of a `Link` header. */
 interface HeaderLink {
   /** As it was written: it may be relative. */
   readonly uri: string;

@@ -155,7 +155,6 @@ function fault(option: string, what: string): ConfigError {
   return new ConfigError(`The definition of a listing makes no sense at ${option}: ${what}.`, { option });
 }
 
-/** A listing on an API, and what reads its answers. */
 interface OpenListing<Row extends object, In extends object, Params> {
   readonly definition: ListingDefinition<Row, In, Params>;
   readonly read: (answer: ApiResponse, requested: Requested) => UndecodedPage<Row>;

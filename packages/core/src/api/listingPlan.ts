@@ -39,11 +39,9 @@ export interface RequestSpec<Params> {
   readonly paging: Paging;
 }
 
-/** The requests of one source. */
 interface ListingPlan {
   readonly partitions: number;
   readonly offset: number;
-  /** Rows a page; absent where the API alone decides. */
   readonly pageSize: number | undefined;
   /** What decides the rows and how they come, by name. */
   readonly requested: Readonly<Record<string, Json>>;
@@ -53,7 +51,6 @@ interface ListingPlan {
   first(partition: number, atLeast: number): PageAddress;
 }
 
-/** Who is asked, and what for. */
 interface PlanOf<Params> {
   readonly name: string;
   readonly baseUrl: string;

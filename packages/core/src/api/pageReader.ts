@@ -28,9 +28,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
   readonly paging: Paging;
 }
 
-/** What was asked, for those who read the answer. */
 export interface Requested {
-  /** The source's name. */
   readonly route: string;
   readonly baseUrl: string;
   readonly path: string;

@@ -19,7 +19,7 @@ export interface SenderOptions extends RequestOptions {
   readonly guard?: AddressGuard;
   /** Texts that must not stand in any error: signing secrets, tokens in headers. */
   readonly secrets?: readonly string[];
-  /** Told what happens on the wire. */
+  /** Called with each HTTP event; what it throws is ignored. */
   readonly onEvent?: (event: HttpEvent) => void;
 }
 

@@ -4,11 +4,9 @@ import { ConfigError } from '../errors.js';
 import { AddressRanges } from './addressRanges.js';
 import { plainAddress } from './plainAddress.js';
 
-/** What a list of entries opens, by the sort of entry. */
 export interface AllowedAddresses {
   readonly cidrs: AddressRanges;
   readonly addresses: AddressRanges;
-  /** As {@link plainHostname} gives them. */
   readonly hostnames: ReadonlySet<string>;
   /** Whether an address may be open whatever the name that leads to it. */
   readonly hasAddresses: boolean;

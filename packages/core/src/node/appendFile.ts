@@ -120,7 +120,6 @@ export class AppendFile {
     return this.#bytes;
   }
 
-  /** Where the next byte goes. What lies before need not be durable yet. */
   get sinkPosition(): FilePosition {
     return { bytes: this.#bytes, crc32: this.#crc32 };
   }
@@ -184,7 +183,6 @@ export class AppendFile {
     });
   }
 
-  /** Waits until all is written that was appended. */
   async #settle(): Promise<void> {
     await this.#passOn();
     await this.#writing;
@@ -311,7 +309,6 @@ export class AppendFile {
     return explained(this.#file.version(), this.path, 'looked at');
   }
 
-  /** How many bytes it has by now. */
   size(): Promise<number> {
     return explained(this.#file.size(), this.path, 'looked at');
   }

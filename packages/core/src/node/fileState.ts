@@ -16,13 +16,13 @@ import { checkWrittenByUs } from './writtenByUs.js';
 /** Options of {@link fileState}. */
 export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
   /**
-   * Takes the lock from a holder of whom nothing can be said: one on another machine, or in another container. Default `false`. If
-   * that one still runs, both write, and the result is worth nothing.
+   * Takes the lock from a holder on another machine or in another container, whose state is unknown. Default `false`. If that process
+   * still runs, both write, and the result is corrupt.
    */
   readonly breakLock?: boolean;
-  /** Works on a network file system too, at your own risk: it may lose what it said to have written. Default `false`. */
+  /** Accepts a network file system at your own risk: it may lose data that it reported as written. Default `false`. */
   readonly trustFileSystem?: boolean;
-  /** Told that the state will not survive the machine's power. Default: nobody is. */
+  /** Called if the state would not survive a power cut. Default: not reported. */
   readonly onWarning?: (message: string) => void;
   /** Default: the machine's own. */
   readonly fileSystem?: FileSystem;

@@ -116,7 +116,6 @@ function namespaceOf(name: string, api: unknown): object {
   );
 }
 
-/** Whether a value has functions of these names. */
 function has(value: unknown, functions: readonly string[]): boolean {
   return (
     ((typeof value === 'object' && value !== null) || typeof value === 'function') &&

@@ -20,34 +20,33 @@ import type { StateStore } from './stateStore.js';
 /** Options of an export. */
 export interface ExportOptions extends Identifiers {
   /**
-   * Where the checkpoint is kept. Default: nowhere; an export that fails then begins again from the start. What an endless source gave
-   * stays where it was written, and nothing goes on behind it.
+   * Where checkpoints are stored. Default: none, so an export that fails starts over. Rows of an endless source stay in the target, but the
+   * export cannot be resumed.
    */
   readonly state?: StateStore;
   /**
-   * Pages between two commits. Default: a commit falls a second after the last one (later where commits take long), and each 200 pages at
-   * the latest. With fewer pages less is fetched again after a crash, but each commit waits some ms for the disk.
+   * Pages between two commits. Default: the export commits once a second (less often if commits are slow), and after 200 pages at the
+   * latest. With fewer pages, less is fetched again after a crash, but each commit waits some ms for the disk.
    */
   readonly commitEvery?: number;
-  /** Parts of the plan walked at once. Default 1. */
+  /** Partitions of the plan walked at once. Default 1. */
   readonly concurrency?: number;
   /** Pages fetched ahead of the sink, beyond one for each partition that is walked. Default: the concurrency. */
   readonly prefetch?: number;
-  /** Starts over, whatever an earlier run left behind. Default `false`. */
+  /** Starts over and ignores what an earlier run left. Default `false`. */
   readonly restart?: boolean;
-  /** Goes on although the checkpoint was made with another key: a new one of the same project. Default `false`. */
+  /** Resumes a checkpoint that was made with another key of the same project. Default `false`. */
   readonly sameProject?: boolean;
   /**
-   * What to do when the API refuses a cursor, as it does when one expired: `fail` (the default) stops, and the rows stay;
-   * `restart-partition` takes back the rows of that part of the plan and walks it anew, three times at most. Needs `state`, and a sink that
-   * can take rows back.
+   * What to do when the API refuses a cursor, e.g. an expired one. `fail` (the default) stops and keeps the rows. `restart-partition`
+   * removes the rows of that partition and walks it again, three times at most. It needs `state`, and a sink that can remove rows.
    */
   readonly onExpired?: 'fail' | 'restart-partition';
-  /** Told what is worth a look and is no error. */
+  /** Called with warnings that do not fail the export. */
   readonly onWarning?: (message: string) => void;
   /**
-   * Told what the next run resumes from, whenever that changes: first what an earlier run left, then each commit. `undefined` where no row is
-   * committed, and when the export has finished. Not called before the state was looked at.
+   * Called with what the next run resumes from, whenever that changes: first what an earlier run left, then each commit. `undefined` if no
+   * row is committed, and when the export has finished. It is not called before the state was read.
    */
   readonly onCommitted?: (checkpoint: Checkpoint | undefined) => void;
   /** Says when a second has passed since the last commit. Default: the machine's clock, whatever the client's is. */

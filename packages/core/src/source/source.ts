@@ -9,20 +9,20 @@ import type { SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { checkPosition, walk, type WalkOptions } from './walk.js';
 
-/** How a source's pages are asked for. */
+/** How a walk requests a source's pages. */
 export interface PagesOptions {
-  /** Goes on from a page's `position`, from an error's, or (where the plan has one partition) at a cursor of the API's own. */
+  /** Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. */
   readonly startAt?: Position | string;
-  /** Parts of the plan walked at once. Default 1. A higher concurrency doesn't start requests faster than the limiter lets them. */
+  /** Partitions of the plan walked at once. Default 1. The limiter still decides when requests start. */
   readonly concurrency?: number;
   /**
-   * Pages fetched ahead of the consumer, beyond one for each partition that is walked. Default for pullers: as many as the concurrency, so that no partition waits while
-   * the consumer makes what it has durable. Default for subscribers, who show no demand: 0.
+   * Pages fetched ahead of the consumer, beyond one for each partition that is walked. Default for consumers that pull: the concurrency, so
+   * that no partition waits while the consumer makes its rows durable. Default for subscribers, which show no demand: 0.
    */
   readonly prefetch?: number;
   /**
-   * The name of a history that begins with this walk. A source that remembers, as a watch with state does, forgets what it knows, unless
-   * that is of this very history: then it was begun already. Other sources have nothing to forget.
+   * Names a history that starts with this walk. A source with memory, e.g. a watch with state, discards what it knows unless that belongs
+   * to this history already. Other sources ignore it.
    */
   readonly newHistory?: string;
 }

@@ -26,7 +26,6 @@ export interface OwnLetter {
   readonly key: string | null;
 }
 
-/** Options of {@link DeadLetterFile.open}. */
 export interface DeadLetterFileOptions extends FileStateOptions {
   /** Goes on from a place that an earlier run of the same export committed. Absent: an export that has written no letters. */
   readonly place?: LettersPlace;
@@ -124,7 +123,6 @@ export async function checkDeadLetterFile(path: string, fileSystem: FileSystem =
     );
 }
 
-/** What an export finds. */
 interface Survey {
   readonly run: string;
   readonly own: readonly OwnLetter[];

@@ -2,7 +2,6 @@ import { CheckpointError } from '@sluice/core';
 import type { LettersPlace } from './deadLetterFile.js';
 import type { Outgoing } from './outgoing.js';
 
-/** A record of the spool's log. */
 export interface SpooledRecord extends SpooledPage {
   readonly sinkPosition: WebhookPlace;
   /** Ids of records that the log does not hold any more. */
@@ -43,7 +42,6 @@ export function decodeWebhookPlace(sinkPosition: unknown): WebhookPlace {
 
 /** A page's records, as they are in the spool. */
 export interface SpooledPage {
-  /** When they came, ISO 8601. */
   readonly at: string;
   /** The number of the first one; the others follow without gaps. */
   readonly first: number;

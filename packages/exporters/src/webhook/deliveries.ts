@@ -9,9 +9,7 @@ export type Outcome = { readonly attempts: number } & (
   { readonly isTaken: true } | { readonly isTaken: false; readonly error: unknown }
 );
 
-/** Options of {@link Deliveries}. */
 export interface DeliveriesOptions {
-  /** Sends one request. */
   readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>;
   readonly deliveries: number;
   /** Absent: each record by itself. */
@@ -22,7 +20,6 @@ export interface DeliveriesOptions {
   readonly bury: (letter: DeadLetter) => Promise<void>;
   /** What earlier runs of this export have buried: it is not sent again, and parks what comes after it. */
   readonly dead: Iterable<Pick<DeadLetter, 'id' | 'key'>>;
-  /** ISO 8601. */
   readonly now: () => string;
   /** The first record that is not settled. */
   readonly next: number;
@@ -129,12 +126,10 @@ export class SettledMark {
   #waiting: Waiting[] = [];
   #failure: { readonly error: unknown } | undefined;
 
-  /** @param next the first number that is not settled. */
   constructor(next: number) {
     this.#next = next;
   }
 
-  /** All below are settled. */
   get next(): number {
     return this.#next;
   }

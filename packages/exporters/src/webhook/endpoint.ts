@@ -82,11 +82,9 @@ function parsedUrl(url: string): URL {
   return parsed;
 }
 
-/** What a request is sent with. */
 export interface SignedSendOptions {
   readonly sender: Sender;
   readonly signer: Signer;
-  /** Sent along with each. */
   readonly headers: Readonly<Record<string, string>>;
   readonly clock: Clock;
 }

@@ -7,7 +7,6 @@ export interface Outgoing {
   readonly id: string;
   /** Records of the same key are sent one after another; `null` has no order. */
   readonly key: string | null;
-  /** The record itself, as JSON. */
   readonly body: string;
 }
 
@@ -19,7 +18,6 @@ export interface Numbered extends Outgoing {
 /** How a record is written: in an envelope that names it, or as it is. */
 export type WebhookFormat = 'envelope' | 'bare';
 
-/** How rows become records. */
 export interface OutgoingOptions<T> {
   /** What rows with an order among them have in common. Default: what names the row, or the changed row. */
   readonly key?: ((row: T) => RowKey) | null | undefined;

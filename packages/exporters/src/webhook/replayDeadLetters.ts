@@ -32,9 +32,9 @@ export interface ReplayOptions extends FileStateOptions {
   readonly deliveries?: number;
   /** Stops it: the promise rejects with `signal.reason`, and the next replay goes on from there. */
   readonly signal?: AbortSignal;
-  /** Told after each letter. */
+  /** Called after each letter. */
   readonly onProgress?: (counts: ReplayCounts) => void;
-  /** Told of each letter that is refused again. */
+  /** Called with each letter that is refused again. */
   readonly onRefused?: (letter: DeadLetter, error: SluiceError) => void;
 }
 

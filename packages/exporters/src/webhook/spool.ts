@@ -3,14 +3,11 @@ import { decodeSpooledPage } from './decodeSpool.js';
 import { RecentIds } from './recentIds.js';
 import type { SpooledPage, WebhookPlace } from './decodeSpool.js';
 
-/** Before the first record. */
 export const startOfTarget: WebhookPlace = { next: 1, dead: 0, letters: null };
 
-/** What an interrupted run left. */
 export interface Leftover {
   /** Pages that are not committed. */
   readonly pages: readonly SpooledPage[];
-  /** How far it came in them. */
   readonly sinkPosition: WebhookPlace;
   /** What was on its way lately, those pages included. */
   readonly recent: RecentIds;

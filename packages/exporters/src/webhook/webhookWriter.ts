@@ -18,18 +18,15 @@ import type { RecentIds } from './recentIds.js';
 import { Spool, startOfTarget, type Leftover } from './spool.js';
 import type { SpooledPage, WebhookPlace } from './decodeSpool.js';
 
-/** What a webhook's writer needs. */
 export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' | 'deliveries' | 'batch' | 'onDead'> {
   readonly encode: RowEncoder<T>;
   readonly sender: Sender;
   /** The file of the dead letters; without one the first of them ends the export. */
   readonly deadLetter: string | undefined;
   readonly maxDeadLetters: number;
-  /** How its lock is taken. */
   readonly lock: Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId'>;
   /** Told of each one that is durable. */
   readonly onDeadLetter: (letter: DeadLetter) => void;
-  /** Where it goes, for people. */
   readonly target: string;
   readonly clock: Clock;
 }

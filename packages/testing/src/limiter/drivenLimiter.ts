@@ -5,13 +5,11 @@ import { calm, eventually } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { Keeping, LimiterFixture, LimiterSetting } from './limiterFixture.js';
 
-/** What a limiter's checks are made with. */
 export interface LimiterTrial extends Trial<LimiterFixture, [LimiterSetting]> {
   readonly keeps: readonly Keeping[];
   readonly isRealTime: boolean;
 }
 
-/** One permit that was asked for. */
 export interface RequestedPermit {
   readonly nth: number;
   readonly route: string;
