@@ -309,6 +309,7 @@ export class AppendFile {
     return explained(this.#file.version(), this.path, 'looked at');
   }
 
+  /** Bytes in it now. */
   size(): Promise<number> {
     return explained(this.#file.size(), this.path, 'looked at');
   }
