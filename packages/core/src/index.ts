@@ -21,7 +21,7 @@ export { byCursor, type CursorOptions } from './api/byCursor.js';
 export { byLink, type LinkOptions } from './api/byLink.js';
 export { byOffset, type OffsetOptions } from './api/byOffset.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';
-export type { PageAddress, Paging } from './api/paging.js';
+export { cursorOf, type PageAddress, type Paging } from './api/paging.js';
 export type { Answer, PageAnswer, Selector } from './api/answer.js';
 export { sourcesOf, type ApiSource, type SourceDescription } from './api/apiSource.js';
 export type { WalkBounds } from './api/decodeOptions.js';
