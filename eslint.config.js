@@ -38,7 +38,6 @@ const rooms = [
     values: ['undici'],
   },
   { files: ['packages/core/src/http/adapter/incoming.ts'], types: ['undici'] },
-  { files: ['packages/core/src/http/exchange.ts'], types: ['axios'] },
   { files: ['packages/core/src/http/axiosTransport.ts'], values: ['axios', 'axios-retry'] },
   { files: ['packages/core/src/http/bottleneckLimiter.ts'], values: ['bottleneck'] },
   {

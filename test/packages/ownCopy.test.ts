@@ -55,7 +55,7 @@ function projectWithPlugin(baseUrl: string): string {
           leaves: listing(leaves),
           unsettled: throwing(() => new ConfigError('There are two kinds of tea. Give --param kind=green or kind=black.')),
           lost: throwing(() => new SluiceError('checkpoint', 'The leaves are others now.', { advice: [{ kind: 'restart' }] })),
-          spilt: listing({ ...leaves, paging: { ...leaves.paging, ask: () => { throw 'no more tea'; } } }),
+          spilt: listing({ ...leaves, paging: { ...leaves.paging, request: () => { throw 'no more tea'; } } }),
         },
       });`,
   );

@@ -4,15 +4,11 @@
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => {
-      reject(signal.reason);
-    };
+    const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     // The listener goes before whoever waits goes on: one that is added while it is there would be remembered by it.
-    const settle = (): void => {
-      signal.removeEventListener('abort', onAbort);
-    };
+    const settle = (): void => signal.removeEventListener('abort', onAbort);
     promise.then(
       (value) => {
         settle();

@@ -6,10 +6,8 @@ import { ConfigError, PluginError, SluiceError } from './errors.js';
 import { KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
-import type { Timeouts } from './http/exchange.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
-import { requestTimesOf } from './http/requestTimes.js';
-import type { RetryOptions } from './http/retryPolicy.js';
+import { requestTimesOf, type RequestOptions } from './http/requestTimes.js';
 import { Secrets } from './http/secrets.js';
 import { LinkChain } from './http/linkChain.js';
 import type { Link } from './http/transport.js';
@@ -23,13 +21,14 @@ import type { Plugin } from './plugins/plugin.js';
 import { pluginContext, type ContextParts } from './plugins/pluginContext.js';
 import { PluginSet } from './plugins/pluginSet.js';
 import type { Registered } from './plugins/registry.js';
+import type { Identifiers } from './identifiers.js';
 import { isRecord } from './values.js';
 import { memoryState } from './sink/memoryState.js';
 import type { Sink } from './sink/sink.js';
 import type { StateStore } from './sink/stateStore.js';
 
 /** Options of {@link createClient}. Only the key is needed. */
-export interface ClientOptions {
+export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256'> {
   /**
    * Sent as `X-API-Key`, to every base address that the plugins in use open, and nowhere else: use a client of its own for an API with
    * another key, and only plugins that you trust. `false`: none is sent.
@@ -43,16 +42,6 @@ export interface ClientOptions {
   /** A limiter of your own instead of `rateLimit`, e.g. one that several processes share. */
   readonly limiter?: Limiter;
   /**
-   * Deadlines in ms. Default: 10,000 to connect, 30,000 for an answer, 180,000 for a request with its links and retries, or more where
-   * `retry.for` wants more.
-   */
-  readonly timeouts?: Partial<Timeouts>;
-  /**
-   * Default: a fault that may pass is tried for a minute (`for: 60_000`) with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above
-   * 60 s is an error. What can't pass is an error at once.
-   */
-  readonly retry?: Partial<RetryOptions>;
-  /**
    * Largest answer in bytes, after decompression. Default 32 MiB. In Node.js an answer is too large, too, if it would take more than a
    * sixteenth of the heap once it is read.
    */
@@ -61,10 +50,6 @@ export interface ClientOptions {
   readonly links?: readonly Link[];
   /** Allows base addresses with `http:` beyond this machine. Default `false`: the key would travel in the open. */
   readonly allowInsecure?: boolean;
-  /** Default: the machine's clock. */
-  readonly clock?: Clock;
-  /** A number in [0, 1). Default: `Math.random`. */
-  readonly random?: () => number;
   /**
    * Where a plugin keeps what it has to remember, by its name. Default: in memory, so that it forgets when the process ends.
    *
@@ -136,9 +121,9 @@ export function createClient(options: ClientOptions): Client {
   const { timeouts, retry } = requestTimesOf(options);
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
   checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
-  const keys = new KeyRing(options.apiKey, secrets);
+  const keys = new KeyRing(options.apiKey, secrets, options.sha256);
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
-  const adapter = createAdapter({ connectTimeout: timeouts.connect, maxBodyBytes });
+  const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, longestText));
   const transport = apiTransport({
     ...{ adapter, limiter, keys, secrets, origins, clock, random, timeouts, retry, maxBodyBytes },
@@ -161,9 +146,7 @@ export function createClient(options: ClientOptions): Client {
       await adapter.close();
     } finally {
       hub.emit(() => ({ type: 'close' }));
-      await plugins.dispose().finally(() => {
-        hub.complete();
-      });
+      await plugins.dispose().finally(() => hub.complete());
     }
   };
 

@@ -26,9 +26,7 @@ export const systemClock: Clock = {
       }, part);
     };
     let timer = step();
-    return () => {
-      clearTimeout(timer);
-    };
+    return () => clearTimeout(timer);
   },
 };
 
@@ -57,9 +55,7 @@ export async function settlesWithin(clock: Clock, ms: number, promise: Promise<u
   if (ms === Infinity) return true;
   let cancel: () => void = () => undefined;
   const late = new Promise<boolean>((resolve) => {
-    cancel = clock.after(ms, () => {
-      resolve(false);
-    });
+    cancel = clock.after(ms, () => resolve(false));
   });
   const inTime = (): boolean => true;
   const isInTime = await Promise.race([promise.then(inTime, inTime), late]);

@@ -8,40 +8,23 @@
 export { createClient, type Client, type ClientOptions } from './client.js';
 
 // Plugins
-export { definePlugin } from './plugins/checkPlugin.js';
-export { checkPlugin } from './plugins/checkPlugin.js';
-export type {
-  ApiAnswer,
-  ApiRequest,
-  Endpoint,
-  NamedSink,
-  NamedStore,
-  NamedTargetContext,
-  Plugin,
-  PluginContext,
-  PluginLogger,
-} from './plugins/plugin.js';
-export type { Registered } from './plugins/registry.js';
+export { checkPlugin, definePlugin } from './plugins/checkPlugin.js';
+export type { ApiResponse, ApiRequest, Endpoint, Plugin, PluginContext } from './plugins/plugin.js';
 
 // APIs that are described
-export { defineApi, type ApiOf, type ApiOptions, type ApiPlugin, type Openable } from './api/defineApi.js';
+export { defineApi, type ApiOf, type ApiOptions, type ApiPlugin } from './api/defineApi.js';
 export { listing, type Listing } from './api/listing.js';
-export type { ListingDefinition, ListingParts, RowsMade } from './api/listingDefinition.js';
+export type { ListingDefinition } from './api/listingDefinition.js';
 export type { RequestSpec, PageSize } from './api/listingPlan.js';
 export type { FoundRows, ResponseSpec } from './api/pageReader.js';
-export type { DecodeRow } from './api/decodeRows.js';
 export { byCursor, type CursorOptions } from './api/byCursor.js';
 export { byLink, type LinkOptions } from './api/byLink.js';
 export { byOffset, type OffsetOptions } from './api/byOffset.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';
-export type { PageAddress, Paging } from './api/paging.js';
-export { cursorOf, offsetOf } from './api/paging.js';
+export { cursorOf, type PageAddress, type Paging } from './api/paging.js';
 export type { Answer, PageAnswer, Selector } from './api/answer.js';
-export { isApiSource, type ApiSource, type SourceDescription, type SourceOpening } from './api/apiSource.js';
-export { sourcesOf } from './api/apiSource.js';
-export type { FreeParams, WalkBounds, WatchBounds } from './api/decodeOptions.js';
-export type { ParamDescription } from './api/decodeParams.js';
-export type { StandardIssue, StandardProperties, StandardResult, StandardSchema } from './api/standardSchema.js';
+export { sourcesOf, type ApiSource, type SourceDescription } from './api/apiSource.js';
+export type { WalkBounds } from './api/decodeOptions.js';
 
 // Events
 export type {
@@ -58,67 +41,52 @@ export type {
   HttpEvent,
   PausedEvent,
   RequestEvent,
-  RequestOutcome,
   ResponseEvent,
   RetryEvent,
   SettledEvent,
 } from './http/events.js';
-export type { CommitEvent, ErrorEvent, PageEvent, SourceEvent, SourceObserver } from './source/sourceEvent.js';
+export type { CommitEvent, ErrorEvent, PageEvent } from './source/sourceEvent.js';
 export type { ErrorReport } from './errorReport.js';
 
 // Requests
-export type { AddressGuard, GuardedHost, ResolvedAddress } from './http/adapter/adapter.js';
-export type { ApiKey } from './http/apiKey.js';
-export type { Timeouts } from './http/exchange.js';
+export type { Timeouts } from './http/requestTimes.js';
 export type { Limit, Limiter, LimiterState, Permit, AcquireOptions } from './http/limiter.js';
-export type { ArrayFormat, Query, QueryValue } from './http/query.js';
+export type { ArrayFormat } from './http/query.js';
 export type { RetryOptions } from './http/retryPolicy.js';
 export { Secrets } from './http/secrets.js';
-export { createSender, type Message, type Receipt, type Sender, type SenderOptions } from './http/sender.js';
+export { createSender, type Sender, type SenderOptions } from './http/sender.js';
 export type { Link, Transport, TransportRequest, TransportResponse } from './http/transport.js';
 
 // Sources
-export { Flow } from './source/flow.js';
+export type { Flow } from './source/flow.js';
 export { createSource, Source, type PagesOptions, type PipePagesOptions, type SourceInfo } from './source/source.js';
-export type {
-  FetchedPage,
-  UndecodedPage,
-  Json,
-  PageRequest,
-  RowEvent,
-  RowKey,
-  RowSchema,
-  SourceDefinition,
-  SourceEndpoint,
-} from './source/definition.js';
-export { documentReader, type DocumentReader, type DocumentReaderOptions } from './source/documentReader.js';
+export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './source/definition.js';
+export type { DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';
 export type { PageSource } from './source/pageSource.js';
 export { groupsOf, type GroupOptions } from './source/plan.js';
-export type { ChainPosition, PageCursor, Position } from './position.js';
+export type { Position } from './position.js';
 export type { PullIterator } from './source/cancellable.js';
 
 // Polling
 export { poll, type PollOptions, type Snapshot } from './operators/poll.js';
 export { isTransient } from './isTransient.js';
-export type { TickOptions } from './operators/ticks.js';
 
 // Watching
 export { watch, type WatchOptions } from './watch/watch.js';
 export { changes, type ChangesOptions } from './watch/changes.js';
 export type { Updated, Added, Change, Removed } from './watch/change.js';
-export type { ComparisonOptions } from './watch/comparison.js';
 
 // Sinks
 export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';
 export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportRun.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
-export type { RowEncoder, RowFormat } from './sink/sink.js';
+export type { RowFormat } from './sink/sink.js';
 export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';
 export type { StateLog, StateStore } from './sink/stateStore.js';
-export type { Release, StateUse } from './sink/lockQueue.js';
+export type { Release } from './sink/lockQueue.js';
 
 // Errors
 export {
@@ -138,8 +106,6 @@ export {
   SinkError,
   SluiceError,
   UnexpectedRedirectError,
-  type ErrorDetails,
-  type PaginationFault,
   type Advice,
   type Fault,
   type SluiceErrorCode,

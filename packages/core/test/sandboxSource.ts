@@ -3,13 +3,13 @@ import { onTestEnd } from '../../../scripts/testScope.js';
 import {
   createClient,
   createSource,
-  documentReader,
   type Client,
   type ClientOptions,
   type Plugin,
   type Source,
   type SourceDefinition,
 } from '../src/index.js';
+import { documentReader } from '../src/source/documentReader.js';
 
 /** A row of the sandbox's holdings, as far as these tests look at it. */
 export type Row = Record<string, unknown>;

@@ -1,7 +1,5 @@
 import { ConfigError, SinkError, type RowFormat, type RowSchema } from '@sluice/core';
 import { checkColumns } from './columns.js';
-import { csvField } from './csvField.js';
-import { guarded } from './formulaGuard.js';
 import { jsonOf } from './json.js';
 
 /** How rows become CSV. */
@@ -93,7 +91,6 @@ function cellOf(value: unknown, guard: (text: string) => string): string {
   }
 }
 
-/** A row's fields, by name. */
 type Fields = Readonly<Record<string, unknown>>;
 
 /** @throws SinkError if a row is none: who writes no TypeScript hears of it here. */
@@ -117,4 +114,35 @@ function fieldReader(column: string): (fields: Fields) => unknown {
 function extraOf(fields: Fields, known: ReadonlySet<string>): string {
   const unknown = Object.entries(fields).filter(([name]) => !known.has(name));
   return unknown.length === 0 ? '' : jsonOf(Object.fromEntries(unknown));
+}
+
+/** What would end a field or a record early, a mark that readers take for the file's beginning, and blanks at an end, which some take off. */
+const needsQuotes = /[",\r\n\uFEFF]|^ | $/;
+
+/**
+ * A field as RFC 4180 has it: in quotes where it needs them, and only there.
+ *
+ * Our own and not papaparse's `unparse`, which is what the tests compare it with: a field at a time in a text that grows takes two thirds
+ * of the time, and none of the memory for tables of cells.
+ *
+ * @example csvField('a "b"') // '"a ""b"""'
+ */
+function csvField(text: string): string {
+  return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** What a spreadsheet takes for the beginning of a formula, or skips before looking for one; full-width forms included. */
+const formulaStart = /^[=+\-@\t\r\n\0＝＋－＠]/u;
+/** A sign alone makes no formula of a number. No digit can match in two ways: a long text would take for ever. */
+const numeric = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
+
+/**
+ * Text that no spreadsheet runs: an apostrophe goes before what looks like a formula, numbers stay as they are.
+ *
+ * @see OWASP, CSV injection
+ * @example guarded('=1+1') // "'=1+1"
+ * @example guarded('-1') // '-1'
+ */
+export function guarded(text: string): string {
+  return formulaStart.test(text) && !numeric.test(text) ? `'${text}` : text;
 }

@@ -17,7 +17,8 @@ import { rowEncoder, type WebhookFormat } from './webhook/outgoing.js';
 import { WebhookWriter } from './webhook/webhookWriter.js';
 
 /** Options of {@link webhook}. */
-export interface WebhookOptions<T> extends EndpointOptions, Pick<FileStateOptions, 'breakLock' | 'trustFileSystem'> {
+export interface WebhookOptions<T>
+  extends EndpointOptions, Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId'> {
   /**
    * So many records in a request, or so many bytes of them (default 512 KiB), in one envelope; a batch ends with its page at the latest.
    * Default: one record a request.
@@ -43,7 +44,7 @@ export interface WebhookOptions<T> extends EndpointOptions, Pick<FileStateOption
   readonly maxDeadLetters?: number;
   /** What becomes of later records with the key of a dead letter: they go on (default), or are parked with it, so that order is kept. */
   readonly onDead?: 'continue' | 'park';
-  /** Told of each dead letter, once it is durable. */
+  /** Called with each dead letter, once it is durable. */
   readonly onDeadLetter?: (letter: DeadLetter) => void;
 }
 
@@ -79,6 +80,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     onDeadLetter,
     breakLock,
     trustFileSystem,
+    newId,
   } = options;
   const { deliveries = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
   const batch = batchLimits(options.batch);
@@ -111,6 +113,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
         lock: {
           ...(breakLock !== undefined && { breakLock }),
           ...(trustFileSystem !== undefined && { trustFileSystem }),
+          ...(newId && { newId }),
         },
         onDeadLetter(letter) {
           try {

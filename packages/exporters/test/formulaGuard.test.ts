@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guarded } from '../src/formulaGuard.js';
+import { guarded } from '../src/csvFormat.js';
 
 describe('E11 the formula guard', () => {
   test.each([

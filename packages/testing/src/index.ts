@@ -12,9 +12,9 @@ export { testSource, type SourceSuiteOptions } from './source/testSource.js';
 export { testStateStore, type StateStoreSuiteOptions } from './state/testStateStore.js';
 
 // What they are made on
-export type { Keeping, LimiterFixture, LimiterSetting } from './limiter/limiterFixture.js';
+export type { LimiterFixture, LimiterSetting } from './limiter/limiterFixture.js';
 export type { PluginFixture } from './plugin/pluginFixture.js';
-export { sampleRows, type RowSamples, type SampleNote, type SampleRow, type SinkFixture } from './sink/sinkFixture.js';
+export { sampleRows, type RowSamples, type SampleRow, type SinkFixture } from './sink/sinkFixture.js';
 export type { Answering, SeenRequests, SourceFixture, TestedSource } from './source/sourceFixture.js';
 export type { StateStoreFixture } from './state/stateStoreFixture.js';
 

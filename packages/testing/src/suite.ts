@@ -46,7 +46,7 @@ export function registerChecks<F extends Fixture, Given extends readonly unknown
   factory: Factory<F, Given>,
   checks: Checks<F, Given>,
 ): void {
-  for (const [title, check] of Object.entries(checks)) {
+  for (const [title, check] of Object.entries(checks))
     test(title, async function (this: unknown) {
       // No parameter: a runner that sees one takes it for a callback (Mocha), or for fixtures of its own (Vitest).
       // eslint-disable-next-line prefer-rest-params -- a rest parameter is one too
@@ -59,7 +59,6 @@ export function registerChecks<F extends Fixture, Given extends readonly unknown
         else skipIn(runner, error.message);
       }
     });
-  }
 }
 
 async function runCheck<F extends Fixture, Given extends readonly unknown[]>(

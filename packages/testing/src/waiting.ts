@@ -19,11 +19,7 @@ export async function eventually(condition: () => boolean, what: string, timeout
 export async function inTime<R>(promise: Promise<R>, what: string, timeout: number): Promise<R> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`${what} within ${timeout} ms.`));
-    }, timeout);
+    timer = setTimeout(() => reject(new Error(`${what} within ${timeout} ms.`)), timeout);
   });
-  return Promise.race([promise, late]).finally(() => {
-    clearTimeout(timer);
-  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

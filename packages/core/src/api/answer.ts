@@ -1,9 +1,9 @@
 import type { DocumentReader } from '../source/documentReader.js';
 import type { PageCursor } from '../position.js';
-import type { ApiAnswer } from '../plugins/plugin.js';
+import type { ApiResponse } from '../plugins/plugin.js';
 
 /** An API's answer, with what is needed to take it apart. */
-export interface Answer extends ApiAnswer {
+export interface Answer extends ApiResponse {
   /**
    * What stands at a path in the body, e.g. `meta.next?`; `undefined` where something may be missing, and is.
    *
@@ -25,7 +25,7 @@ export interface PageAnswer extends Answer {
   /** Rows that the walk did not have before: one fewer than `rows` where the last one was read again, to compare it. */
   readonly newRows: number;
   /** Rows that were asked for; absent where the API alone decides. */
-  readonly asked: number | undefined;
+  readonly requested: number | undefined;
   /** The address that was asked: the API's own, and the path below it. */
   readonly baseUrl: string;
   readonly path: string;

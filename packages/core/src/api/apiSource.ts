@@ -51,7 +51,6 @@ type Together<T> = { [Name in keyof T]: Partial<Pick<T, Name>> extends Pick<T, N
 /** Options that may be left out where none of them is needed. */
 type OptionalWhereEmpty<T> = Partial<T> extends T ? [options?: T] : [options: T];
 
-/** Where a source is opened, and with what. */
 export interface SourceOpening {
   /** How it is reached on a client, e.g. `coins.markets`. */
   readonly name: string;
@@ -59,11 +58,9 @@ export interface SourceOpening {
   /** How the endpoint writes arrays into queries. */
   readonly arrays: ArrayFormat;
   readonly clock: Clock;
-  /** A number in [0, 1). */
   readonly random: () => number;
 }
 
-/** What an {@link ApiSource} is made of. */
 interface SourceParts<Row> {
   readonly opening: SourceOpening;
   readonly walk: (params: object, bounds: WalkBounds) => Source<Row>;
@@ -73,7 +70,6 @@ interface SourceParts<Row> {
 /** Marks sources of APIs across copies of this package. */
 const brand = Symbol.for('sluice.apiSource');
 
-/** Puts the parts together. */
 export function apiSource<Params extends object, Row>(partitions: SourceParts<Row>): ApiSource<Params, Row> {
   const { opening, walk, describe } = partitions;
   const { name, clock, random } = opening;

@@ -33,7 +33,7 @@ export function byCursor({ param, at, more }: CursorOptions): Paging {
   return {
     identity: { by: 'cursor', param, at: cursor.identity, more: flag?.identity ?? null },
     params: [param],
-    ask: ({ path, query }, mark) => ({ path, query: { ...query, [param]: cursorOf(mark) } }),
+    request: ({ path, query }, mark) => ({ path, query: { ...query, [param]: cursorOf(mark) } }),
     next(answer) {
       const { read } = answer;
       const follows = flag?.find(answer);

@@ -36,7 +36,7 @@ export function byLink({ at }: LinkOptions = {}): Paging {
   return {
     identity: { by: 'link', at: place?.identity ?? null },
     params: [],
-    ask: (_first, mark) => addressAt(cursorOf(mark)),
+    request: (_first, mark) => addressAt(cursorOf(mark)),
     next(answer) {
       const where = place ? place.text : 'the Link header';
       const uri = place ? answer.read.cursor(place.find(answer), where) : linkedNext(answer, where);
@@ -54,9 +54,9 @@ function linkedNext({ headers, read }: PageAnswer, where: string): string | unde
 
 /** Path and query of the next page, as they stand below the base address. */
 function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswer): string {
-  const asked = baseUrl + path;
-  if (!URL.canParse(uri, asked)) throw read.fault(where, 'it holds no address of a next page');
-  const [next, base] = [new URL(uri, asked), new URL(baseUrl)];
+  const page = baseUrl + path;
+  if (!URL.canParse(uri, page)) throw read.fault(where, 'it holds no address of a next page');
+  const [next, base] = [new URL(uri, page), new URL(baseUrl)];
   const root = base.pathname.replace(/\/$/, '');
   const isBelow = next.pathname === root || next.pathname.startsWith(`${root}/`);
   if (next.origin !== base.origin || !isBelow)
@@ -109,7 +109,6 @@ function queryOf(text: string): Query {
   return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all]));
 }
 
-/** One link of a `Link` header. */
 interface HeaderLink {
   /** As it was written: it may be relative. */
   readonly uri: string;

@@ -8,10 +8,10 @@ export interface OffsetOptions {
 }
 
 /**
- * Paging by the number of rows to skip. The first page is asked for without it.
+ * Paging by the number of rows to skip. The first page is requested for without it.
  *
  * Each page after the first begins with the last row again: if that is another one now, rows were added or removed before it, and the
- * walk ends with `rows-moved` instead of missing some. An API that skips whole pages only can't be asked like that: use `byPage`.
+ * walk ends with `rows-moved` instead of missing some. An API that skips whole pages only can't be requested like that: use `byPage`.
  *
  * A listing ends with a page that has no new row, or at its `total` where the definition says where that stands, which saves one
  * request. A `total` that comes with a full page, or that is the number of the page's rows, is not believed: many count no more than
@@ -23,13 +23,13 @@ export function byOffset({ param }: OffsetOptions): Paging {
   return {
     identity: { by: 'offset', param },
     params: [param],
-    ask: ({ path, query }, mark) => ({ path, query: { ...query, [param]: offsetOf(mark) } }),
-    next({ rows, newRows, total, asked, from }) {
+    request: ({ path, query }, mark) => ({ path, query: { ...query, [param]: offsetOf(mark) } }),
+    next({ rows, newRows, total, requested, from }) {
       const received = (from ? offsetOf(from) : 0) + rows.length;
       // With the known row alone the page may have had no room for another. Without it, an empty page is the end, whatever the total says.
       if (newRows === 0)
         return total !== undefined && received < total && mayHaveMore(rows, from) ? 'by-offset' : 'end';
-      const isFull = asked !== undefined && rows.length >= asked;
+      const isFull = requested !== undefined && rows.length >= requested;
       const isOfListing = total !== undefined && total > rows.length;
       return isOfListing && received >= total && !isFull ? 'end' : 'by-offset';
     },

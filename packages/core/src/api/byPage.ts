@@ -35,7 +35,7 @@ export function byPage({ param, first = 1, pages }: PageNumberOptions): Paging {
   return {
     identity: { by: 'page', param, first, pages: last?.identity ?? null },
     params: [param],
-    ask: ({ path, query }, mark) => ({ path, query: { ...query, [param]: numberOf(cursorOf(mark)) } }),
+    request: ({ path, query }, mark) => ({ path, query: { ...query, [param]: numberOf(cursorOf(mark)) } }),
     next(answer) {
       const { from, rows, read } = answer;
       const page = from ? numberOf(cursorOf(from)) : first;

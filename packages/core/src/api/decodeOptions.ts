@@ -14,7 +14,6 @@ export type WatchBounds = Omit<WalkBounds, 'maxRows'>;
 /** Asks that no parameter has the name of a bound, for which it would be taken. */
 export type FreeParams = { readonly [Name in keyof WalkBounds]?: never };
 
-/** What a source is asked with, apart. */
 interface SplitOptions {
   readonly params: Readonly<Record<string, unknown>>;
   readonly bounds: WalkBounds;

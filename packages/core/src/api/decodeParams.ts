@@ -12,10 +12,8 @@ export interface ParamDescription {
   readonly description?: string;
 }
 
-/** What checks a source's parameters. */
 interface ParamCheck<Out> {
   readonly schema: StandardSchema<object, Out> | undefined;
-  /** All that there are, where that is known. */
   readonly known: readonly ParamDescription[] | undefined;
 }
 

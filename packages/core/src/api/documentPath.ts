@@ -4,7 +4,6 @@ import type { DocumentReader } from '../source/documentReader.js';
 import { isRecord, kindOf } from '../values.js';
 import type { Answer, Selector } from './answer.js';
 
-/** Where something stands in a document. */
 interface DocumentPath {
   /** As errors show it, e.g. `data.items`; empty for the document itself. */
   readonly text: string;
@@ -19,7 +18,6 @@ interface DocumentPath {
 interface Step {
   readonly name: string | number;
   readonly mayBeMissing: boolean;
-  /** How errors show the place after this step. */
   readonly text: string;
 }
 

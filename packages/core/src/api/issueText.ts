@@ -3,7 +3,6 @@ import type { DocumentReader } from '../source/documentReader.js';
 import { kindOf } from '../values.js';
 import type { StandardIssue } from './standardSchema.js';
 
-/** An issue in words that may be logged. */
 interface IssueText {
   /** Where in the value, as it goes on behind the value's own path, e.g. `.price` or `[2].name`; empty for the value itself. */
   readonly path: string;

@@ -1,32 +1,32 @@
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import type { ApiAnswer } from '../plugins/plugin.js';
-import type { FetchedPage } from '../source/definition.js';
+import type { ApiResponse } from '../plugins/plugin.js';
+import type { FetchedPage, Json, RowSchema, UndecodedPage } from '../source/definition.js';
 import { isRecord } from '../values.js';
 import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
-import type { FreeParams } from './decodeOptions.js';
-import { describeParams, type ParamDescription } from './decodeParams.js';
+import type { FreeParams, WalkBounds } from './decodeOptions.js';
+import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
-import type { RequestSpec } from './listingPlan.js';
-import { listingSource } from './listingSource.js';
-import { pageReader } from './pageReader.js';
+import { type RequestSpec, listingPlan } from './listingPlan.js';
+import { pageReader, type Requested } from './pageReader.js';
 import type { StandardSchema } from './standardSchema.js';
+import { createSource, type Source } from '../source/source.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
   /**
-   * What it makes of an answer to its first page, without a request, as if asked at `https://api.example.com/`: for tests of a definition.
+   * What it makes of an answer to its first page, without a request, as if requested at `https://api.example.com/`: for tests of a definition.
    *
    * @throws DecodeError as a walk would.
    */
-  read(answer: Partial<ApiAnswer>, name?: string): FetchedPage<Row>;
+  read(answer: Partial<ApiResponse>, name?: string): FetchedPage<Row>;
   /** Opens it on an API. */
   open(opening: SourceOpening): ApiSource<In, Row>;
 }
 
 /**
- * Describes one listing of an API: what is asked, where an answer holds what, and what a row is. Its options are its parameters, typed by
+ * Describes one listing of an API: what is requested, where an answer holds what, and what a row is. Its options are its parameters, typed by
  * the `params` schema or by what its functions take, and `pageSize`, `maxRows` and `maxPages`.
  *
  * Paths (`rows`, `total`, and those of `paging`) are names with dots between. One that leads nowhere in an answer is a `DecodeError` and
@@ -57,8 +57,8 @@ export function listing<
   return Object.freeze<Listing<Row, In>>({
     read({ status = 200, headers = {}, body }, route = 'listing') {
       const answer = { status, headers, body };
-      const asked = { route, baseUrl: 'https://api.example.com', path: '/' };
-      const late = read(answer, { ...asked, from: undefined, isAgain: false, rows: undefined });
+      const requested = { route, baseUrl: 'https://api.example.com', path: '/' };
+      const late = read(answer, { ...requested, from: undefined, isAgain: false, rows: undefined });
       const { decode, received, ...page } = late;
       const rows = decode();
       return { ...page, rows, ...(rows !== received && { received }) };
@@ -98,7 +98,7 @@ function knownParams<Row extends object, In extends object, Params>({
   return [path, query, partitions].some((partition) => typeof partition === 'function') ? undefined : [];
 }
 
-/** What of a definition can be checked before anything is asked. */
+/** What of a definition can be checked before anything is requested. */
 interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly params?: StandardSchema | undefined;
   readonly version?: string | undefined;
@@ -112,7 +112,7 @@ function checkListing(definition: Checked): void {
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and hold no query`);
   if (pageSize) {
     checkCount('pageSize.default', pageSize.default, pageSize.max === undefined ? {} : { max: pageSize.max });
-    if (pageSize.max !== undefined) checkCount('pageSize.most', pageSize.max);
+    if (pageSize.max !== undefined) checkCount('pageSize.max', pageSize.max);
   }
   const names = [
     ...(pageSize ? [pageSize.param] : []),
@@ -153,4 +153,53 @@ function repeated(names: readonly string[]): string | undefined {
 
 function fault(option: string, what: string): ConfigError {
   return new ConfigError(`The definition of a listing makes no sense at ${option}: ${what}.`, { option });
+}
+
+interface OpenListing<Row extends object, In extends object, Params> {
+  readonly definition: ListingDefinition<Row, In, Params>;
+  readonly read: (answer: ApiResponse, requested: Requested) => UndecodedPage<Row>;
+  readonly opening: SourceOpening;
+  readonly known: readonly ParamDescription[] | undefined;
+}
+
+/**
+ * The source of a listing with these parameters.
+ *
+ * @throws ConfigError if the parameters or the bounds make no sense.
+ */
+function listingSource<Row extends object, In extends object, Params>(
+  { definition, read, opening, known }: OpenListing<Row, In, Params>,
+  given: object,
+  { pageSize, maxRows, maxPages }: WalkBounds,
+): Source<Row> {
+  const { name, endpoint, arrays } = opening;
+  const { baseUrl } = endpoint;
+  const params = decodeParams(name, { schema: definition.params, known }, given);
+  const plan = listingPlan(definition, { name, baseUrl, params, pageSize, warn: (message) => endpoint.warn(message) });
+  const rowsAt = typeof definition.rows === 'string' ? definition.rows : 'function';
+  const isSecret = (text: string): boolean => endpoint.isSecret(text);
+  const made: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };
+  return createSource<Row>({
+    name,
+    identity: { ...plan.requested, ...made },
+    rowsIdentity: { ...plan.requestedRows, ...made },
+    schema: rowSchema(definition),
+    ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
+    async fetch({ partition, at, atLeast, signal }) {
+      const first = plan.first(partition, atLeast);
+      const address = at ? definition.paging.request(first, at) : first;
+      const answer = await endpoint.send({ route: name, ...address, signal });
+      const { path } = address;
+      const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
+      return read(answer, { route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows, isSecret });
+    },
+  });
+}
+
+function rowSchema<Row extends object, In extends object, Params>({
+  columns,
+  key,
+  event,
+}: ListingDefinition<Row, In, Params>): RowSchema<Row> {
+  return { columns, ...(key && { key }), ...(event && { event }) };
 }

@@ -39,21 +39,18 @@ export interface RequestSpec<Params> {
   readonly paging: Paging;
 }
 
-/** The requests of one source. */
 interface ListingPlan {
   readonly partitions: number;
   readonly offset: number;
-  /** Rows a page; absent where the API alone decides. */
   readonly pageSize: number | undefined;
   /** What decides the rows and how they come, by name. */
-  readonly asked: Readonly<Record<string, Json>>;
+  readonly requested: Readonly<Record<string, Json>>;
   /** What decides the rows alone. */
-  readonly askedRows: Readonly<Record<string, Json>>;
+  readonly requestedRows: Readonly<Record<string, Json>>;
   /** The request for a partition's first page, with room for at least so many rows. */
   first(partition: number, atLeast: number): PageAddress;
 }
 
-/** Who is asked, and what for. */
 interface PlanOf<Params> {
   readonly name: string;
   readonly baseUrl: string;
@@ -83,8 +80,13 @@ export function listingPlan<Params>(
     partitions: partitions?.length ?? 1,
     offset,
     pageSize: size,
-    asked: { baseUrl, path, ...requests, pageSize: size ?? null, paging: asking.paging.identity, offset },
-    askedRows: { baseUrl, path, ...(asking.rowsIdentity ? { rows: asking.rowsIdentity(params) } : requests), offset },
+    requested: { baseUrl, path, ...requests, pageSize: size ?? null, paging: asking.paging.identity, offset },
+    requestedRows: {
+      baseUrl,
+      path,
+      ...(asking.rowsIdentity ? { rows: asking.rowsIdentity(params) } : requests),
+      offset,
+    },
     first: (partition, atLeast) => ({
       path,
       query: {

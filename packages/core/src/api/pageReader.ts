@@ -1,5 +1,5 @@
 import { isCount, kindOf } from '../values.js';
-import type { ApiAnswer } from '../plugins/plugin.js';
+import type { ApiResponse } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { documentReader } from '../source/documentReader.js';
@@ -28,9 +28,7 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
   readonly paging: Paging;
 }
 
-/** What was asked, for those who read the answer. */
-export interface Asked {
-  /** The source's name. */
+export interface Requested {
   readonly route: string;
   readonly baseUrl: string;
   readonly path: string;
@@ -44,11 +42,13 @@ export interface Asked {
 }
 
 /** Reads answers as pages: what can be worked out before the first one is. @throws ConfigError if a path is none. */
-export function pageReader<Row>(reading: ResponseSpec<Row>): (answer: ApiAnswer, asked: Asked) => UndecodedPage<Row> {
+export function pageReader<Row>(
+  reading: ResponseSpec<Row>,
+): (answer: ApiResponse, requested: Requested) => UndecodedPage<Row> {
   const list = finder(reading.rows);
   const total = reading.total === undefined ? undefined : finder(reading.total);
   const decode = rowDecoder(reading);
-  return (answered, { route, baseUrl, path, from, isAgain, rows: asked, isSecret }) => {
+  return (answered, { route, baseUrl, path, from, isAgain, rows: requested, isSecret }) => {
     const read = documentReader(route, isSecret ? { isSecret } : {});
     const at = (text: string): unknown => documentPath(text).find(answered.body, read);
     const { status, headers, body } = answered;
@@ -58,7 +58,7 @@ export function pageReader<Row>(reading: ResponseSpec<Row>): (answer: ApiAnswer,
       const { rows: received } = found;
       const count = total && countAt(total, answer);
       const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
-      const place = { from, newRows, asked, baseUrl, path };
+      const place = { from, newRows, requested, baseUrl, path };
       const next = reading.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
       return { received, next, total: count, decode: () => decode(received, found.at, read) };
     } catch (error) {

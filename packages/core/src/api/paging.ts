@@ -21,7 +21,7 @@ export interface PageAddress {
  * const byLastId: Paging = {
  *   identity: 'last-id',
  *   params: ['after'],
- *   ask: ({ path, query }, at) => ({ path, query: { ...query, after: cursorOf(at) } }),
+ *   request: ({ path, query }, at) => ({ path, query: { ...query, after: cursorOf(at) } }),
  *   next: ({ at, rows, read }) =>
  *     at('more') === true ? { cursor: String(read.record(rows.at(-1), 'items')['id']) } : 'end',
  * };
@@ -32,11 +32,11 @@ export interface Paging {
   /** The query parameters that it sets, so that nothing else sets them, too. */
   readonly params: readonly string[];
   /**
-   * The request for the page at a mark, made of the one for the first page.
+   * The request for the page at a cursor or an offset, made of the one for the first page.
    *
    * @throws ConfigError if it can't begin there.
    */
-  ask(first: PageAddress, at: PageCursor): PageAddress;
+  request(first: PageAddress, at: PageCursor): PageAddress;
   /** How the listing goes on after an answer. @throws DecodeError if the answer does not say. */
   next(answer: PageAnswer): FetchedPage<unknown>['next'];
 }

@@ -12,7 +12,6 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 /** What stands under `~standard`. */
 export interface StandardProperties<Input, Output> {
   readonly version: 1;
-  /** The library's name. */
   readonly vendor: string;
   /** What a value is, or what is wrong with it. */
   readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;

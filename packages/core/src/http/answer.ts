@@ -19,7 +19,7 @@ import type { Secrets } from './secrets.js';
 export interface AttemptFault {
   readonly error: SluiceError;
   readonly retry: boolean;
-  /** Ms the API asked to wait. */
+  /** Ms the API requested to wait. */
   readonly retryAfter?: number | undefined;
   /** Nothing else is to be sent either while this one waits. */
   readonly pauses?: boolean;
@@ -29,7 +29,6 @@ export interface AttemptFault {
 export interface AnswerContext {
   readonly route: string;
   readonly secrets: Secrets;
-  /** Wall time, ms. */
   readonly now: number;
 }
 
@@ -57,14 +56,14 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
     return failed({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
   const excerpt = excerptOf(answer.body.text, context.secrets);
-  const asked = retryAfter(headers['retry-after'], headers['date'], context.now);
+  const requested = retryAfter(headers['retry-after'], headers['date'], context.now);
   const isKeyless = (status === 401 || status === 403) && !context.hasKey;
   const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}.${adviceFor(status, context.hasKey)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {
           status,
-          retryAt: asked === undefined ? undefined : dateAfter(context.now, asked),
+          retryAt: requested === undefined ? undefined : dateAfter(context.now, requested),
           details: { route, excerpt },
           advice: [{ kind: 'lower', option: 'rateLimit' }, { kind: 'wait' }],
         })
@@ -73,7 +72,7 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
           ...(isKeyless && { advice: [{ kind: 'set', option: 'apiKey' }] }),
         });
   // The quota belongs to the key, so the whole client waits.
-  return failed({ error, retry: isRetriedStatus(status), retryAfter: asked, pauses: status === 429, status });
+  return failed({ error, retry: isRetriedStatus(status), retryAfter: requested, pauses: status === 429, status });
 }
 
 function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets }: AnswerContext): Reading {
@@ -157,7 +156,6 @@ export function faultOf(
   }
 }
 
-/** The error of a deadline that passed. */
 export function timeoutError(
   route: string,
   deadline: 'connect' | 'response' | 'total',
@@ -171,6 +169,13 @@ export function timeoutError(
   return new RequestTimeoutError(`${route} ${what} after ${String(ms)} ms.`, {
     details: { route, deadline, ms },
     advice: [{ kind: 'wait' }, { kind: 'raise', option: `timeouts.${deadline}` }],
+  });
+}
+
+export function closedError(route: string): NetworkError {
+  return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
+    fault: 'caller',
+    details: { route, isClosed: true },
   });
 }
 

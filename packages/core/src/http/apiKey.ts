@@ -1,5 +1,5 @@
 import { ConfigError } from '../errors.js';
-import { sha256 } from '../sha256.js';
+import { sha256 } from '../identifiers.js';
 import { shortestSecret, type Secrets } from './secrets.js';
 
 /**
@@ -12,22 +12,23 @@ export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise
 export class KeyRing {
   readonly #source: ApiKey | false;
   readonly #secrets: Secrets;
+  readonly #sha256: (text: string) => Promise<string>;
   #current: Promise<string> | undefined;
 
   /** @param source `false`: there is none, and '' is handed out. */
-  constructor(source: ApiKey | false, secrets: Secrets) {
+  constructor(source: ApiKey | false, secrets: Secrets, hash = sha256) {
+    this.#sha256 = hash;
     this.#source = source;
     this.#secrets = secrets;
     if (typeof source !== 'function') this.#current = Promise.resolve(source === false ? '' : this.#checked(source));
   }
 
-  /** Whether there is one to be sent. */
   get hasKey(): boolean {
     return this.#source !== false;
   }
 
   get(): Promise<string> {
-    return this.#current ?? this.#ask('first');
+    return this.#current ?? this.#request('first');
   }
 
   /** Whether there is now another key than the one that was refused. Requests refused together ask the provider once. */
@@ -35,22 +36,22 @@ export class KeyRing {
     if (typeof this.#source !== 'function') return false;
     const before = this.#current;
     if ((await this.get()) !== refused) return true;
-    if (this.#current === before) void this.#ask('refused');
+    if (this.#current === before) void this.#request('refused');
     return (await this.get()) !== refused;
   }
 
   /** A short hash of the current key and a salt, in hex: enough to notice another key, far too little to find this one. */
   async fingerprint(salt: string): Promise<string> {
-    return (await sha256(`${salt}:${await this.get()}`)).slice(0, 8);
+    return (await this.#sha256(`${salt}:${await this.get()}`)).slice(0, 8);
   }
 
-  #ask(reason: 'first' | 'refused'): Promise<string> {
-    const asked = this.#fetch(reason);
-    this.#current = asked;
-    asked.catch(() => {
-      if (this.#current === asked) this.#current = undefined;
+  #request(reason: 'first' | 'refused'): Promise<string> {
+    const requested = this.#fetch(reason);
+    this.#current = requested;
+    requested.catch(() => {
+      if (this.#current === requested) this.#current = undefined;
     });
-    return asked;
+    return requested;
   }
 
   async #fetch(reason: 'first' | 'refused'): Promise<string> {
@@ -70,18 +71,39 @@ export class KeyRing {
   #checked(key: string): string {
     if (typeof key !== 'string' || key === '')
       throw new ConfigError('The API key is empty. Set apiKey to the key of your project.');
-    if (!/^[\x21-\x7e]+$/.test(key)) {
+    if (!/^[\x21-\x7e]+$/.test(key))
       throw new ConfigError(
         'The API key has a space, a line break or a special character in it. Was it read from a file? Trim it.',
       );
-    }
     // Such a key stands in texts by chance: cursors would seem to hold it, and its characters would be hidden in every message.
-    if (key.length < shortestSecret) {
+    if (key.length < shortestSecret)
       throw new ConfigError(
         `The API key has fewer than ${shortestSecret} characters, which is too short to be kept out of messages and files. Is it all of the key?`,
       );
-    }
     this.#secrets.add(key);
     return key;
   }
+}
+
+/** What each attempt carries besides its request; only the adapter gets to see it. */
+export interface Credentials {
+  prepare(): Promise<Stamp>;
+  /** Whether there are better ones than those, which were refused with 401. */
+  renew(refused: Stamp): Promise<boolean>;
+}
+
+/** Makes the headers, in the moment in which they are sent. */
+export type Stamp = () => Readonly<Record<string, string>>;
+
+const header = 'X-API-Key';
+
+export function keyHeader(keys: KeyRing): Credentials {
+  return {
+    async prepare() {
+      const key = await keys.get();
+      const headers: Readonly<Record<string, string>> = key === '' ? {} : { [header]: key };
+      return () => headers;
+    },
+    renew: (refused) => keys.renew(refused()[header] ?? ''),
+  };
 }

@@ -1,19 +1,16 @@
 import { ConfigError } from '../errors.js';
 import { readAnswer } from './answer.js';
-import type { KeyRing } from './apiKey.js';
 import { axiosTransport } from './axiosTransport.js';
-import { keyHeader } from './credentials.js';
+import { keyHeader, type KeyRing } from './apiKey.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
 import { encodeQuery } from './query.js';
 import type { Secrets } from './secrets.js';
 import type { Transport, TransportRequest } from './transport.js';
 
-/** What the requests of a client share. */
 interface ApiTransportOptions extends ExchangeOptions {
   readonly keys: KeyRing;
   readonly secrets: Secrets;
-  /** Where the key may go. */
   readonly origins: ReadonlySet<string>;
 }
 
@@ -53,12 +50,11 @@ function checkedPlaces(origins: ReadonlySet<string>): (request: TransportRequest
   return ({ route, baseUrl, path }) => {
     if (last?.baseUrl === baseUrl && last.path === path) return last.place;
     const { origin, pathname } = addressOf(baseUrl, path, '');
-    if (!origins.has(origin)) {
+    if (!origins.has(origin))
       throw new ConfigError(
         `${route} must not go to ${origin}: no base address of this client is there, and the API key would go along. Check its links.`,
         { route },
       );
-    }
     last = { baseUrl, path, place: origin + pathname };
     return last.place;
   };

@@ -1,12 +1,12 @@
-import axios, { type AxiosInstance } from 'axios';
+import axios, { type AxiosInstance, type AxiosResponse, type InternalAxiosRequestConfig } from 'axios';
 import axiosRetry from 'axios-retry';
 import { reportOf } from '../errorReport.js';
 import { NetworkError } from '../errors.js';
-import { AttemptFailure, type Call, closedError, Exchange, type ExchangeOptions, Failure } from './exchange.js';
+import { closedError } from './answer.js';
+import { type AttemptFailure, type AttemptSuccess, type Call, Exchange, type ExchangeOptions } from './exchange.js';
 import { SignalWatch } from './signalWatch.js';
 import type { TransportResponse } from './transport.js';
 
-/** Carries calls, each with its retries. */
 type Caller = (call: Call) => Promise<TransportResponse>;
 
 /**
@@ -20,12 +20,8 @@ export function axiosTransport(options: ExchangeOptions): Caller {
   // read; it would be copied for each request.
   for (const name of Object.keys(instance.defaults))
     if (!(name in ours)) Reflect.deleteProperty(instance.defaults, name);
-  addRetries(instance, maxChained, {
-    shouldRetry: (error) => error instanceof AttemptFailure && error.exchange.shouldRetry(error),
-    beforeRetry: async (error) => {
-      if (error instanceof AttemptFailure) await error.exchange.backOff(error);
-    },
-  });
+  // The waiting is ours: axios-retry's own has no cap, overflows its timer and knows nothing of a clock that tests can turn.
+  axiosRetry(instance, { retries: maxChained, retryDelay: () => 0, shouldResetTimeout: true });
 
   const signals = new SignalWatch();
   // Each request watches it, and it ends with the client: one listener for all of them, which is not put up and taken down for each.
@@ -50,20 +46,34 @@ async function answered(
   { url, method, route }: Call,
   exchange: Exchange,
 ): Promise<TransportResponse> {
-  const { attempt } = exchange;
+  const adapter = async (config: InternalAxiosRequestConfig): Promise<AxiosResponse<AttemptSuccess>> => {
+    const outcome = await exchange.attempt().catch((reason: unknown) => {
+      throw new Ending(reason);
+    });
+    if ('fault' in outcome) throw new AttemptError(config, outcome);
+    return { status: outcome.status, statusText: '', headers: {}, data: outcome, config };
+  };
+  const shouldRetry = (error: unknown): error is AttemptError =>
+    error instanceof AttemptError && exchange.shouldRetry(error.failure);
+  const retries = {
+    retryCondition: shouldRetry,
+    onRetry: async (_count: number, error: unknown) => {
+      if (error instanceof AttemptError) await exchange.backOff(error.failure);
+    },
+  };
   try {
     for (;;) {
       try {
-        const { status, data } = await instance.request<unknown>({ url, method, adapter: attempt });
-        exchange.settle(() => ({ outcome: 'answered', status }));
-        return { status, headers: exchange.headers, body: data, attempts: exchange.attempts };
-      } catch (failure) {
-        if (!(failure instanceof AttemptFailure && exchange.shouldRetry(failure))) throw failure;
-        await exchange.backOff(failure);
+        const { data } = await instance.request<AttemptSuccess>({ url, method, adapter, 'axios-retry': retries });
+        exchange.settle(() => ({ outcome: 'answered', status: data.status }));
+        return { ...data, attempts: exchange.attempts };
+      } catch (error) {
+        if (!shouldRetry(error)) throw error;
+        await exchange.backOff(error.failure);
       }
     }
-  } catch (failure) {
-    const error = shown(failure, route);
+  } catch (thrown) {
+    const error = thrown instanceof AttemptError ? exchange.finalError(thrown.failure) : shown(thrown, route);
     exchange.settle(() => ({ outcome: 'failed', error: reportOf(error) }));
     throw error;
   } finally {
@@ -71,33 +81,32 @@ async function answered(
   }
 }
 
-/** What the caller may see of a failure. */
+/** What the caller may see of an error that is not of an attempt. */
 function shown(error: unknown, route: string): unknown {
-  if (error instanceof AttemptFailure) return error.exchange.finalError(error);
-  if (error instanceof Failure) return error.reason;
+  if (error instanceof Ending) return error.reason;
   if (axios.isAxiosError(error))
     return new NetworkError(`${route} could not be sent (${error.code ?? 'no reason given'}).`, { details: { route } });
   return error;
 }
 
-/** When and after what an attempt is repeated. */
-interface RetryHooks {
-  readonly shouldRetry: (error: unknown) => boolean;
-  /** Resolves when the next attempt may begin. */
-  readonly beforeRetry: (error: unknown) => Promise<void>;
+/** Carries a failed attempt through axios and axios-retry, which only pass on what has a `config`. */
+class AttemptError extends Error {
+  readonly config: InternalAxiosRequestConfig;
+  readonly failure: AttemptFailure;
+
+  constructor(config: InternalAxiosRequestConfig, failure: AttemptFailure) {
+    super(failure.fault.error.message);
+    this.config = config;
+    this.failure = failure;
+  }
 }
 
-/**
- * Lets axios-retry repeat what fails on `instance`.
- *
- * The waiting is ours: axios-retry's own has no cap, overflows its timer and knows nothing of a clock that tests can turn.
- */
-function addRetries(instance: AxiosInstance, retries: number, { shouldRetry, beforeRetry }: RetryHooks): void {
-  axiosRetry(instance, {
-    retries,
-    retryCondition: shouldRetry,
-    onRetry: (_count, error) => beforeRetry(error),
-    retryDelay: () => 0,
-    shouldResetTimeout: true,
-  });
+/** Carries any other error past axios, which writes on those that it can see through. */
+class Ending extends Error {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    super('The request ended.');
+    this.reason = reason;
+  }
 }

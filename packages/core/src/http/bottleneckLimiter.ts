@@ -88,12 +88,11 @@ class BottleneckLimiter implements Limiter {
   #costsOf(route: string): number[] {
     const costs = this.#limits.flatMap((limit) => windowsOf(limit).map(() => limit.costs?.[route] ?? 1));
     const tooDear = this.#windows.find((window, w) => (costs[w] ?? 1) > window.max);
-    if (tooDear) {
+    if (tooDear)
       throw new ConfigError(
         `A request of ${route} costs more than the limiter ever lets start at once (${String(tooDear.max)}): raise the limit's requests or burst, or lower the route's cost.`,
         { route, max: tooDear.max },
       );
-    }
     return costs;
   }
 
@@ -173,9 +172,8 @@ function newBottleneck(limits: readonly Limit[]): Bottleneck {
 function windowsOf(limit: Limit): StartWindow[] {
   const windows = [{ max: limit.requests, span: limit.per + arrivalMargin }];
   const { burst } = limit;
-  if (burst !== undefined && burst < limit.requests) {
+  if (burst !== undefined && burst < limit.requests)
     windows.push({ max: burst, span: (burst * (limit.per + arrivalMargin)) / limit.requests });
-  }
   return windows;
 }
 

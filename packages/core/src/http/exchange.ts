@@ -1,42 +1,21 @@
-import type { AxiosResponse, InternalAxiosRequestConfig } from 'axios';
 import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
-import { type Advice, amend, NetworkError, RateLimitError, type SluiceError } from '../errors.js';
+import { type Advice, amend, RateLimitError, type SluiceError } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
-import { faultOf, timeoutError, type AttemptFault, type Reading } from './answer.js';
-import type { Credentials, Stamp } from './credentials.js';
+import { closedError, faultOf, timeoutError, type AttemptFault, type Reading } from './answer.js';
+import type { Credentials, Stamp } from './apiKey.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { Limiter } from './limiter.js';
+import type { Timeouts } from './requestTimes.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 import type { SignalWatch } from './signalWatch.js';
-import { sendAttempt } from './sendAttempt.js';
-import { sentHeaders } from './sentHeaders.js';
+import { sendAttempt, sentHeaders } from './sendAttempt.js';
 import { Stopwatch } from './stopwatch.js';
 
-/** Deadlines in ms; `Infinity` sets none. */
-export interface Timeouts {
-  /** To connect, for each attempt. Default 10,000. */
-  readonly connect: number;
-  /** From an attempt's start to the last byte of its answer. Default 30,000. */
-  readonly response: number;
-  /**
-   * For the whole request: links, attempts and back-offs together; waiting for the limiter does not count. Default 180,000, and at least
-   * `retry.for` and 120,000 more, so that a longer `retry.for` needs no second option.
-   */
-  readonly total: number;
-}
-
-export const defaultTimeouts: Timeouts = { connect: 10_000, response: 30_000, total: 180_000 };
-
-/** Ms by which a request may take longer than its fault is tried, unless told otherwise. */
-export const totalBeyondRetries = 120_000;
-
-/** What all exchanges share. */
 export interface ExchangeOptions {
   readonly adapter: Adapter;
   readonly limiter: Limiter;
   readonly clock: Clock;
-  /** A number in [0, 1). */
   readonly random: () => number;
   readonly timeouts: Timeouts;
   readonly retry: RetryOptions;
@@ -46,9 +25,7 @@ export interface ExchangeOptions {
   readonly closed: AbortSignal;
 }
 
-/** What one exchange is about. */
 export interface Call {
-  /** A name for events, costs and errors. */
   readonly route: string;
   readonly url: string;
   /** The address without secrets, for those who watch. */
@@ -60,43 +37,23 @@ export interface Call {
   readonly credentials: Credentials;
   /** What an answer means. `now` is wall time in ms. */
   readonly read: (answer: AttemptAnswer, now: number) => Reading;
-  /** Ends it at once: the promise rejects with `signal.reason`. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Carries a failed attempt through axios and axios-retry, which only pass on what has a `config`. */
-export class AttemptFailure extends Error {
-  readonly config: InternalAxiosRequestConfig;
-  readonly exchange: Exchange;
+/** An answer that could be read. */
+export interface AttemptSuccess {
+  readonly status: number;
+  readonly headers: AttemptAnswer['headers'];
+  readonly body: unknown;
+}
+
+/** Why an attempt failed, and for how long that is tried. */
+export interface AttemptFailure {
   readonly fault: AttemptFault;
   /** Ms until the next attempt, should there be one. */
   readonly delay: number;
   /** Ms for which the fault is tried from here on. */
   readonly left: number;
-
-  constructor(
-    config: InternalAxiosRequestConfig,
-    exchange: Exchange,
-    fault: AttemptFault,
-    { delay, left }: Pick<AttemptFailure, 'delay' | 'left'>,
-  ) {
-    super(fault.error.message);
-    this.config = config;
-    this.exchange = exchange;
-    this.fault = fault;
-    this.delay = delay;
-    this.left = left;
-  }
-}
-
-/** Carries any other error past axios, which writes on those that it can see through. */
-export class Failure extends Error {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    super('The request ended.');
-    this.reason = reason;
-  }
 }
 
 /**
@@ -104,8 +61,6 @@ export class Failure extends Error {
  */
 export class Exchange {
   attempts = 0;
-  /** Those of the answer, their names in lower case. Axios would make an object of its own of them. */
-  headers: AttemptAnswer['headers'] = {};
   readonly #options: ExchangeOptions;
   readonly #call: Call;
   readonly #onEnd: (reason: unknown) => void;
@@ -138,28 +93,22 @@ export class Exchange {
     const { timeouts, closed, clock } = options;
     const { route, signal, method, shownUrl } = call;
     this.#began = clock.monotonic();
-    this.#stopwatch = new Stopwatch(clock, timeouts.total, () => {
-      this.#fail(timeoutError(route, 'total', timeouts.total));
-    });
-    const unwatch = [
-      signals.watch(closed, () => {
-        this.#fail(closedError(route));
-      }),
-    ];
-    if (signal) {
+    this.#stopwatch = new Stopwatch(clock, timeouts.total, () =>
+      this.#fail(timeoutError(route, 'total', timeouts.total)),
+    );
+    const unwatch = [signals.watch(closed, () => this.#fail(closedError(route)))];
+    if (signal)
       unwatch.push(
         signals.watch(signal, () => {
           this.settle(() => ({ outcome: 'stopped' }));
           this.#end(signal.reason);
         }),
       );
-    }
     this.#unwatch = unwatch;
     // Last, since whoever is told of it may abort it there and then.
     this.#emit(() => ({ ...this.#about, type: 'request', method, url: shownUrl() }));
   }
 
-  /** Frees the deadline and the signals of others. */
   close(): void {
     this.#stopwatch.stop();
     for (const unwatch of this.#unwatch) unwatch();
@@ -176,16 +125,21 @@ export class Exchange {
     });
   }
 
-  /** One attempt, in the shape of an axios adapter; refused credentials are renewed and tried once more here. */
-  readonly attempt = async (config: InternalAxiosRequestConfig): Promise<AxiosResponse<unknown>> => {
-    try {
-      return await this.#attempt(config);
-    } catch (error) {
-      throw error instanceof AttemptFailure ? error : new Failure(error);
-    }
-  };
+  /** One attempt. Refused credentials are renewed and tried once more here. */
+  async attempt(): Promise<AttemptSuccess | AttemptFailure> {
+    const { credentials } = this.#call;
+    this.#stop.signal.throwIfAborted();
+    this.#stopwatch.run();
+    const stamp = await credentials.prepare();
+    let outcome = await this.#send(stamp, false);
+    // Nobody can have closed a fresh connection while it idled, so this happens once.
+    while (outcome === 'stale') outcome = await this.#send(stamp, true);
+    if (this.#wasRenewed || !('fault' in outcome) || outcome.fault.status !== 401) return outcome;
+    this.#wasRenewed = true;
+    return (await credentials.renew(stamp)) ? this.attempt() : outcome;
+  }
 
-  /** Whether another attempt may do better. What the API asked for is obeyed, as long as that is no hopeless wait. */
+  /** Whether another attempt may do better. What the API requested for is obeyed, as long as that is no hopeless wait. */
   shouldRetry({ fault, left }: AttemptFailure): boolean {
     const { retries } = this.#options.retry;
     return (
@@ -210,18 +164,17 @@ export class Exchange {
     if (!fault.pauses) await sleep(this.#options.clock, delay, this.#stop.signal);
   }
 
-  /** The error for the caller, once no attempt follows. */
   finalError({ fault, left }: AttemptFailure): Error {
-    const { status, retryAfter: asked } = fault;
+    const { status, retryAfter: requested } = fault;
     const longest = this.#longestWait(fault);
-    if (!fault.retry || status === undefined || asked === undefined || asked <= longest)
+    if (!fault.retry || status === undefined || requested === undefined || requested <= longest)
       return this.#counted(fault, left);
     const { maxRetryAfter } = this.#options.retry;
     const { route } = this.#call;
     const bound = longest < maxRetryAfter ? 'timeouts.total' : 'maxRetryAfter';
-    const retryAt = dateAfter(this.#options.clock.now(), asked);
+    const retryAt = dateAfter(this.#options.clock.now(), requested);
     const until = retryAt ? ` (until ${retryAt.toISOString()})` : '';
-    const message = `${route} was told to wait ${secondsOf(asked)}${until}, longer than the ${secondsOf(longest)} that are allowed.`;
+    const message = `${route} was told to wait ${secondsOf(requested)}${until}, longer than the ${secondsOf(longest)} that are allowed.`;
     return new RateLimitError(message, {
       ...{ status, retryAt, details: { route } },
       advice: [{ kind: 'wait' }, { kind: 'raise', option: bound }],
@@ -238,44 +191,16 @@ export class Exchange {
     return error;
   }
 
-  async #attempt(config: InternalAxiosRequestConfig): Promise<AxiosResponse<unknown>> {
-    const { credentials } = this.#call;
-    this.#stop.signal.throwIfAborted();
-    this.#stopwatch.run();
-    const stamp = await credentials.prepare();
-    const outcome = await this.#attemptWith(stamp, config);
-    if (!(outcome instanceof AttemptFailure)) return outcome;
-    if (outcome.fault.status === 401 && !this.#wasRenewed) {
-      this.#wasRenewed = true;
-      if (await credentials.renew(stamp)) return this.#attempt(config);
-    }
-    throw outcome;
-  }
-
-  async #attemptWith(
-    stamp: Stamp,
-    config: InternalAxiosRequestConfig,
-  ): Promise<AxiosResponse<unknown> | AttemptFailure> {
-    let outcome = await this.#send(stamp, config, false);
-    // Nobody can have closed a fresh one while it idled, so this happens once.
-    while (outcome === 'stale') outcome = await this.#send(stamp, config, true);
-    return outcome;
-  }
-
   /**
    * Sends the attempt, on its turn.
    *
    * @param isFresh whether it is sent again, over a connection of its own: the one before had been closed while it idled.
    */
-  async #send(
-    stamp: Stamp,
-    config: InternalAxiosRequestConfig,
-    isFresh: boolean,
-  ): Promise<AxiosResponse<unknown> | AttemptFailure | 'stale'> {
+  async #send(stamp: Stamp, isFresh: boolean): Promise<AttemptSuccess | AttemptFailure | 'stale'> {
     const { adapter, limiter, clock, timeouts } = this.#options;
-    const { route, url, method, headers, body, read } = this.#call;
+    const { route, url, method, body, read } = this.#call;
     const { signal } = this.#stop;
-    const asked = clock.monotonic();
+    const requested = clock.monotonic();
     this.#stopwatch.pause();
     const permit = await limiter.acquire({ route, signal });
     try {
@@ -285,21 +210,18 @@ export class Exchange {
       if (!isFresh) this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
-      this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - asked }));
+      this.#emit(() => ({ ...this.#about, type: 'attempt', attempt, waited: began - requested }));
       // Below links and beside what axios carries, so that neither they nor retries nor errors can see the credentials.
-      const request = { url, method, headers: sentHeaders(headers, stamp()), body, isFresh };
+      const request = { url, method, headers: sentHeaders(this.#call.headers, stamp()), body, isFresh };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();
       if (answer instanceof AdapterFault && answer.kind === 'stale' && !isFresh) return 'stale';
       const took = clock.monotonic() - began;
-      if (answer instanceof AdapterFault || answer === 'late')
-        return this.#failure(config, this.#faultOf(answer), took);
-      const { status } = answer;
+      if (answer instanceof AdapterFault || answer === 'late') return this.#failure(this.#faultOf(answer), took);
+      const { status, headers } = answer;
       this.#emit(() => ({ ...this.#about, type: 'response', attempt, status, took }));
       const reading = read(answer, clock.now());
-      if (!reading.ok) return this.#failure(config, reading.fault, took);
-      this.headers = answer.headers;
-      return { status, statusText: '', headers: {}, data: reading.body, config };
+      return reading.ok ? { status, headers, body: reading.body } : this.#failure(reading.fault, took);
     } finally {
       permit.release();
     }
@@ -313,25 +235,25 @@ export class Exchange {
   }
 
   /** @param took ms that the attempt took. The first one that fails is where the outage begins, so its own do not count. */
-  #failure(config: InternalAxiosRequestConfig, fault: AttemptFault, took: number): AttemptFailure {
+  #failure(fault: AttemptFault, took: number): AttemptFailure {
     const { retry, random, limiter } = this.#options;
     const outage = this.#outage === undefined ? 0 : this.#outage + took;
     const left = Math.max(0, retry.for - outage);
     // The last attempt falls on the end of the time that there is.
     const ownDelay = Math.min(left, backoff(this.attempts, retry, random()));
-    const asked = fault.retryAfter ?? 0;
+    const requested = fault.retryAfter ?? 0;
     // "0 seconds" leaves it to us: it must not become a loop without a pause.
-    const delay = asked > 0 ? asked : ownDelay;
+    const delay = requested > 0 ? requested : ownDelay;
     // A service that says when to come back is at work. But one that says so for ever has to come to an end, too.
     this.#outage = outage + Math.min(delay, ownDelay);
     if (fault.pauses) {
-      // What was asked for concerns all requests, whether or not this one is tried again. The attempt still holds its place here:
+      // What was requested for concerns all requests, whether or not this one is tried again. The attempt still holds its place here:
       // nobody slips through before the pause.
       const pause = Math.min(delay, retry.maxRetryAfter);
       limiter.pause(pause);
       this.#emit(() => ({ ...this.#about, type: 'paused', for: pause }));
     }
-    return new AttemptFailure(config, this, fault, { delay, left });
+    return { fault, delay, left };
   }
 
   /** Ms to wait at most because the API asks for it. A pause is the limiter's, and no part of the total deadline. */
@@ -364,12 +286,4 @@ export class Exchange {
 
 function secondsOf(ms: number): string {
   return ms < 1000 ? `${String(ms)} ms` : `${String(Math.round(ms / 1000))} s`;
-}
-
-/** The error of requests to a client that is closed. */
-export function closedError(route: string): NetworkError {
-  return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
-    fault: 'caller',
-    details: { route, isClosed: true },
-  });
 }

@@ -1,10 +1,10 @@
-/** A right to start one request now. It holds one of the limiter's places until it is released. */
+/** Permission to start one request. It counts as running until it is released. */
 export interface Permit {
-  /** Gives the place back; calling it again does nothing. */
+  /** Ends the request; calling it again does nothing. */
   release(): void;
 }
 
-/** What a turn is asked for. */
+/** The request that wants a permit. */
 export interface AcquireOptions {
   readonly route: string;
   /** Gives up the place in the queue at once: the promise rejects with `signal.reason`. */
@@ -13,9 +13,9 @@ export interface AcquireOptions {
 
 /** What a limiter is doing. */
 export interface LimiterState {
-  /** Requests that wait for their turn. */
+  /** Requests that wait for a permit. */
   readonly queued: number;
-  /** Turns that are not released yet. */
+  /** Permits that are not released yet. */
   readonly running: number;
   /** Ms until a pause ends; 0 when there is none. */
   readonly pausedFor: number;
@@ -27,7 +27,7 @@ export interface LimiterState {
  * Every attempt takes its own turn, so that retries can't exceed the limit either, and holds none while it backs off.
  */
 export interface Limiter {
-  /** Resolves when the request may start; in the order of asking. */
+  /** Resolves when the request may start, in the order of the calls. */
   acquire(request: AcquireOptions): Promise<Permit>;
   /** Lets nothing start for `ms`; a longer pause that is already under way stays. */
   pause(ms: number): void;

@@ -1,18 +1,15 @@
 import type { Clock } from '../clock.js';
 import { isRecord, kindOf } from '../values.js';
 import { PluginError, SluiceError } from '../errors.js';
-import { linkTimeoutError } from './answer.js';
-import { closedError } from './exchange.js';
+import { closedError, linkTimeoutError } from './answer.js';
 import { SignalWatch } from './signalWatch.js';
 import { Stopwatch } from './stopwatch.js';
 import type { Link, Transport, TransportRequest, TransportResponse } from './transport.js';
 
-/** What a chain of links is held to. */
 interface LinkChainOptions {
   readonly clock: Clock;
   /** Ms that links may take for a request; `Infinity` sets no deadline. What is below them has deadlines of its own. */
   readonly total: number;
-  /** Ends what is under way in links. */
   readonly closed: AbortSignal;
 }
 
@@ -42,7 +39,6 @@ export class LinkChain {
     this.#outermost = linked((request) => innermost.next(request), links);
   }
 
-  /** Sends a request through all links that are there by now. */
   readonly send: Transport = (request) => {
     if (!this.#hasLinks) return this.#outermost(request);
     return new Journey(request, this.#options, this.#signals).through(this.#outermost);
@@ -83,9 +79,7 @@ class Journey {
     this.#options = options;
     this.#signals = signals;
     const { clock, total } = options;
-    this.#stopwatch = new Stopwatch(clock, total, () => {
-      this.#end(linkTimeoutError(request.route, total));
-    });
+    this.#stopwatch = new Stopwatch(clock, total, () => this.#end(linkTimeoutError(request.route, total)));
   }
 
   /** The answer, or an end from outside at once, whatever the links are doing. */

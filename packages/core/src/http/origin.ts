@@ -27,20 +27,16 @@ export function checkBaseUrl(
   } catch {
     throw refusal('is not a URL. Give one like https://api.example.com.');
   }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw refusal('must begin with https://. Give one like https://api.example.com.');
-  }
-  if (url.username !== '' || url.password !== '') {
+  if (url.username !== '' || url.password !== '')
     throw refusal('must not hold a user name or password. The key travels in its own header.');
-  }
-  if (url.search !== '' || url.hash !== '') {
+  if (url.search !== '' || url.hash !== '')
     throw refusal(`must not have a query or fragment: ${url.origin}${url.pathname}.`);
-  }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowInsecure) {
+  if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowInsecure)
     throw refusal(`is not encrypted (${url.origin}), so anyone on the way could read the API key.`, [
       { kind: 'allow', option: 'allowInsecure' },
     ]);
-  }
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
@@ -55,11 +51,10 @@ export function addressOf(baseUrl: string, path: string, query: string): URL {
   const url = new URL(base);
   const wanted = base.pathname.replace(/\/+$/, '') + path;
   url.pathname = wanted;
-  if (!/^\/(?!\/)/.test(path) || climbs(path) || url.pathname !== wanted || url.origin !== base.origin) {
+  if (!/^\/(?!\/)/.test(path) || climbs(path) || url.pathname !== wanted || url.origin !== base.origin)
     throw new ConfigError(
       `A request path must begin with one slash, stay below the base address and be percent-encoded: ${JSON.stringify(path.slice(0, 100))}.`,
     );
-  }
   url.search = query;
   return url;
 }

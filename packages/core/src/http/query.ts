@@ -20,10 +20,7 @@ export function encodeQuery(query: Query, arrays: ArrayFormat): string {
     if (value === undefined) continue;
     if (typeof value !== 'object') encoded.append(name, String(value));
     else if (arrays === 'comma') encoded.append(name, value.join(','));
-    else
-      value.forEach((item, index) => {
-        encoded.append(arrayName(name, index, arrays), item);
-      });
+    else value.forEach((item, index) => encoded.append(arrayName(name, index, arrays), item));
   }
   return encoded.toString();
 }

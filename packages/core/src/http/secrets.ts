@@ -104,7 +104,6 @@ export class Secrets {
   }
 }
 
-/** One spelling of a secret, in lower case. */
 interface Needle {
   readonly text: string;
   readonly isBase64: boolean;

@@ -1,40 +1,32 @@
 import { createAdapter } from '#adapter';
-import { type Clock, systemClock } from '../clock.js';
+import { systemClock } from '../clock.js';
 import { type Fault, HttpError, RateLimitError, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRetriedStatus } from '../isTransient.js';
 import type { AddressGuard, AttemptAnswer } from './adapter/adapter.js';
 import { type AnswerContext, type AttemptFault, excerptOf, type Reading } from './answer.js';
 import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
-import type { Timeouts } from './exchange.js';
-import { requestTimesOf } from './requestTimes.js';
-import { dateAfter, retryAfter, type RetryOptions } from './retryPolicy.js';
+import { requestTimesOf, type RequestOptions } from './requestTimes.js';
+import { dateAfter, retryAfter } from './retryPolicy.js';
 import { Secrets } from './secrets.js';
 import { unlimited } from './unlimited.js';
 
 /** Options of {@link createSender}. */
-export interface SenderOptions {
+export interface SenderOptions extends RequestOptions {
   /** Where everything goes. It is never shown beyond its origin, since a token may stand in it. */
   readonly url: string;
   /** Refuses addresses; also turns off the proxies of the environment. */
   readonly guard?: AddressGuard;
   /** Texts that must not stand in any error: signing secrets, tokens in headers. */
   readonly secrets?: readonly string[];
-  /** Deadlines in ms. Default: 10,000 to connect, 30,000 for an answer, 180,000 with retries, or more where `retry.for` wants more; pauses don't count. `Infinity` sets none. */
-  readonly timeouts?: Partial<Timeouts>;
-  /** Default: a fault that may pass is tried for a minute, with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s is an error. */
-  readonly retry?: Partial<RetryOptions>;
-  /** Told what happens on the wire. */
+  /** Called with each HTTP event; what it throws is ignored. */
   readonly onEvent?: (event: HttpEvent) => void;
-  readonly clock?: Clock;
-  /** A number in [0, 1). */
-  readonly random?: () => number;
 }
 
 /** Something to send. */
 export interface Message {
   readonly body: string;
-  /** The headers of one attempt, asked for again before each: a signature holds the time. */
+  /** The headers of one attempt, requested for again before each: a signature holds the time. */
   readonly headers: () => Readonly<Record<string, string>>;
   /** Ends it at once: the promise rejects with `signal.reason`. */
   readonly signal: AbortSignal;
@@ -53,7 +45,7 @@ export interface Sender {
   readonly name: string;
   /** Resolves when the endpoint took it (2xx); rejects with a `SluiceError` when it did not, in spite of retries. */
   send(message: Message): Promise<Receipt>;
-  /** Ms for which nothing is sent, since the endpoint asked for it. */
+  /** Ms for which nothing is sent, since the endpoint requested for it. */
   readonly pausedFor: number;
   /** Closes its connections, and ends what is under way with a `NetworkError`. */
   close(): Promise<void>;
@@ -76,7 +68,7 @@ export function createSender(options: SenderOptions): Sender {
   for (const secret of options.secrets ?? []) secrets.add(secret);
   const limiter = unlimited(clock);
   const closing = new AbortController();
-  const adapter = createAdapter({
+  const adapter = (options.adapter ?? createAdapter)({
     ...{ connectTimeout: timeouts.connect, maxBodyBytes: bytesOfAnswer, bodies: 'beginning', proxies: false },
     ...(guard && { guard }),
   });
@@ -136,20 +128,20 @@ function faultOfStatus({ status, headers, body }: AttemptAnswer, { route, secret
     return { error: new UnexpectedRedirectError(message, { route, status }), retry: false, status };
   }
   const excerpt = excerptOf(body.text, secrets);
-  const asked = retryAfter(headers['retry-after'], headers['date'], now);
+  const requested = retryAfter(headers['retry-after'], headers['date'], now);
   const isLater = isRetriedStatus(status) || status === tooEarly || status >= 500;
   const message = `${route} answered with ${status}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, isLater)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {
           status,
-          retryAt: asked === undefined ? undefined : dateAfter(now, asked),
+          retryAt: requested === undefined ? undefined : dateAfter(now, requested),
           details: { route, excerpt },
           advice: [{ kind: 'lower', option: 'concurrency' }, { kind: 'wait' }],
         })
       : new HttpError(message, { status, excerpt, details: { route } });
-  const pauses = status === 429 || (isLater && asked !== undefined);
-  return { error, retry: isLater, retryAfter: asked, pauses, status };
+  const pauses = status === 429 || (isLater && requested !== undefined);
+  return { error, retry: isLater, retryAfter: requested, pauses, status };
 }
 
 function adviceFor(status: number, isLater: boolean): string {

@@ -25,9 +25,7 @@ export function unlimited(clock: Clock): Limiter {
         },
       };
     },
-    pause: (ms) => {
-      gate.shut(ms);
-    },
+    pause: (ms) => gate.shut(ms),
     get state() {
       return { queued, running, pausedFor: gate.remaining };
     },

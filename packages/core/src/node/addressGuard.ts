@@ -50,28 +50,25 @@ export function addressGuard({ allow = [], resolve = resolveBySystem }: AddressG
       if (objection) throw forbidden(address, host, objection);
     },
     checkUrl(url) {
-      if (url.username !== '' || url.password !== '') {
+      if (url.username !== '' || url.password !== '')
         throw new ConfigError(
           `The URL of ${url.host} must not hold a user name or a password. Send what proves who you are in a header.`,
         );
-      }
       const isEncrypted = url.protocol === 'https:';
-      if (!isEncrypted && url.protocol !== 'http:') {
+      if (!isEncrypted && url.protocol !== 'http:')
         throw new ConfigError('The URL must begin with https://. Give one like https://hooks.example.com/changes.');
-      }
       const address = bare(url.hostname);
       const isName = isIP(address) === 0;
       const host = { hostname: url.hostname, isEncrypted };
       const objection = isName ? undefined : objectionTo(address, host, allowed);
       // Where an address may be open, those that the name leads to decide: when it is connected to.
       const isNeverOpen = isName && !isEncrypted && !allowed.hasAddresses && !isAllowedHost(url.hostname, allowed);
-      if (isNeverOpen || objection === 'unencrypted') {
+      if (isNeverOpen || objection === 'unencrypted')
         throw new ConfigError(
           `The URL of ${url.host} is not encrypted, so anyone on the way could read and change what is sent. Use https; without it, only an entry that names the host allows this.`,
           {},
           [{ kind: 'allow', option: 'allowAddresses' }],
         );
-      }
       if (objection) throw forbidden(address, host, objection);
     },
   };

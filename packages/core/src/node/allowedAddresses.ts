@@ -4,11 +4,9 @@ import { ConfigError } from '../errors.js';
 import { AddressRanges } from './addressRanges.js';
 import { plainAddress } from './plainAddress.js';
 
-/** What a list of entries opens, by the sort of entry. */
 export interface AllowedAddresses {
   readonly cidrs: AddressRanges;
   readonly addresses: AddressRanges;
-  /** As {@link plainHostname} gives them. */
   readonly hostnames: ReadonlySet<string>;
   /** Whether an address may be open whatever the name that leads to it. */
   readonly hasAddresses: boolean;
@@ -45,12 +43,11 @@ export function plainHostname(hostname: string): string {
 function checkedCidr(entry: string): string {
   const [, address = '', bits] = /^([\da-f:.]+)\/(0|[1-9]\d{0,2})$/i.exec(entry) ?? [];
   const max = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  if (plainAddress(address)?.isMapped) {
+  if (plainAddress(address)?.isMapped)
     throw new ConfigError(
       `${JSON.stringify(entry)} in allowAddresses is an IPv4 address written as an IPv6 one. Give the IPv4 range itself, such as 10.0.0.0/8.`,
       { option: 'allowAddresses' },
     );
-  }
   if (Number(bits) <= max) return entry;
   throw new ConfigError(
     `${JSON.stringify(entry)} in allowAddresses is not a CIDR. Give an address and how many of its bits count, such as 10.0.0.0/8.`,

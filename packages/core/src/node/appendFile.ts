@@ -68,7 +68,7 @@ export class AppendFile {
    */
   static async reopen(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<AppendFile> {
     const kind = await explained(fileSystem.kind(path), path, 'looked at');
-    if (kind !== 'file') {
+    if (kind !== 'file')
       throw new CheckpointError(
         kind === 'absent'
           ? `${path} is not there any more, though a checkpoint says how to go on with it.`
@@ -76,23 +76,20 @@ export class AppendFile {
         { path },
         [{ kind: 'restart' }],
       );
-    }
     await checkOwner(fileSystem, path);
     const file = await explained(fileSystem.open(path, 'existing'), path, 'opened');
     try {
       const size = await explained(file.size(), path, 'looked at');
-      if (size < sinkPosition.bytes) {
+      if (size < sinkPosition.bytes)
         throw new CheckpointError(
           `${path} is shorter (${size} bytes) than its checkpoint says (${sinkPosition.bytes}).`,
           { path, isEdited: true },
           [{ kind: 'restart' }],
         );
-      }
-      if ((await checksum(file, path, sinkPosition.bytes)) !== sinkPosition.crc32) {
+      if ((await checksum(file, path, sinkPosition.bytes)) !== sinkPosition.crc32)
         throw new CheckpointError(`${path} was changed since its checkpoint was written.`, { path, isEdited: true }, [
           { kind: 'restart' },
         ]);
-      }
     } catch (error) {
       await file.close().catch(() => undefined);
       throw error;
@@ -123,7 +120,6 @@ export class AppendFile {
     return this.#bytes;
   }
 
-  /** Where the next byte goes. What lies before need not be durable yet. */
   get sinkPosition(): FilePosition {
     return { bytes: this.#bytes, crc32: this.#crc32 };
   }
@@ -187,7 +183,6 @@ export class AppendFile {
     });
   }
 
-  /** Waits until all is written that was appended. */
   async #settle(): Promise<void> {
     await this.#passOn();
     await this.#writing;
@@ -200,11 +195,10 @@ export class AppendFile {
     while (rest.length > 0) {
       // A disk that is nearly full takes a part of what it is given, without an error.
       const written = await explained(this.#file.write(rest, this.#written), this.path, 'written');
-      if (written === 0) {
+      if (written === 0)
         throw new SinkError(
           `${this.path} can't be written: the disk takes no more bytes. Make room, then run it again.`,
         );
-      }
       this.#written += written;
       rest = rest.subarray(written);
     }
@@ -315,7 +309,7 @@ export class AppendFile {
     return explained(this.#file.version(), this.path, 'looked at');
   }
 
-  /** How many bytes it has by now. */
+  /** Bytes in it now. */
   size(): Promise<number> {
     return explained(this.#file.size(), this.path, 'looked at');
   }

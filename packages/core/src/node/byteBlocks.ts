@@ -48,7 +48,6 @@ export class ByteBlocks {
     return bytes ? [bytes] : [];
   }
 
-  /** The bytes of all that still waits. */
   async end(): Promise<readonly Uint8Array[]> {
     const before = this.#pages.length === 0 ? [] : await this.#compress();
     return [...before, ...(await this.settled())];

@@ -4,10 +4,8 @@ import { AppendFile, explained, isDamage, type FilePosition } from './appendFile
 import type { FileSystem } from './fileSystem.js';
 import { checkTarget, type TargetFile } from './partFile.js';
 
-/** How an endless file is written. */
 interface EndlessFileOptions {
   readonly ifExists: 'fail' | 'overwrite';
-  /** What each file of it begins with. */
   readonly header: string;
   /** Makes a place durable that stands for what is committed already: that of a file that was begun anew. */
   readonly recommit: (sinkPosition: FilePosition) => Promise<void>;
@@ -32,7 +30,6 @@ export class EndlessFile implements TargetFile {
   readonly #fs: FileSystem;
   readonly #options: EndlessFileOptions;
   #file: AppendFile | undefined;
-  /** What was appended since the last flush. */
   #pending: (string | Uint8Array)[] = [];
   #pendingBytes = 0;
   #size = 0;

@@ -21,6 +21,7 @@ const bytesPerWrite = 256 * 1024;
  */
 export class FileLog implements StateLog {
   readonly #fs: FileSystem;
+  readonly #newId: () => string;
   readonly #folder: string;
   readonly #path: string;
   readonly #name: string;
@@ -30,7 +31,8 @@ export class FileLog implements StateLog {
   /** What has the log's name was ours, or not there, when it was looked at: it may be replaced. */
   #isKnown = false;
 
-  constructor(fileSystem: FileSystem, folder: string, name: string) {
+  constructor(fileSystem: FileSystem, folder: string, name: string, newId: () => string) {
+    this.#newId = newId;
     this.#fs = fileSystem;
     this.#folder = folder;
     this.#path = join(folder, name);
@@ -95,7 +97,7 @@ export class FileLog implements StateLog {
 
   async replace(records: Iterable<object>): Promise<void> {
     await this.checkReplaceable();
-    const fresh = join(this.#folder, unfinishedName(this.#name));
+    const fresh = join(this.#folder, unfinishedName(this.#name, this.#newId()));
     const file = await explained(this.#fs.open(fresh, 'private'), this.#path, 'created');
     let at = 0;
     try {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { type Clock, systemClock } from '../clock.js';
 import { CheckpointError, ConfigError, SinkError } from '../errors.js';
+import { newId, type Identifiers } from '../identifiers.js';
 import { lockQueues, type Release, type StateUse } from '../sink/lockQueue.js';
 import type { StateLog, StateStore } from '../sink/stateStore.js';
 import { explained } from './appendFile.js';
@@ -13,15 +14,15 @@ import { intendedName, readWhole, unfinishedName, writeWhole } from './wholeFile
 import { checkWrittenByUs } from './writtenByUs.js';
 
 /** Options of {@link fileState}. */
-export interface FileStateOptions {
+export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
   /**
-   * Takes the lock from a holder of whom nothing can be said: one on another machine, or in another container. Default `false`. If
-   * that one still runs, both write, and the result is worth nothing.
+   * Takes the lock from a holder on another machine or in another container, whose state is unknown. Default `false`. If that process
+   * still runs, both write, and the result is corrupt.
    */
   readonly breakLock?: boolean;
-  /** Works on a network file system too, at your own risk: it may lose what it said to have written. Default `false`. */
+  /** Accepts a network file system at your own risk: it may lose data that it reported as written. Default `false`. */
   readonly trustFileSystem?: boolean;
-  /** Told that the state will not survive the machine's power. Default: nobody is. */
+  /** Called if the state would not survive a power cut. Default: not reported. */
   readonly onWarning?: (message: string) => void;
   /** Default: the machine's own. */
   readonly fileSystem?: FileSystem;
@@ -34,12 +35,6 @@ export interface FileState extends StateStore {
   readonly folder: string;
   /** Who works with it now; `undefined` if nobody does. */
   holder(use?: StateUse): Promise<LockHolder | undefined>;
-  /**
-   * Refuses a record that `save` and `remove` would refuse, and touches nothing: for whoever changes something else before.
-   *
-   * @throws CheckpointError if what has its name is not ours.
-   */
-  checkReplaceable(name: string): Promise<void>;
 }
 
 /**
@@ -63,6 +58,7 @@ class FolderState implements FileState {
   readonly #fs: FileSystem;
   readonly #processes: Processes;
   readonly #options: FileStateOptions;
+  readonly #newId: () => string;
   /** Records that were ours, or not there, when they were looked at. All others are before they are replaced. */
   readonly #known = new Set<string>();
   /** Those of this very object wait here, so that they come in turn. */
@@ -73,13 +69,22 @@ class FolderState implements FileState {
     this.#fs = options.fileSystem ?? nodeFileSystem;
     this.#processes = options.processes ?? nodeProcesses;
     this.#options = options;
+    this.#newId = options.newId ?? newId;
   }
 
   async lock(signal: AbortSignal, use: StateUse = 'export'): Promise<Release> {
     const { breakLock = false, clock = systemClock } = this.#options;
     const leave = await this.#queues[use].acquire(signal);
     try {
-      const locks = { use, fileSystem: this.#fs, processes: this.#processes, clock, breakLock, signal };
+      const locks = {
+        use,
+        fileSystem: this.#fs,
+        processes: this.#processes,
+        clock,
+        newId: this.#newId,
+        breakLock,
+        signal,
+      };
       const release = await lockFolder(this.folder, locks);
       this.#known.clear();
       const releaseBoth = async (): Promise<void> => {
@@ -117,8 +122,8 @@ class FolderState implements FileState {
 
   async save(name: string, record: object): Promise<void> {
     const path = join(this.folder, name);
-    await this.checkReplaceable(name);
-    const fresh = join(this.folder, unfinishedName(name));
+    await this.#checkReplaceable(name);
+    const fresh = join(this.folder, unfinishedName(name, this.#newId()));
     await explained(writeWhole(this.#fs, fresh, encodeRecord(record), path), path, 'written');
     try {
       await explained(this.#fs.rename(fresh, path), path, 'written');
@@ -131,20 +136,21 @@ class FolderState implements FileState {
 
   async remove(name: string): Promise<void> {
     const path = join(this.folder, name);
-    await this.checkReplaceable(name);
+    await this.#checkReplaceable(name);
     await explained(unlinkIfThere(this.#fs, path), path, 'removed');
     await this.#sync(path);
   }
 
   log(name: string): StateLog {
-    return new FileLog(this.#fs, this.folder, `${name}.log`);
+    return new FileLog(this.#fs, this.folder, `${name}.log`, this.#newId);
   }
 
   holder(use: StateUse = 'export'): Promise<LockHolder | undefined> {
     return holderOf(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
   }
 
-  async checkReplaceable(name: string): Promise<void> {
+  /** @throws CheckpointError if what has the record's name is not ours. */
+  async #checkReplaceable(name: string): Promise<void> {
     if (this.#known.has(name)) return;
     const path = join(this.folder, name);
     await explained(checkWrittenByUs(this.#fs, path, recordMark), path, 'written');

@@ -9,13 +9,13 @@ import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes 
 import { together } from './together.js';
 import { readWhole, unfinishedName, writeWhole } from './wholeFile.js';
 
-/** How a folder is locked. */
 interface FolderLockOptions {
   /** Whoever locks it for something else is not in the way. */
   readonly use: StateUse;
   readonly fileSystem: FileSystem;
   readonly processes: Processes;
   readonly clock: Clock;
+  readonly newId: () => string;
   /** Takes the lock from a holder of whom nothing can be said, e.g. one on another machine. Never from one that runs here. */
   readonly breakLock: boolean;
   readonly signal: AbortSignal;
@@ -29,7 +29,6 @@ export interface LockHolder {
 }
 
 interface Claim extends LockHolder {
-  /** Of its file. */
   readonly name: string;
 }
 
@@ -79,13 +78,16 @@ export async function holderOf(
   return claims.find(({ liveness }) => liveness !== 'dead');
 }
 
-async function claim(folder: string, { fileSystem, processes, use, signal }: FolderLockOptions): Promise<string> {
-  const own = prefixOf(use) + crypto.randomUUID();
+async function claim(
+  folder: string,
+  { fileSystem, processes, newId, use, signal }: FolderLockOptions,
+): Promise<string> {
+  const own = prefixOf(use) + newId();
   processes.claims.set(own, signal);
   const text = JSON.stringify(await processes.self());
   for (let attempt = 1; ; attempt += 1) {
     await makeFolder(folder, fileSystem);
-    const fresh = join(folder, unfinishedName(own));
+    const fresh = join(folder, unfinishedName(own, newId()));
     try {
       await together([
         // Synced, so that a power cut leaves no claim that says nothing.

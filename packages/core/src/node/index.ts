@@ -12,17 +12,9 @@ export type { Gzip } from './byteBlocks.js';
 // State
 export { fileState, type FileState, type FileStateOptions } from './fileState.js';
 export type { LockHolder } from './folderLock.js';
-export { nodeProcesses, type Liveness, type Processes, type ProcessIdentity } from './processIdentity.js';
 
 // The disk
-export {
-  nodeFileSystem,
-  unlinkIfThere,
-  type FileSystem,
-  type PathKind,
-  type Volume,
-  type WritableFile,
-} from './fileSystem.js';
+export { nodeFileSystem, unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
 export { AppendFile, explained, type FilePosition } from './appendFile.js';
 
 // Addresses

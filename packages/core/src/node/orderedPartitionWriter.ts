@@ -6,9 +6,7 @@ import type { ByteBlocks } from './byteBlocks.js';
 import type { SegmentFolder } from './segmentFolder.js';
 import { together } from './together.js';
 
-/** The file that all rows go into. */
 export interface OrderedFile {
-  /** Bytes that it has with all that was appended. */
   readonly size: number;
   /** Where the next byte goes. */
   readonly sinkPosition: FilePosition;
@@ -44,7 +42,6 @@ export class OrderedPartitionWriter {
   /** The first unfinished partition, and where in the file its rows begin. */
   #front = 0;
   #frontAt: FilePosition = { bytes: 0, crc32: 0 };
-  /** Counts the commits, so that no two of them share a file. */
   #commits = 0;
   /** Files that the last place named. */
   #named: readonly string[] = [];
@@ -57,7 +54,6 @@ export class OrderedPartitionWriter {
     this.#newBlocks = newBlocks;
   }
 
-  /** Whether nothing was written yet. */
   get isEmpty(): boolean {
     return this.#front === 0 && this.#file.size === 0 && (this.#buffers.get(0)?.blocks.isEmpty ?? true);
   }
@@ -152,7 +148,6 @@ export class OrderedPartitionWriter {
     return this.#folder.clear();
   }
 
-  /** Nothing waits any more. */
   async close(): Promise<void> {
     if (this.#folder.isUsed) await this.clear();
   }

@@ -8,7 +8,6 @@ import { together } from './together.js';
 
 /** A file that rows go into until it is complete, or for ever. */
 export interface TargetFile extends OrderedFile {
-  /** Its final name. */
   readonly path: string;
   /** Refuses what `create` would refuse, and touches nothing. */
   check(restart: boolean): Promise<void>;
@@ -17,7 +16,6 @@ export interface TargetFile extends OrderedFile {
   goOn(sinkPosition: FilePosition): Promise<void>;
   /** Goes on where everything is written up to a place: how far the last run came with putting it in place shows only on the disk. */
   goOnSealed(sinkPosition: FilePosition): Promise<void>;
-  /** Takes off what was written behind the place. */
   cut(): Promise<void>;
   /** Gives the file its final name; answers its size. */
   publish(): Promise<number>;
@@ -67,11 +65,10 @@ export class PartFile implements TargetFile {
   async check(restart: boolean): Promise<void> {
     await this.#checkTarget();
     const kind = await explained(this.#fs.kind(this.#part), this.#part, 'looked at');
-    if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'looked at'))) {
+    if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'looked at')))
       throw new SinkError(
         `${this.#part} belongs to another user of this machine, and its name is needed while the rows come. Give another path.`,
       );
-    }
     if (kind === 'absent' || (kind === 'file' && restart)) return;
     if (kind !== 'file')
       throw new SinkError(
@@ -85,9 +82,8 @@ export class PartFile implements TargetFile {
 
   async create(restart: boolean): Promise<void> {
     await this.check(restart);
-    if (restart && (await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) === 'file') {
+    if (restart && (await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) === 'file')
       await explained(this.#fs.unlink(this.#part), this.#part, 'replaced');
-    }
     this.#file = await AppendFile.create(this.#fs, this.#part);
     this.#isNameDurable = false;
   }
@@ -238,14 +234,12 @@ export async function checkTarget(fileSystem: FileSystem, path: string, ifExists
   if (folderKind !== 'folder') throw new SinkError(`${folder} is no folder. Give another path.`);
   const kind = await explained(fileSystem.kind(path), path, 'looked at');
   if (kind === 'folder') throw new SinkError(`${path} is a folder. Give the name of a file.`);
-  if (kind === 'special') {
+  if (kind === 'special')
     throw new SinkError(
       `${path} is no regular file (a pipe, a device, or a link that leads nowhere). Give the name of a file.`,
     );
-  }
-  if (kind === 'file' && ifExists === 'fail') {
+  if (kind === 'file' && ifExists === 'fail')
     throw new SinkError(`${path} exists already, and was not touched.`, {
       advice: [{ kind: 'allow', option: 'ifExists' }],
     });
-  }
 }

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 
-/** An address as it is judged. */
 export interface PlainAddress {
   /** Without a zone index (`fe80::1%eth0`), and an IPv4 address that was written as an IPv6 one as what it is. */
   readonly text: string;

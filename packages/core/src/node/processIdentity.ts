@@ -23,7 +23,6 @@ export type Liveness = 'self' | 'alive' | 'dead' | 'unknown';
 
 /** Who runs. A test can stand in for it. */
 export interface Processes {
-  /** The process that asks. */
   self(): Promise<ProcessIdentity>;
   /** `unknown` for one on another machine, or in another container. */
   livenessOf(other: ProcessIdentity): Promise<Liveness>;
@@ -65,7 +64,6 @@ async function livenessSeenFrom(self: ProcessIdentity, other: ProcessIdentity): 
   return other.pid === self.pid ? 'self' : 'alive';
 }
 
-/** Whether a value from outside, e.g. from a file, names a process. */
 export function isProcessIdentity(value: unknown): value is ProcessIdentity {
   if (!isRecord(value) || !isCount(value['pid'])) return false;
   return ['host', 'machine', 'boot', 'space', 'startedAt'].every((name) => typeof value[name] === 'string');

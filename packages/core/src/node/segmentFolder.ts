@@ -18,9 +18,8 @@ export class SegmentFolder {
 
   async create(name: string): Promise<AppendFile> {
     if (!this.#isMade) {
-      if (await explained(this.#fs.makeFolder(this.path), this.path, 'created')) {
+      if (await explained(this.#fs.makeFolder(this.path), this.path, 'created'))
         await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');
-      }
       this.#isMade = true;
     }
     const file = await AppendFile.create(this.#fs, join(this.path, prefix + name), 'private');
@@ -33,7 +32,6 @@ export class SegmentFolder {
     return AppendFile.reopen(this.#fs, join(this.path, prefix + name), sinkPosition);
   }
 
-  /** Writes a whole file at once, durably. */
   async save(name: string, text: string): Promise<FilePosition> {
     const file = await this.create(name);
     try {
@@ -61,7 +59,6 @@ export class SegmentFolder {
     return file.setAside(this.#fs);
   }
 
-  /** Makes the names of new files durable. */
   async sync(): Promise<void> {
     if (!this.#hasNewNames) return;
     await explained(this.#fs.syncFolder(this.path), this.path, 'written');

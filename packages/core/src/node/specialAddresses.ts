@@ -40,7 +40,6 @@ function isTunnel(address: string): boolean {
 
 const tunnel = { kind: 'an IPv6 address with an IPv4 address inside', needsCidr: true };
 
-/** This machine. */
 export const loopback = new AddressRanges(['127.0.0.0/8', '::1']);
 
 const globalUnicast = new AddressRanges(['2000::/3']);

@@ -92,9 +92,7 @@ function written(stream: Writable, chunk: Uint8Array, signal: AbortSignal): Prom
       reject(new SinkError(`The output can't be written (${code})${wayOut}.`, { details: { platformCode: code } }));
     };
     // A stream that is destroyed in the middle of a write need not call back.
-    const onClose = (): void => {
-      fail('ERR_STREAM_PREMATURE_CLOSE');
-    };
+    const onClose = (): void => fail('ERR_STREAM_PREMATURE_CLOSE');
     const onAbort = (): void => {
       leave();
       reject(signal.reason);

@@ -59,13 +59,13 @@ const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const pattern = new RegExp(`^sluice-${uuid}-new-(.+)$`);
 
 /**
- * A name for a file that is not complete yet, and is to be called `name`. Each is used once, and nobody else calls a file like that: so
+ * A name for a file that is not complete yet, and is to be called `name`. Each `id`, a UUID, is used once, and nobody else calls a file like that: so
  * what a kill left behind can be cleared away by its name, also where people keep files of their own beside it.
  *
- * @example unfinishedName('checkpoint') // 'sluice-0b1f…-new-checkpoint'
+ * @example unfinishedName('checkpoint', '0b1f…') // 'sluice-0b1f…-new-checkpoint'
  */
-export function unfinishedName(name: string): string {
-  return `sluice-${crypto.randomUUID()}-new-${name}`;
+export function unfinishedName(name: string, id: string): string {
+  return `sluice-${id}-new-${name}`;
 }
 
 /** What an unfinished file was to be called; `undefined` for any other file. */

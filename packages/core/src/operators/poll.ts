@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '../clock.js';
+import { systemClock } from '../clock.js';
 import type { SluiceError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
@@ -9,17 +9,11 @@ import { walkOnce } from './walkOnce.js';
 
 /** Options of {@link poll}. */
 export interface PollOptions extends TickOptions {
-  /** Parts of the source's plan walked at once. Default 1. */
-  readonly concurrency?: number;
   /**
    * Called when a walk failed with an error that may pass (see {@link isTransient}); `failures` counts those in a row. The flow goes on at
    * the next tick, or ends with what this throws. Any other error ends the flow. Default: every error ends the flow.
    */
   readonly onFailure?: (error: SluiceError, failures: number) => void;
-  /** Default: the machine's clock. */
-  readonly clock?: Clock;
-  /** A number in [0, 1). Default: `Math.random`. */
-  readonly random?: () => number;
 }
 
 /** A whole listing, as one walk found it. */

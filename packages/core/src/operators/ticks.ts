@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../clock.js';
 import { ConfigError } from '../errors.js';
 
-/** When something is done again and again. */
+/** When a source is walked again, and how. */
 export interface TickOptions {
   /** Ms from one tick to the next: a fixed rate, however long the work takes. Ticks that are missed meanwhile are skipped. */
   readonly every: number;
@@ -9,6 +9,12 @@ export interface TickOptions {
   readonly jitter?: number;
   /** Whether the first tick comes at once. Default `true`; else after `every`. */
   readonly immediate?: boolean;
+  /** Partitions of the source's plan walked at once. Default 1. */
+  readonly concurrency?: number;
+  /** Default: the machine's clock. */
+  readonly clock?: Clock;
+  /** A number in [0, 1). Default: `Math.random`. */
+  readonly random?: () => number;
 }
 
 /** Ticks at a fixed rate, measured by the monotonic clock. */

@@ -27,7 +27,6 @@ function isPlugin(value: unknown): value is Plugin {
 /** A letter, then letters, digits, `-` and `_`: such names are properties, parts of file names and words on a command line alike. */
 export const nameForm = /^[A-Za-z][\w-]{0,63}$/;
 
-/** What is wrong, if anything. */
 function faultOf(value: unknown): string | undefined {
   if (typeof value === 'function') return 'it is a function. Call it: a plugin is what it returns';
   if (!isRecord(value)) return `it is ${kindOf(value)}, and not an object`;

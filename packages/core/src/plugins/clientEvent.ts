@@ -2,7 +2,7 @@ import type { ErrorReport } from '../errorReport.js';
 import type { HttpEvent } from '../http/events.js';
 import type { ErrorEvent, SourceEvent } from '../source/sourceEvent.js';
 
-/** Something is worth a look and no error. */
+/** A warning: nothing failed. */
 export interface WarningEvent {
   readonly type: 'warning';
   readonly message: string;
@@ -10,7 +10,7 @@ export interface WarningEvent {
   readonly plugin: string;
 }
 
-/** Something is worth knowing. */
+/** Information: nothing is wrong. */
 export interface InfoEvent {
   readonly type: 'info';
   readonly message: string;
@@ -70,7 +70,6 @@ const names: Readonly<Record<HookName, true>> = {
   close: true,
 };
 
-/** Whether there are events of this type. */
 export function isHookName(name: string): name is HookName {
   return Object.hasOwn(names, name);
 }

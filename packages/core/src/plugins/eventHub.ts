@@ -52,7 +52,6 @@ export class EventHub {
     if (this.#depth === 0) this.#drain();
   };
 
-  /** Calls a plugin's hooks from now on. */
   add(plugin: string, hooks: Hooks): void {
     for (const name of hookNames) {
       const hook: Listener['hook'] | undefined = hooks[name];
@@ -61,7 +60,6 @@ export class EventHub {
     }
   }
 
-  /** Calls a plugin's hooks no more. */
   remove(plugin: string): void {
     for (const [name, listeners] of this.#listeners) {
       const others = listeners.filter((listener) => listener.plugin !== plugin);

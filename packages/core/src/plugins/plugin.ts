@@ -19,7 +19,7 @@ export interface ApiRequest {
 }
 
 /** What an API answered. */
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export interface Endpoint {
   /** Resolves to the decoded JSON document, or rejects with a `SluiceError`. */
   request(request: ApiRequest): Promise<unknown>;
   /** The same with the answer's status and headers. */
-  ask(request: ApiRequest): Promise<ApiAnswer>;
+  send(request: ApiRequest): Promise<ApiResponse>;
   /** Scheme, host and path that requests go to. */
   readonly baseUrl: string;
   /** Whether a secret of the client's stands in `text`. A server could hide the key in a cursor; such a cursor must not be kept. */
@@ -44,15 +44,15 @@ export interface Endpoint {
    * event of a source is dropped, with a warning.
    */
   observe(event: SourceEvent): void;
-  /** Tells those who watch the client about something worth a look that is no error. */
+  /** Emits a warning event of the client. */
   warn(message: string): void;
 }
 
 /** Tells those who watch the client: scrubbed of secrets, and in the plugin's name. */
 export interface PluginLogger {
-  /** What is worth knowing. */
+  /** Emits an `info` event. */
   info(message: string): void;
-  /** What is worth a look and no error. */
+  /** Emits a `warning` event. */
   warn(message: string): void;
 }
 
@@ -105,7 +105,7 @@ export interface Plugin<Name extends string = string, Api extends object = objec
    * client is closed, and with it the plugins before this one are disposed of. It adds no other plugin: `use` refuses meanwhile.
    */
   setup?(context: PluginContext, needs: Needs): Api;
-  /** Told what happens from now on. */
+  /** Called with the client's events from now on. */
   readonly hooks?: Hooks;
   /** Put inside the client's own links and those of the plugins before this one, the first one outermost. */
   readonly links?: readonly Link[];

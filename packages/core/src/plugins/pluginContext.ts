@@ -10,7 +10,7 @@ import type { StateStore } from '../sink/stateStore.js';
 import type { SourceEvent } from '../source/sourceEvent.js';
 import { isCount, isRecord } from '../values.js';
 import type { EventHub } from './eventHub.js';
-import type { ApiAnswer, ApiRequest, Endpoint, PluginContext, PluginLogger } from './plugin.js';
+import type { ApiResponse, ApiRequest, Endpoint, PluginContext, PluginLogger } from './plugin.js';
 
 const noEvent = 'It told of something that is no event of a source: it was dropped.';
 
@@ -59,7 +59,7 @@ function endpoint(
     throw new ConfigError('The base address holds the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });
   origins.add(new URL(checked).origin);
-  const ask = async (request: ApiRequest): Promise<ApiAnswer> => {
+  const send = async (request: ApiRequest): Promise<ApiResponse> => {
     try {
       const { status, headers, body } = await transport({ arrays, ...request, baseUrl: checked });
       return { status, headers, body };
@@ -71,8 +71,8 @@ function endpoint(
   };
   return Object.freeze({
     baseUrl: checked,
-    ask,
-    request: async (request) => (await ask(request)).body,
+    send,
+    request: async (request) => (await send(request)).body,
     isSecret: (text) => secrets.has(text),
     keyFingerprint: (salt) => keys.fingerprint(salt),
     observe: (event) => hub.emit(() => sourceEventOf(event) ?? { type: 'warning', message: noEvent, plugin }),

@@ -27,17 +27,15 @@ export class PluginSet {
   /** @throws PluginError unless all its names are free on this client, and what it requires is in use. */
   check({ name, requires = [], sinks, stores }: Plugin, client: object): void {
     const reserved: readonly string[] = reservedNames;
-    if (name in client || reserved.includes(name)) {
+    if (name in client || reserved.includes(name))
       throw new PluginError(
         `The name "${name}" is taken or reserved on this client. Use each plugin once, and rename one of two that clash.`,
       );
-    }
     const missing = requires.filter((each) => !this.#apis.has(each)).map((each) => `"${each}"`);
-    if (missing.length > 0) {
+    if (missing.length > 0)
       throw new PluginError(
         `The plugin "${name}" requires ${missing.join(' and ')}, which this client does not have. Use ${missing.length === 1 ? 'it' : 'them'} first, then "${name}".`,
       );
-    }
     this.sinks.check(name, sinks);
     this.stores.check(name, stores);
   }
@@ -118,7 +116,6 @@ function namespaceOf(name: string, api: unknown): object {
   );
 }
 
-/** Whether a value has functions of these names. */
 function has(value: unknown, functions: readonly string[]): boolean {
   return (
     ((typeof value === 'object' && value !== null) || typeof value === 'function') &&

@@ -37,9 +37,9 @@ export interface Checkpoint {
 /**
  * The checkpoint that would be there if one unfinished partition had not been begun. `place` is that of the sink without that partition.
  *
- * @example checkpointWithoutPart(checkpoint, 3, sink.withoutPart(checkpoint.place, 3))
+ * @example checkpointWithoutPartition(checkpoint, 3, sink.withoutPart(checkpoint.place, 3))
  */
-export function checkpointWithoutPart(checkpoint: Checkpoint, partition: number, sinkPosition: Json): Checkpoint {
+export function checkpointWithoutPartition(checkpoint: Checkpoint, partition: number, sinkPosition: Json): Checkpoint {
   const { [partition]: gone = { rows: 0, pages: 0 }, ...begun } = checkpoint.begun;
   return {
     ...checkpoint,

@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.js';
 
-/** How often an export commits. */
 interface CommitPaceOptions {
   /** Pages between two commits, and nothing else. Default: as {@link CommitPace} says. */
   readonly commitEvery: number | undefined;
@@ -62,7 +61,6 @@ export class CommitPace {
     return this.#pages > 0;
   }
 
-  /** Whether what was written is to be committed now. */
   get isDue(): boolean {
     return this.#isAsked || this.#pages >= this.#every || this.left <= 0;
   }

@@ -2,13 +2,14 @@ import { abortable } from '../abortable.js';
 import { settlesWithin, systemClock, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { SluiceError } from '../errors.js';
+import { newId as randomId, type Identifiers } from '../identifiers.js';
 import { startOfPlan, type Position } from '../position.js';
 import type { Json } from '../source/definition.js';
 import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 import { tell } from '../source/sourceEvent.js';
 import { done } from '../source/cancellable.js';
-import { checkpointWithoutPart, type Checkpoint } from './checkpoint.js';
+import { checkpointWithoutPartition, type Checkpoint } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
 import { checkpointName, findCheckpoint } from './findCheckpoint.js';
@@ -17,36 +18,35 @@ import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
 /** Options of an export. */
-export interface ExportOptions {
+export interface ExportOptions extends Identifiers {
   /**
-   * Where the checkpoint is kept. Default: nowhere; an export that fails then begins again from the start. What an endless source gave
-   * stays where it was written, and nothing goes on behind it.
+   * Where checkpoints are stored. Default: none, so an export that fails starts over. Rows of an endless source stay in the target, but the
+   * export cannot be resumed.
    */
   readonly state?: StateStore;
   /**
-   * Pages between two commits. Default: a commit falls a second after the last one (later where commits take long), and each 200 pages at
-   * the latest. With fewer pages less is fetched again after a crash, but each commit waits some ms for the disk.
+   * Pages between two commits. Default: the export commits once a second (less often if commits are slow), and after 200 pages at the
+   * latest. With fewer pages, less is fetched again after a crash, but each commit waits some ms for the disk.
    */
   readonly commitEvery?: number;
-  /** Parts of the plan walked at once. Default 1. */
+  /** Partitions of the plan walked at once. Default 1. */
   readonly concurrency?: number;
   /** Pages fetched ahead of the sink, beyond one for each partition that is walked. Default: the concurrency. */
   readonly prefetch?: number;
-  /** Starts over, whatever an earlier run left behind. Default `false`. */
+  /** Starts over and ignores what an earlier run left. Default `false`. */
   readonly restart?: boolean;
-  /** Goes on although the checkpoint was made with another key: a new one of the same project. Default `false`. */
+  /** Resumes a checkpoint that was made with another key of the same project. Default `false`. */
   readonly sameProject?: boolean;
   /**
-   * What to do when the API refuses a cursor, as it does when one expired: `fail` (the default) stops, and the rows stay;
-   * `restart-partition` takes back the rows of that part of the plan and walks it anew, three times at most. Needs `state`, and a sink that
-   * can take rows back.
+   * What to do when the API refuses a cursor, e.g. an expired one. `fail` (the default) stops and keeps the rows. `restart-partition`
+   * removes the rows of that partition and walks it again, three times at most. It needs `state`, and a sink that can remove rows.
    */
   readonly onExpired?: 'fail' | 'restart-partition';
-  /** Told what is worth a look and is no error. */
+  /** Called with warnings that do not fail the export. */
   readonly onWarning?: (message: string) => void;
   /**
-   * Told what the next run resumes from, whenever that changes: first what an earlier run left, then each commit. `undefined` where no row is
-   * committed, and when the export has finished. Not called before the state was looked at.
+   * Called with what the next run resumes from, whenever that changes: first what an earlier run left, then each commit. `undefined` if no
+   * row is committed, and when the export has finished. It is not called before the state was read.
    */
   readonly onCommitted?: (checkpoint: Checkpoint | undefined) => void;
   /** Says when a second has passed since the last commit. Default: the machine's clock, whatever the client's is. */
@@ -71,11 +71,10 @@ export interface ExportReport extends ExportCounts, SinkReport {
 type Step = IteratorResult<ExportProgress | ExportReport, undefined>;
 
 /** A partition whose cursor is refused more often is walked too slowly for the API: walking it anew would never end. */
-const maxRestartsOfPart = 3;
+const maxRestartsOfPartition = 3;
 
 /** One run of an export: opens, writes page by page, commits, closes. */
 export class ExportRun<T> {
-  /** Set once the target is in place. */
   report: ExportReport | undefined;
   readonly #source: PageSource<T>;
   readonly #sink: Sink<T>;
@@ -201,7 +200,8 @@ export class ExportRun<T> {
       await this.#open({ restart });
       return undefined;
     }
-    const search = { info: this.#source.info, sink: this.#sink, state, restart, sameProject };
+    const { newId, sha256 } = this.#options;
+    const search = { info: this.#source.info, sink: this.#sink, state, restart, sameProject, newId, sha256 };
     const { checkpoint, isNew, finished } = await findCheckpoint(search);
     this.#checkpoint = checkpoint;
     if (!restart) this.#tellCommitted(checkpoint);
@@ -238,13 +238,13 @@ export class ExportRun<T> {
 
   async #open(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): Promise<void> {
     const { concurrency, prefetch } = this.#options;
-    const restart = this.#restart;
+    const newHistory = this.#newHistory;
     // Asked for before the target is touched, since options that make no sense are refused here.
     const pages = this.#source.pages({
       startAt: this.#checkpoint?.position ?? startOfPlan,
       ...(concurrency !== undefined && { concurrency }),
       ...(prefetch !== undefined && { prefetch }),
-      ...(restart !== undefined && { restart }),
+      ...(newHistory !== undefined && { newHistory }),
     });
     this.#writer = await this.#sink.open(this.#context(how));
     this.#pages = pages[Symbol.asyncIterator]();
@@ -276,25 +276,25 @@ export class ExportRun<T> {
     } catch (error) {
       // The position knows by now which page came again: a next run then refuses it before it takes its rows.
       if (SluiceError.is(error, 'no-progress') && this.#last) await this.#commitIfPossible().catch(() => undefined);
-      if (this.#isEnding() || !(await this.#restartPart(error))) throw error;
+      if (this.#isEnding() || !(await this.#restartPartition(error))) throw error;
       return 'restarted';
     }
   }
 
   /** Takes back the rows of a partition whose cursor the API refused, so that it is walked anew. Answers whether it may. */
-  async #restartPart(error: unknown): Promise<boolean> {
+  async #restartPartition(error: unknown): Promise<boolean> {
     if (this.#options.onExpired !== 'restart-partition' || !SluiceError.is(error, 'cursor-refused')) return false;
     const { partition } = error.details;
     if (typeof partition !== 'number' || !this.#sink.withoutPartition) return false;
     const restarts = (this.#restarts.get(partition) ?? 0) + 1;
     this.#restarts.set(partition, restarts);
-    if (restarts > maxRestartsOfPart) return false;
+    if (restarts > maxRestartsOfPartition) return false;
     if (this.#pace.isBehind) await this.#commitIfPossible();
     const before = this.#checkpoint;
     if (before?.sinkPosition === undefined) return false;
     void this.#stopPages();
     // The checkpoint goes back first: whoever is killed from here on cuts the target back to it.
-    const checkpoint = checkpointWithoutPart(
+    const checkpoint = checkpointWithoutPartition(
       before,
       partition,
       this.#sink.withoutPartition(before.sinkPosition, partition),
@@ -403,9 +403,9 @@ export class ExportRun<T> {
   }
 
   /** Said again until there is something to go on from: whoever is killed before that has begun nothing anew. */
-  get #restart(): string | undefined {
+  get #newHistory(): string | undefined {
     if (this.#checkpoint) return this.#checkpoint.isRestart && this.#checkpoint.runId;
-    return this.#options.restart ? crypto.randomUUID() : undefined;
+    return this.#options.restart ? (this.#options.newId ?? randomId)() : undefined;
   }
 
   get #canCommit(): boolean {

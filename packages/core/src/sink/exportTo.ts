@@ -9,8 +9,8 @@ import type { Sink } from './sink.js';
 /**
  * Moves a source into a sink, page by page: the next page is fetched while this one is written, and no further.
  *
- * Cold: nothing happens before it is subscribed to, pulled or `run`. The last value is the report. With `state` it goes on
- * where an interrupted run of the same plan stopped.
+ * Cold: nothing happens before you subscribe, pull or call `run`. The last value is the report. With `state`, it resumes where an
+ * interrupted run of the same plan stopped.
  *
  * @example
  * const report = await exportTo(client.aptos.walletNfts({ ownerAddresses }), csv({ path: 'holdings.csv' })).run();
@@ -35,10 +35,8 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   });
 }
 
-/** An export under way. */
 interface OpenExport {
   readonly steps: PullIterator<ExportProgress | ExportReport>;
-  /** What came out, once the target is in place. */
   readonly report: () => ExportReport | undefined;
 }
 
@@ -46,7 +44,7 @@ interface OpenExport {
 export interface RunOptions {
   /** Stops it: the promise rejects with `signal.reason`, unless the target was in place already. */
   readonly signal?: AbortSignal;
-  /** Told after each page. */
+  /** Called after each page. */
   readonly onProgress?: (progress: ExportProgress) => void;
 }
 

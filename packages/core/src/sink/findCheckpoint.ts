@@ -1,6 +1,6 @@
 import { CheckpointError, ConfigError } from '../errors.js';
 import { startOfPlan } from '../position.js';
-import { sha256 } from '../sha256.js';
+import { newId as randomId, sha256, type Identifiers } from '../identifiers.js';
 import type { Json } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { SourceInfo } from '../source/source.js';
@@ -8,10 +8,8 @@ import { type Checkpoint, decodeCheckpoint } from './checkpoint.js';
 import type { Sink, SinkReport } from './sink.js';
 import type { StateStore } from './stateStore.js';
 
-/** Under this name a store keeps the checkpoint. */
 export const checkpointName = 'checkpoint';
 
-/** What a checkpoint is looked for with. */
 interface CheckpointSearch<T> {
   readonly info: SourceInfo<T>;
   readonly sink: Sink<T>;
@@ -20,6 +18,8 @@ interface CheckpointSearch<T> {
   readonly restart: boolean;
   /** A checkpoint that was made with another key is taken for one of the same project. */
   readonly sameProject: boolean;
+  readonly newId?: Identifiers['newId'] | undefined;
+  readonly sha256?: Identifiers['sha256'] | undefined;
 }
 
 /** A checkpoint, and whether it was there: a new one is not in the store yet. */
@@ -36,12 +36,12 @@ interface FoundCheckpoint {
  * @throws CheckpointError if there is one that can't be read, or is of another plan or key; ConfigError if the plan has no identity.
  */
 export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<FoundCheckpoint> {
-  const { info, sink, state, restart, sameProject } = search;
-  const plan = await exportPlan(info, sink);
+  const { info, sink, state, restart, sameProject, newId = randomId } = search;
+  const plan = await exportPlan(info, sink, search.sha256);
   const record = restart ? undefined : await state.load(checkpointName);
   const target = sink.target === undefined ? undefined : hashOf(sink.target);
   const anew = async (): Promise<FoundCheckpoint> => {
-    const first = await firstCheckpoint(info, plan, target);
+    const first = await firstCheckpoint(info, plan, { target, newId });
     return { checkpoint: restart ? { ...first, isRestart: true } : first, isNew: true };
   };
   if (record === undefined) return anew();
@@ -53,21 +53,19 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
     return finished ? { checkpoint: found, isNew: false, finished } : anew();
   }
   checkPlan(found, plan, sink);
-  if (found.sinkPosition === undefined && found.target !== target) {
+  if (found.sinkPosition === undefined && found.target !== target)
     throw new CheckpointError(
       'The state belongs to an export to another target. Give each target a state of its own.',
       {},
       [{ kind: 'restart' }],
     );
-  }
-  const key = await currentKey(found.key?.salt, info);
-  if (!sameProject && !(await isOfKey(found, info))) {
+  const key = await currentKey(found.key?.salt ?? newId(), info);
+  if (!sameProject && !(await isOfKey(found, info)))
     throw new CheckpointError(
       'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these.',
       {},
       [{ kind: 'allow', option: 'sameProject' }, { kind: 'restart' }],
     );
-  }
   return { checkpoint: key ? { ...found, key } : found, isNew: false };
 }
 
@@ -92,12 +90,12 @@ function checkPlan(
 async function firstCheckpoint<T>(
   info: SourceInfo<T>,
   { hash, settings }: ExportPlan,
-  target: string | undefined,
+  { target, newId }: { readonly target: string | undefined; readonly newId: () => string },
 ): Promise<Checkpoint> {
-  const key = await currentKey(crypto.randomUUID(), info);
+  const key = await currentKey(newId(), info);
   return {
     v: 1,
-    runId: crypto.randomUUID(),
+    runId: newId(),
     ...{ source: info.name, partitions: info.partitions, planHash: hash, settings },
     ...(target !== undefined && { target }),
     ...(key && { key }),
@@ -106,14 +104,12 @@ async function firstCheckpoint<T>(
 }
 
 async function isOfKey<T>({ key }: Checkpoint, info: SourceInfo<T>): Promise<boolean> {
-  const current = await currentKey(key?.salt, info);
-  return !key || !current || key.fingerprint === current.fingerprint;
+  const current = key && (await currentKey(key.salt, info));
+  return key?.fingerprint === current?.fingerprint || current === undefined;
 }
 
-async function currentKey<T>(salt: string | undefined, { keyFingerprint }: SourceInfo<T>): Promise<Checkpoint['key']> {
-  if (!keyFingerprint) return undefined;
-  const used = salt ?? crypto.randomUUID();
-  return { salt: used, fingerprint: await keyFingerprint(used) };
+async function currentKey<T>(salt: string, { keyFingerprint }: SourceInfo<T>): Promise<Checkpoint['key']> {
+  return keyFingerprint && { salt, fingerprint: await keyFingerprint(salt) };
 }
 
 /** What decides an export's bytes, as hashes: small, and it tells nothing of what it stands for. */
@@ -125,12 +121,11 @@ interface ExportPlan {
 }
 
 /** @throws ConfigError if an operator on the source's pages has no version, since it can't be told then what it does. */
-export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>): Promise<ExportPlan> {
-  if (info.isUnversioned) {
+export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = sha256): Promise<ExportPlan> {
+  if (info.isUnversioned)
     throw new ConfigError(
       "A checkpoint can't tell whether the operator given to pipePages is still the same: name it with pipePages(operator, { version }).",
     );
-  }
   const plan: Json = {
     source: info.name,
     asked: info.identity,
@@ -139,7 +134,7 @@ export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>): Promise
     written: sink.identity,
   };
   const settings = Object.fromEntries(settingsOf(plan, '').map(([path, value]) => [path, hashOf(canonical(value))]));
-  return { hash: await sha256(canonical(plan)), settings };
+  return { hash: await hash(canonical(plan)), settings };
 }
 
 /**

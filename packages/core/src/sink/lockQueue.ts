@@ -65,7 +65,6 @@ class LockQueue {
   }
 }
 
-/** One queue for each use. */
 export function lockQueues(): Readonly<Record<StateUse, LockQueue>> {
   return { export: new LockQueue('export'), watch: new LockQueue('watch') };
 }

@@ -37,41 +37,24 @@ export function writeTo<T>(
         sink,
         { ...options, buffer },
         {
-          stop: () => {
-            upstream.unsubscribe();
-          },
-          progress: (progress) => {
-            subscriber.next(progress);
-          },
-          fail: (error) => {
-            subscriber.error(error);
-          },
-          finish: () => {
-            subscriber.complete();
-          },
+          stop: () => upstream.unsubscribe(),
+          progress: (progress) => subscriber.next(progress),
+          fail: (error) => subscriber.error(error),
+          finish: () => subscriber.complete(),
         },
       );
-      subscriber.add(() => {
-        writing.abort(undefined);
-      });
+      subscriber.add(() => writing.abort(undefined));
       upstream.add(
         rows.subscribe({
-          next: (row) => {
-            writing.push(row);
-          },
-          error: (error: unknown) => {
-            writing.abort(error);
-          },
-          complete: () => {
-            writing.end();
-          },
+          next: (row) => writing.push(row),
+          error: (error: unknown) => writing.abort(error),
+          complete: () => writing.end(),
         }),
       );
     });
 }
 
 interface Listener {
-  /** No more rows are wanted. */
   stop(): void;
   progress(progress: ExportProgress | ExportReport): void;
   fail(error: unknown): void;

@@ -57,9 +57,7 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
   };
   const untilStopped = (result: Promise<IteratorResult<T, undefined>>): Promise<IteratorResult<T, undefined>> =>
     new Promise((resolve, reject) => {
-      const onStop = (): void => {
-        resolve(done);
-      };
+      const onStop = (): void => resolve(done);
       waiting.push(onStop);
       // Taken out before whoever waits goes on: what is asked for next must not find it there.
       result.then(

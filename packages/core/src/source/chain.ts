@@ -13,7 +13,6 @@ export interface ChainPage<T> {
   readonly rows: number;
   readonly items: () => readonly T[];
   readonly partition: number;
-  /** Counts the partition's pages from 1. */
   readonly page: number;
   readonly endsPartition: boolean;
   readonly total: number | undefined;
@@ -159,12 +158,11 @@ export class Chain<T> {
   /** Whatever the cursor says: a page that came before is no progress. */
   #checkProgress(received: readonly unknown[]): void {
     const { maxPages } = this.#definition;
-    if (maxPages !== undefined && this.#pages >= maxPages) {
+    if (maxPages !== undefined && this.#pages >= maxPages)
       throw this.#fault(
         'too-many-pages',
         `there are more than maxPages (${maxPages}) pages. Raise maxPages if that is right`,
       );
-    }
     if (received.length === 0) {
       this.#empty += 1;
       if (this.#empty > maxEmptyPages)
@@ -199,21 +197,19 @@ export class Chain<T> {
     if (next === 'end') return undefined;
     if (next !== 'by-offset') {
       this.#checkCursor(next.cursor);
-      if (this.#definition.endpoint?.isSecret?.(next.cursor)) {
+      if (this.#definition.endpoint?.isSecret?.(next.cursor))
         throw this.#fault(
           'secret-in-cursor',
           "the API sent a cursor that holds the API key, and cursors are written to checkpoints. Tell the API's operator",
         );
-      }
       this.#watchCursor(next.cursor);
       return next;
     }
-    if (this.#offset === undefined) {
+    if (this.#offset === undefined)
       throw this.#fault(
         'missing-cursor',
         'the API says that more rows follow but gives no cursor, and how many rows lie before is not known. Begin without startAt',
       );
-    }
     if (received === 0)
       throw this.#fault('no-progress', 'the API says that more rows follow, gives no cursor and sent none');
     return { offset: this.#offset };

@@ -4,7 +4,6 @@ import { sourceFault } from './sourceFault.js';
 
 /** The rows of an answer, made of what came when somebody first asks for them. */
 export class LazyRows<T> {
-  /** The rows as they came, one for each. */
   readonly received: readonly unknown[];
   readonly #source: string;
   /**
@@ -15,7 +14,6 @@ export class LazyRows<T> {
   /** What came of it. It is not tried again: whoever makes rows may have changed what they are made of before it failed. */
   #outcome: { readonly rows: readonly T[] } | { readonly error: unknown } | undefined;
 
-  /** @param source its name, for the error. */
   constructor(page: FetchedPage<T> | UndecodedPage<T>, source: string) {
     this.received = 'decode' in page ? page.received : (page.received ?? page.rows);
     this.#page = page;
@@ -52,28 +50,21 @@ export async function afterRequestsSent(): Promise<void> {
   await turnOfTheLoop();
 }
 
+/** The timer is looked up with each call, so that a test or a simulation decides when the turn ends. */
 function turnOfTheLoop(): Promise<void> {
   return new Promise((resolve) => {
-    inNextTurn(resolve);
+    if ('setImmediate' in globalThis) globalThis.setImmediate(resolve);
+    else if ('MessageChannel' in globalThis) sendToSelf(resolve);
+    else setTimeout(resolve, 0);
   });
 }
 
-/** Looked up once: where a test replaces timers by its own, a walk goes on. */
-const inNextTurn: (onTurn: () => void) => void =
-  'setImmediate' in globalThis ? globalThis.setImmediate : 'MessageChannel' in globalThis ? byMessage : byTimer();
-
-/** For what is neither Node.js nor a browser. */
-function byTimer(): (onTurn: () => void) => void {
-  const { setTimeout } = globalThis;
-  return (onTurn) => void setTimeout(onTurn, 0);
-}
-
-/** A message to itself, for browsers: a timer waits for up to 4 ms there. */
-function byMessage(onTurn: () => void): void {
+/** For browsers, where a timer waits for up to 4 ms. */
+function sendToSelf(onReceived: () => void): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {
     port1.close();
-    onTurn();
+    onReceived();
   };
   port2.postMessage(undefined);
 }

@@ -71,7 +71,6 @@ class LazyPage<T> implements Page<T> {
   }
 }
 
-/** Makes a page. */
 export function pageOf<T>(fields: PageFields<T>, position: () => Position): Page<T> {
   return new LazyPage(fields, position);
 }

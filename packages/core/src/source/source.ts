@@ -1,4 +1,4 @@
-import { from, type Observable, type OperatorFunction } from 'rxjs';
+import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, type OperatorFunction } from 'rxjs';
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { startOfPlan, type Position } from '../position.js';
@@ -9,22 +9,22 @@ import type { SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { checkPosition, walk, type WalkOptions } from './walk.js';
 
-/** How a source's pages are asked for. */
+/** How a walk requests a source's pages. */
 export interface PagesOptions {
-  /** Goes on from a page's `position`, from an error's, or (where the plan has one partition) at a cursor of the API's own. */
+  /** Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. */
   readonly startAt?: Position | string;
-  /** Parts of the plan walked at once. Default 1. A higher concurrency doesn't start requests faster than the limiter lets them. */
+  /** Partitions of the plan walked at once. Default 1. The limiter still decides when requests start. */
   readonly concurrency?: number;
   /**
-   * Pages fetched ahead of the consumer, beyond one for each partition that is walked. Default for pullers: as many as the concurrency, so that no partition waits while
-   * the consumer makes what it has durable. Default for subscribers, who show no demand: 0.
+   * Pages fetched ahead of the consumer, beyond one for each partition that is walked. Default for consumers that pull: the concurrency, so
+   * that no partition waits while the consumer makes its rows durable. Default for subscribers, which show no demand: 0.
    */
   readonly prefetch?: number;
   /**
-   * The name of a history that begins with this walk. A source that remembers, as a watch with state does, forgets what it knows, unless
-   * that is of this very history: then it was begun already. Other sources have nothing to forget.
+   * Names a history that starts with this walk. A source with memory, e.g. a watch with state, discards what it knows unless that belongs
+   * to this history already. Other sources ignore it.
    */
-  readonly restart?: string;
+  readonly newHistory?: string;
 }
 
 /** What a source is, for sinks and checkpoints. */
@@ -88,20 +88,19 @@ export class Source<T> extends Flow<T> {
    * @throws ConfigError if an option makes no sense for this plan.
    */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { concurrency = 1, prefetch, startAt, restart } = options;
+    const { concurrency = 1, prefetch, startAt, newHistory } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
-    if (this.info.maxRows !== undefined && concurrency > 1) {
+    if (this.info.maxRows !== undefined && concurrency > 1)
       throw new ConfigError(
         'maxRows needs concurrency: 1. With a concurrency above 1 it would be chance which rows are the first ones.',
       );
-    }
     const position = this.#positionOf(startAt);
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
         this.#walk({
           ...{ startAt: position, concurrency, prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency) },
-          ...(restart !== undefined && { restart }),
+          ...(newHistory !== undefined && { newHistory }),
         }),
         (page) => [page],
       ),
@@ -121,10 +120,8 @@ export class Source<T> extends Flow<T> {
       this.info;
     const pipePages = options.version ?? null;
     const info = {
-      name,
-      identity: { of: identity, pipePages },
+      ...{ name, identity: { of: identity, pipePages }, partitions },
       ...(rowsIdentity !== undefined && { rowsIdentity: { of: rowsIdentity, pipePages } }),
-      partitions,
       ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
       ...(options.schema && { schema: options.schema }),
@@ -149,11 +146,10 @@ export class Source<T> extends Flow<T> {
   async toArray({ max = 1_000_000 }: { readonly max?: number } = {}): Promise<T[]> {
     const rows: T[] = [];
     for await (const page of this.pages()) {
-      if (rows.length + page.items.length > max) {
+      if (rows.length + page.items.length > max)
         throw new ConfigError(
           `${this.info.name} has more than ${max} rows. Raise toArray's max, or go through the rows one by one.`,
         );
-      }
       for (const row of page.items) rows.push(row);
     }
     return rows;
@@ -208,24 +204,7 @@ function mapped<T, R extends object>(
 }
 
 /** All that an Observable emits, unless it is stopped before. */
-function collected<R>(rows: Observable<R>, signal: AbortSignal): Promise<R[]> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
-    const items: R[] = [];
-    const stop = (): void => {
-      subscription.unsubscribe();
-    };
-    const subscription = rows.subscribe({
-      next: (row) => items.push(row),
-      error: reject,
-      complete: () => {
-        resolve(items);
-      },
-    });
-    if (subscription.closed) return;
-    signal.addEventListener('abort', stop, { once: true });
-    subscription.add(() => {
-      signal.removeEventListener('abort', stop);
-    });
-  });
+async function collected<R>(rows: Observable<R>, signal: AbortSignal): Promise<R[]> {
+  signal.throwIfAborted();
+  return lastValueFrom(rows.pipe(takeUntil(fromEvent(signal, 'abort')), toArray()));
 }

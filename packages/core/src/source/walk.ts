@@ -8,15 +8,12 @@ import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { afterRequestsSent } from './lazyRows.js';
 
-/** How a walk is made. */
 export interface WalkOptions {
   readonly startAt: Position;
-  /** Partitions walked at once. */
   readonly concurrency: number;
   /** Pages fetched beyond one for each partition that is walked while the consumer is busy. */
   readonly prefetch: number;
-  /** See `PagesOptions.restart`. */
-  readonly restart?: string;
+  readonly newHistory?: string;
 }
 
 /**
@@ -28,17 +25,14 @@ export function walk<T>(
   options: WalkOptions,
   observe?: SourceObserver,
 ): PullIterator<Page<T>> {
-  if (definition.maxRows !== undefined && options.concurrency > 1) {
+  if (definition.maxRows !== undefined && options.concurrency > 1)
     throw new ConfigError(
       'maxRows needs concurrency: 1. With a concurrency above 1 it would be chance which rows are the first ones.',
     );
-  }
   const steps = new Walk(definition, options, observe);
   return cancellable(
     () => steps.next(),
-    () => {
-      steps.stop();
-    },
+    () => steps.stop(),
   );
 }
 
@@ -62,15 +56,14 @@ class Walk<T> {
   readonly #ready: ChainPage<T>[] = [];
   readonly #begun = new Map<number, Begun>();
   #before: number;
-  #nextPart: number;
+  #nextPartition: number;
   #rows: number;
   #pages: number;
   /** Rows fetched or given out, of this walk and those it goes on from. */
   #rowsFetched: number;
   #isHeld = false;
   /** A question was begun that may not have left yet. */
-  #isAsking = false;
-  /** The consumer wants no more. */
+  #isRequesting = false;
   #isStopped = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;
@@ -86,7 +79,7 @@ class Walk<T> {
     this.#concurrency = concurrency;
     this.#capacity = concurrency + prefetch;
     this.#before = startAt.before;
-    this.#nextPart = startAt.before;
+    this.#nextPartition = startAt.before;
     this.#rows = startAt.rows;
     this.#rowsFetched = startAt.rows;
     this.#pages = startAt.pages;
@@ -104,17 +97,17 @@ class Walk<T> {
     this.#isHeld = false;
     for (;;) {
       this.#startFetching();
-      if (this.#ready.length > 0 && this.#isAsking) {
+      if (this.#ready.length > 0 && this.#isRequesting) {
         // The API is at work on the next page while the rows of this one are made and dealt with.
-        this.#isAsking = false;
+        this.#isRequesting = false;
         await afterRequestsSent();
         if (this.#isStopped) return done;
       }
       const page = this.#ready.shift();
       if (page) return { done: false, value: this.#giveOut(page) };
-      if (this.#failure) throw this.#told(this.#located(this.#failure.error));
+      if (this.#failure) throw this.#reported(this.#located(this.#failure.error));
       if (this.#busy.size === 0) return done;
-      this.#isAsking = false;
+      this.#isRequesting = false;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
@@ -142,7 +135,7 @@ class Walk<T> {
     try {
       return page.items();
     } catch (error) {
-      throw this.#told(this.#located(error));
+      throw this.#reported(this.#located(error));
     }
   }
 
@@ -168,7 +161,7 @@ class Walk<T> {
     while (this.#hasRoom()) {
       const chain = this.#idleChain() ?? this.#openPart();
       if (!chain) return;
-      this.#isAsking = true;
+      this.#isRequesting = true;
       void this.#fetch(chain);
     }
   }
@@ -186,11 +179,11 @@ class Walk<T> {
 
   /** Begins the next partition, unless the concurrency is used up or it lies too far ahead of the first unfinished one. */
   #openPart(): Chain<T> | undefined {
-    while (this.#begun.get(this.#nextPart)?.isDone) this.#nextPart += 1;
-    const partition = this.#nextPart;
+    while (this.#begun.get(this.#nextPartition)?.isDone) this.#nextPartition += 1;
+    const partition = this.#nextPartition;
     const window = this.#before + 2 * this.#concurrency;
     if (this.#chains.size >= this.#concurrency || partition >= Math.min(this.#parts, window)) return undefined;
-    this.#nextPart += 1;
+    this.#nextPartition += 1;
     const from = this.#begun.get(partition)?.position();
     const chain = new Chain(this.#definition, partition, from === 'done' ? undefined : from);
     this.#chains.set(partition, chain);
@@ -216,7 +209,7 @@ class Walk<T> {
   }
 
   /** Told when it reaches the consumer: who stops before never meets it, and what a stop brings about is no error. */
-  #told(error: unknown): unknown {
+  #reported(error: unknown): unknown {
     if (!this.#isStopped)
       tell(this.#observe, { type: 'error', of: 'walk', name: this.#definition.name, error: reportOf(error) });
     return error;

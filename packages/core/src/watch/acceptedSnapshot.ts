@@ -27,7 +27,6 @@ export function applied<T>(rows: SnapshotRows<T>, { generation, differences, mis
   return { generation, rows, missing };
 }
 
-/** The changes that a delta stands for. */
 export function changesOf<T>({ generation, observedAt, differences }: Delta<T>, watch: string): Change<T>[] {
   return differences.map((difference) => changeOf(difference, { watch, generation, observedAt }));
 }

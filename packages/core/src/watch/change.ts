@@ -77,5 +77,4 @@ export function changeOf<T>(
   return { id, ...difference, generation, observedAt };
 }
 
-/** The columns of changes, for sinks. */
 export const changeColumns = ['id', 'type', 'key', 'fields', 'generation', 'observedAt', 'before', 'after'] as const;

@@ -22,7 +22,6 @@ interface BaseRecord {
   readonly committed: number;
 }
 
-/** A record of a watch's log. */
 type WatchRecord<T> =
   | BaseRecord
   | { readonly kind: 'rows'; readonly rows: readonly (readonly [string, T])[] }
@@ -60,11 +59,10 @@ function decodeBase({
   missing,
   committed,
 }: Record<string, unknown>): BaseRecord {
-  if (typeof base === 'number' && base > 1) {
+  if (typeof base === 'number' && base > 1)
     throw new CheckpointError(
       "The watch's log was written by a newer version of Sluice. Use that version, or begin anew with another state.",
     );
-  }
   if (base !== 1 || typeof watch !== 'string' || !isCount(generation) || typeof observedAt !== 'string')
     throw unreadable();
   if (typeof history !== 'string' || !isCount(committed) || !isCount(size)) throw unreadable();
@@ -97,7 +95,6 @@ function decodeMissing(value: unknown): ReadonlyMap<string, Missing> {
   );
 }
 
-/** What the log says makes no sense. */
 export function unreadable(): CheckpointError {
   return new CheckpointError("The watch's log can't be read. Begin anew with another state: nothing was changed.");
 }

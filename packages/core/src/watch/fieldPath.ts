@@ -1,14 +1,12 @@
 import { isRecord } from '../values.js';
 import { asJson } from './checkStorable.js';
 
-/** Where a field is in a row. */
 export interface FieldPath {
   /** E.g. `status` or `stats.seen`. */
   readonly path: string;
   readonly names: readonly string[];
 }
 
-/** Each path once. */
 export function fieldPaths(paths: readonly string[]): readonly FieldPath[] {
   return [...new Set(paths)].map((path) => ({ path, names: path.split('.') }));
 }

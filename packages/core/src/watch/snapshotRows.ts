@@ -6,7 +6,6 @@ export interface WalkPlace<T> {
   next: AcceptedRow<T> | undefined;
 }
 
-/** A row of the accepted snapshot. */
 export interface AcceptedRow<T> extends WalkPlace<T> {
   readonly key: string;
   row: T;
@@ -24,7 +23,6 @@ const removed = -1;
  * hashing its key: for short rows that would cost more than comparing them.
  */
 export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
-  /** Before the first row. */
   readonly start: WalkPlace<T> = { next: undefined };
   readonly #rows = new Map<string, AcceptedRow<T>>();
   #newest: WalkPlace<T> = this.start;
@@ -76,7 +74,6 @@ export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
     return next?.key === key && next.walk !== removed ? next : this.#rows.get(key);
   }
 
-  /** The rows that a walk has not seen. */
   notSeenBy(walk: number): (readonly [string, T])[] {
     const rows: (readonly [string, T])[] = [];
     for (const each of this.#rows.values()) if (each.walk !== walk) rows.push([each.key, each.row]);

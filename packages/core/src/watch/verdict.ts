@@ -3,7 +3,6 @@ import type { Findings } from './walkComparison.js';
 
 /** A row that is in the accepted snapshot and was in none of the last complete walks. */
 export interface Missing {
-  /** How many complete walks in a row. */
   readonly walks: number;
   /** When the first of them ended, in ms since 1970: it has to outlive the process. */
   readonly since: number;
@@ -20,7 +19,6 @@ export interface RemovalRules {
   /** What is missing from a suspicious listing has to be missing for so many walks, and so many ms. */
   readonly holdWalks: number;
   readonly holdFor: number;
-  /** Nothing is suspicious. */
   readonly acceptRemovals: boolean;
 }
 
@@ -28,14 +26,11 @@ export interface RemovalRules {
 interface Verdict<T> {
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
-  /** Removals that are held back. */
   readonly held: number;
 }
 
-/** What a walk is judged by. */
 interface Judgement {
   readonly rules: RemovalRules;
-  /** Ms since 1970. */
   readonly now: number;
   /** The listing itself says that it has more rows than came: what is missing may be among them. */
   readonly isShort?: boolean;

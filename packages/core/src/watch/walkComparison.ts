@@ -4,13 +4,10 @@ import type { AcceptedRow, SnapshotRows, WalkPlace } from './snapshotRows.js';
 
 /** How the rows of one complete walk differ from those that were accepted. */
 export interface Findings<T> {
-  /** Rows with other values, in the walk's order. */
   readonly changed: readonly Difference<T>[];
-  /** Rows that were not there, in the walk's order. */
   readonly added: readonly Difference<T>[];
   /** Accepted rows that the walk lacks, and their keys. */
   readonly gone: readonly (readonly [string, T])[];
-  /** How many rows were accepted before. */
   readonly accepted: number;
   /** Keys that the walk has listed more than once, with different rows: nobody can say which one is right. */
   readonly repeated: number;
@@ -61,7 +58,6 @@ export class WalkComparison<T> {
     else if (isRepeated) this.#changed.delete(key);
   }
 
-  /** The walk is complete. */
   end(): Findings<T> {
     this.#place.next = undefined;
     return {

@@ -1,7 +1,8 @@
-import { systemClock, type Clock } from '../clock.js';
+import { systemClock } from '../clock.js';
 import { checkCount, checkNumbers } from '../checks.js';
 import { reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
+import type { Identifiers } from '../identifiers.js';
 import { Ticks, type TickOptions } from '../operators/ticks.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
@@ -16,27 +17,26 @@ import { fieldsBetween, type ComparisonOptions } from './comparison.js';
 import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
 
 /** Options of {@link watch}. */
-export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
+export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick<Identifiers, 'newId'> {
   /**
-   * Where the accepted snapshot is kept, so that a restart goes on from it and nothing that happened meanwhile is lost. Default: in
-   * memory; each start then begins with `initial` changes. The same state may be given to the export of the changes. One watch at a time:
-   * a second one gets a LockError. Rows that an operator makes need its `version`.
+   * Where the accepted snapshot is stored, so that a restart resumes from it and misses no change. Default: memory, so each start emits
+   * `initial` changes. The export of the changes may use the same state. Only one watch may use it at a time: a second one gets a LockError.
+   * If an operator makes the rows, it needs a `version`.
    */
   readonly state?: StateStore;
   /** Complete walks in a row that a row must be missing from to count as removed. Default 2. 1 believes each walk. */
   readonly confirmations?: number;
   /**
-   * A listing that lost more than this share of its rows, or all of them, or that has fewer than its own `total`, is suspicious: these
-   * removals are held until three walks over twice `every` agree. Default 0.5.
+   * A listing that lost more than this share of its rows, or all of them, or that has fewer than its own `total`, is suspicious: the watch
+   * holds these removals until three walks over twice `every` agree. Default 0.5.
    */
   readonly holdAbove?: number;
-  /** Holds nothing: what is confirmed is removed. Default `false`. */
+  /** Reports confirmed removals at once, however many. Default `false`. */
   readonly acceptRemovals?: boolean;
-  /** Goes on although the state was made with another key: a new one of the same project. Default `false`. */
+  /** Resumes state that was made with another key of the same project. Default `false`. */
   readonly sameProject?: boolean;
   /**
-   * Failed polls in a row that are survived, counted by each run for itself: under cron each begins at none. Default: any number, as
-   * with `Infinity`.
+   * Failed polls in a row that the watch tolerates. Each run counts its own, so under cron each starts at 0. Default `Infinity`.
    */
   readonly maxFailures?: number;
   /**
@@ -44,16 +44,10 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T> {
    * long the API is away. How long each request is tried is the client's own `retry.for`.
    */
   readonly retry?: { readonly for?: number };
-  /** Ends after so many polls, failed ones included. Default: never, as with `Infinity`. */
+  /** Ends after this many polls, failed ones included. Default `Infinity`. */
   readonly polls?: number;
-  /** Parts of the source's plan walked at once. Default 1. */
-  readonly concurrency?: number;
-  /** Told how each poll went. That it throws changes nothing. */
+  /** Called with the outcome of each poll. What it throws is ignored. */
   readonly onHealth?: (health: PageHealth) => void;
-  /** Default: the machine's clock. */
-  readonly clock?: Clock;
-  /** A number in [0, 1). Default: `Math.random`. */
-  readonly random?: () => number;
 }
 
 /**
@@ -106,6 +100,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       every,
       newTicks,
       onHealth: options.onHealth,
+      newId: options.newId,
     },
     rules: {
       confirmations,
@@ -126,7 +121,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   };
   const watched = changeInfo(info, options);
   return new Source(watched, (walk) => {
-    const run = new WatchRun(source, settings, { startAt: generationAt(walk.startAt), restart: walk.restart });
+    const run = new WatchRun(source, settings, { startAt: generationAt(walk.startAt), newHistory: walk.newHistory });
     return cancellable(
       async (signal) => {
         try {

@@ -1,11 +1,11 @@
 import { CheckpointError, SluiceError } from '../errors.js';
+import { newId as randomId } from '../identifiers.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { applied, encodeDelta, encodeMissing, type AcceptedSnapshot, type Delta } from './acceptedSnapshot.js';
 import { decodeWatchRecord, unreadable } from './decodeWatchRecord.js';
 import { SnapshotRows } from './snapshotRows.js';
 import type { Missing } from './verdict.js';
 
-/** Which watch a log is of. */
 export interface WatchIdentity {
   /** Of the source and what decides its rows. */
   readonly watch: string;
@@ -30,7 +30,8 @@ export class WatchLog<T> {
   #rows = new SnapshotRows<T>();
   #snapshot: AcceptedSnapshot<T> = { generation: 0, rows: this.#rows, missing: new Map() };
   #committed = 0;
-  #history: string = crypto.randomUUID();
+  #history: string;
+  readonly #newId: () => string;
   #staged: Delta<T>[] = [];
   #observedAt = '';
   /** What the log holds behind its snapshot: compacted when it outweighs that. */
@@ -38,7 +39,9 @@ export class WatchLog<T> {
   /** The log still speaks of the key before, since something was staged. */
   #isRekeyed = false;
 
-  constructor(log: StateLog, identity: WatchIdentity) {
+  constructor(log: StateLog, identity: WatchIdentity, newId = randomId) {
+    this.#newId = newId;
+    this.#history = newId();
     this.#log = log;
     this.#identity = identity;
   }
@@ -76,7 +79,6 @@ export class WatchLog<T> {
 
   async #read(): Promise<void> {
     let isEmpty = true;
-    /** Rows of the snapshot that are still to come. */
     let toCome = 0;
     for await (const record of this.#log.read()) {
       const decoded = decodeWatchRecord<T>(record, (key) => this.#rows.get(key));
@@ -226,16 +228,15 @@ export class WatchLog<T> {
   async #checkKey(): Promise<void> {
     const { keyFingerprint, sameProject = false } = this.#identity;
     if (!keyFingerprint) return;
-    const salt = this.#key?.salt ?? crypto.randomUUID();
+    const salt = this.#key?.salt ?? this.#newId();
     const fingerprint = await keyFingerprint(salt);
     const isAnother = this.#key !== undefined && this.#key.fingerprint !== fingerprint;
-    if (isAnother && !sameProject) {
+    if (isAnother && !sameProject)
       throw new CheckpointError(
         'The state was made with another API key, maybe of another project: everything would look changed. Another project needs a state of its own.',
         {},
         [{ kind: 'allow', option: 'sameProject' }],
       );
-    }
     this.#key = { salt, fingerprint };
     // From the next commit on it is the new key's, unless something is staged.
     this.#isRekeyed = isAnother;

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.js';
-import { CheckpointError, ConfigError } from '../errors.js';
+import { CheckpointError, ConfigError, DecodeError, SluiceError } from '../errors.js';
 import { skippedTicks, type Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../position.js';
@@ -13,13 +13,11 @@ import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change } from './change.js';
 import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './comparison.js';
-import { isFatal, pollFault } from './pollFault.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judge, type RemovalRules } from './verdict.js';
 import { WalkComparison, type Findings } from './walkComparison.js';
 import { WatchLog, type WatchIdentity } from './watchLog.js';
 
-/** A watch's options, checked and complete. */
 export interface WatchSettings<T> {
   readonly key: (row: T) => unknown;
   readonly fields: FieldsBetween<T>;
@@ -28,23 +26,20 @@ export interface WatchSettings<T> {
   /** Without it each run begins anew. */
   readonly state: StateStore | undefined;
   readonly maxFailures: number;
-  /** Ms for which polls may fail in a row. */
   readonly retryFor: number;
   readonly polls: number;
   readonly concurrency: number;
   readonly clock: Clock;
-  /** Ms from one tick to the next. */
   readonly every: number;
   readonly newTicks: () => Ticks;
   readonly onHealth: ((health: PageHealth) => void) | undefined;
+  readonly newId: (() => string) | undefined;
 }
 
-/** Where a run begins. */
 interface WatchStart {
   /** The generation that it goes on behind; absent at the start. */
   readonly startAt: number | undefined;
-  /** The history that begins with it, if one does. */
-  readonly restart: string | undefined;
+  readonly newHistory: string | undefined;
 }
 
 /** What one poll has walked: all rows of the first one, then how they differ. */
@@ -108,23 +103,22 @@ export class WatchRun<T> {
   }
 
   async #open(signal: AbortSignal): Promise<WatchLog<T>> {
-    const { state, identity } = this.#settings;
-    const { startAt, restart } = this.#start;
+    const { state, identity, newId } = this.#settings;
+    const { startAt, newHistory } = this.#start;
     this.#release = await state?.lock(signal, 'watch');
-    const log = new WatchLog<T>(state?.log('watch') ?? forgetful, identity);
+    const log = new WatchLog<T>(state?.log('watch') ?? forgetful, identity, newId);
     this.#log = log;
     // Whoever has a generation of a history goes on with it.
-    await log.open(startAt ? undefined : restart);
+    await log.open(startAt ? undefined : newHistory);
     this.#checkKeys(log.snapshot.rows);
     if (startAt !== undefined) {
-      const isOther = restart !== undefined && log.history !== restart;
-      if (isOther || startAt < log.committed || startAt > log.snapshot.generation) {
+      const isOther = newHistory !== undefined && log.history !== newHistory;
+      if (isOther || startAt < log.committed || startAt > log.snapshot.generation)
         throw new CheckpointError(
           `The watch's state is of another time than the place to go on from (generation ${startAt}; it holds ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,
           {},
           [{ kind: 'restart' }],
         );
-      }
       await log.commit(startAt);
     }
     this.#staged = [...log.uncommitted];
@@ -283,4 +277,20 @@ export function generationAt({ before, begun }: Position): number | undefined {
       : undefined;
   if (isCount(generation)) return generation;
   throw new ConfigError('startAt is no position of a watch. Give one that a page of it had.', { option: 'startAt' });
+}
+
+/**
+ * What a poll failed with. Whoever goes through a row that is nested absurdly deeply runs out of stack: that is the API's doing, and no
+ * fault of the program.
+ */
+function pollFault(error: unknown): unknown {
+  if (!(error instanceof RangeError && error.message === 'Maximum call stack size exceeded')) return error;
+  return new DecodeError("A row is nested too deeply to be gone through. Tell the API's operator.");
+}
+
+/** What will not be better next time. Right at the beginning, that includes a request which the API does not take. */
+function isFatal(error: unknown, isFirst: boolean): boolean {
+  if (!SluiceError.is(error)) return true;
+  if (['config', 'checkpoint', 'lock', 'plugin', 'sink'].includes(error.code)) return true;
+  return isFirst && error.code === 'http' && [400, 401, 403].includes(Number(error.details['status']));
 }

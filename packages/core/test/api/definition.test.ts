@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, byLink, byOffset, byPage, defineApi, isApiSource, listing, sourcesOf } from '../../src/index.js';
+import { byCursor, byLink, byOffset, byPage, defineApi, listing, sourcesOf } from '../../src/index.js';
 import { ConfigError, createClient } from '../../src/index.js';
 import { openListing, serve } from './servedApi.js';
+import { isApiSource } from '../../src/api/apiSource.js';
 
 const good = {
   path: '/items',
@@ -26,7 +27,7 @@ describe('before anything is asked, a definition is refused', () => {
     [
       'with a largest page of half a row',
       { pageSize: { param: 'limit', default: 1, max: 1.5 } },
-      /pageSize\.(default|most)/,
+      /pageSize\.(default|max)/,
     ],
     [
       'that sends one parameter as two things',

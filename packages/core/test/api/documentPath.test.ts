@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { documentPath } from '../../src/api/documentPath.js';
-import { documentReader } from '../../src/index.js';
+import { documentReader } from '../../src/source/documentReader.js';
 
 const read = documentReader('test.items');
 const find = (path: string, document: unknown): unknown => documentPath(path).find(document, read);

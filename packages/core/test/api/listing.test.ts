@@ -1,7 +1,8 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, listing, type StandardSchema } from '../../src/index.js';
+import { byCursor, listing } from '../../src/index.js';
+import type { StandardSchema } from '../../src/api/standardSchema.js';
 
 const common = { path: '/items', paging: byCursor({ param: 'cursor', at: 'next?' }) };
 const columns = ['id'] as const;

@@ -5,13 +5,13 @@ import {
   byLink,
   byOffset,
   byPage,
-  cursorOf,
   listing,
   type Paging,
   type Position,
   type Source,
 } from '../../src/index.js';
 import { numbered, openListing, serve, type Said } from './servedApi.js';
+import { cursorOf } from '../../src/api/paging.js';
 
 type Row = Record<string, unknown>;
 
@@ -399,9 +399,9 @@ test('another kind of paging is an object with four members', async () => {
   const backwards: Paging = {
     identity: 'backwards',
     params: ['before'],
-    ask: ({ path, query }, at) => ({ path, query: { ...query, before: cursorOf(at) } }),
-    next: ({ rows, asked }) =>
-      rows.length < (asked ?? 1) ? 'end' : { cursor: String((rows.at(-1) as { id: number }).id) },
+    request: ({ path, query }, at) => ({ path, query: { ...query, before: cursorOf(at) } }),
+    next: ({ rows, requested }) =>
+      rows.length < (requested ?? 1) ? 'end' : { cursor: String((rows.at(-1) as { id: number }).id) },
   };
   const { source, asked } = await open(
     {

@@ -1,8 +1,10 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, listing, type Query, type StandardSchema } from '../../src/index.js';
+import { byCursor, listing } from '../../src/index.js';
 import { openListing, serve } from './servedApi.js';
+import type { Query } from '../../src/http/query.js';
+import type { StandardSchema } from '../../src/api/standardSchema.js';
 
 const common = {
   ...{ path: '/items', rows: 'items', columns: ['id'] as const },

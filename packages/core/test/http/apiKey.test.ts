@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { ApiKey } from '../../src/index.js';
 import { ConfigError, createClient, HttpError } from '../../src/index.js';
 import { expectNoKey } from './canary.js';
 import { openTransport } from './openTransport.js';
 import { answer, ok, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
+import type { ApiKey } from '../../src/http/apiKey.js';
 
 const refused = answer(401, '{"message":"who are you"}');
 type Provider = Exclude<ApiKey, string>;

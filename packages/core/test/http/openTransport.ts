@@ -3,7 +3,7 @@ import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
 import { KeyRing, type ApiKey } from '../../src/http/apiKey.js';
 import { apiTransport } from '../../src/http/apiTransport.js';
 import type { HttpEvent } from '../../src/http/events.js';
-import type { Timeouts } from '../../src/http/exchange.js';
+import type { Timeouts } from '../../src/http/requestTimes.js';
 import type { Limiter } from '../../src/http/limiter.js';
 import { requestTimesOf } from '../../src/http/requestTimes.js';
 import type { RetryOptions } from '../../src/http/retryPolicy.js';

@@ -1,7 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createSender, type HttpEvent, type Receipt, type Sender, type SenderOptions } from '../../src/index.js';
+import { createSender, type HttpEvent, type Sender } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { answer, ok, startServer, type Answer, type ScriptedServer } from './scriptedServer.js';
+import type { Receipt, SenderOptions } from '../../src/http/sender.js';
 
 const secret = 'whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQh';
 

@@ -4,7 +4,7 @@ import { exportTo } from '../../src/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { faultyFileSystem, type DiskCall } from './faultyFileSystem.js';
-import { partsOf } from './partRows.js';
+import { partitionsOf } from './partitionRows.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
@@ -13,7 +13,7 @@ async function syncsOf(pages: number, commitEvery?: number): Promise<{ bytes: nu
   const path = join(temporaryFolder(), 'rows.txt');
   const calls: DiskCall[] = [];
   const fileSystem = faultyFileSystem((call) => void calls.push(call));
-  const source = partsOf([Array.from({ length: pages }, () => 1)]);
+  const source = partitionsOf([Array.from({ length: pages }, () => 1)]);
   const state = fileState(`${path}.sluice`, { fileSystem });
   await exportTo(source, fileSink(textFormat, { path, fileSystem }), {
     ...{ state, clock: new FakeClock() },

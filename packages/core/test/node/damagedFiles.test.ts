@@ -25,7 +25,7 @@ import {
   type StateStore,
 } from '../../src/index.js';
 import { fileSink, fileState, nodeFileSystem, type FileTarget } from '../../src/node/index.js';
-import { fileOf, partsOf, type OnFetch } from './partRows.js';
+import { fileOf, partitionsOf, type OnFetch } from './partitionRows.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
@@ -42,7 +42,7 @@ interface Run extends ExportOptions, Partial<Pick<FileTarget, 'gzip' | 'fileSyst
 function run(path: string, { onFetch, gzip, fileSystem, ...options }: Run = {}): Promise<ExportReport> {
   const sink = fileSink(textFormat, { path, ...(gzip && { gzip }), ...(fileSystem && { fileSystem }) });
   const state = fileState(`${path}.sluice`);
-  return exportTo(partsOf(partitions, onFetch), sink, { state, commitEvery: 1, ...options }).run();
+  return exportTo(partitionsOf(partitions, onFetch), sink, { state, commitEvery: 1, ...options }).run();
 }
 
 async function failed(running: Promise<unknown>): Promise<Error> {

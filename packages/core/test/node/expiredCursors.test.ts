@@ -15,7 +15,7 @@ import {
 } from '../../src/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { recordingSink } from '../sink/recordingSink.js';
-import { fileOf, partsOf, type OnFetch } from './partRows.js';
+import { fileOf, partitionsOf, type OnFetch } from './partitionRows.js';
 import { namesBeside } from './namesBeside.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
@@ -73,7 +73,9 @@ describe('E7 a cursor that the API refuses', () => {
   test('is an error with the way out, and what came before stays', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/3': 1 });
-    const error: unknown = await run(partsOf(partitions, refusals.onFetch), path).catch((reason: unknown) => reason);
+    const error: unknown = await run(partitionsOf(partitions, refusals.onFetch), path).catch(
+      (reason: unknown) => reason,
+    );
     expect(error).toBeInstanceOf(PaginationError);
     expect(error).toMatchObject({
       code: 'cursor-refused',
@@ -82,9 +84,9 @@ describe('E7 a cursor that the API refuses', () => {
     });
     // The same again is the same error: nothing gets lost, and nothing is repeated for ever.
     const again = new Refusals({ '1/3': 1 });
-    await expect(run(partsOf(partitions, again.onFetch), path)).rejects.toMatchObject({ code: 'cursor-refused' });
+    await expect(run(partitionsOf(partitions, again.onFetch), path)).rejects.toMatchObject({ code: 'cursor-refused' });
     expect([...again.answered.keys()]).toEqual([]);
-    const report = await run(partsOf(partitions), path);
+    const report = await run(partitionsOf(partitions), path);
     expect(report).toMatchObject({ rows: 36, resumedRows: 12 });
     expect(textIn(path)).toBe(fileOf(partitions));
   });
@@ -109,7 +111,7 @@ describe('E7 a cursor that the API refuses', () => {
         concurrency,
         onWarning: (text: string) => warnings.push(text),
       } as const;
-      const report = await run(partsOf(partitions, refusals.onFetch), path, options);
+      const report = await run(partitionsOf(partitions, refusals.onFetch), path, options);
       expect(report).toMatchObject({ rows: 36, pages: 15, resumedRows: 0 });
       expect(textIn(path)).toBe(fileOf(partitions));
       expect(namesBeside(path)).toEqual([name]);
@@ -129,9 +131,9 @@ describe('E7 a cursor that the API refuses', () => {
   test('at a resume, after a long pause: restart-partition goes on with the other parts as they were', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const stop = new Refusals({ '1/4': 1 });
-    await expect(run(partsOf(partitions, stop.onFetch), path)).rejects.toThrow(PaginationError);
+    await expect(run(partitionsOf(partitions, stop.onFetch), path)).rejects.toThrow(PaginationError);
     const refusals = new Refusals({ '1/4': 1 });
-    const report = await run(partsOf(partitions, refusals.onFetch), path, { onExpired: 'restart-partition' });
+    const report = await run(partitionsOf(partitions, refusals.onFetch), path, { onExpired: 'restart-partition' });
     expect(report).toMatchObject({ rows: 36, resumedRows: 6 });
     expect(refusals.answered.has('0/0')).toBe(false);
     expect(textIn(path)).toBe(fileOf(partitions));
@@ -141,27 +143,27 @@ describe('E7 a cursor that the API refuses', () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/4': 99 });
     await expect(
-      run(partsOf(partitions, refusals.onFetch), path, { onExpired: 'restart-partition' }),
+      run(partitionsOf(partitions, refusals.onFetch), path, { onExpired: 'restart-partition' }),
     ).rejects.toMatchObject({
       code: 'cursor-refused',
     });
     expect(refusals.answered.get('1/0')).toBe(4);
     expect(refusals.answered.get('0/0')).toBe(1);
-    await run(partsOf(partitions), path);
+    await run(partitionsOf(partitions), path);
     expect(textIn(path)).toBe(fileOf(partitions));
   });
 
   test('before the first commit: the part is walked anew, too', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '0/1': 1 });
-    await run(partsOf(partitions, refusals.onFetch), path, { onExpired: 'restart-partition', commitEvery: 32 });
+    await run(partitionsOf(partitions, refusals.onFetch), path, { onExpired: 'restart-partition', commitEvery: 32 });
     expect(textIn(path)).toBe(fileOf(partitions));
   });
 
   test('counts the rows that were written, not those that were walked', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/4': 1 });
-    const odd = partsOf(partitions, refusals.onFetch).pipePages(
+    const odd = partitionsOf(partitions, refusals.onFetch).pipePages(
       filter((_row, index) => index % 2 === 0),
       { version: '1' },
     );
@@ -172,7 +174,7 @@ describe('E7 a cursor that the API refuses', () => {
   test('keeps to maxRows', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const refusals = new Refusals({ '1/4': 1 });
-    const some = partsOf(partitions, refusals.onFetch, { maxRows: 19 });
+    const some = partitionsOf(partitions, refusals.onFetch, { maxRows: 19 });
     expect(await run(some, path, { onExpired: 'restart-partition' })).toMatchObject({ rows: 19 });
     expect(textIn(path)).toBe(fileOf(partitions).split('\n').slice(0, 20).join('\n') + '\n');
   });
@@ -180,8 +182,8 @@ describe('E7 a cursor that the API refuses', () => {
   test('needs state, and a sink that can take rows back', () => {
     const onExpired = 'restart-partition';
     const file = fileSink<string>(textFormat, { path: 'never-made' });
-    expect(() => exportTo(partsOf(partitions), file, { onExpired })).toThrow(ConfigError);
-    expect(() => exportTo(partsOf(partitions), recordingSink(), { onExpired, state: memoryState() })).toThrow(
+    expect(() => exportTo(partitionsOf(partitions), file, { onExpired })).toThrow(ConfigError);
+    expect(() => exportTo(partitionsOf(partitions), recordingSink(), { onExpired, state: memoryState() })).toThrow(
       ConfigError,
     );
     expect(existsSync('never-made')).toBe(false);

@@ -11,7 +11,7 @@ import {
 import { fileSink, fileState, nodeFileSystem, type FileTarget } from '../../src/node/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { recordingSink } from '../sink/recordingSink.js';
-import { fileOf, partsOf } from './partRows.js';
+import { fileOf, partitionsOf } from './partitionRows.js';
 import { simulatedDisk, type SimulatedDisk } from './simulatedDisk.js';
 import { runOn, target, textOn, type Scenario } from './simulatedExport.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
@@ -29,7 +29,7 @@ interface Run extends ExportOptions {
 /** Runs it, and counts the pages that were asked for. */
 async function run(path: string, { target, source, ...options }: Run = {}): Promise<ExportReport & { asked: number }> {
   let asked = 0;
-  const from = partsOf(partitions, () => void (asked += 1), source);
+  const from = partitionsOf(partitions, () => void (asked += 1), source);
   const sink = fileSink(textFormat, { path, ...target });
   const report = await exportTo(from, sink, { state: fileState(`${path}.sluice`), ...options }).run();
   return { ...report, asked };
@@ -92,7 +92,7 @@ describe('E1 an export that finished, and is run again', () => {
     const state = memoryState();
     const sink = recordingSink<string>();
     for (let times = 1; times <= 2; times += 1) {
-      const report = await exportTo(partsOf(partitions), sink, { state }).run();
+      const report = await exportTo(partitionsOf(partitions), sink, { state }).run();
       expect(report.finishedAt).toBeUndefined();
       expect(sink.rows).toHaveLength(8);
     }

@@ -6,18 +6,12 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { LockError, SinkError } from '../../src/index.js';
-import {
-  fileState,
-  nodeFileSystem,
-  nodeProcesses,
-  type FileStateOptions,
-  type FileSystem,
-  type ProcessIdentity,
-} from '../../src/node/index.js';
+import { fileState, nodeFileSystem, type FileStateOptions, type FileSystem } from '../../src/node/index.js';
 import { unfinishedName } from '../../src/node/wholeFile.js';
 import { faultyFileSystem } from './faultyFileSystem.js';
 import { forkChild } from './forkChild.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
+import { type ProcessIdentity, nodeProcesses } from '../../src/node/processIdentity.js';
 
 const rounds = casesOf(30);
 const never = new AbortController().signal;
@@ -303,7 +297,7 @@ describe('E8 a locked folder', () => {
     const folder = join(temporaryFolder(), 'state');
     mkdirSync(folder);
     for (const name of ['checkpoint', 'lock-export-1', 'spool.log'])
-      writeFileSync(join(folder, unfinishedName(name)), '{');
+      writeFileSync(join(folder, unfinishedName(name, crypto.randomUUID())), '{');
     await (
       await lock(folder)
     )();

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { casesOf, someOf } from '../../../../scripts/testEffort.js';
 import { HttpError } from '../../src/index.js';
-import { fileOf, type OnFetch } from './partRows.js';
+import { fileOf, type OnFetch } from './partitionRows.js';
 import { simulatedDisk, type SimulatedDisk } from './simulatedDisk.js';
 import { newStates } from './simulatedDisk/newStates.js';
 import type { RestartMode } from './simulatedDisk/survivors.js';

@@ -29,7 +29,7 @@ import {
 import { fileSink, fileState, nodeFileSystem, type FileSystem, type FileTarget } from '../../src/node/index.js';
 import { unfinishedName } from '../../src/node/wholeFile.js';
 import { namesBeside } from './namesBeside.js';
-import { fileOf, partsOf } from './partRows.js';
+import { fileOf, partitionsOf } from './partitionRows.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { textFormat } from './textRows.js';
 
@@ -40,7 +40,7 @@ const partitions = [
 
 /** Where it is stuck, the first part fails at its last page, once the other one is through: that waits in a segment. */
 function source(more: Partial<SourceDefinition<string>> = {}, isStuck = false): Source<string> {
-  return partsOf(
+  return partitionsOf(
     partitions,
     async (partition, page) => {
       if (!isStuck || partition !== 0 || page !== 2) return;
@@ -161,7 +161,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
       const stop = (): void => {
         if ((left -= 1) < 0) throw new Error('interrupted');
       };
-      return partsOf(partitions, stop, {
+      return partitionsOf(partitions, stop, {
         endpoint: { keyFingerprint: (salt) => Promise.resolve(`${key} and ${salt}`) },
       });
     };
@@ -314,7 +314,7 @@ describe('E9 a .part that vanishes while the export runs', () => {
   test('is noticed at the next commit', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     let fetches = 0;
-    const from = partsOf([Array.from({ length: 50 }, () => 1)], () => {
+    const from = partitionsOf([Array.from({ length: 50 }, () => 1)], () => {
       if ((fetches += 1) === 10) rmSync(`${path}.part`);
     });
     await expect(run(path, { from })).rejects.toThrow(/was removed while the export ran, and its rows with it/);
@@ -346,7 +346,7 @@ describe('E1 what a kill leaves behind', () => {
     appendFileSync(`${path}.part`, 'torn');
     appendFileSync(join(`${path}.sluice`, 'rows-1'), 'torn');
     writeFileSync(join(`${path}.sluice`, 'rows-9'), 'never named');
-    writeFileSync(join(`${path}.sluice`, unfinishedName('checkpoint')), 'torn');
+    writeFileSync(join(`${path}.sluice`, unfinishedName('checkpoint', crypto.randomUUID())), 'torn');
     await run(path);
     expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
     expect(namesBeside(path)).toEqual(['rows.txt']);

@@ -1,10 +1,11 @@
-import type { FileSystem, Volume, WritableFile } from '../../src/node/index.js';
+import type { FileSystem, WritableFile } from '../../src/node/index.js';
 import type { DiskCall } from './faultyFileSystem.js';
 import { diskError, DiskCalls, type FaultAt, type SimulatedCall } from './simulatedDisk/diskCalls.js';
 import { DiskTree } from './simulatedDisk/diskTree.js';
 import { fingerprintOf } from './simulatedDisk/fingerprintOf.js';
 import { FileInode, FolderInode, type Inode } from './simulatedDisk/inode.js';
 import { survivors, type RestartMode } from './simulatedDisk/survivors.js';
+import type { Volume } from '../../src/node/fileSystem.js';
 
 /** A disk in memory that tells what was written from what is durable, so that a power cut can be played at any call. */
 export interface SimulatedDisk extends FileSystem {

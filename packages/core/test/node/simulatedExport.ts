@@ -1,9 +1,10 @@
 import { gunzipSync } from 'node:zlib';
 import { exportTo, type ExportOptions, type ExportReport } from '../../src/index.js';
-import { fileSink, fileState, type FileTarget, type Liveness, type Processes } from '../../src/node/index.js';
-import { partsOf, type OnFetch } from './partRows.js';
+import { fileSink, fileState, type FileTarget } from '../../src/node/index.js';
+import { partitionsOf, type OnFetch } from './partitionRows.js';
 import type { SimulatedDisk } from './simulatedDisk.js';
 import { textFormat } from './textRows.js';
+import type { Liveness, Processes } from '../../src/node/processIdentity.js';
 
 /** What is exported, and how. */
 export interface Scenario
@@ -21,7 +22,7 @@ export function runOn(disk: SimulatedDisk, scenario: Scenario, onFetch?: OnFetch
   const { partitions, ifExists = 'fail', gzip = false, stateFolder = `${target}.sluice`, ...options } = scenario;
   const state = fileState(stateFolder, { fileSystem: disk, processes: newProcess() });
   const sink = fileSink(textFormat, { path: target, fileSystem: disk, ifExists, gzip });
-  return exportTo(partsOf(partitions, onFetch), sink, { commitEvery: 1, ...options, state }).run();
+  return exportTo(partitionsOf(partitions, onFetch), sink, { commitEvery: 1, ...options, state }).run();
 }
 
 /** The text in the target; `undefined` if there is none. */

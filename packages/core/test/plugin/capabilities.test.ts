@@ -67,14 +67,14 @@ describe('what a plugin is handed', () => {
     const client = createClient(options).use(open);
     const { context } = client.open;
     const endpoint = context.endpoint(server.url);
-    const answered = await endpoint.ask({ route: 'test.route', path: '/things', query: {} });
+    const answered = await endpoint.send({ route: 'test.route', path: '/things', query: {} });
     const all = reachable({ context, endpoint, answered, client, state: context.state });
     const texts = all.filter((value) => typeof value === 'string');
     expect(texts).toContain('content-type');
     expectNoKey(texts.join('\n'));
     expectNoKey(context, endpoint, answered, client);
     const functions = all.filter((value) => typeof value === 'function');
-    expect(functions).toContain(endpoint.ask);
+    expect(functions).toContain(endpoint.send);
     for (const each of functions) expect(each).not.toHaveProperty('interceptors');
     await client.close();
   });
@@ -84,7 +84,7 @@ describe('what a plugin is handed', () => {
     const client = createClient(options).use(open);
     const endpoint = client.open.context.endpoint(server.url, { arrays: 'repeat' });
     const request = { route: 'test.route', path: '/things', query: { id: ['1', '2'] } };
-    expect(await endpoint.ask(request)).toEqual({
+    expect(await endpoint.send(request)).toEqual({
       status: 203,
       headers: expect.objectContaining({ link: '</next>; rel="next"' }),
       body: { rows: [1] },
@@ -138,9 +138,9 @@ describe('what a plugin is handed', () => {
     const client = createClient(options).use(open);
     const events: ClientEvent[] = [];
     client.events.subscribe((event) => events.push(event));
-    const { ask } = client.open.context.endpoint(server.url);
+    const { send } = client.open.context.endpoint(server.url);
     for (const route of [5, Object.create(null), canary])
-      await ask({ route: route as string, path: '/things', query: {} });
+      await send({ route: route as string, path: '/things', query: {} });
     expect(events.filter(({ type }) => type === 'settled')).toHaveLength(3);
     expectNoKey(events);
     await client.close();
@@ -215,8 +215,8 @@ describe('events', () => {
     client.events.subscribe((event) => events.push(event));
     const endpoint = client.open.context.endpoint(server.url);
     const request = { route: 'test.route', path: '/things', query: { key: canary, list: [canary] } };
-    await expect(endpoint.ask(request)).rejects.toMatchObject({ status: 403 });
-    await expect(endpoint.ask(request)).rejects.toThrow('came');
+    await expect(endpoint.send(request)).rejects.toMatchObject({ status: 403 });
+    await expect(endpoint.send(request)).rejects.toThrow('came');
     endpoint.observe({
       type: 'error',
       of: 'walk',
@@ -279,7 +279,7 @@ describe('events', () => {
     const endpoint = client.open.context.endpoint(sandbox.aptosUrl);
     const query = { owner_addresses: sandbox.owners, limit: 10 };
     for (let nth = 0; nth < 20; nth += 1)
-      await endpoint.ask({ route: 'test.holdings', path: '/wallets/nfts', query: { ...query, offset: nth } });
+      await endpoint.send({ route: 'test.holdings', path: '/wallets/nfts', query: { ...query, offset: nth } });
     await client.close();
     expect(events.filter(({ type }) => type === 'retry').length).toBeGreaterThan(3);
     expectNoKey(events);

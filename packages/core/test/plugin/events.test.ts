@@ -11,7 +11,6 @@ import {
   type CommitEvent,
   type PageEvent,
   type SettledEvent,
-  type SourceEvent,
 } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 import { canary } from '../http/canary.js';
@@ -19,6 +18,7 @@ import { testApi } from '../http/children/testApi.js';
 import { answer, never, ok, reset, startServer, type Answer } from '../http/scriptedServer.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink } from '../sink/recordingSink.js';
+import type { SourceEvent } from '../../src/source/sourceEvent.js';
 
 const route = 'test.route';
 const question = { route, path: '/things', query: {} };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { DecodeError, documentReader } from '../../src/index.js';
+import { DecodeError } from '../../src/index.js';
+import { documentReader } from '../../src/source/documentReader.js';
 
 const read = documentReader('test.rows');
 

@@ -8,10 +8,10 @@ import {
   defineApi,
   listing,
   type Page,
-  type SourceEvent,
   type Source,
-  type UndecodedPage,
 } from '../../src/index.js';
+import type { SourceEvent } from '../../src/source/sourceEvent.js';
+import type { UndecodedPage } from '../../src/source/definition.js';
 
 interface Row {
   readonly id: string;
@@ -96,7 +96,7 @@ describe('rows that are made of what came', () => {
       paging: {
         identity: 'cursor',
         params: ['cursor'],
-        ask: ({ path, query }, at) => ({ path, query: { ...query, ...at } }),
+        request: ({ path, query }, at) => ({ path, query: { ...query, ...at } }),
         next: ({ at }) => (at('hasNextPage') === true ? { cursor: String(at('cursor')) } : 'end'),
       },
     });
@@ -109,10 +109,12 @@ describe('rows that are made of what came', () => {
     expect(happened).toEqual(['sent', ...Array.from({ length: 4 }, () => ['sent', 'made']).flat(), 'made']);
   });
 
-  test('are made also where a test has put timers of its own in place of those that the machine has', async () => {
+  test('wait for the timers as they are when a page comes, so that a test with its own decides when they are made', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
-    expect((await listed(sourceOf([[{ id: 1 }], [{ id: 2 }]]).pages())).items).toHaveLength(2);
+    const walked = listed(sourceOf([[{ id: 1 }], [{ id: 2 }]]).pages());
+    await vi.runAllTimersAsync();
+    expect((await walked).items).toHaveLength(2);
   });
 
   test('are made one by one where nothing may be fetched ahead', async () => {

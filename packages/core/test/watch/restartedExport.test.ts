@@ -97,18 +97,18 @@ describe('C7 an export that starts over begins its watch anew', () => {
       return undefined;
     };
     await watched.toArray();
-    const begun = await first({ restart: 'one' });
+    const begun = await first({ newHistory: 'one' });
     expect(begun?.items.map(inShort)).toEqual(['initial a']);
     listing.set('a', 'error');
-    const again = await first({ restart: 'one' });
+    const again = await first({ newHistory: 'one' });
     expect(again).toMatchObject({ items: begun?.items, health: { outcome: 'replayed' } });
     const startAt = begun!.position;
     const { walks } = listing;
-    await expect(first({ restart: 'another', startAt })).rejects.toThrow(
+    await expect(first({ newHistory: 'another', startAt })).rejects.toThrow(
       /of another time than the place to go on from/,
     );
     expect(listing.walks).toBe(walks);
-    expect((await first({ restart: 'one', startAt }))?.items.map(inShort)).toEqual(['changed a: active -> error']);
+    expect((await first({ newHistory: 'one', startAt }))?.items.map(inShort)).toEqual(['changed a: active -> error']);
   });
 
   test('and what was known stays until its first poll succeeds, in this run or a later one', async () => {

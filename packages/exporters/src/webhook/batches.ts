@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Numbered } from './outgoing.js';
 
-/** How many records, and bytes of them, go into one request. */
 export interface BatchLimits {
   readonly count: number;
   readonly bytes: number;
 }
 
-/** What one request carries. */
 export interface Delivery {
   /** The `webhook-id`: a record's own, or one that stands for all that are in a batch. */
   readonly id: string;
@@ -17,7 +15,6 @@ export interface Delivery {
 /** What a batch's envelope says besides its records. */
 export interface BatchContext {
   readonly source: string;
-  /** ISO 8601. */
   readonly at: string;
 }
 

@@ -26,7 +26,6 @@ export interface OwnLetter {
   readonly key: string | null;
 }
 
-/** Options of {@link DeadLetterFile.open}. */
 export interface DeadLetterFileOptions extends FileStateOptions {
   /** Goes on from a place that an earlier run of the same export committed. Absent: an export that has written no letters. */
   readonly place?: LettersPlace;
@@ -63,12 +62,12 @@ export class DeadLetterFile {
    * process uses it; SinkError if it can't be written. It was not touched then.
    */
   static async open(path: string, { place, signal, ...options }: DeadLetterFileOptions): Promise<DeadLetterFile> {
-    const { fileSystem = nodeFileSystem } = options;
+    const { fileSystem = nodeFileSystem, newId = () => crypto.randomUUID() } = options;
     await checkDeadLetterFile(path, fileSystem);
     const target = resolve(path);
     const release = await fileState(deadLetterFolder(target), options).lock(signal);
     try {
-      const survey = await surveyed(fileSystem, target, place);
+      const survey = await surveyed(fileSystem, target, { place, newId });
       const lines = await LineFile.open(fileSystem, target, survey.end, survey.isEnded);
       return new DeadLetterFile(lines, survey, release);
     } catch (error) {
@@ -124,7 +123,6 @@ export async function checkDeadLetterFile(path: string, fileSystem: FileSystem =
     );
 }
 
-/** What an export finds. */
 interface Survey {
   readonly run: string;
   readonly own: readonly OwnLetter[];
@@ -133,10 +131,15 @@ interface Survey {
   readonly isEnded: boolean;
 }
 
-async function surveyed(fileSystem: FileSystem, path: string, place: LettersPlace | undefined): Promise<Survey> {
+interface Search {
+  readonly place: LettersPlace | undefined;
+  readonly newId: () => string;
+}
+
+async function surveyed(fileSystem: FileSystem, path: string, search: Search): Promise<Survey> {
   const journal = await DeadLetterJournal.open(fileSystem, deadLetterFolder(path));
   try {
-    const survey = await findEnd(fileSystem, path, place, journal);
+    const survey = await findEnd(fileSystem, path, journal, search);
     // What a replay that was killed at its very end has left, once its letters were gone.
     if (survey.end.bytes === 0) await journal.remove();
     return survey;
@@ -148,8 +151,8 @@ async function surveyed(fileSystem: FileSystem, path: string, place: LettersPlac
 async function findEnd(
   fileSystem: FileSystem,
   path: string,
-  place: LettersPlace | undefined,
   journal: DeadLetterJournal,
+  { place, newId }: Search,
 ): Promise<Survey> {
   const own: OwnLetter[] = [];
   let [end, isEnded]: [FilePosition, boolean] = [{ bytes: 0, crc32: 0 }, true];
@@ -164,7 +167,7 @@ async function findEnd(
     if (isOwn) own.push({ id, key: journal.has(line.digest) ? null : key });
   }
   if (place && isFound) return { run: place.run, own, end, isEnded };
-  if (own.length === 0) return { run: crypto.randomUUID(), own, end, isEnded };
+  if (own.length === 0) return { run: newId(), own, end, isEnded };
   throw new CheckpointError(
     `${path} is shorter than a checkpoint says, or was changed since, and letters of that export are in it. Move it away to go on without them: nothing was changed.`,
     { path },

@@ -7,7 +7,6 @@ import { linesOf } from './linesOf.js';
 
 /** A letter, and where in its file it lies. */
 export interface LetterLine extends FiledLetter {
-  /** Counts from 1. */
   readonly line: number;
   readonly start: number;
   /** Behind the letter and its line's end. */
@@ -57,7 +56,6 @@ export function digestOf(line: Buffer): string {
   return createHash('sha256').update(line).digest('hex');
 }
 
-/** That there is no such file. */
 export function noLetters(path: string): SinkError {
   return new SinkError(`${path} is not there: no dead letters were written to it, or all have been replayed.`, {
     details: { path },

@@ -1,7 +1,7 @@
 import { CheckpointError } from '@sluice/core';
-import type { SpooledPage, WebhookPlace } from './spooledPage.js';
+import type { LettersPlace } from './deadLetterFile.js';
+import type { Outgoing } from './outgoing.js';
 
-/** A record of the spool's log. */
 export interface SpooledRecord extends SpooledPage {
   readonly sinkPosition: WebhookPlace;
   /** Ids of records that the log does not hold any more. */
@@ -38,4 +38,22 @@ export function decodeWebhookPlace(sinkPosition: unknown): WebhookPlace {
   if (Number.isSafeInteger(next) && Number.isSafeInteger(dead) && letters !== undefined)
     return sinkPosition as WebhookPlace;
   throw new CheckpointError('The checkpoint does not say how far the forwarding came.', {}, [{ kind: 'restart' }]);
+}
+
+/** A page's records, as they are in the spool. */
+export interface SpooledPage {
+  readonly at: string;
+  /** The number of the first one; the others follow without gaps. */
+  readonly first: number;
+  readonly records: readonly Outgoing[];
+}
+
+/** How far a target has come: what a commit, and each page in the spool, says. Plain JSON. */
+export interface WebhookPlace {
+  /** All records before this number are settled: taken, or among the dead letters. */
+  readonly next: number;
+  /** Dead letters that this export wrote. */
+  readonly dead: number;
+  /** Up to where the file of the dead letters is valid; `null` as long as nothing was written to it. */
+  readonly letters: LettersPlace | null;
 }

@@ -3,16 +3,13 @@ import type { DeadLetter } from './deadLetter.js';
 import { isRecordFault } from './faultKind.js';
 import { KeyedQueue } from './keyedQueue.js';
 import type { Numbered } from './outgoing.js';
-import { SettledMark } from './settledMark.js';
 
 /** What came of a request: taken or not, and after how many attempts. */
 export type Outcome = { readonly attempts: number } & (
   { readonly isTaken: true } | { readonly isTaken: false; readonly error: unknown }
 );
 
-/** Options of {@link Deliveries}. */
 export interface DeliveriesOptions {
-  /** Sends one request. */
   readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<Outcome>;
   readonly deliveries: number;
   /** Absent: each record by itself. */
@@ -23,7 +20,6 @@ export interface DeliveriesOptions {
   readonly bury: (letter: DeadLetter) => Promise<void>;
   /** What earlier runs of this export have buried: it is not sent again, and parks what comes after it. */
   readonly dead: Iterable<Pick<DeadLetter, 'id' | 'key'>>;
-  /** ISO 8601. */
   readonly now: () => string;
   /** The first record that is not settled. */
   readonly next: number;
@@ -114,5 +110,52 @@ export class Deliveries {
     const record: unknown = JSON.parse(body);
     await this.#options.bury({ id, key, attempts, status, answer, at: this.#options.now(), record });
     this.#settled.settle(number);
+  }
+}
+
+interface Waiting {
+  readonly below: number;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Knows up to where numbered things are all settled, though they settle in any order. */
+export class SettledMark {
+  #next: number;
+  readonly #ahead = new Set<number>();
+  #waiting: Waiting[] = [];
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(next: number) {
+    this.#next = next;
+  }
+
+  get next(): number {
+    return this.#next;
+  }
+
+  settle(number: number): void {
+    if (number < this.#next) return;
+    this.#ahead.add(number);
+    while (this.#ahead.delete(this.#next)) this.#next += 1;
+    const isReached = ({ below }: Waiting): boolean => below <= this.#next;
+    for (const { resolve } of this.#waiting.filter(isReached)) resolve();
+    this.#waiting = this.#waiting.filter((each) => !isReached(each));
+  }
+
+  /** Nothing more will settle: whoever waits, now or later, is told why. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    for (const { reject } of this.#waiting) reject(this.#failure.error);
+    this.#waiting = [];
+  }
+
+  /** Resolves when all below a number are settled. @throws why that will never be. */
+  until(below: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure) reject(this.#failure.error);
+      else if (below <= this.#next) resolve();
+      else this.#waiting.push({ below, resolve, reject });
+    });
   }
 }

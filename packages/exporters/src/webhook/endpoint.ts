@@ -1,19 +1,11 @@
-import {
-  ConfigError,
-  createSender,
-  systemClock,
-  type Clock,
-  type HttpEvent,
-  type RetryOptions,
-  type Sender,
-} from '@sluice/core';
+import { ConfigError, createSender, systemClock, type Clock, type Sender, type SenderOptions } from '@sluice/core';
 import { addressGuard, type AddressGuardOptions } from '@sluice/core/node';
 import { checkHeaders, secretsIn } from './extraHeaders.js';
-import { signedSend } from './signedSend.js';
-import { signer } from './signature.js';
+import { signer, type Signer } from './signature.js';
+import type { DeliveriesOptions } from './deliveries.js';
 
 /** Options that say where records are posted to, and how. */
-export interface EndpointOptions {
+export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent' | 'clock' | 'random' | 'adapter'> {
   /** Where records are posted to: https, or an address that `allowAddresses` names. Shown to nobody beyond its origin. */
   readonly url: string;
   /** What records are signed with: `whsec_` and 16 to 64 bytes in base64, 24 at least if you make it. Two of them while one replaces the other. */
@@ -22,8 +14,6 @@ export interface EndpointOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Ms for an answer. Default 15,000. */
   readonly timeout?: number;
-  /** Default: a fault that may pass is tried for a minute, with full-jitter back-off from 250 ms to 20 s; a `Retry-After` above 60 s ends the export. */
-  readonly retry?: Partial<RetryOptions>;
   /**
    * Addresses that are open although they are not public, and without https: host names, addresses, CIDRs. Default: none. A metadata
    * address needs a CIDR.
@@ -31,12 +21,6 @@ export interface EndpointOptions {
   readonly allowAddresses?: readonly string[];
   /** Finds the addresses of a name. Default: the operating system. */
   readonly resolve?: AddressGuardOptions['resolve'];
-  /** Told what happens on the wire; what it throws alters nothing. */
-  readonly onEvent?: (event: HttpEvent) => void;
-  /** Default: the machine's clock. */
-  readonly clock?: Clock;
-  /** A number in [0, 1). Default: `Math.random`. */
-  readonly random?: () => number;
 }
 
 /** Where records are posted to. Nothing is connected yet. */
@@ -62,7 +46,7 @@ const defaultTimeout = 15_000;
  */
 export function endpointOf(options: EndpointOptions): Endpoint {
   const { headers = {}, timeout = defaultTimeout, clock = systemClock } = options;
-  const { allowAddresses, resolve, retry, random, onEvent } = options;
+  const { allowAddresses, resolve } = options;
   const secrets = [options.secret].flat();
   const url = parsedUrl(options.url);
   const guard = addressGuard({ allow: allowAddresses ?? [], ...(resolve && { resolve }) });
@@ -71,11 +55,9 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   checkHeaders(headers);
   const newSender = (): Sender =>
     createSender({
-      ...{ url: url.href, guard, clock, timeouts: { response: timeout, total: Infinity } },
+      ...options,
+      ...{ url: url.href, guard, timeouts: { response: timeout, total: Infinity } },
       secrets: secretsIn({ secrets, headers, url }),
-      ...(retry && { retry }),
-      ...(random && { random }),
-      ...(onEvent && { onEvent }),
     });
   // What makes no sense is refused here, and not by the first request.
   void newSender().close();
@@ -98,4 +80,29 @@ function parsedUrl(url: string): URL {
   const parsed = new URL(url);
   parsed.hash = '';
   return parsed;
+}
+
+export interface SignedSendOptions {
+  readonly sender: Sender;
+  readonly signer: Signer;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly clock: Clock;
+}
+
+/** Sends what it is given, signed anew for each attempt: a receiver refuses a signature that is minutes old. */
+export function signedSend({ sender, signer, headers, clock }: SignedSendOptions): DeliveriesOptions['send'] {
+  return async ({ id, body }, signal) => {
+    let attempts = 0;
+    const stamp = (): Readonly<Record<string, string>> => {
+      attempts += 1;
+      return { ...headers, ...signer.headers({ id, timestamp: Math.floor(clock.now() / 1000), body }) };
+    };
+    try {
+      await sender.send({ body, headers: stamp, signal });
+      return { isTaken: true, attempts };
+    } catch (error) {
+      signal.throwIfAborted();
+      return { isTaken: false, attempts, error };
+    }
+  };
 }

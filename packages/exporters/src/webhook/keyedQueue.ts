@@ -45,12 +45,10 @@ export class KeyedQueue {
     this.#pump();
   }
 
-  /** Begins nothing any more. */
   stop(): void {
     this.#isStopped = true;
   }
 
-  /** Resolves when nothing runs. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#running === 0) resolve();

@@ -1,11 +1,9 @@
 import { explained, type WritableFile } from '@sluice/core/node';
 
-/** A line of a file, and where it lies. */
 export interface FileLine {
   /** Without its end. */
   readonly bytes: Buffer;
   readonly start: number;
-  /** Where the next one begins. */
   readonly end: number;
   /** Whether it has its end: the last one may lack it. */
   readonly isEnded: boolean;

@@ -1,13 +1,12 @@
 import { ConfigError, type RowKey, type RowSchema } from '@sluice/core';
 import { jsonOf } from '../json.js';
-import { rowId } from './rowId.js';
+import { createHash } from 'node:crypto';
 
 /** A record on its way. What is sent is decided once, and is the same ever after. */
 export interface Outgoing {
   readonly id: string;
   /** Records of the same key are sent one after another; `null` has no order. */
   readonly key: string | null;
-  /** The record itself, as JSON. */
   readonly body: string;
 }
 
@@ -19,7 +18,6 @@ export interface Numbered extends Outgoing {
 /** How a record is written: in an envelope that names it, or as it is. */
 export type WebhookFormat = 'envelope' | 'bare';
 
-/** How rows become records. */
 export interface OutgoingOptions<T> {
   /** What rows with an order among them have in common. Default: what names the row, or the changed row. */
   readonly key?: ((row: T) => RowKey) | null | undefined;
@@ -76,4 +74,22 @@ function checkId(id: unknown): string {
     `id gave ${JSON.stringify(id)} for a row: it must be 1 to 256 visible characters of ASCII, without a full stop.`,
     { option: 'id' },
   );
+}
+
+/**
+ * A name for a row with just this content: the same on every run, and another one as soon as a value differs. The order in which the
+ * API names its fields does not matter.
+ */
+export function rowId(source: string, key: string, row: object): string {
+  const hash = createHash('sha256');
+  // Each part is ended by a character that none of them holds, so that no two rows read the same.
+  for (const part of [JSON.stringify(source), JSON.stringify(key), jsonOf(row, inOrder)])
+    hash.update(part).update('\0');
+  return hash.digest('hex').slice(0, 32);
+}
+
+/** For JSON: the fields of a record by their names. */
+function inOrder(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

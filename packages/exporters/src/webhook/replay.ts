@@ -20,22 +20,15 @@ export type WebhookReplayOptions = EndpointOptions &
  */
 export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
   const endpoint = endpointOf(options);
-  const { deliveries, signal, onProgress, onRefused, breakLock, trustFileSystem, onWarning } = options;
   const { sender, send } = endpoint.open();
   try {
     return await replayDeadLetters(path, {
+      ...options,
       send: async ({ id, body, signal: ending }) => {
         const outcome = await send({ id, body }, ending);
         if (!outcome.isTaken) throw outcome.error;
       },
       clock: endpoint.clock,
-      ...(deliveries !== undefined && { deliveries }),
-      ...(signal && { signal }),
-      ...(onProgress && { onProgress }),
-      ...(onRefused && { onRefused }),
-      ...(breakLock !== undefined && { breakLock }),
-      ...(trustFileSystem !== undefined && { trustFileSystem }),
-      ...(onWarning && { onWarning }),
     });
   } finally {
     await sender.close();

@@ -32,9 +32,9 @@ export interface ReplayOptions extends FileStateOptions {
   readonly deliveries?: number;
   /** Stops it: the promise rejects with `signal.reason`, and the next replay goes on from there. */
   readonly signal?: AbortSignal;
-  /** Told after each letter. */
+  /** Called after each letter. */
   readonly onProgress?: (counts: ReplayCounts) => void;
-  /** Told of each letter that is refused again. */
+  /** Called with each letter that is refused again. */
   readonly onRefused?: (letter: DeadLetter, error: SluiceError) => void;
 }
 
@@ -112,9 +112,7 @@ class Replay {
     this.#path = path;
     this.#settings = settings;
     this.#journal = journal;
-    this.#queue = new KeyedQueue(settings.deliveries, (error) => {
-      this.#stop(error);
-    });
+    this.#queue = new KeyedQueue(settings.deliveries, (error) => this.#stop(error));
   }
 
   async run(): Promise<ReplayCounts> {
@@ -125,9 +123,7 @@ class Replay {
       if (!this.#journal.has(digest)) pending.push({ key: letter.key, digest, line, start, end: place.bytes });
     this.#count({ left: pending.length });
     const file = await explained(fileSystem.open(this.#path, 'readable'), this.#path, 'opened');
-    const onAbort = (): void => {
-      this.#stop(signal.reason);
-    };
+    const onAbort = (): void => this.#stop(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       if (signal.aborted) onAbort();

@@ -1,12 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { ConfigError } from '@sluice/core';
 
-/** What a signature is made of. */
 export interface Signed {
   readonly id: string;
   /** Seconds since 1970 of this attempt: receivers refuse what is old, so that nobody can send it again. */
   readonly timestamp: number;
-  /** The very text that is sent. */
   readonly body: string;
 }
 

@@ -1,16 +1,13 @@
 import type { StateLog } from '@sluice/core';
 import { decodeSpooledPage } from './decodeSpool.js';
 import { RecentIds } from './recentIds.js';
-import type { SpooledPage, WebhookPlace } from './spooledPage.js';
+import type { SpooledPage, WebhookPlace } from './decodeSpool.js';
 
-/** Before the first record. */
 export const startOfTarget: WebhookPlace = { next: 1, dead: 0, letters: null };
 
-/** What an interrupted run left. */
 export interface Leftover {
   /** Pages that are not committed. */
   readonly pages: readonly SpooledPage[];
-  /** How far it came in them. */
   readonly sinkPosition: WebhookPlace;
   /** What was on its way lately, those pages included. */
   readonly recent: RecentIds;
@@ -38,9 +35,7 @@ export class Spool {
     for await (const record of this.#log?.read() ?? []) {
       const { recent: ids = [], ...page } = decodeSpooledPage(record);
       for (const id of ids) recent.add(id, 0);
-      page.records.forEach(({ id }, index) => {
-        recent.add(id, page.first + index);
-      });
+      page.records.forEach(({ id }, index) => recent.add(id, page.first + index));
       if (page.sinkPosition.next >= sinkPosition.next) ({ sinkPosition } = page);
       if (page.first >= committed.next && page.records.length > 0) pages.push(page);
     }

@@ -16,20 +16,17 @@ import type { Numbered, Outgoing, RowEncoder } from './outgoing.js';
 import { decodeWebhookPlace } from './decodeSpool.js';
 import type { RecentIds } from './recentIds.js';
 import { Spool, startOfTarget, type Leftover } from './spool.js';
-import type { SpooledPage, WebhookPlace } from './spooledPage.js';
+import type { SpooledPage, WebhookPlace } from './decodeSpool.js';
 
-/** What a webhook's writer needs. */
 export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' | 'deliveries' | 'batch' | 'onDead'> {
   readonly encode: RowEncoder<T>;
   readonly sender: Sender;
   /** The file of the dead letters; without one the first of them ends the export. */
   readonly deadLetter: string | undefined;
   readonly maxDeadLetters: number;
-  /** How its lock is taken. */
-  readonly lock: Pick<FileStateOptions, 'breakLock' | 'trustFileSystem'>;
+  readonly lock: Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId'>;
   /** Told of each one that is durable. */
   readonly onDeadLetter: (letter: DeadLetter) => void;
-  /** Where it goes, for people. */
   readonly target: string;
   readonly clock: Clock;
 }
@@ -80,9 +77,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     });
     const stop = (): void => void this.#deliveries.stop(signal.reason);
     signal.addEventListener('abort', stop);
-    this.#leave = () => {
-      signal.removeEventListener('abort', stop);
-    };
+    this.#leave = () => signal.removeEventListener('abort', stop);
     this.#next = this.#latest = sinkPosition.next;
     for (const page of pages) this.#begin(page);
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RowSchema } from '@sluice/core';
 import { rowEncoder } from '../../src/webhook/outgoing.js';
-import { rowId } from '../../src/webhook/rowId.js';
+import { rowId } from '../../src/webhook/outgoing.js';
 import { thrownBy } from '../../../../test/kit/thrownBy.js';
 
 interface Thing {

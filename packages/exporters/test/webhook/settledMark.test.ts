@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { SettledMark } from '../../src/webhook/settledMark.js';
+import { SettledMark } from '../../src/webhook/deliveries.js';
 
 test('all below the mark are settled, in whatever order they settle', () => {
   fc.assert(

@@ -1,6 +1,6 @@
 import type { Sender } from '@sluice/core';
 import { expect, test } from 'vitest';
-import { signedSend } from '../../src/webhook/signedSend.js';
+import { signedSend } from '../../src/webhook/endpoint.js';
 import { signer } from '../../src/webhook/signature.js';
 import { secret } from './forwarding.js';
 

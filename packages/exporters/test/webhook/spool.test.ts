@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outgoing } from '../../src/webhook/outgoing.js';
 import { RecentIds } from '../../src/webhook/recentIds.js';
 import { Spool, startOfTarget } from '../../src/webhook/spool.js';
-import type { SpooledPage, WebhookPlace } from '../../src/webhook/spooledPage.js';
+import type { SpooledPage, WebhookPlace } from '../../src/webhook/decodeSpool.js';
 
 const placeAt = (next: number): WebhookPlace => ({ ...startOfTarget, next });
 const at = '2026-01-02T03:04:05.678Z';

@@ -5,13 +5,11 @@ import { calm, eventually } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { Keeping, LimiterFixture, LimiterSetting } from './limiterFixture.js';
 
-/** What a limiter's checks are made with. */
 export interface LimiterTrial extends Trial<LimiterFixture, [LimiterSetting]> {
   readonly keeps: readonly Keeping[];
   readonly isRealTime: boolean;
 }
 
-/** One permit that was asked for. */
 export interface RequestedPermit {
   readonly nth: number;
   readonly route: string;
@@ -40,12 +38,10 @@ const roomy = 100;
 export class DrivenLimiter {
   readonly limiter: Limiter;
   readonly time: Time;
-  /** Ms of one window. */
   readonly per: number;
-  /** Those that began, in their order. */
   readonly begun: RequestedPermit[] = [];
   readonly #timeout: number;
-  #asked = 0;
+  #requested = 0;
 
   private constructor(limiter: Limiter, time: Time, per: number, timeout: number) {
     this.limiter = limiter;
@@ -91,11 +87,14 @@ export class DrivenLimiter {
   }
 
   /** Asks for a permit, and keeps it until somebody releases it. */
-  ask({
+  acquire({
     route = 'testing.route',
     signal,
   }: { readonly route?: string; readonly signal?: AbortSignal } = {}): RequestedPermit {
-    const asked: { -readonly [field in keyof RequestedPermit]: RequestedPermit[field] } = { nth: this.#asked++, route };
+    const requested: { -readonly [field in keyof RequestedPermit]: RequestedPermit[field] } = {
+      nth: this.#requested++,
+      route,
+    };
     let isThrown = true;
     const permit = (async () => {
       const given = this.limiter.acquire({ route, ...(signal && { signal }) });
@@ -104,22 +103,21 @@ export class DrivenLimiter {
     })();
     permit.then(
       (given) => {
-        asked.permit = given;
-        asked.begunAt = this.time.now();
-        this.begun.push(asked);
+        requested.permit = given;
+        requested.begunAt = this.time.now();
+        this.begun.push(requested);
       },
       (reason: unknown) => {
-        asked.refusal = { reason, isThrown };
+        requested.refusal = { reason, isThrown };
       },
     );
-    return asked;
+    return requested;
   }
 
   askMany(count: number, route?: string): RequestedPermit[] {
-    return Array.from({ length: count }, () => this.ask({ ...(route !== undefined && { route }) }));
+    return Array.from({ length: count }, () => this.acquire({ ...(route !== undefined && { route }) }));
   }
 
-  /** Gives the permits that began back. */
   releaseAll(): void {
     for (const { permit } of this.begun) permit?.release();
   }
@@ -151,7 +149,6 @@ export class DrivenLimiter {
     checkSame({ queued: state.queued, running: state.running }, { queued, running }, `The limiter's state ${when}`);
   }
 
-  /** The numbers of the permits that began, in their order. */
   get order(): number[] {
     return this.begun.map(({ nth }) => nth);
   }

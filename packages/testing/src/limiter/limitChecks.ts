@@ -2,9 +2,8 @@ import { SluiceError } from '@sluice/core';
 import { check, checkSame, shown } from '../check.js';
 import { Skipped } from '../suite.js';
 import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './drivenLimiter.js';
-import type { LimiterChecks } from './turnChecks.js';
+import type { LimiterChecks } from './permitChecks.js';
 
-/** What a limiter keeps to. */
 export const limitChecks: LimiterChecks = {
   'lets no more begin in any window than it may, and all in the end': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 4 }, 'rate');
@@ -42,7 +41,7 @@ export const limitChecks: LimiterChecks = {
     await driven.untilBegun(2, 'At 2 a window');
     const start = driven.time.now();
     const stops = [new AbortController(), new AbortController()];
-    const aborted = stops.map(({ signal }) => driven.ask({ signal }));
+    const aborted = stops.map(({ signal }) => driven.acquire({ signal }));
     driven.askMany(2);
     await driven.settle();
     for (const stop of stops) stop.abort(new Error('Not wanted any more.'));
@@ -107,8 +106,8 @@ export const limitChecks: LimiterChecks = {
   'gives no place to a permit that was aborted while it waited for one': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { concurrency: 1 }, 'concurrency');
     const stop = new AbortController();
-    driven.ask();
-    const aborted = driven.ask({ signal: stop.signal });
+    driven.acquire();
+    const aborted = driven.acquire({ signal: stop.signal });
     driven.askMany(2);
     await driven.untilBegun(1, 'With room for one at once');
     stop.abort(new Error('Not wanted any more.'));
@@ -132,7 +131,7 @@ export const limitChecks: LimiterChecks = {
       'testing.dear',
       'testing.route',
     ])
-      driven.ask({ route });
+      driven.acquire({ route });
     await driven.untilBegun(6, 'At 4 units a window');
     checkSame(driven.order, [0, 1, 2, 3, 4, 5], 'The order of permits with different costs');
     checkWindows(trial, driven, 4, ({ route }) => (route === 'testing.dear' ? 3 : 1));
@@ -140,8 +139,8 @@ export const limitChecks: LimiterChecks = {
 
   'refuses at once what costs more than it ever lets begin': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 4, costs: { 'testing.huge': 5 } }, 'rate', 'costs');
-    const huge = driven.ask({ route: 'testing.huge' });
-    driven.ask();
+    const huge = driven.acquire({ route: 'testing.huge' });
+    driven.acquire();
     await driven.eventually(
       () => huge.refusal !== undefined || huge.permit !== undefined,
       'A permit that can never be given was not refused',

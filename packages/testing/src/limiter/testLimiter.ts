@@ -1,7 +1,7 @@
 import { registerChecks, type Check, type SuiteOptions } from '../suite.js';
 import { limitChecks } from './limitChecks.js';
 import type { Keeping, LimiterFixture, LimiterSetting } from './limiterFixture.js';
-import { turnChecks } from './turnChecks.js';
+import { permitChecks } from './permitChecks.js';
 
 /** Options of {@link testLimiter}. */
 export interface LimiterSuiteOptions extends SuiteOptions {
@@ -24,7 +24,7 @@ const everything: readonly Keeping[] = ['rate', 'concurrency', 'costs'];
  * declare function tokenBucket(limits: readonly Limit[], clock: Clock): Limiter;
  */
 export function testLimiter({ factory, keeps = everything, realTime = false, ...options }: LimiterSuiteOptions): void {
-  const checks = Object.entries({ ...turnChecks, ...limitChecks }).map(
+  const checks = Object.entries({ ...permitChecks, ...limitChecks }).map(
     ([title, run]): [string, Check<LimiterFixture, [LimiterSetting]>] => [
       title,
       (trial) => run({ ...trial, keeps, isRealTime: realTime }),

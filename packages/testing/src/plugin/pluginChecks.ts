@@ -6,7 +6,6 @@ import type { PluginFixture } from './pluginFixture.js';
 import { hookNames, sampleEvents } from './sampleEvents.js';
 import { UsedPlugin } from './usedPlugin.js';
 
-/** Checks of a plugin by what they prove. */
 type PluginChecks = Readonly<Record<string, <Api extends object>(trial: Trial<PluginFixture<Api>>) => Promise<void>>>;
 
 /** What a client and the other plugins on it rely on. */

@@ -11,10 +11,8 @@ export class UsedPlugin<Api extends object> {
   readonly events: ClientEvent[] = [];
   /** What it kept in its state, as text. */
   readonly kept: string[] = [];
-  /** Names of the plugins that were disposed of, in that order. */
   readonly disposed: string[] = [];
   readonly apiKey: string;
-  /** Requests that it has begun. */
   requests = 0;
   #api: Api | undefined;
   readonly #fixture: PluginFixture<Api>;
@@ -60,13 +58,11 @@ export class UsedPlugin<Api extends object> {
     this.client.use({ ...this.#watched(plugin), ...(plugin.setup && { setup: (...how) => setup(...how) ?? {} }) });
   }
 
-  /** The namespace; skips where there is none. */
   get api(): Api {
     if (!this.#api) throw new Skipped('a plugin with a namespace');
     return this.#api;
   }
 
-  /** Lets the namespace make a request. */
   async use(): Promise<void> {
     if (!this.#fixture.use) throw new Skipped('`use` of the fixture');
     await inTime((async () => this.#fixture.use?.(this.api))(), 'The use of a plugin did not settle', this.#timeout);

@@ -13,10 +13,8 @@ import type { Trial } from '../suite.js';
 import { DrivenWriter, type Committed } from './drivenWriter.js';
 import type { RowSamples, SinkFixture } from './sinkFixture.js';
 
-/** How a writer is opened. */
 export type Opening = Partial<Pick<SinkContext<never>, 'resumeAt' | 'restart' | 'isEndless'>>;
 
-/** What a sink's checks are made with. */
 export interface SinkTrial<T> extends Trial<SinkFixture<T>> {
   readonly samples: RowSamples<T>;
 }
@@ -38,7 +36,6 @@ export class DrivenSink<T> {
     this.state = { ...memoryState(), lock: () => Promise.resolve(() => Promise.resolve()) };
   }
 
-  /** On a new target. */
   static async on<T>(trial: SinkTrial<T>): Promise<DrivenSink<T>> {
     return new DrivenSink(trial, await trial.fixture());
   }

@@ -7,11 +7,9 @@ export interface Committed {
   readonly pages: number;
 }
 
-/** A writer, and how far it came. */
 export class DrivenWriter<T> {
   /** The last commit: at first the place before the first row, where the sink has one. */
   committed: Committed;
-  /** No call is allowed any more. */
   isEnded = false;
   readonly #writer: SinkWriter<T>;
   #pages: number;

@@ -7,10 +7,8 @@ import { DrivenWriter } from './drivenWriter.js';
 import { pagesOf } from './samplePages.js';
 import type { RowSamples } from './sinkFixture.js';
 
-/** A check of any sink. */
 export type SinkCheck = <T>(trial: SinkTrial<T>) => Promise<void>;
 
-/** Checks of a sink by what they prove. */
 export type SinkChecks = Readonly<Record<string, SinkCheck>>;
 
 /** Small, empty and large pages, in a number that no block size divides. */

@@ -16,11 +16,11 @@ export function pagesOf<T>(samples: RowSamples<T>, sizes: readonly number[], fro
     rows,
     ...(at === last && { endsPartition: true as const }),
   }));
-  return partPagesOf(samples, shapes, from);
+  return partitionPagesOf(samples, shapes, from);
 }
 
 /** The same, of several partitions. */
-export function partPagesOf<T>(samples: RowSamples<T>, shapes: readonly PageShape[], from = 0): SinkPage<T>[] {
+export function partitionPagesOf<T>(samples: RowSamples<T>, shapes: readonly PageShape[], from = 0): SinkPage<T>[] {
   let next = from;
   return shapes.map(({ partition, rows, endsPartition = false }) => ({
     items: Array.from({ length: rows }, () => samples.row(next++)),

@@ -3,7 +3,7 @@ import { crashChecks } from './crashChecks.js';
 import { endingChecks } from './endingChecks.js';
 import { endlessChecks } from './endlessChecks.js';
 import { exportChecks } from './exportChecks.js';
-import { partChecks } from './partChecks.js';
+import { partitionChecks } from './partitionChecks.js';
 import { rowChecks } from './rowChecks.js';
 import { sampleRows, type RowSamples, type SampleRow, type SinkFixture } from './sinkFixture.js';
 
@@ -17,7 +17,7 @@ const sinkChecks = {
   ...rowChecks,
   ...crashChecks,
   ...endingChecks,
-  ...partChecks,
+  ...partitionChecks,
   ...endlessChecks,
   ...exportChecks,
 };

@@ -63,9 +63,7 @@ export const demandChecks: SourceChecks = {
         resolve();
       };
       const subscription = walked.source.subscribe({ next: row, error: reject, complete: resolve });
-      leave = () => {
-        subscription.unsubscribe();
-      };
+      leave = () => subscription.unsubscribe();
     });
     await walked.inTime(gotRow, 'A subscriber got no row');
     // What comes before there is a subscription to end is ended here.

@@ -7,9 +7,7 @@ export function pushed<T>(walked: WalkedSource<T>): Promise<T[]> {
     walked.source.subscribe({
       next: (row) => rows.push(row),
       error: reject,
-      complete: () => {
-        resolve(rows);
-      },
+      complete: () => resolve(rows),
     });
   });
   return walked.inTime(all, 'A subscription did not complete');

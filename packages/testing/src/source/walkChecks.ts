@@ -5,7 +5,6 @@ import { pushed } from './pushed.js';
 import type { SourceFixture } from './sourceFixture.js';
 import { kept, pulled, rowsOf, WalkedSource } from './walkedSource.js';
 
-/** Checks of a source by what they prove. */
 export type SourceChecks = Readonly<Record<string, <T>(trial: Trial<SourceFixture<T>>) => Promise<void>>>;
 
 /** What a source gives when all goes well. */
@@ -62,7 +61,7 @@ export const walkChecks: SourceChecks = {
     }
     // A bound may cut the walk off in the middle of a partition.
     const isBounded = walked.source.info.maxRows !== undefined;
-    check(isBounded || ended.size === partitions, `${ended.size} of ${partitions} parts end (endsPart).`);
+    check(isBounded || ended.size === partitions, `${ended.size} of ${partitions} partitions end (endsPartition).`);
   },
 
   'says where it stands behind each page, once and for all': async (trial) => {

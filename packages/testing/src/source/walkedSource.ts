@@ -16,7 +16,6 @@ export class WalkedSource<T> {
     this.source = fixture.source();
   }
 
-  /** On an API of its own. */
   static async on<T>(trial: Trial<SourceFixture<T>>): Promise<WalkedSource<T>> {
     return new WalkedSource(await trial.fixture(), trial.timeout);
   }
@@ -47,7 +46,6 @@ export class WalkedSource<T> {
     this.#fixture.answer(how);
   }
 
-  /** All pages of a walk. */
   async pages(options?: PagesOptions): Promise<Page<T>[]> {
     const pages: Page<T>[] = [];
     const walk = pulled(this.source.pages(options));
@@ -85,7 +83,6 @@ export class WalkedSource<T> {
 
 const maxPages = 200;
 
-/** Begins to pull. */
 export function pulled<R>(flow: AsyncIterable<R>): AsyncIterator<R> {
   return flow[Symbol.asyncIterator]();
 }

@@ -105,9 +105,9 @@ export const lockChecks: StateChecks = {
 };
 
 function given(trial: Trial<StateStoreFixture>, lock: AskedLock, who: string): Promise<void> {
-  return settled(trial, lock, who).then(() => {
-    check(lock.outcome === 'given', `${who} has to be let in, but was ${toldOf(lock)}.`);
-  });
+  return settled(trial, lock, who).then(() =>
+    check(lock.outcome === 'given', `${who} has to be let in, but was ${toldOf(lock)}.`),
+  );
 }
 
 function settled({ timeout }: Trial<StateStoreFixture>, lock: AskedLock, who: string): Promise<void> {

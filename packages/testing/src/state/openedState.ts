@@ -3,12 +3,10 @@ import { inTime } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { StateStoreFixture } from './stateStoreFixture.js';
 
-/** Gives a lock back. */
 type Release = Awaited<ReturnType<StateStore['lock']>>;
 
 /** A state, as an export uses it: locked. */
 export class OpenedState {
-  /** Of the process that runs now. */
   store: StateStore;
   readonly #trial: Trial<StateStoreFixture>;
   readonly #fixture: StateStoreFixture;
@@ -20,12 +18,10 @@ export class OpenedState {
     this.store = fixture.store;
   }
 
-  /** A new state that nobody has locked. */
   static async on(trial: Trial<StateStoreFixture>): Promise<OpenedState> {
     return new OpenedState(trial, await trial.fixture());
   }
 
-  /** A new state, locked. */
   static async locked(trial: Trial<StateStoreFixture>): Promise<OpenedState> {
     const state = await OpenedState.on(trial);
     await state.#take();

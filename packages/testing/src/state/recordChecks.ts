@@ -4,7 +4,6 @@ import { awkwardRecords, unsaveable } from './awkwardRecords.js';
 import { OpenedState } from './openedState.js';
 import type { StateStoreFixture } from './stateStoreFixture.js';
 
-/** Checks of a state store by what they prove. */
 export type StateChecks = Checks<StateStoreFixture>;
 
 /** Small records, by name. */
@@ -12,12 +11,11 @@ export const recordChecks: StateChecks = {
   'has nothing under a name that nothing was saved under': async (trial) => {
     const { store } = await OpenedState.locked(trial);
     await store.save('checkpoint', { v: 1 });
-    for (const name of ['watch', 'constructor']) {
+    for (const name of ['watch', 'constructor'])
       check(
         (await store.load(name)) === undefined,
         `There is a record "${name}", but nothing was saved under that name.`,
       );
-    }
   },
 
   'gives records back as they were saved': async (trial) => {

@@ -1,4 +1,3 @@
-/** What an adapter has to keep to. */
 export interface AdapterOptions {
   /** Ms to connect in, TLS included. */
   readonly connectTimeout: number;
@@ -34,13 +33,11 @@ export interface GuardedHost {
   readonly isEncrypted: boolean;
 }
 
-/** An address that a name leads to. */
 export interface ResolvedAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
-/** What an attempt asks for. */
 export interface AttemptRequest {
   readonly url: string;
   readonly method: 'GET' | 'POST';
@@ -64,13 +61,11 @@ export interface AttemptAnswer {
 /** Carries one attempt: any status is an answer, and redirects are not followed. Without an answer it rejects with an `AdapterFault`. */
 export interface Adapter {
   readonly send: (request: AttemptRequest) => Promise<AttemptAnswer>;
-  /** Closes what it keeps open. */
   close(): Promise<void>;
 }
 
 /** The body of an answer, read in one way or the other. */
 export interface AnswerBody {
-  /** As it came. */
   readonly text: string;
   /** A JSON text that says what the body says, or that is none where the body is none. It need not be the same text: see `jsonText`. */
   readonly json: string;

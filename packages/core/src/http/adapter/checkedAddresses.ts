@@ -2,7 +2,6 @@ import { abortable } from '../../abortable.js';
 import { SluiceError } from '../../errors.js';
 import { AdapterFault, type AddressGuard, type GuardedHost, type ResolvedAddress } from './adapter.js';
 
-/** The addresses of a name, all of them checked. */
 export type CheckedAddresses = readonly [ResolvedAddress, ...ResolvedAddress[]];
 
 interface LookupEnds {
@@ -25,9 +24,7 @@ export async function checkedAddresses(
 ): Promise<CheckedAddresses> {
   const ended = new AbortController();
   const deadline = timeout === 0 ? undefined : setTimeout(endLate, Math.min(timeout, longestTimer));
-  const unwatch = untilEmpty(() => {
-    ended.abort(new AdapterFault('network'));
-  });
+  const unwatch = untilEmpty(() => ended.abort(new AdapterFault('network')));
   try {
     const [first, ...others] = await abortable(lookup(guard, host.hostname), ended.signal);
     if (!first) throw new AdapterFault('network', 'ENODATA');

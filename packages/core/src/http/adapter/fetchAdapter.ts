@@ -17,11 +17,10 @@ import {
  * @throws ConfigError if it is given a guard: `fetch` looks names up by itself and shows no address.
  */
 export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: AdapterOptions): Adapter {
-  if (guard) {
+  if (guard)
     throw new ConfigError(
       'On this platform nobody can see which address a name leads to, so private ones can not be kept out. Run it in Node.js, or leave the guard out where every address may be reached.',
     );
-  }
   return {
     async send(request) {
       const answer = answered(request);

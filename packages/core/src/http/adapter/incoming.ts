@@ -4,15 +4,12 @@ import type { Dispatcher } from 'undici';
 import { AdapterFault } from './adapter.js';
 
 interface IncomingOptions {
-  /** Bytes of the body, after decompression. */
   readonly maxBytes: number;
   /** Ends it at once, whatever undici is doing: it takes an abort to heart only once it is connected. */
   readonly signal: AbortSignal | undefined;
 }
 
-/** What an answer has to know of the connection that it comes over. */
 export interface Connection {
-  /** A request is sent over it. */
   begin(): void;
   /** Whether it has carried a request before, and no byte has come for this one. */
   readonly isUnanswered: boolean;
@@ -34,7 +31,6 @@ const notWanted = 'The answer is not wanted any more.';
 export class Incoming implements Dispatcher.DispatchHandler {
   status = 0;
   headers: Headers = {};
-  /** The body, as far as it came. */
   readonly chunks: Buffer[] = [];
   /** Resolves with the status; rejects with what went wrong before it came, or with the signal's reason. */
   readonly answered: Promise<void>;
@@ -71,7 +67,6 @@ export class Incoming implements Dispatcher.DispatchHandler {
     if (signal?.aborted) this.#onAbort();
   }
 
-  /** Lets go of what is still to come. */
   drop(): void {
     this.#end(new AdapterFault('cut-body'));
   }
@@ -94,9 +89,7 @@ export class Incoming implements Dispatcher.DispatchHandler {
     this.headers = headers;
     this.#decompress = decompressor(headers['content-encoding']);
     this.#decompress
-      ?.on('data', (chunk: Buffer) => {
-        this.#take(chunk);
-      })
+      ?.on('data', (chunk: Buffer) => this.#take(chunk))
       // Packed data says by itself where it ends. What comes behind that is nothing, and might never end.
       .on('end', () => {
         this.#done();
@@ -179,7 +172,6 @@ function decompressor(encoding: string | string[] | undefined): Transform | unde
   }
 }
 
-/** The platform's word for what went wrong, e.g. `ECONNRESET`. */
 export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

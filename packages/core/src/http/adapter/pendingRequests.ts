@@ -23,9 +23,7 @@ export class PendingRequests {
     const room = this.#rooms.get(origin);
     if (!room) callback();
     room?.callbacks.add(callback);
-    return () => {
-      room?.callbacks.delete(callback);
-    };
+    return () => room?.callbacks.delete(callback);
   }
 }
 

@@ -131,9 +131,7 @@ function guarded(guard: AddressGuard, timeout: number, pendingRequests: PendingR
         const left = timeout === 0 ? 0 : Math.max(1, timeout - (performance.now() - began));
         detached(buildConnector({ timeout: left, lookup: lookupIn(addresses) }))(options, callback);
       })
-      .catch((error: unknown) => {
-        callback(faultBeforeAnswer(error), null);
-      });
+      .catch((error: unknown) => callback(faultBeforeAnswer(error), null));
   };
 }
 
@@ -189,17 +187,11 @@ const longestExcuse = 250;
 /** What there is of a body, up to `maxBytes`. That of a success is not waited for: its status has said all. */
 async function readBeginning(answer: Incoming, maxBytes: number): Promise<AnswerBody> {
   const isSuccess = answer.status >= 200 && answer.status < 300;
-  const drain = setTimeout(() => {
-    answer.drop();
-  }, longestDrain);
+  const drain = setTimeout(() => answer.drop(), longestDrain);
   // Nobody waits for the body of a success, so it keeps no process alive.
   drain.unref();
   // What breaks off is quoted as far as it came.
-  const reading = answer.complete
-    .catch(() => undefined)
-    .finally(() => {
-      clearTimeout(drain);
-    });
+  const reading = answer.complete.catch(() => undefined).finally(() => clearTimeout(drain));
   // Mostly the body came along with the status, and the connection is free at once.
   await Promise.race([reading, isSuccess ? turnOfTheLoop() : wait(longestExcuse, undefined, { ref: false })]);
   return textBody(isSuccess ? '' : Buffer.concat(answer.chunks).toString('utf8', 0, maxBytes));

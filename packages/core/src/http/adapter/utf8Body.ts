@@ -35,7 +35,6 @@ const shortest = 64 * 1024;
 const bytesPerPlace = 2_048;
 const longestPlace = 64;
 
-/** A byte's hexadecimal digits. */
 const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /**

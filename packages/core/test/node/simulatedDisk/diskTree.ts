@@ -1,8 +1,8 @@
 import { parse, resolve, sep } from 'node:path';
-import type { Volume } from '../../../src/node/index.js';
 import { diskError } from './diskCalls.js';
 import { FileInode, FolderInode, type Inode } from './inode.js';
 import { NameJournal, type Name } from './nameJournal.js';
+import type { Volume } from '../../../src/node/fileSystem.js';
 
 /** Where a path leads to. */
 interface Spot {

@@ -1,4 +1,4 @@
-import type { Volume } from '../../../src/node/index.js';
+import type { Volume } from '../../../src/node/fileSystem.js';
 
 /** What a name leads to. */
 export type Inode = FileInode | FolderInode;

@@ -5,7 +5,7 @@ import { textOf } from './textRows.js';
 export type OnFetch = (partition: number, page: number) => void | Promise<void>;
 
 /** A source of parts, each given by the number of rows on each of its pages. */
-export function partsOf(
+export function partitionsOf(
   partitions: readonly (readonly number[])[],
   onFetch: OnFetch = () => undefined,
   more: Partial<SourceDefinition<string>> = {},

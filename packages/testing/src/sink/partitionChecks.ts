@@ -4,7 +4,7 @@ import { canonicalJson } from '../plainJson.js';
 import { Skipped } from '../suite.js';
 import { DrivenSink } from './drivenSink.js';
 import type { SinkChecks } from './rowChecks.js';
-import { partPagesOf, type PageShape } from './samplePages.js';
+import { partitionPagesOf, type PageShape } from './samplePages.js';
 
 /** Three partitions side by side; one ends with a page that has no rows, the first one last of all. */
 const shapes: readonly PageShape[] = [
@@ -16,28 +16,32 @@ const shapes: readonly PageShape[] = [
   { partition: 0, rows: 1, endsPartition: true },
 ];
 
-/** Parts of a plan that are walked side by side. Which partition's rows come first is the sink's affair. */
-export const partChecks: SinkChecks = {
+/** Partitions of a plan that are walked side by side. Which partition's rows come first is the sink's affair. */
+export const partitionChecks: SinkChecks = {
   'holds the rows of partitions that come side by side, each partition in order': async (trial) => {
     const target = await DrivenSink.on(trial);
-    const pages = partPagesOf(trial.samples, shapes);
+    const pages = partitionPagesOf(trial.samples, shapes);
     const writer = await target.open();
     await writer.writeAndCommit(...pages);
     await writer.finish();
-    await checkParts(target, pages, 'After parts that came side by side');
+    await checkPartitions(target, pages, 'After partitions that came side by side');
   },
 
   'goes on after a crash in the middle of partitions that come side by side': async (trial) => {
     for (let commits = 0; commits < shapes.length; commits += 1) {
       const target = await DrivenSink.on(trial);
-      const pages = partPagesOf(trial.samples, shapes);
+      const pages = partitionPagesOf(trial.samples, shapes);
       const writer = await target.open();
       await writer.writeAndCommit(...pages.slice(0, commits));
       await writer.write(...pages.slice(commits, commits + 1));
       await target.crash();
       const again = await target.resume(writer.committed);
       await again.finish(pages);
-      await checkParts(target, pages, `After parts that came side by side, and a crash behind page ${commits}`);
+      await checkPartitions(
+        target,
+        pages,
+        `After partitions that came side by side, and a crash behind page ${commits}`,
+      );
     }
   },
 
@@ -46,7 +50,7 @@ export const partChecks: SinkChecks = {
       const target = await DrivenSink.on(trial);
       const { withoutPartition } = target.sink;
       if (!withoutPartition) throw new Skipped('`withoutPartition` of the sink');
-      const pages = partPagesOf(trial.samples, shapes);
+      const pages = partitionPagesOf(trial.samples, shapes);
       const [begun, rest] = [pages.slice(0, 4), pages.slice(4)];
       const writer = await target.open();
       await writer.writeAndCommit(...begun);
@@ -59,12 +63,12 @@ export const partChecks: SinkChecks = {
       const again = await target.open({ resumeAt: { sinkPosition: structuredClone(without), isSealed: false } });
       await again.write(...begun.filter((page) => page.partition === partition), ...rest);
       await again.finish();
-      await checkParts(target, pages, `Part ${partition} taken back, and walked anew`);
+      await checkPartitions(target, pages, `Partition ${partition} taken back, and walked anew`);
     }
   },
 };
 
-async function checkParts<T>(target: DrivenSink<T>, pages: readonly SinkPage<T>[], when: string): Promise<void> {
+async function checkPartitions<T>(target: DrivenSink<T>, pages: readonly SinkPage<T>[], when: string): Promise<void> {
   const rows = await target.rows();
   const expected = target.readBack(pages);
   checkNoneLost(rows, { expected, written: expected }, when);

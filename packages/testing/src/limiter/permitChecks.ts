@@ -1,11 +1,10 @@
 import { check, checkSame, shown } from '../check.js';
 import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './drivenLimiter.js';
 
-/** Checks of a limiter by what they prove. */
 export type LimiterChecks = Readonly<Record<string, (trial: LimiterTrial) => Promise<void>>>;
 
-/** Turns, and what takes them back. */
-export const turnChecks: LimiterChecks = {
+/** Permits, and what takes them back. */
+export const permitChecks: LimiterChecks = {
   'gives permits in the order of asking': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(driven.per / 2);
@@ -44,9 +43,9 @@ export const turnChecks: LimiterChecks = {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(driven.per);
     const stop = new AbortController();
-    const first = driven.ask();
-    const aborted = driven.ask({ signal: stop.signal });
-    const last = driven.ask();
+    const first = driven.acquire();
+    const aborted = driven.acquire({ signal: stop.signal });
+    const last = driven.acquire();
     await driven.settle();
     const reason = new Error('Not wanted any more.');
     const before = driven.time.now();
@@ -70,24 +69,24 @@ export const turnChecks: LimiterChecks = {
   'refuses a permit at once when it is aborted already': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const reason = new Error('Not wanted from the beginning.');
-    const asked = driven.ask({ signal: AbortSignal.abort(reason) });
+    const requested = driven.acquire({ signal: AbortSignal.abort(reason) });
     await driven.eventually(
-      () => asked.refusal !== undefined || asked.permit !== undefined,
+      () => requested.refusal !== undefined || requested.permit !== undefined,
       'A permit that was aborted already was not refused',
     );
-    checkRefused(asked, reason);
+    checkRefused(requested, reason);
     driven.checkState(0, 0, 'when one was refused that was aborted already');
   },
 
   'takes nothing back when a permit is aborted that has begun': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const stop = new AbortController();
-    const asked = driven.ask({ signal: stop.signal });
+    const requested = driven.acquire({ signal: stop.signal });
     await driven.untilBegun(1, 'With nothing in its way');
     stop.abort(new Error('Too late.'));
     await driven.settle();
     driven.checkState(0, 1, 'when a permit was aborted that had begun');
-    asked.permit?.release();
+    requested.permit?.release();
     driven.checkState(0, 0, 'when a permit was released that had been aborted');
   },
 
@@ -96,7 +95,7 @@ export const turnChecks: LimiterChecks = {
     const stop = new AbortController();
     const listeners = countListeners(stop.signal);
     driven.limiter.pause(driven.per / 2);
-    for (let count = 0; count < 4; count += 1) driven.ask({ signal: stop.signal });
+    for (let count = 0; count < 4; count += 1) driven.acquire({ signal: stop.signal });
     await driven.untilBegun(4, 'After a pause');
     driven.releaseAll();
     checkSame(listeners(), 0, 'The number of listeners at a signal whose permits were given and released');
@@ -110,7 +109,7 @@ export const turnChecks: LimiterChecks = {
     driven.askMany(2);
     await driven.time.pass(per);
     // Who asks in the middle of it waits as well.
-    driven.ask();
+    driven.acquire();
     await driven.untilBegun(3, 'After a pause');
     checkPaused(driven.begun, start + 2 * per);
   },
@@ -121,7 +120,7 @@ export const turnChecks: LimiterChecks = {
     const start = time.now();
     limiter.pause(2 * per);
     limiter.pause(per / 2);
-    driven.ask();
+    driven.acquire();
     await time.pass(per);
     limiter.pause(per / 4);
     limiter.pause(3 * per);
@@ -150,28 +149,28 @@ export const turnChecks: LimiterChecks = {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(1_000 * driven.per);
     const stop = new AbortController();
-    const asked = driven.ask({ signal: stop.signal });
+    const requested = driven.acquire({ signal: stop.signal });
     await driven.settle();
     const reason = new Error('Nobody waits that long.');
     stop.abort(reason);
     await driven.eventually(
-      () => asked.refusal !== undefined,
+      () => requested.refusal !== undefined,
       'A permit that was aborted during a pause was not refused',
     );
-    checkRefused(asked, reason);
+    checkRefused(requested, reason);
     driven.checkState(0, 0, 'when the only one was aborted during a pause');
   },
 };
 
-function checkRefused(asked: RequestedPermit, reason: unknown): void {
-  check(asked.permit === undefined, 'A permit was given that was aborted.');
+function checkRefused(requested: RequestedPermit, reason: unknown): void {
+  check(requested.permit === undefined, 'A permit was given that was aborted.');
   check(
-    asked.refusal?.isThrown !== true,
+    requested.refusal?.isThrown !== true,
     'A permit that is aborted has to be refused by a promise, but permit itself threw.',
   );
   check(
-    asked.refusal?.reason === reason,
-    `A permit that is aborted has to be refused with signal.reason itself, and not with ${shown(asked.refusal?.reason)}.`,
+    requested.refusal?.reason === reason,
+    `A permit that is aborted has to be refused with signal.reason itself, and not with ${shown(requested.refusal?.reason)}.`,
   );
 }
 
