@@ -4,6 +4,7 @@ import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { explained } from './appendFile.js';
 import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
+import { together } from './together.js';
 import { unfinishedName, writeAll } from './wholeFile.js';
 import { checkWrittenByUs } from './writtenByUs.js';
 
@@ -143,7 +144,7 @@ export class FileLog implements StateLog {
 
   /** Records in a file that nobody can find any more are lost: nothing may rely on them. */
   async #checkName(file: WritableFile): Promise<void> {
-    const identities = Promise.all([file.identity(), this.#fs.identity(this.#path)]);
+    const identities = together([file.identity(), this.#fs.identity(this.#path)]);
     const [mine, named] = await explained(identities, this.#path, 'looked at');
     if (mine === named) return;
     throw new SinkError(

@@ -10,6 +10,7 @@ import { nodeFileSystem, type FileSystem } from './fileSystem.js';
 import { PartFile, type TargetFile } from './partFile.js';
 import { placeOfOnePart, OrderedPartitionWriter, placeWithoutPart } from './orderedPartitionWriter.js';
 import { SegmentFolder } from './segmentFolder.js';
+import { together } from './together.js';
 
 /** Where and how a file is written. */
 export interface FileTarget {
@@ -79,7 +80,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
  */
 async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: string | undefined): Promise<void> {
   if (stateFolder === undefined) return;
-  const [target, state] = await Promise.all(
+  const [target, state] = await together(
     [dirname(path), stateFolder].map((folder) => explained(fileSystem.volume(folder), folder, 'looked at')),
   );
   if (target?.id === state?.id) return;

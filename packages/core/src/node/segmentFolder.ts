@@ -90,8 +90,9 @@ export class SegmentFolder {
       () => true,
       () => false,
     );
-    // The rows are gone durably before the checkpoint is: nobody would clear them away any more.
-    if (!isGone && ended.length > 0) await explained(this.#fs.syncFolder(this.path), this.path, 'cleared');
+    // The rows are gone durably before the checkpoint is, which may be elsewhere: nobody would clear them away any more.
+    if (isGone) await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');
+    else if (ended.length > 0) await explained(this.#fs.syncFolder(this.path), this.path, 'cleared');
   }
 }
 

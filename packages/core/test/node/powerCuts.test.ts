@@ -22,6 +22,10 @@ const scenarios: readonly (readonly [string, Scenario])[] = [
   ['one part, over an existing file', { partitions: [[2, 2, 2]], ifExists: 'overwrite' }],
   ['one part, compressed', { partitions: [[2, 2, 2]], gzip: { pagesPerMember: 2 } }],
   ['one part, with its state in another folder', { partitions: [[2, 2, 2]], stateFolder: '/state/rows' }],
+  [
+    'three parts with a concurrency of 3, with its state in another folder',
+    { partitions: [[2, 2, 2], [2, 2], [2]], concurrency: 3, stateFolder: '/state/rows' },
+  ],
   ['three parts with a concurrency of 2', { partitions: [[2], [2], [2]], concurrency: 2 }],
   [
     'two parts with a concurrency of 2, compressed',
