@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { checkCount, ConfigError, type RowKey, type Sink, type SinkContext } from '@sluice/core';
-import type { FileStateOptions } from '@sluice/core/node';
+import type { FileStateOptions, FileSystem } from '@sluice/core/node';
 import type { BatchLimits } from './webhook/batches.js';
 import type { DeadLetter } from './webhook/deadLetter.js';
 import { checkDeadLetterFile } from './webhook/deadLetterFile.js';
@@ -18,7 +18,7 @@ import { WebhookWriter } from './webhook/webhookWriter.js';
 
 /** Options of {@link webhook}. */
 export interface WebhookOptions<T>
-  extends EndpointOptions, Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId'> {
+  extends EndpointOptions, Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId' | 'fileSystem' | 'processes'> {
   /**
    * So many records in a request, or so many bytes of them (default 512 KiB), in one envelope; a batch ends with its page at the latest.
    * Default: one record a request.
@@ -71,17 +71,7 @@ const defaultMaxDeadLetters = 100;
  * when there are too many dead letters, or none may be written.
  */
 export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
-  const {
-    deadLetter,
-    key,
-    id,
-    format = 'envelope',
-    onDead = 'continue',
-    onDeadLetter,
-    breakLock,
-    trustFileSystem,
-    newId,
-  } = options;
+  const { deadLetter, key, id, format = 'envelope', onDead = 'continue', onDeadLetter, fileSystem } = options;
   const { deliveries = defaultConcurrency, maxDeadLetters = defaultMaxDeadLetters } = options;
   const batch = batchLimits(options.batch);
   checkCount('deliveries', deliveries);
@@ -102,19 +92,15 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     delivery: 'at-least-once',
     async check(context) {
       encoderOf(context);
-      await checkLetters(deadLetter, context);
+      await checkLetters(deadLetter, context, fileSystem);
     },
     async open(context) {
       const encode = encoderOf(context);
-      await checkLetters(deadLetter, context);
+      await checkLetters(deadLetter, context, fileSystem);
       return WebhookWriter.open(context, {
         ...{ encode, deliveries, batch, onDead, deadLetter, maxDeadLetters, clock },
         ...endpoint.open(),
-        lock: {
-          ...(breakLock !== undefined && { breakLock }),
-          ...(trustFileSystem !== undefined && { trustFileSystem }),
-          ...(newId && { newId }),
-        },
+        lock: options,
         onDeadLetter(letter) {
           try {
             onDeadLetter?.(letter);
@@ -132,9 +118,10 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
 async function checkLetters(
   deadLetter: string | undefined,
   { stateFolder }: Pick<SinkContext<never>, 'stateFolder'>,
+  fileSystem: FileSystem | undefined,
 ): Promise<void> {
   if (deadLetter === undefined) return;
-  await checkDeadLetterFile(deadLetter);
+  await checkDeadLetterFile(deadLetter, fileSystem);
   if (stateFolder !== undefined && resolve(stateFolder) === deadLetterFolder(resolve(deadLetter)))
     throw new ConfigError(
       `deadLetter keeps its lock in the folder ${stateFolder}: give the export's state another folder.`,

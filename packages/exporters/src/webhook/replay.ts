@@ -1,11 +1,8 @@
-import type { FileStateOptions } from '@sluice/core/node';
 import { endpointOf, type EndpointOptions } from './endpoint.js';
 import { replayDeadLetters, type ReplayCounts, type ReplayOptions } from './replayDeadLetters.js';
 
 /** Options of {@link replay}. */
-export type WebhookReplayOptions = EndpointOptions &
-  Pick<ReplayOptions, 'deliveries' | 'signal' | 'onProgress' | 'onRefused'> &
-  Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'onWarning'>;
+export type WebhookReplayOptions = EndpointOptions & Omit<ReplayOptions, 'send'>;
 
 /**
  * Sends the dead letters of a file again, with the ids and the text that they had, signed anew. The address may be another one by now.
@@ -24,11 +21,10 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
   try {
     return await replayDeadLetters(path, {
       ...options,
-      send: async ({ id, body, signal: ending }) => {
-        const outcome = await send({ id, body }, ending);
+      send: async ({ id, body, signal }) => {
+        const outcome = await send({ id, body }, signal);
         if (!outcome.isTaken) throw outcome.error;
       },
-      clock: endpoint.clock,
     });
   } finally {
     await sender.close();

@@ -24,7 +24,7 @@ export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' 
   /** The file of the dead letters; without one the first of them ends the export. */
   readonly deadLetter: string | undefined;
   readonly maxDeadLetters: number;
-  readonly lock: Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId'>;
+  readonly lock: Omit<FileStateOptions, 'onWarning'>;
   /** Told of each one that is durable. */
   readonly onDeadLetter: (letter: DeadLetter) => void;
   readonly target: string;
