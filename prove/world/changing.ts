@@ -1,0 +1,15 @@
+import type { Alteration } from './scenario.js';
+import type { Schedule } from './schedule.js';
+import type { Apis } from './services.js';
+
+/** When the listing stands still, in ms. */
+export const lastChange = 30_000;
+
+/** Lets the listing of streams change while it is watched. */
+export function letChange(apis: Apis, changes: readonly Alteration[]): (schedule: Schedule) => void {
+  return (schedule) => {
+    for (const change of changes)
+      schedule.after(change.at, `the listing changes: ${change.what}`, () => apis.alter(change), null);
+    schedule.after(lastChange, 'the listing stands still', () => apis.stand(), null);
+  };
+}

@@ -1,0 +1,47 @@
+import { gunzipSync } from 'node:zlib';
+import { nftHoldingSchema, type NftHolding } from '@sluice/aptos';
+import { exportTo } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
+import { csv, csvFormat } from '@sluice/exporters/csv';
+import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
+import { difference } from './difference.js';
+import type { JobOf, RunningJob } from './jobs.js';
+import type { Scenario } from './scenario.js';
+import type { Apis } from './services.js';
+
+/** Exports all holdings into a file. */
+export function exportJob(job: JobOf<'export'>, { disk: { io } }: Scenario, apis: Apis): RunningJob {
+  const { pageSize, ownersPerRequest, concurrency, commitEvery, format, gzip } = job;
+  const path = `/data/rows.${format}`;
+  const stateFolder = job.state === 'beside' ? `${path}.sluice` : '/data/state';
+  const ownerAddresses = apis.holdings.owners.addresses;
+  const [sinkOf, formatOf] = format === 'csv' ? [csv, csvFormat] : [jsonl, jsonlFormat];
+  return {
+    async run({ client, fileSystem, processes, clock }) {
+      const source = client.aptos.walletNfts({ ownerAddresses, ownersPerRequest, pageSize });
+      const state = fileState(stateFolder, { fileSystem, processes, clock });
+      await exportTo(source, sinkOf<NftHolding>({ path, fileSystem, gzip }), {
+        ...{ state, concurrency, prefetch: 1, clock, onExpired: 'restart-partition' },
+        ...(commitEvery !== undefined && { commitEvery }),
+      }).run();
+      return true;
+    },
+    judge(disk) {
+      // What is said to be done stays so when the power goes.
+      const durable = disk.restart('dropped');
+      const bytes = durable.bytes(path);
+      const rows = [...apis.holdings.of(ownerAddresses)];
+      const text = bytes && (gzip ? gunzipSync(bytes) : Buffer.from(bytes)).toString();
+      const { header, encode } = formatOf<NftHolding>().encoder(nftHoldingSchema);
+      const expected = header + encode(rows);
+      const left = durable
+        .paths()
+        .filter((name) => name !== '/data/' && name !== path && !name.startsWith(stateFolder));
+      return [
+        ...(text === expected ? [] : [difference(text, expected)]),
+        // A disk that refuses to clear away keeps what it has.
+        ...(left.length === 0 || io > 0 ? [] : [`Left behind: ${left.join(' ')}`]),
+      ];
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
+import { exportJob } from './exportJob.js';
+import { forwardJob } from './forwardJob.js';
+import type { Service } from './network.js';
+import type { Process } from './processes.js';
+import type { Scenario } from './scenario.js';
+import type { Schedule } from './schedule.js';
+import type { Apis } from './services.js';
+import { watchJob } from './watchJob.js';
+
+/** What the processes of a world do, one after another, until it is done. */
+export interface RunningJob {
+  /** Services that it talks to besides the API, by host. */
+  readonly services?: ReadonlyMap<string, Service>;
+  /** Lets the world live on, whoever runs. */
+  readonly begin?: (schedule: Schedule) => void;
+  /** Does the work in one process; answers whether all of it is done. `isLast`: nothing disturbs it any more. */
+  readonly run: (process: Process, how: { readonly isLast: boolean }) => Promise<boolean>;
+  /** What is wrong with the outcome. */
+  readonly judge: (disk: SimulatedDisk) => readonly string[];
+}
+
+export type JobOf<Kind> = Extract<Scenario['job'], { readonly kind: Kind }>;
+
+export function jobOf(scenario: Scenario, apis: Apis): RunningJob {
+  const { job } = scenario;
+  switch (job.kind) {
+    case 'export':
+      return exportJob(job, scenario, apis);
+    case 'watch':
+      return watchJob(job, apis);
+    case 'forward':
+      return forwardJob(job, apis);
+  }
+}

@@ -1,0 +1,174 @@
+/** A fault that somebody could write. The worlds must find it. */
+export interface Mutant {
+  readonly name: string;
+  readonly file: string;
+  /** Stands there once. */
+  readonly from: string;
+  readonly to: string;
+}
+
+function inFile(file: string, mutants: readonly (readonly [name: string, from: string, to: string])[]): Mutant[] {
+  return mutants.map(([name, from, to]) => ({ name, file, from, to }));
+}
+
+export const mutantList: readonly Mutant[] = [
+  ...inFile('packages/core/src/node/partFile.ts', [
+    ['the name of .part is not durable at the first commit', "await this.#syncFolder('created');", ''],
+    [
+      'the final name is not durable before .part is unlinked',
+      "    // The new name is durable before the old one goes, or a power cut could take both.\n    await this.#syncFolder('put in place');\n",
+      '',
+    ],
+    [
+      'a commit does not flush the rows',
+      'await together([this.#opened.flush(), this.#makeNameDurable()]);',
+      'await together([Promise.resolve(this.#opened.sinkPosition), this.#makeNameDurable()]);',
+    ],
+    ['nothing is truncated on resume', 'await this.#file?.cut();\n  }', '}'],
+    ['a cleared .part is not durably gone', "await this.#syncFolder('cleared away');", ''],
+    [
+      'a sealed file that is in place is linked again',
+      'this.#isInPlace = true;\n    this.#isCommitted',
+      'this.#isCommitted',
+    ],
+  ]),
+  ...inFile('packages/core/src/node/wholeFile.ts', [
+    ['a record is renamed before its bytes are durable', "    await explained(file.sync(), known, 'written');\n", ''],
+  ]),
+  ...inFile('packages/core/src/node/fileState.ts', [
+    [
+      'a record’s name is not durable',
+      '      throw error;\n    }\n    await this.#sync(path);',
+      '      throw error;\n    }',
+    ],
+    [
+      'what a killed process wrote is not made durable',
+      'if (await this.#clearUnfinished(use)) await this.#sync(this.folder);',
+      'await this.#clearUnfinished(use);',
+    ],
+    [
+      'a removed record is not durably gone',
+      "await explained(unlinkIfThere(this.#fs, path), path, 'removed');\n    await this.#sync(path);",
+      "await explained(unlinkIfThere(this.#fs, path), path, 'removed');",
+    ],
+  ]),
+  ...inFile('packages/core/src/node/segmentFolder.ts', [
+    [
+      'the folder of segments is not durable',
+      "        await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');\n",
+      '',
+    ],
+    [
+      'the names of segments are not durable',
+      "    await explained(this.#fs.syncFolder(this.path), this.path, 'written');\n    this.#hasNewNames",
+      '    this.#hasNewNames',
+    ],
+    [
+      'removed segments come back after a power cut',
+      "if (isGone) await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');\n    else if",
+      'if (isGone) return;\n    if',
+    ],
+  ]),
+  ...inFile('packages/core/src/node/orderedPartitionWriter.ts', [
+    [
+      'segments are removed before the checkpoint forgets them',
+      'if (!this.#named.includes(name)) await this.#folder.remove(name);',
+      'await this.#folder.remove(name);',
+    ],
+    [
+      'outdated segments are removed in the commit that makes them so',
+      'this.#outdated = this.#named.filter((name) => !named.includes(name));',
+      'await together(this.#named.filter((name) => !named.includes(name)).map((name) => this.#folder.remove(name)));',
+    ],
+    ['segments are not cut on resume', 'await segment?.cut();', ''],
+    [
+      'segments are not flushed',
+      'return segment ? segment.flush() : { bytes: 0, crc32: 0 };',
+      'return segment ? segment.sinkPosition : { bytes: 0, crc32: 0 };',
+    ],
+    [
+      'partitions go into the file in the order in which they end',
+      'while (this.#buffers.get(this.#front)?.isEnded);',
+      'while (this.#buffers.get(this.#front + 1)?.isEnded);',
+    ],
+    [
+      'waiting blocks are not kept',
+      'if (waiting.length === 0) return undefined;',
+      'if (waiting.length >= 0) return undefined;',
+    ],
+  ]),
+  ...inFile('packages/core/src/node/appendFile.ts', [
+    ['rows are not synced', 'await explained(file.sync()', 'await explained(Promise.resolve()'],
+  ]),
+  ...inFile('packages/core/src/node/fileLog.ts', [
+    [
+      'a record of a log is not durable',
+      "    await writeAll(file, this.#path, line, this.#bytes);\n    await explained(file.sync(), this.#path, 'written');",
+      '    await writeAll(file, this.#path, line, this.#bytes);',
+    ],
+    [
+      'a replaced log is not durable before it is renamed',
+      "      await explained(file.sync(), this.#path, 'written');\n      await explained(file.close()",
+      '      await explained(file.close()',
+    ],
+    [
+      'a torn record is not cut off',
+      "if (torn !== undefined) await explained(file.truncate(end), this.#path, 'cut back');",
+      '',
+    ],
+  ]),
+  ...inFile('packages/core/src/sink/exportRun.ts', [
+    [
+      'a checkpoint speaks of rows before they are durable',
+      'const sinkPosition = await this.#opened.flush();',
+      'void this.#opened.flush();\n    const sinkPosition = this.#checkpoint?.sinkPosition ?? null;',
+    ],
+    [
+      'nobody waits for a checkpoint',
+      'await this.#save(this.#checkpoint);\n    this.#tally.commit();',
+      'void this.#save(this.#checkpoint);\n    this.#tally.commit();',
+    ],
+    [
+      'a stopped walk is sealed',
+      '    // A walk that is stopped ends like one that is through: only the latter may be sealed.\n    if (this.#isEnding()) return done;\n',
+      '',
+    ],
+    [
+      'a commit is due a page later',
+      'if (this.#pace.isDue) await',
+      'if (this.#pace.isDue && this.#tally.counts.pages > 10) await',
+    ],
+    [
+      'a partition that is walked again keeps its rows',
+      'this.#checkpoint = checkpoint;\n    await this.#save(checkpoint);\n    const writer',
+      'const writer',
+    ],
+    [
+      'a finished export is forgotten',
+      'await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#removeCheckpoint());',
+      'await this.#removeCheckpoint();',
+    ],
+  ]),
+  ...inFile('packages/core/src/http/startLog.ts', [
+    ['one start too many fits into a window', 'if (room < 0)', 'if (room < -1)'],
+    ['a window is a little short', 'earliest = start.at + window.span;', 'earliest = start.at + window.span * 0.98;'],
+  ]),
+  ...inFile('packages/exporters/src/webhook/webhookWriter.ts', [
+    [
+      'records are sent before they are in the spool',
+      'await this.#spool.append(page, this.#place);\n    this.#begin(page);',
+      'this.#begin(page);\n    await this.#spool.append(page, this.#place);',
+    ],
+    [
+      'a flush does not wait for what is under way',
+      'await this.#deliveries.until(this.#next);\n    this.#isFlushed = true;',
+      'this.#isFlushed = true;',
+    ],
+    ['the spool is emptied on a flush', 'if (this.#isFlushed) {', 'if (this.#next > 1) {'],
+    [
+      'what is under way is not sent again',
+      'for (const page of pages) this.#begin(page);',
+      'for (const page of pages.slice(1)) this.#begin(page);',
+    ],
+  ]),
+];

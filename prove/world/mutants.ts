@@ -1,0 +1,81 @@
+// Plays worlds against code that is wrong on purpose: what does not get found shows what no world looks at.
+//
+//   npm run prove:worldMutants -- --minutes 2 --only segments
+import { spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { printTable } from '../printTable.js';
+import { type Mutant, mutantList } from './mutantList.js';
+
+const { values } = parseArgs({
+  options: {
+    /** How long each is looked for. */
+    minutes: { type: 'string', default: '2' },
+    seed: { type: 'string', default: '1' },
+    /** Only those whose name holds this. */
+    only: { type: 'string', default: '' },
+  },
+});
+
+const home = join(import.meta.dirname, '..', '..');
+const copy = mkdtempSync(join(tmpdir(), 'sluice-world-mutants-'));
+try {
+  copyCheckout();
+  const mutants = mutantList.filter(({ name }) => name.includes(values.only));
+  const rows = [];
+  let missed = 0;
+  for (const mutant of mutants) {
+    const began = performance.now();
+    const found = await search(mutant);
+    if (found === undefined) missed += 1;
+    rows.push([
+      basename(mutant.file),
+      mutant.name,
+      ((performance.now() - began) / 1_000).toFixed(0),
+      found ?? 'NOT FOUND',
+    ]);
+    console.error(`${mutants.length - rows.length} left: ${mutant.name}: ${found ?? 'NOT FOUND'}`);
+  }
+  printTable(['file', 'mutant', 's', 'found by'], rows);
+  console.log(`${mutants.length - missed} of ${mutants.length} found.`);
+  process.exitCode = missed === 0 ? 0 : 1;
+} finally {
+  rmSync(copy, { recursive: true });
+}
+
+/** All that a world needs, so that no checkout is touched. */
+function copyCheckout(): void {
+  const isLeftOut = (path: string): boolean => /^(dist|\.turbo|coverage|reports)$/.test(basename(path));
+  for (const name of ['packages', 'prove', 'test', 'package.json', 'tsconfig.json', 'tsconfig.base.json'])
+    cpSync(join(home, name), join(copy, name), {
+      recursive: true,
+      verbatimSymlinks: true,
+      filter: (path) => !isLeftOut(path),
+    });
+  symlinkSync(join(home, 'node_modules'), join(copy, 'node_modules'));
+}
+
+/** What the first world says that breaks a promise. */
+async function search({ name, file, from, to }: Mutant): Promise<string | undefined> {
+  const path = join(copy, file);
+  const text = readFileSync(path, 'utf8');
+  if (text.split(from).length !== 2) return `NOT APPLICABLE: ${name} does not stand there once`;
+  writeFileSync(
+    path,
+    text.replace(from, () => to),
+  );
+  try {
+    const args = ['--import', 'tsx', '--conditions=@sluice/source', 'prove/worlds.ts', '--first'];
+    const child = spawn(process.execPath, [...args, '--minutes', values.minutes, '--seed', values.seed], { cwd: copy });
+    let output = '';
+    child.stdout.on('data', (data: Buffer) => (output += data.toString()));
+    child.stderr.on('data', (data: Buffer) => (output += data.toString()));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    if (code === 0) return undefined;
+    return (/^(?:Seed|The world of seed).*$/m.exec(output)?.[0] ?? output.trim().slice(-200)).slice(0, 120);
+  } finally {
+    writeFileSync(path, text);
+  }
+}

@@ -1,0 +1,241 @@
+import { type Adapter, AdapterFault, textBody } from '../../packages/core/src/http/adapter/adapter.js';
+import type { AttemptAnswer, AttemptRequest } from '../../packages/core/src/http/adapter/adapter.js';
+import type { Random } from './random.js';
+import type { Life, Schedule } from './schedule.js';
+import { epoch } from './platform.js';
+
+/** What goes wrong on the way, as shares of all requests; and when nothing arrives at all. */
+export interface NetworkFaults {
+  /** The connection is reset before the request arrives. */
+  readonly lost: number;
+  /** The connection is reset when the service has answered, before the answer arrives. */
+  readonly unanswered: number;
+  /** The body ends before its end. */
+  readonly cut: number;
+  /** The answer takes about as long as its deadline. */
+  readonly slow: number;
+  /** 503, with and without Retry-After. */
+  readonly busy: number;
+  /** 429, with every kind of Retry-After. */
+  readonly limited: number;
+  /** The service closes a connection that idled, as the next request goes out over it. */
+  readonly stale: number;
+  /** From when to when, in ms, nobody can be connected to. */
+  readonly outages: readonly (readonly [from: number, to: number])[];
+}
+
+/** A request as a service finds it. */
+export interface Arrived {
+  readonly url: URL;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A service in a world. It is asked at the moment at which a request arrives. */
+export type Service = (request: Arrived) => Answered;
+
+/** What a process sends, for whoever watches over the limit. */
+export interface Sent {
+  readonly at: number;
+  readonly life: Life;
+  /** Ms from the beginning before which the service wanted nothing, as far as the process was told. */
+  readonly shutUntil: number;
+  /** Requests of this process under way, this one included. */
+  readonly underWay: number;
+}
+
+/** Watches what goes over the wires. */
+export interface Wiretap {
+  readonly onSend: (url: URL, sent: Sent) => void;
+  /** A process has got an answer. */
+  readonly onAnswer: (url: URL, status: number) => void;
+}
+
+/** The wires between the processes and the services. */
+export class Network {
+  readonly #schedule: Schedule;
+  readonly #random: Random;
+  readonly #faults: NetworkFaults;
+  readonly #services: ReadonlyMap<string, Service>;
+  readonly #tap: Wiretap;
+  /** Ms to each host and back, most of the time. */
+  readonly #distance: number;
+
+  constructor(
+    world: { schedule: Schedule; random: Random; faults: NetworkFaults; tap: Wiretap },
+    services: ReadonlyMap<string, Service>,
+  ) {
+    this.#schedule = world.schedule;
+    this.#random = world.random;
+    this.#faults = world.faults;
+    this.#tap = world.tap;
+    this.#services = services;
+    this.#distance = 3 + world.random.next() * 40;
+  }
+
+  /** The adapter of a process. */
+  adapterOf(life: Life, connectTimeout = 10_000): Adapter {
+    let shutUntil = -Infinity;
+    let underWay = 0;
+    let idleSince: number | undefined;
+    const schedule = this.#schedule;
+    return {
+      send: (request) =>
+        new Promise<AttemptAnswer>((resolve, reject) => {
+          if (!life.isAlive) return;
+          const url = new URL(request.url);
+          underWay += 1;
+          const idled = idleSince === undefined ? undefined : schedule.now - idleSince;
+          this.#tap.onSend(url, { at: schedule.now, life, shutUntil, underWay });
+          schedule.note(`send ${nameOf(request)}`, life);
+          let isOver = false;
+          const end = (event: string, settle: () => void): void => {
+            if (isOver) return;
+            isOver = true;
+            underWay -= 1;
+            idleSince = schedule.now;
+            request.signal?.removeEventListener('abort', onAbort);
+            schedule.note(`${event} ${nameOf(request)}`, life);
+            settle();
+          };
+          const fail = (kind: AdapterFault['kind'], code?: string): void => {
+            end(code ?? kind, () => {
+              reject(new AdapterFault(kind, code));
+            });
+          };
+          const onAbort = (): void => {
+            fail('network');
+          };
+          request.signal?.addEventListener('abort', onAbort, { once: true });
+          this.#carry(request, { life, idled, connectTimeout }, fail, (answer) => {
+            end(`answer ${answer.status}`, () => {
+              if (answer.status === 429) shutUntil = Math.max(shutUntil, schedule.now + pauseOf(answer, schedule.now));
+              const { status, headers = {}, body } = answer;
+              this.#tap.onAnswer(url, status);
+              resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body: textBody(body) });
+            });
+          });
+        }),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  /** Carries a request to its service and the answer back, or not. */
+  #carry(
+    request: AttemptRequest,
+    from: { readonly life: Life; readonly idled: number | undefined; readonly connectTimeout: number },
+    fail: (kind: AdapterFault['kind'], code?: string) => void,
+    answer: (answer: Answered) => void,
+  ): void {
+    const { life, idled, connectTimeout } = from;
+    const [schedule, random, faults] = [this.#schedule, this.#random, this.#faults];
+    const isCold = idled === undefined || request.isFresh === true;
+    const way = this.#distance / 2 + random.next() * 12 + (isCold ? random.next() * 60 : 0);
+    const fate = random.next();
+    const arrivesAt = schedule.now + way;
+    if (faults.outages.some(([start, end]) => arrivesAt >= start && arrivesAt < end)) {
+      const isSilent = random.chance(0.3);
+      schedule.after(
+        isSilent ? connectTimeout : way,
+        'net',
+        () => {
+          if (isSilent) fail('connect-timeout');
+          else fail('network', 'ECONNREFUSED');
+        },
+        life,
+      );
+      return;
+    }
+    if (!isCold && idled > 1_000 && random.chance(faults.stale)) {
+      schedule.after(
+        way,
+        'net',
+        () => {
+          fail('stale', 'ECONNRESET');
+        },
+        life,
+      );
+      return;
+    }
+    const { host } = new URL(request.url);
+    const service = this.#services.get(host);
+    if (!service) throw new Error(`Nobody serves ${host} in this world.`);
+    let left = fate;
+    const isFate = (share: number): boolean => (left -= share) < 0;
+    if (isFate(faults.lost)) {
+      schedule.after(
+        way,
+        'net',
+        () => {
+          fail('network', 'ECONNRESET');
+        },
+        life,
+      );
+      return;
+    }
+    const isUnanswered = isFate(faults.unanswered);
+    const isCut = !isUnanswered && isFate(faults.cut);
+    const refusal = isFate(faults.busy) ? this.#busy() : isFate(faults.limited) ? this.#limited() : undefined;
+    const isSlow = isFate(faults.slow);
+    const work = isSlow ? 29_960 + random.next() * 80 : random.skewed(2, 400);
+    // The service does its work whether the process is alive then or not.
+    schedule.after(
+      way,
+      `arrival ${nameOf(request)}`,
+      () => {
+        const { url, method, headers, body = '' } = request;
+        const answered = refusal ?? service({ url: new URL(url), method, headers, body });
+        schedule.after(
+          work + this.#distance / 2,
+          'net',
+          () => {
+            if (isUnanswered) fail('network', 'ECONNRESET');
+            else if (isCut) fail('cut-body');
+            else answer(answered);
+          },
+          life,
+        );
+      },
+      null,
+    );
+  }
+
+  #busy(): Answered {
+    return { status: 503, body: 'busy', ...(this.#random.chance(0.3) && { headers: { 'retry-after': '1' } }) };
+  }
+
+  #limited(): Answered {
+    const seconds = this.#random.int(0, 4);
+    const after = this.#random.pick([
+      String(seconds),
+      // A date, as RFC 9110 has it, by the service's clock: which is the world's.
+      new Date(epoch + this.#schedule.now + seconds * 1_000).toUTCString(),
+      'soon',
+      undefined,
+    ]);
+    return { status: 429, body: 'slow down', ...(after !== undefined && { headers: { 'retry-after': after } }) };
+  }
+}
+
+/** Ms that a 429 asks for, where it says so in whole seconds. */
+function pauseOf({ headers }: Answered, now: number): number {
+  const after = headers?.['retry-after'] ?? '';
+  return /^\d+$/.test(after) ? Number(after) * 1_000 : Math.min(0, now);
+}
+
+/** A request as the trace shows it. */
+function nameOf({ method, url }: AttemptRequest): string {
+  const { host, pathname, searchParams } = new URL(url);
+  const cursor = searchParams.get('cursor');
+  const owners = searchParams.getAll('owner_addresses[]').map((owner) => owner.slice(-4));
+  return [method, host + pathname, ...(owners.length > 0 ? [owners.join()] : []), ...(cursor ? [cursor] : [])].join(
+    ' ',
+  );
+}

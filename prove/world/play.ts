@@ -1,0 +1,269 @@
+import { SluiceError } from '@sluice/core';
+import { simulatedDisk, type SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
+import { restarted } from './disk.js';
+import { FetchedAgain } from './fetchedAgain.js';
+import { jobOf, type RunningJob } from './jobs.js';
+import { LimitOracle } from './limitOracle.js';
+import { Network, type NetworkFaults } from './network.js';
+import type { Platform } from './platform.js';
+import { type Process, startProcess, type Surroundings } from './processes.js';
+import { Random } from './random.js';
+import { Life, Schedule, Stuck } from './schedule.js';
+import type { Kill, Scenario } from './scenario.js';
+import { addresses, apiKey, Apis } from './services.js';
+import { Trace, type TraceEntry } from './trace.js';
+
+/** What became of a world. */
+export interface Played {
+  /** Equal for equal worlds. */
+  readonly digest: string;
+  /** What must not happen, and did. */
+  readonly violations: readonly string[];
+  readonly kills: number;
+  /** Runs that ended with an error which the world's faults explain. */
+  readonly failures: number;
+  readonly requests: number;
+  readonly events: number;
+  /** Virtual ms. */
+  readonly duration: number;
+  readonly trace: readonly TraceEntry[] | undefined;
+}
+
+/** What became of a process. */
+interface Outcome {
+  isSettled: boolean;
+  isDone: boolean;
+  error: unknown;
+}
+
+/** As exportJob asks for. */
+const prefetch = 1;
+
+/** Runs beyond the kills, in which faults go on; and then as many without any, in which the work must come to its end. */
+const spareRuns = 6;
+
+const quietNetwork: NetworkFaults = {
+  ...{ lost: 0, unanswered: 0, cut: 0, slow: 0, busy: 0, limited: 0, stale: 0, outages: [] },
+};
+
+/** Plays a world to its end. */
+export async function play(scenario: Scenario, platform: Platform, { keepTrace = false } = {}): Promise<Played> {
+  const world = new World(scenario, platform, keepTrace);
+  platform.enter({ schedule: world.schedule, random: world.random('platform'), wallOffset: world.wallOffset });
+  try {
+    await world.play();
+  } catch (error) {
+    if (!(error instanceof Stuck)) throw error;
+    world.violations.push(error.message);
+  } finally {
+    world.end();
+    platform.leave();
+  }
+  const { schedule, violations, kills, failures, requests } = world;
+  return {
+    ...{ digest: schedule.trace.digest(), violations, kills, failures, requests, events: schedule.happened },
+    ...{ duration: schedule.now, trace: schedule.trace.entries },
+  };
+}
+
+class World {
+  readonly schedule: Schedule;
+  readonly violations: string[] = [];
+  kills = 0;
+  failures = 0;
+  requests = 0;
+  readonly #scenario: Scenario;
+  readonly #apis: Apis;
+  readonly #job: RunningJob;
+  readonly #limits: LimitOracle;
+  readonly #fetched = new FetchedAgain();
+  readonly #lives = new Map<string, Life>();
+  readonly #disks: Random;
+  #disk: SimulatedDisk;
+  #isQuiet = false;
+
+  constructor(scenario: Scenario, platform: Platform, keepTrace: boolean) {
+    this.#scenario = scenario;
+    this.schedule = new Schedule(new Trace({ keep: keepTrace }), this.random('order'), platform.turn);
+    this.#apis = new Apis(scenario.api, () => this.schedule.now);
+    this.#limits = new LimitOracle(scenario.limit, (what) => this.violations.push(what));
+    this.#disks = this.random('disk');
+    this.#disk = simulatedDisk();
+    this.#disk.putFolder('/data');
+    this.#job = jobOf(scenario, this.#apis);
+  }
+
+  random(subject: string): Random {
+    return new Random(`${this.#scenario.seed} ${subject}`);
+  }
+
+  /** Ms by which the wall clock is off now. */
+  readonly wallOffset = (): number =>
+    this.#scenario.clockSteps.reduce((sum, [at, by]) => (at <= this.schedule.now ? sum + by : sum), 0);
+
+  async play(): Promise<void> {
+    const kills = [...this.#scenario.kills];
+    this.#job.begin?.(this.schedule);
+    for (let n = 1; ; n += 1) {
+      this.#isQuiet = n > this.#scenario.kills.length + spareRuns;
+      if (n > this.#scenario.kills.length + 2 * spareRuns) {
+        this.violations.push('It does not come to its end, though nothing disturbs it any more.');
+        return;
+      }
+      if (await this.#run(`run ${n}`, kills.shift())) break;
+    }
+    this.#checkKey();
+    this.#checkFetched();
+    if (this.violations.length === 0) this.violations.push(...this.#job.judge(this.#disk));
+  }
+
+  end(): void {
+    for (const life of this.#lives.values()) life.isAlive = false;
+  }
+
+  /** One process, or two that want the same, until they end or are killed. Answers whether the work is done. */
+  async #run(name: string, kill: Kill | undefined): Promise<boolean> {
+    this.#fetched.begin();
+    const { job } = this.#scenario;
+    const hasRival = job.kind === 'export' && job.rival;
+    const processes: { readonly process: Process; readonly outcome: Outcome }[] = [];
+    for (const each of hasRival ? [name, `${name}b`] : [name]) {
+      const process = this.#start(each);
+      processes.push({ process, outcome: this.#outcomeOf(process) });
+      // Until it waits for something, it is this one's code that runs.
+      await this.schedule.settle();
+    }
+    const [first] = processes;
+    const isDue = killDue(kill, first?.process.life);
+    const areSettled = (): boolean => processes.every(({ outcome }) => outcome.isSettled);
+    await this.schedule.until((last) => areSettled() || isDue(last));
+    if (!areSettled() && kill) {
+      await this.#kill(
+        processes.map(({ process }) => process),
+        kill,
+      );
+      return false;
+    }
+    await this.schedule.settle();
+    for (const { process, outcome } of processes) this.#checkEnd(process, outcome);
+    return this.violations.length > 0 || processes.some(({ outcome }) => outcome.isDone);
+  }
+
+  /** A process that has ended must have nothing left to do, and a reason if it failed. */
+  #checkEnd({ life }: Process, { error }: Outcome): void {
+    life.isAlive = false;
+    this.schedule.note(error === undefined ? 'done' : `failed: ${sentenceOf(error)}`, life);
+    const left = this.schedule.pendingOf(life);
+    if (left.length > 0) this.violations.push(`${life.name} ended, and ${left.join(', ')} was left.`);
+    if (error === undefined) return;
+    this.failures += 1;
+    const sentence = sentenceOf(error);
+    if (sentence.includes(apiKey)) this.violations.push(`The key is in an error: ${sentence}`);
+    if (!this.#isExplained(error)) this.violations.push(`${life.name} failed: ${sentence}`);
+  }
+
+  #start(name: string): Process {
+    const life = new Life(name);
+    this.#lives.set(name, life);
+    this.schedule.current = life;
+    const quiet = { ...this.#scenario, disk: { io: 0, full: 0 } };
+    const scenario = this.#isQuiet ? quiet : this.#scenario;
+    const { schedule } = this;
+    const network = new Network(
+      {
+        ...{ schedule, random: this.random(`${name} network`) },
+        faults: this.#isQuiet ? quietNetwork : scenario.network,
+        tap: {
+          onSend: ({ host, search }, sent) => {
+            this.requests += 1;
+            if (host !== addresses.api) return;
+            this.#limits.sent(sent);
+            this.#fetched.requested(search);
+          },
+          onAnswer: ({ search }, status) => {
+            if (status === 200) this.#fetched.got(search);
+          },
+        },
+      },
+      new Map([[addresses.api, this.#apis.answer], ...(this.#job.services ?? [])]),
+    );
+    const world: Surroundings = {
+      ...{ schedule, scenario, disk: this.#disk, running: this.#lives, wallOffset: this.wallOffset },
+      ...{ random: this.random(`${name} process`), adapterOf: (of) => network.adapterOf(of) },
+    };
+    return startProcess(life, world);
+  }
+
+  #outcomeOf(process: Process): Outcome {
+    const outcome: Outcome = { isSettled: false, isDone: false, error: undefined };
+    this.#job
+      .run(process, { isLast: this.#isQuiet })
+      .finally(() => process.client.close())
+      .then(
+        (isDone) => Object.assign(outcome, { isSettled: true, isDone }),
+        (error: unknown) => Object.assign(outcome, { isSettled: true, error: error ?? 'nothing' }),
+      );
+    return outcome;
+  }
+
+  async #kill(processes: readonly Process[], { leaves }: Kill): Promise<void> {
+    this.kills += 1;
+    for (const { life } of processes) life.isAlive = false;
+    this.schedule.note(`killed: ${leaves}`);
+    this.schedule.current = null;
+    for (const { disk } of processes) await disk.abandon();
+    await this.schedule.settle();
+    this.#disk = restarted(this.#disk, leaves, this.#disks);
+  }
+
+  #checkKey(): void {
+    for (const path of this.#disk.paths())
+      if (this.#disk.text(path)?.includes(apiKey)) this.violations.push(`The key is in ${path}.`);
+  }
+
+  /** E4, where it says a number and nothing else makes pages come again. */
+  #checkFetched(): void {
+    const { job, api, disk } = this.#scenario;
+    if (job.kind !== 'export' || job.commitEvery === undefined || job.gzip || job.rival) return;
+    if (api.cursorTtl !== null || disk.io + disk.full > 0) return;
+    this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
+  }
+
+  /** Whether the faults of this world are a reason for an error. */
+  #isExplained(error: unknown): boolean {
+    if (!SluiceError.is(error)) return false;
+    const { network, disk, api, job } = this.#scenario;
+    if (error.code === 'lock') return job.kind === 'export' && job.rival;
+    if (this.#isQuiet) return false;
+    switch (error.code) {
+      case 'network':
+      case 'timeout':
+      case 'rate-limited':
+        return Object.values(network).some((share) => (typeof share === 'number' ? share > 0 : share.length > 0));
+      case 'http':
+        return network.busy > 0 || api.cursorTtl !== null;
+      case 'sink':
+      case 'checkpoint':
+        return disk.io > 0 || disk.full > 0;
+      default:
+        return false;
+    }
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+/** Says when it is time for a kill, asked after each event. */
+function killDue(kill: Kill | undefined, life: Life | undefined): (last: string) => boolean {
+  if (!kill || !life) return () => false;
+  if ('events' in kill) return () => life.events >= kill.events;
+  let met = 0;
+  const [name = '', when] = kill.at.split(' ');
+  return (last) => {
+    if (last.startsWith('disk ') && last.includes(` ${name} `) && last.endsWith(' done') === (when === 'done'))
+      met += 1;
+    return met >= kill.nth;
+  };
+}

@@ -1,0 +1,60 @@
+import { play, type Played } from './play.js';
+import type { Platform } from './platform.js';
+import { type Scenario, scenarioOf } from './scenario.js';
+import { shrunk } from './shrink.js';
+
+/** A world in which something went wrong. */
+export interface Found {
+  readonly seed: number;
+  /** The smallest world in which it does. */
+  readonly scenario: Scenario;
+  readonly violations: readonly string[];
+}
+
+/** What is told of a world: as it begins, and of what became of it. */
+export type WorldMessage = { readonly begins: number } | ({ readonly ended: number } & Tally);
+
+export type Tally = Pick<Played, 'kills' | 'failures' | 'requests' | 'events' | 'duration'>;
+
+/** So many say enough. */
+const maxFound = 3;
+
+/** Plays the world of each seed from one on, for so many seconds. */
+export async function playSeeds({
+  from,
+  seconds,
+  endsWithFirst,
+  platform,
+  onWorld,
+  onFound,
+}: {
+  readonly from: number;
+  readonly seconds: number;
+  /** Ends with the first world that breaks a promise, and does not make it smaller. */
+  readonly endsWithFirst: boolean;
+  readonly platform: Platform;
+  readonly onWorld: (message: WorldMessage) => void;
+  readonly onFound: (found: Found) => void;
+}): Promise<void> {
+  const end = performance.now() + seconds * 1_000;
+  let found = 0;
+  for (let seed = from; performance.now() < end && found < maxFound; seed += 1) {
+    onWorld({ begins: seed });
+    const scenario = scenarioOf(seed);
+    const { violations, kills, failures, requests, events, duration } = await play(scenario, platform);
+    onWorld({ ended: seed, kills, failures, requests, events, duration });
+    if (violations.length === 0) continue;
+    found += 1;
+    if (endsWithFirst) {
+      onFound({ seed, scenario, violations });
+      return;
+    }
+    onFound(await smallest(seed, scenario, platform));
+  }
+}
+
+async function smallest(seed: number, scenario: Scenario, platform: Platform): Promise<Found> {
+  const wrongIn = async (smaller: Scenario): Promise<readonly string[]> => (await play(smaller, platform)).violations;
+  const least = await shrunk(scenario, async (smaller) => (await wrongIn(smaller)).length > 0);
+  return { seed, scenario: least, violations: await wrongIn(least) };
+}

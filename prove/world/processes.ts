@@ -1,0 +1,75 @@
+import { type Client, type Clock, createClient } from '@sluice/core';
+import { aptos, type AptosApi } from '@sluice/aptos';
+import { streams, type StreamsApi } from '@sluice/streams';
+import type { FileSystem } from '@sluice/core/node';
+import { MountedDisk } from './disk.js';
+import type { Adapter } from '../../packages/core/src/http/adapter/adapter.js';
+import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
+import type { Liveness, Processes } from '../../packages/core/src/node/processIdentity.js';
+import type { Random } from './random.js';
+import type { Scenario } from './scenario.js';
+import type { Life, Schedule } from './schedule.js';
+import { addresses, apiKey } from './services.js';
+import { epoch } from './platform.js';
+
+/** A process of a world: production code, with what it finds around itself. */
+export interface Process {
+  readonly life: Life;
+  readonly client: Client & { readonly aptos: AptosApi; readonly streams: StreamsApi };
+  readonly disk: MountedDisk;
+  readonly fileSystem: FileSystem;
+  readonly processes: Processes;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly adapter: () => Adapter;
+}
+
+/** What processes share. */
+export interface Surroundings {
+  readonly schedule: Schedule;
+  readonly random: Random;
+  readonly scenario: Scenario;
+  readonly disk: SimulatedDisk;
+  readonly adapterOf: (life: Life) => Adapter;
+  /** Processes that run, by their names. */
+  readonly running: ReadonlyMap<string, Life>;
+  /** Ms by which the wall clock is off now. */
+  readonly wallOffset: () => number;
+}
+
+/** Starts a process. Nothing is asked or read yet. */
+export function startProcess(life: Life, world: Surroundings): Process {
+  const { schedule, random, scenario } = world;
+  const clock = clockOf(life, world);
+  const next = (): number => random.next();
+  const adapter = (): Adapter => world.adapterOf(life);
+  const disk = new MountedDisk(world.disk, { schedule, random, faults: scenario.disk, life });
+  const client = createClient({
+    ...{ apiKey, clock, random: next, rateLimit: scenario.limit, adapter },
+  })
+    .use(aptos({ baseUrl: addresses.aptos }))
+    .use(streams({ baseUrl: addresses.streams }));
+  const { fileSystem } = disk;
+  return { life, client, disk, fileSystem, processes: processesOf(life, world), clock, random: next, adapter };
+}
+
+function clockOf(life: Life, { schedule, wallOffset }: Surroundings): Clock {
+  return {
+    now: () => epoch + Math.floor(schedule.now + wallOffset()),
+    monotonic: () => schedule.now,
+    after: (ms, callback) => (life.isAlive ? schedule.after(ms, 'timer', callback, life) : () => undefined),
+  };
+}
+
+function processesOf(life: Life, { running }: Surroundings): Processes {
+  const identity = { host: 'here', machine: '', boot: '', space: '', pid: 1, startedAt: life.name };
+  const livenessOf = ({ startedAt }: { readonly startedAt: string }): Liveness => {
+    if (startedAt === life.name) return 'self';
+    return running.get(startedAt)?.isAlive ? 'alive' : 'dead';
+  };
+  return {
+    claims: new Map(),
+    self: () => Promise.resolve(identity),
+    livenessOf: (other) => Promise.resolve(livenessOf(other)),
+  };
+}

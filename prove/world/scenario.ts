@@ -1,0 +1,172 @@
+import { restarts, type DiskFaults } from './disk.js';
+import type { NetworkFaults } from './network.js';
+import { Random } from './random.js';
+import type { ApiModel } from './services.js';
+
+/** A whole world, drawn from its seed. Everything in it can be made smaller, so that a failing one can be shrunk. */
+export interface Scenario {
+  readonly seed: number;
+  readonly job: Job;
+  readonly api: ApiModel;
+  readonly limit: {
+    readonly requests: number;
+    readonly per: number;
+    readonly concurrency: number;
+    readonly burst?: number;
+  };
+  readonly network: NetworkFaults;
+  readonly disk: DiskFaults;
+  /** When the wall clock is set, and by how many ms. */
+  readonly clockSteps: readonly (readonly [at: number, by: number])[];
+  readonly kills: readonly Kill[];
+}
+
+/** Kills a process when so many of its events have happened, or at an event of a kind; and what is on the disk then. */
+export type Kill = { readonly leaves: (typeof restarts)[number] } & (
+  { readonly events: number } | { readonly at: string; readonly nth: number }
+);
+
+/** What runs. */
+export type Job =
+  | {
+      readonly kind: 'export';
+      readonly format: 'csv' | 'jsonl';
+      readonly gzip: boolean;
+      readonly pageSize: number;
+      readonly ownersPerRequest: number;
+      readonly concurrency: number;
+      readonly commitEvery?: number;
+      /** Where the checkpoint is: beside the file, or in a folder elsewhere. */
+      readonly state: 'beside' | 'apart';
+      /** A second process that wants the same file. */
+      readonly rival: boolean;
+    }
+  | {
+      readonly kind: 'watch';
+      readonly pageSize: number;
+      readonly every: number;
+      /** How the listing changes while it is watched. */
+      readonly changes: readonly Alteration[];
+    }
+  | {
+      readonly kind: 'forward';
+      readonly of: 'rows' | 'changes';
+      readonly pageSize: number;
+      readonly deliveries: number;
+      readonly batch?: number;
+      /** The share of records that become dead letters, which are replayed at the end. 0: the first would end the export. */
+      readonly refused: number;
+      readonly every: number;
+      readonly changes: readonly Alteration[];
+    };
+
+/** What happens to the listing of streams at a moment. */
+export type Alteration = { readonly at: number } & (
+  | { readonly what: 'add' }
+  | { readonly what: 'remove' | 'rename'; readonly nth: number }
+  | { readonly what: 'move'; readonly by: number }
+);
+
+/** The events at which a kill is worth most: around names, syncs and cuts. */
+const tender = [
+  ...(['link', 'unlink', 'rename', 'removeFolder', 'makeFolder', 'truncate', 'sync', 'syncFolder'] as const),
+  ...(['open', 'write'] as const),
+];
+
+/** The world of a seed. */
+export function scenarioOf(seed: number): Scenario {
+  const random = new Random(`${seed} scenario`);
+  const job = jobOf(random);
+  const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
+  const owners = random.int(1, 6);
+  return {
+    ...{ seed, job },
+    api: {
+      ...{ seed, owners },
+      holdings: random.int(owners, job.pageSize * 25),
+      streams: random.int(0, job.pageSize * 3),
+      // An expired cursor ends a run; the next one begins that partition again.
+      cursorTtl: random.chance(0.1) ? random.int(20_000, 60_000) : null,
+      statusEvery: random.int(2_000, 30_000),
+    },
+    limit: {
+      ...{ requests: random.int(2, 10), per: 1_000, concurrency: random.int(1, 4) },
+      ...(random.chance(0.3) && { burst: 2 }),
+    },
+    network: {
+      ...{ lost: share(0.1), unanswered: share(0.1), cut: share(0.05), busy: share(0.1), limited: share(0.05) },
+      ...{ slow: random.chance(0.1) ? 0.02 : 0, stale: share(0.3) },
+      outages: random.chance(0.2) ? [outage(random)] : [],
+    },
+    disk: random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
+    clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
+    kills: Array.from({ length: random.int(1, 6) }, () => killOf(random)),
+  };
+}
+
+function jobOf(random: Random): Job {
+  const kind = random.next();
+  if (kind < 0.5) return exportJob(random);
+  return kind < 0.75 ? watchJob(random) : forwardJob(random);
+}
+
+function forwardJob(random: Random): Job {
+  const of = random.pick<'rows' | 'changes'>(['rows', 'changes']);
+  const isBatched = random.chance(0.3);
+  return {
+    ...{ kind: 'forward', of, pageSize: random.int(3, 20), deliveries: random.int(1, 8) },
+    ...{ every: random.int(1_000, 6_000), changes: alterations(random) },
+    ...(isBatched && { batch: random.int(2, 10) }),
+    refused: of === 'rows' && !isBatched && random.chance(0.5) ? random.next() * 0.2 : 0,
+  };
+}
+
+function exportJob(random: Random): Job {
+  return {
+    kind: 'export',
+    format: random.pick(['csv', 'jsonl']),
+    gzip: random.chance(0.2),
+    pageSize: random.int(3, 20),
+    ownersPerRequest: random.int(1, 3),
+    concurrency: random.int(1, 4),
+    ...(random.chance(0.6) && { commitEvery: random.pick([1, 2, 5]) }),
+    state: random.pick(['beside', 'apart']),
+    rival: random.chance(0.1),
+  };
+}
+
+function watchJob(random: Random): Job {
+  return {
+    ...{ kind: 'watch', pageSize: random.int(3, 20), every: random.int(1_000, 6_000) },
+    changes: alterations(random),
+  };
+}
+
+function alterations(random: Random): readonly Alteration[] {
+  const alteration = (): Alteration => {
+    const at = random.int(0, 25_000);
+    switch (random.int(0, 3)) {
+      case 0:
+        return { at, what: 'add' };
+      case 1:
+        return { at, what: 'remove', nth: random.int(0, 99) };
+      case 2:
+        return { at, what: 'rename', nth: random.int(0, 99) };
+      default:
+        return { at, what: 'move', by: random.int(1, 5) };
+    }
+  };
+  return Array.from({ length: random.int(0, 12) }, alteration).sort((a, b) => a.at - b.at);
+}
+
+function outage(random: Random): readonly [number, number] {
+  const from = random.int(0, 20_000);
+  return [from, from + random.pick([2_000, 20_000, 90_000])];
+}
+
+function killOf(random: Random): Kill {
+  const leaves = random.chance(0.4) ? 'killed' : random.pick(restarts);
+  if (random.chance(0.4)) return { leaves, events: random.int(1, random.pick([30, 150, 500])) };
+  const at = random.pick(['link', ...tender]);
+  return { leaves, at: random.chance(0.5) ? at : `${at} done`, nth: random.int(1, random.pick([1, 3, 20])) };
+}

@@ -1,0 +1,100 @@
+import { aptosEndpoint } from '../../packages/sandbox/src/aptosEndpoint.js';
+import { Cursors } from '../../packages/sandbox/src/cursor.js';
+import { Holdings } from '../../packages/sandbox/src/holdings.js';
+import { Refusal } from '../../packages/sandbox/src/refusal.js';
+import type { Endpoint } from '../../packages/sandbox/src/requestListener.js';
+import { shapesOf } from '../../packages/sandbox/src/answerShape.js';
+import { StreamBook } from '../../packages/sandbox/src/streamBook.js';
+import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
+import type { Answered, Service } from './network.js';
+import type { Alteration } from './scenario.js';
+
+/** What the API holds, and how it behaves. */
+export interface ApiModel {
+  readonly seed: number;
+  readonly holdings: number;
+  readonly owners: number;
+  readonly streams: number;
+  /** Ms that a cursor is good for; `null` where it does not expire. */
+  readonly cursorTtl: number | null;
+  /** Ms from one change of a stream's status to the next. */
+  readonly statusEvery: number;
+}
+
+/** Where the services of a world are found. */
+export const addresses = {
+  api: 'api.world',
+  aptos: 'https://api.world/aptos/',
+  streams: 'https://api.world/streams-api/',
+} as const;
+
+export const apiKey = '5f3a-a-secret-key-of-this-world-9e01';
+
+/** Both APIs, answering at the moment of arrival with the rows of that moment: the sandbox's, without its sockets. */
+export class Apis {
+  readonly holdings: Holdings;
+  readonly streams: StreamBook;
+  readonly #endpoints: ReadonlyMap<string, Endpoint>;
+  /** Streams that are there, by index. */
+  readonly #present: number[];
+  #isStill = false;
+  #ticks = 0;
+
+  constructor(model: ApiModel, now: () => number) {
+    const shapes = shapesOf('live');
+    const cursors = new Cursors({
+      seed: model.seed,
+      cursorTtl: model.cursorTtl ?? Infinity,
+      cursorUses: Infinity,
+      now,
+    });
+    this.#present = Array.from({ length: model.streams }, (_, index) => index);
+    this.holdings = new Holdings({ ...model, nasty: 0.2, nested: 'live' });
+    this.streams = new StreamBook({
+      ...{ seed: model.seed, streams: model.streams, nasty: 0.2, nested: 'live' },
+      ticks: () => {
+        if (!this.#isStill) this.#ticks = Math.floor(now() / model.statusEvery);
+        return this.#ticks;
+      },
+    });
+    this.#endpoints = new Map([
+      ['/aptos/wallets/nfts', aptosEndpoint(this.holdings, cursors, shapes.aptos)],
+      ['/streams-api/streams/evm', streamsEndpoint(this.streams, cursors, shapes.streams)],
+    ]);
+  }
+
+  /** Lets the listing of streams change. */
+  alter(alteration: Alteration): void {
+    if (this.#isStill) return;
+    if (alteration.what === 'add') {
+      this.#present.push(this.streams.add({}));
+      return;
+    }
+    if (alteration.what === 'move') {
+      this.streams.move(alteration.by);
+      return;
+    }
+    const at = alteration.nth % Math.max(1, this.#present.length);
+    const index = this.#present[at];
+    if (index === undefined) return;
+    if (alteration.what === 'rename') this.streams.set(index, { tag: `renamed ${alteration.at}` });
+    else this.streams.remove(...(this.#present.splice(at, 1) as [number]));
+  }
+
+  /** Nothing changes from now on. */
+  stand(): void {
+    this.#isStill = true;
+  }
+
+  readonly answer: Service = ({ url, headers }): Answered => {
+    try {
+      if (headers['x-api-key'] !== apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
+      const endpoint = this.#endpoints.get(url.pathname);
+      if (!endpoint) throw new Refusal(404, `Nothing is found at ${url.pathname}`);
+      return { status: 200, body: JSON.stringify(endpoint(url.searchParams)()) };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { status: error.status, body: JSON.stringify({ message: error.message }) };
+    }
+  };
+}

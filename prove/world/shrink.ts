@@ -1,0 +1,48 @@
+import type { Scenario } from './scenario.js';
+
+/** The smallest scenario in which something still goes wrong, as far as taking one thing away at a time leads. */
+export async function shrunk(
+  scenario: Scenario,
+  goesWrong: (smaller: Scenario) => Promise<boolean>,
+  maxPlays = 300,
+): Promise<Scenario> {
+  let smallest = scenario;
+  let plays = 0;
+  for (let isSmaller = true; isSmaller;) {
+    isSmaller = false;
+    for (const smaller of smallerThan(smallest)) {
+      if ((plays += 1) > maxPlays) return smallest;
+      if (!(await goesWrong(smaller))) continue;
+      smallest = smaller;
+      isSmaller = true;
+      break;
+    }
+  }
+  return smallest;
+}
+
+/** What is left when one thing is taken away, the largest things first. */
+function* smallerThan(scenario: Scenario): Generator<Scenario> {
+  const { job, api, network, disk, kills, clockSteps, limit } = scenario;
+  if (kills.length > 1) yield { ...scenario, kills: [] };
+  for (const at of kills.keys()) yield { ...scenario, kills: kills.toSpliced(at, 1) };
+  if (disk.io > 0 || disk.full > 0) yield { ...scenario, disk: { io: 0, full: 0 } };
+  if (clockSteps.length > 0) yield { ...scenario, clockSteps: [] };
+  if (network.outages.length > 0) yield { ...scenario, network: { ...network, outages: [] } };
+  for (const [name, share] of Object.entries(network))
+    if (typeof share === 'number' && share > 0) yield { ...scenario, network: { ...network, [name]: 0 } };
+  if (api.cursorTtl !== null) yield { ...scenario, api: { ...api, cursorTtl: null } };
+  for (const name of ['owners', 'holdings', 'streams'] as const)
+    if (api[name] > 1) yield { ...scenario, api: { ...api, [name]: Math.ceil(api[name] / 2) } };
+  const { requests, per, concurrency } = limit;
+  if (limit.burst !== undefined) yield { ...scenario, limit: { requests, per, concurrency } };
+  if (job.kind !== 'export') {
+    const { changes } = job;
+    for (const at of changes.keys()) yield { ...scenario, job: { ...job, changes: changes.toSpliced(at, 1) } };
+    return;
+  }
+  if (job.rival) yield { ...scenario, job: { ...job, rival: false } };
+  if (job.gzip) yield { ...scenario, job: { ...job, gzip: false } };
+  for (const name of ['concurrency', 'ownersPerRequest'] as const)
+    if (job[name] > 1) yield { ...scenario, job: { ...job, [name]: job[name] - 1 } };
+}

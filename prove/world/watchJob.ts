@@ -1,0 +1,31 @@
+import { type Change, exportTo, watch } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
+import { jsonl } from '@sluice/exporters/jsonl';
+import type { EvmStream } from '@sluice/streams';
+import { lastChange, letChange } from './changing.js';
+import { FoldedChanges } from './foldedChanges.js';
+import type { JobOf, RunningJob } from './jobs.js';
+import type { Apis } from './services.js';
+
+/** Watches the streams, and appends each change to a file. */
+export function watchJob({ pageSize, every, changes }: JobOf<'watch'>, apis: Apis): RunningJob {
+  const path = '/data/changes.jsonl';
+  return {
+    begin: letChange(apis, changes),
+    async run({ client, fileSystem, processes, clock, random }, { isLast }) {
+      const state = fileState('/data/state', { fileSystem, processes, clock });
+      const isStill = clock.monotonic() > lastChange;
+      const polls = isStill ? 8 : Math.ceil(lastChange / every / 2) + 1;
+      const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state, polls });
+      const sink = jsonl<Change<EvmStream>>({ path, fileSystem, ifExists: 'overwrite' });
+      await exportTo(watched, sink, { state, clock }).run();
+      return isStill && isLast;
+    },
+    judge(disk) {
+      const folded = new FoldedChanges();
+      const lines = (disk.restart('dropped').text(path) ?? '').split('\n').slice(0, -1);
+      for (const line of lines) folded.add(JSON.parse(line));
+      return folded.judge(apis);
+    },
+  };
+}

@@ -1,0 +1,152 @@
+// Proves the promises about order in simulated worlds: production code with a simulated network, disk, clock and API, killed and
+// disturbed as a seed says.
+//
+//   npm run prove:worlds -- --minutes 5 --seed 7
+//   npm run prove:worlds -- --seed 7 --trace                      one world, event by event
+//   npm run prove:worlds -- --replay reports/worlds/7.json --trace  the same for a world that was found
+import { fork } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { refuse, wholeNumber } from './options.js';
+import { printTable } from './printTable.js';
+import type { Played } from './world/play.js';
+import { simulatePlatform } from './world/platform.js';
+import type { Found, Tally, WorldMessage } from './world/playSeeds.js';
+import type { Scenario } from './world/scenario.js';
+
+const { values } = parseArgs({
+  options: {
+    /** How long new worlds are played. */
+    minutes: { type: 'string', default: '5' },
+    /** The first world's. Default: another one each time. */
+    seed: { type: 'string', default: String(randomInt(1_000_000_000)) },
+    /** Plays one world, and prints all that happens in it. */
+    trace: { type: 'boolean', default: false },
+    /** A file with the world to be played. */
+    replay: { type: 'string' },
+    /** Ends with the first world that breaks a promise, and leaves it as large as it is. */
+    first: { type: 'boolean', default: false },
+    /** Plays the worlds that were found before. */
+    corpus: { type: 'boolean', default: false },
+  },
+});
+const seed = wholeNumber('seed', values.seed, 0);
+const seconds = /^\d+(\.\d+)?$/.test(values.minutes)
+  ? Number(values.minutes) * 60
+  : refuse('--minutes takes a number.');
+const found = join('reports', 'worlds');
+/** Ms in which a world comes to its end by far, on a machine that is busy. */
+const hang = 120_000;
+const corpus = join(import.meta.dirname, 'world', 'corpus');
+
+if (values.corpus) process.exitCode = (await replayCorpus()) ? 0 : 1;
+else if (values.trace || values.replay !== undefined) process.exitCode = (await replayOne()) ? 0 : 1;
+else process.exitCode = (await campaign()) ? 0 : 1;
+
+/** Plays new worlds in a process of their own. Answers whether nothing was found. */
+async function campaign(): Promise<boolean> {
+  console.log(`Worlds from seed ${seed} on, for ${seconds} s.`);
+  const total = { worlds: 0, kills: 0, failures: 0, requests: 0, events: 0, duration: 0 };
+  const finds: Found[] = [];
+  let playing = seed;
+  const began = performance.now();
+  const child = fork(join(import.meta.dirname, 'world', 'child.ts'), [
+    ...[String(seed), String(seconds), String(values.first)],
+  ]);
+  const watchdog = setTimeout(() => child.kill('SIGKILL'), hang);
+  child.on('message', (message: WorldMessage | Found) => {
+    watchdog.refresh();
+    if ('begins' in message) playing = message.begins;
+    else if ('violations' in message) finds.push(message);
+    else add(total, message);
+  });
+  const ended = await new Promise<number | NodeJS.Signals | null>((resolve) =>
+    child.once('exit', (code, signal) => {
+      resolve(code ?? signal);
+    }),
+  );
+  clearTimeout(watchdog);
+  const minutes = (performance.now() - began) / 60_000;
+  printTable(
+    ['worlds', 'a minute', 'kills', 'failed runs', 'requests', 'events', 'simulated h'],
+    [
+      [
+        ...[
+          total.worlds,
+          Math.round(total.worlds / minutes),
+          total.kills,
+          total.failures,
+          total.requests,
+          total.events,
+        ],
+        (total.duration / 3_600_000).toFixed(1),
+      ],
+    ],
+  );
+  for (const find of finds) tellOf(find);
+  if (ended !== 0) console.log(`The world of seed ${playing} never waits, or ended its process (${ended}).`);
+  if (finds.length > 0 || ended !== 0) return false;
+  console.log('Proven: no world broke a promise.');
+  return true;
+}
+
+function add(total: Tally & { worlds: number }, { kills, failures, requests, events, duration }: Tally): void {
+  Object.assign(total, {
+    ...{ worlds: total.worlds + 1, kills: total.kills + kills, failures: total.failures + failures },
+    ...{ requests: total.requests + requests, events: total.events + events, duration: total.duration + duration },
+  });
+}
+
+function tellOf({ seed: of, scenario, violations }: Found): void {
+  mkdirSync(found, { recursive: true });
+  const file = join(found, `${of}.json`);
+  writeFileSync(file, `${JSON.stringify(scenario, null, 2)}\n`);
+  console.log(`\nSeed ${of}, says: ${violations[0] ?? ''}`);
+  console.log(`Again, event by event: npm run prove:worlds -- --replay ${file} --trace`);
+}
+
+async function replayOne(): Promise<boolean> {
+  const { play, scenarioOf, platform } = await world();
+  const scenario = values.replay === undefined ? scenarioOf(seed) : scenarioIn(values.replay);
+  const played = await play(scenario, platform, { keepTrace: values.trace });
+  tellTrace(played);
+  return tellViolations(`seed ${scenario.seed}`, played);
+}
+
+async function replayCorpus(): Promise<boolean> {
+  const { play, platform } = await world();
+  let isProven = true;
+  const files = readdirSync(corpus).sort();
+  for (const file of files)
+    isProven = tellViolations(file, await play(scenarioIn(join(corpus, file)), platform)) && isProven;
+  console.log(`Worlds of the corpus: ${files.length}.`);
+  return isProven;
+}
+
+/** The simulation has to be there before the code that it runs. */
+async function world() {
+  const platform = simulatePlatform();
+  const [{ play }, { scenarioOf }] = await Promise.all([import('./world/play.js'), import('./world/scenario.js')]);
+  return { play, scenarioOf, platform };
+}
+
+function scenarioIn(file: string): Scenario {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+function tellTrace({ trace, digest }: Played): void {
+  if (!trace) return;
+  printTable(
+    ['ms', 'process', 'event'],
+    trace.map(({ at, process: of, event }) => [Number(at.toFixed(2)), of, event]),
+  );
+  console.log(`Trace ${digest}.`);
+}
+
+function tellViolations(name: string, { violations }: Played): boolean {
+  for (const violation of violations) console.log(`${name}: ${violation}`);
+  if (violations.length === 0 && !values.corpus) console.log('No promise was broken.');
+  return violations.length === 0;
+}

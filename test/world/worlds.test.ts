@@ -1,0 +1,28 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { run } from '../run.js';
+
+const harness = ['--import', 'tsx', '--conditions=@sluice/source', 'prove/worlds.ts'];
+
+function worlds(...options: readonly string[]): ReturnType<typeof run> {
+  return run([...harness, ...options], join(import.meta.dirname, '../..'), {});
+}
+
+test.each([7, 60])('S2 the world of seed %i is the same twice, event by event', async (seed) => {
+  const [first, second] = await Promise.all([
+    worlds('--seed', String(seed), '--trace'),
+    worlds('--seed', String(seed), '--trace'),
+  ]);
+  expect(first.output).toMatch(/^Trace [0-9a-f]{16}\.$/m);
+  expect(first).toEqual({ ...second, code: 0 });
+});
+
+test('S4 worlds that once broke a promise do not any more', async () => {
+  const { code, output } = await worlds('--corpus');
+  expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/Worlds of the corpus: [1-9]/) });
+});
+
+test('S5 new worlds break no promise', async () => {
+  const { code, output } = await worlds('--minutes', '0.05');
+  expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('no world broke a promise') });
+});
