@@ -234,6 +234,7 @@ class World {
     if (!SluiceError.is(error)) return false;
     const { network, disk, api, job } = this.#scenario;
     if (error.code === 'lock') return job.kind === 'export' && job.rival;
+    if (error.code === 'cursor-refused') return api.cursorTtl !== null;
     if (this.#isQuiet) return false;
     switch (error.code) {
       case 'network':

@@ -85,8 +85,8 @@ export function scenarioOf(seed: number): Scenario {
       ...{ seed, owners },
       holdings: random.int(owners, job.pageSize * 25),
       streams: random.int(0, job.pageSize * 3),
-      // An expired cursor ends a run; the next one begins that partition again.
-      cursorTtl: random.chance(0.1) ? random.int(20_000, 60_000) : null,
+      // Only an export can walk a partition again whose cursor expired.
+      cursorTtl: job.kind === 'export' && random.chance(0.15) ? random.int(20_000, 60_000) : null,
       statusEvery: random.int(2_000, 30_000),
     },
     limit: {

@@ -29,8 +29,8 @@ export interface ContextParts {
 }
 
 /** What one plugin is handed. Nothing of it leads to the key. */
-export function pluginContext(plugin: string, partitions: ContextParts): PluginContext {
-  const { clock, random, hub } = partitions;
+export function pluginContext(plugin: string, parts: ContextParts): PluginContext {
+  const { clock, random, hub } = parts;
   // A plugin that no compiler has seen may say anything.
   const logger: PluginLogger = Object.freeze({
     info: (message: unknown) => hub.emit(() => ({ type: 'info', message: textOf(message), plugin })),
@@ -40,10 +40,10 @@ export function pluginContext(plugin: string, partitions: ContextParts): PluginC
   return Object.freeze({
     ...{ clock, random, logger },
     endpoint: (baseUrl: string, { arrays = 'brackets' }: { readonly arrays?: ArrayFormat } = {}) =>
-      endpoint(baseUrl, { arrays, plugin }, partitions, logger),
+      endpoint(baseUrl, { arrays, plugin }, parts, logger),
     // Made when it is asked for: most plugins keep nothing.
     get state() {
-      return (state ??= partitions.state(plugin));
+      return (state ??= parts.state(plugin));
     },
   });
 }
@@ -51,10 +51,10 @@ export function pluginContext(plugin: string, partitions: ContextParts): PluginC
 function endpoint(
   baseUrl: string,
   { arrays, plugin }: { readonly arrays: ArrayFormat; readonly plugin: string },
-  partitions: ContextParts,
+  parts: ContextParts,
   logger: PluginLogger,
 ): Endpoint {
-  const { secrets, keys, origins, transport, allowInsecure, hub } = partitions;
+  const { secrets, keys, origins, transport, allowInsecure, hub } = parts;
   if (secrets.has(baseUrl))
     throw new ConfigError('The base address holds the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });

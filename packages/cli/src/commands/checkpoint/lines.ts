@@ -6,7 +6,7 @@ import type { WatchReport } from './watchReport.js';
 /** A label, and what there is to say. */
 type ReportLine = readonly [label: string, text: string];
 
-const maxParts = 8;
+const maxPartitions = 8;
 
 /**
  * A checkpoint, explained to a person.
@@ -81,9 +81,9 @@ function* partLines({ partitions: { total, finished, open }, isSealed }: Checkpo
     'plan',
     `${formatNumber(finished)} of ${formatNumber(total)} partitions finished, ${formatNumber(open.length)} open`,
   ];
-  for (const { partition, pages, rows } of open.slice(0, maxParts))
+  for (const { partition, pages, rows } of open.slice(0, maxPartitions))
     yield ['', `partition ${formatNumber(partition)}: ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`];
-  if (open.length > maxParts) yield ['', `and ${formatNumber(open.length - maxParts)} more`];
+  if (open.length > maxPartitions) yield ['', `and ${formatNumber(open.length - maxPartitions)} more`];
 }
 
 /** How many of what a webhook got it did not take, behind the number of all. */

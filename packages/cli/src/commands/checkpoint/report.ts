@@ -104,11 +104,11 @@ function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined
     ...(target !== undefined && { target }),
     ...(forwarded && { forwarded }),
     ...(finishedAt !== undefined && { finishedAt }),
-    ...{ source, isSealed: isSealed ?? false, rows, pages, partitions: partsOf(checkpoint) },
+    ...{ source, isSealed: isSealed ?? false, rows, pages, partitions: partitionsOf(checkpoint) },
   };
 }
 
-function partsOf({ partitions, position }: Checkpoint): CheckpointReport['partitions'] {
+function partitionsOf({ partitions, position }: Checkpoint): CheckpointReport['partitions'] {
   const open: OpenPart[] = [];
   let finished = position.before;
   for (const [partition, at] of Object.entries(position.begun)) {
