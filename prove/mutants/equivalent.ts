@@ -33,12 +33,6 @@ export const equivalents: readonly Equivalent[] = [
     because: 'A count of 0 that was written down is read as one that was not.',
   },
   {
-    file: 'source/chain.ts',
-    line: "const known = typeof this.#lastRow === 'string' ? this.#lastRow : hashOf(this.#lastRow?.row);",
-    change: '?. -> .',
-    because: 'It is asked only where there is a last row.',
-  },
-  {
     file: 'watch/differingFields.ts',
     line: 'if ((field === after[name] && field !== undefined) || isPlainlySame(field, after[name])) common += 1;',
     change: '|| -> &&',
