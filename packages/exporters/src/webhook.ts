@@ -18,7 +18,9 @@ import { WebhookWriter } from './webhook/webhookWriter.js';
 
 /** Options of {@link webhook}. */
 export interface WebhookOptions<T>
-  extends EndpointOptions, Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId' | 'fileSystem' | 'processes'> {
+  extends
+    EndpointOptions,
+    Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId' | 'fileSystem' | 'processes'> {
   /**
    * So many records in a request, or so many bytes of them (default 512 KiB), in one envelope; a batch ends with its page at the latest.
    * Default: one record a request.
