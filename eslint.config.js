@@ -47,7 +47,7 @@ const rooms = [
     ],
     values: ['commander'],
   },
-  { files: ['packages/cli/src/terminal/text.ts'], values: ['get-east-asian-width'] },
+  { files: ['packages/cli/src/terminal/width.ts'], values: ['get-east-asian-width'] },
   { files: ['packages/cli/src/terminal/colors.ts'], values: ['picocolors'] },
 ];
 const guarded = [...new Set(rooms.flatMap(({ values = [] }) => values))];

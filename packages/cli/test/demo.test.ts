@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
 import { main } from '../src/main.js';
-import { displayWidth } from '../src/terminal/text.js';
+import { displayWidth } from '../src/terminal/width.js';
 import { sluice, startSluice } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { testEnvironment } from './testEnvironment.js';

@@ -1,5 +1,6 @@
 import type { Colors } from './colors.js';
-import { cutToWidth, displayWidth, visibleText } from './text.js';
+import { visibleText } from './text.js';
+import { cutToWidth, displayWidth } from './width.js';
 
 /** A column of a table. */
 export interface Column<T> {

@@ -1,7 +1,7 @@
 import type { Change, RowFormat } from '@sluice/core';
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatTime } from '../terminal/format.js';
-import { type Phrase, phrasesAsLine } from '../terminal/text.js';
+import { type Phrase, phrasesAsLine } from '../terminal/width.js';
 import type { RowView } from './rowView.js';
 
 /** Changes as lines for people. A page of them is a poll. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { barChart } from '../../src/terminal/barChart.js';
 import { colorsFor } from '../../src/terminal/colors.js';
-import { displayWidth } from '../../src/terminal/text.js';
+import { displayWidth } from '../../src/terminal/width.js';
 
 const colors = colorsFor(false, {});
 

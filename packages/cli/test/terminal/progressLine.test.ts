@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
-import { displayWidth } from '../../src/terminal/text.js';
+import { displayWidth } from '../../src/terminal/width.js';
 import { plainLine } from '../../src/progress/plainReporter.js';
 import { rowsPerSecond, shareDone, timeLeft, type Progress } from '../../src/progress/progress.js';
 import { progressLine } from '../../src/progress/barReporter.js';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { cutToWidth, displayWidth, visibleText } from '../../src/terminal/text.js';
+import { visibleText } from '../../src/terminal/text.js';
+import { cutToWidth, displayWidth } from '../../src/terminal/width.js';
 
 describe('text from outside', () => {
   test.each([

@@ -2,7 +2,7 @@ import type { NftHolding } from '@sluice/aptos';
 import type { Change } from '@sluice/core';
 import { expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
-import { displayWidth } from '../../src/terminal/text.js';
+import { displayWidth } from '../../src/terminal/width.js';
 import { changeLines } from '../../src/watch/changeText.js';
 import { holdingView, streamView } from '../../src/watch/rowView.js';
 
