@@ -95,12 +95,28 @@ async function loneSources(entries) {
   const lone = Object.entries(metafile.inputs).filter(
     ([source, { imports }]) => !known.has(resolve(folder, source)) && imports.some(({ path }) => loaded.has(path)),
   );
-  // What such a source imports has a door too. Otherwise its chunk would hold what nothing but other sources behind the index use.
+  if (lone.length === 0) return [];
+  // What they import has a door too, one for all. Otherwise their chunks would hold what nothing but other sources behind the index use.
   const beneath = lone.flatMap(([, { imports }]) =>
     imports.filter(({ path, external }) => !external && !known.has(resolve(folder, path))).map(({ path }) => path),
   );
-  const sources = new Set([...lone.map(([source]) => source), ...beneath]);
-  return [...sources].map((source) => [relative('src', source).replace(/\.ts$/, ''), source]);
+  const doors = lone.map(([source]) => [relative('src', source).replace(/\.ts$/, ''), source]);
+  options.plugins.push(joined('beneath', [...new Set(beneath)]));
+  return [...doors, ['beneath', 'beneath']];
+}
+
+/** A module that reaches each of these sources, and is nowhere on the disk. */
+function joined(name, sources) {
+  return {
+    name,
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: new RegExp(`^${name}$`) }, () => ({ path: name, namespace: name }));
+      onLoad({ filter: /.*/, namespace: name }, () => ({
+        contents: sources.map((source) => `export * from './${source}';`).join('\n'),
+        resolveDir: folder,
+      }));
+    },
+  };
 }
 
 /**
