@@ -4,7 +4,7 @@ import { walletNfts, type Wallets, type WatchWalletNftsOptions } from './walletN
 
 /** Options of the plugin. */
 export interface AptosOptions {
-  /** Base address of the Aptos NFT interface, e.g. `https://…/`. */
+  /** Base address of the Aptos NFT API, e.g. `https://…/`. */
   readonly baseUrl: string;
   /** How arrays go into the query. Default `brackets`, as the API's public SDK sends them. */
   readonly arrays?: ArrayFormat;
@@ -21,7 +21,7 @@ export interface AptosApi {
 const api = defineApi({ name: 'aptos', sources: { walletNfts } });
 
 /**
- * The Aptos NFT interface.
+ * The Aptos NFT API.
  *
  * @example
  * const client = createClient({ apiKey }).use(aptos({ baseUrl }));

@@ -99,7 +99,7 @@ function distinctOwners(addresses: readonly string[], warn: (message: string) =>
 /** A command line, or whoever writes no TypeScript, may give one text. */
 function checkList(option: string, value: unknown): void {
   if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return;
-  throw new ConfigError(`${option} must be a list of texts, also where it is one.`, { option });
+  throw new ConfigError(`${option} must be a list of strings, even if it has only one entry.`, { option });
 }
 
 /** A filter that the API can't understand may filter nothing, and nobody would notice. */

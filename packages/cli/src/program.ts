@@ -45,10 +45,10 @@ export async function runProgram(args: readonly string[], environment: Environme
 
   program
     .command('demo')
-    .description('a tour on a local sandbox; no key needed')
+    .description('run a tour against a local sandbox; needs no API key')
     .action(runs(async () => (await import('./commands/demo.js')).demo));
 
-  const nfts = program.command('nfts').description('NFTs that Aptos wallets hold');
+  const nfts = program.command('nfts').description('export or watch the NFTs of Aptos wallets');
   declare('nfts export', 'write holdings to a file, or forward them to a webhook', nfts).action(
     configured(async () => (await import('./commands/nfts.js')).nftsExport),
   );
@@ -56,7 +56,7 @@ export async function runProgram(args: readonly string[], environment: Environme
     configured(async () => (await import('./commands/nfts.js')).nftsWatch),
   );
 
-  const streams = program.command('streams').description("the project's EVM streams");
+  const streams = program.command('streams').description('list, export or watch the EVM streams of a project');
   declare('streams list', 'show all streams with their status', streams).action(
     configured(async () => (await import('./commands/streams.js')).streamsList),
   );
@@ -74,24 +74,26 @@ export async function runProgram(args: readonly string[], environment: Environme
   declare('watch', 'report every change of any source, including those of plugins')
     .argument(...source)
     .action(configured(async () => (await import('./commands/source.js')).watchSource));
-  declare('sources', 'list what "sluice export" and "sluice watch" can name').action(
+  declare('sources', 'list the sources that "sluice export" and "sluice watch" accept').action(
     configured(async () => (await import('./commands/source.js')).sources),
   );
 
-  const dlq = program.command('dlq').description('dead letters: records that a webhook refused');
-  declare('dlq show', 'list them with the responses; changes nothing', dlq)
-    .argument('<file>', 'the file of dead letters')
+  const dlq = program.command('dlq').description('show or resend dead letters: records that a webhook refused');
+  declare('dlq show', 'list dead letters with the responses to them; changes nothing', dlq)
+    .argument('<file>', 'file of dead letters')
     .action(runs(async () => (await import('./commands/dlq.js')).dlqShow));
-  declare('dlq replay', 'send them again', dlq)
-    .argument('<file>', 'the file of dead letters')
+  declare('dlq replay', 'send dead letters again', dlq)
+    .argument('<file>', 'file of dead letters')
     .action(runs(async () => (await import('./commands/dlq.js')).dlqReplay));
 
-  const checkpoint = program.command('checkpoint').description('the state of an interrupted export, or of a watch');
-  declare('checkpoint show', 'explain it; changes nothing', checkpoint)
+  const checkpoint = program
+    .command('checkpoint')
+    .description('show the state of an interrupted export, or of a watch');
+  declare('checkpoint show', 'explain the state; changes nothing', checkpoint)
     .argument('<file>', 'the target file, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin')
     .action(runs(async () => (await import('./commands/checkpoint.js')).checkpointShow));
 
-  declare('sandbox', 'a local server that plays both APIs').action(
+  declare('sandbox', 'run a local server that simulates both APIs').action(
     runs(async () => (await import('./commands/sandbox.js')).sandbox),
   );
   declare('doctor', 'check the settings, and request one row from each API in use').action(
@@ -150,9 +152,10 @@ function emptyProgram({ stdout, stderr }: Environment): Command {
 }
 
 const examples = `
-Settings come from the environment: SLUICE_API_KEY, SLUICE_STREAMS_URL, SLUICE_APTOS_URL. Plugins, and defaults of
-options, come from sluice.config.js (.mjs, .ts, .json) in this folder.
+Settings come from the environment: SLUICE_API_KEY, SLUICE_STREAMS_URL, SLUICE_APTOS_URL. Plugins and
+option defaults come from sluice.config.js (.mjs, .ts, .json) in this folder.
 
+Examples:
   sluice demo
   sluice doctor
   sluice nfts export --owner 0x1 --to holdings.csv

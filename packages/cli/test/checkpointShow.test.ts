@@ -102,7 +102,7 @@ describe('sluice checkpoint show', () => {
   });
 
   test.each([
-    ['that is not there', undefined, /checkpoint is not there: nothing was interrupted/],
+    ['that is not there', undefined, /checkpoint is not there: no export was interrupted/],
     ['that is empty', '', /checkpoint is empty: .* Start over with --restart/],
     ['that is none', 'hello\n', /checkpoint is not a state of Sluice, or is damaged:/],
     ['of a newer version', 'sluice-state 9\n', /written by a newer version of Sluice/],
@@ -136,7 +136,7 @@ describe('sluice checkpoint show of a watch', () => {
         [
           `^target    ${join(cwd, 'changes.jsonl')}`,
           'source    streams\\.list\\.changes',
-          'known     what the watch knows is in watch\\.log \\(\\d+ kB\\); it reads it when it starts',
+          'known     the snapshot of the watch is in watch\\.log \\(\\d+ kB\\), and is read when the watch starts',
           'kept      13 changes, up to generation 2',
           'written   \\S+ m?s ago \\(\\S+Z\\)',
           'file      changes\\.jsonl has exactly the \\d+ kB that were committed',
@@ -162,7 +162,7 @@ describe('sluice checkpoint show of a watch', () => {
         [
           `^target    ${join(cwd, 'changes.jsonl')}`,
           'source    streams\\.list\\.changes',
-          'known     watch\\.log no longer exists, and with it what the watch knew; [^\\n]+',
+          'known     watch\\.log no longer exists, and with it the snapshot of the watch, [^\\n]+',
           'kept      12 changes, up to generation 1',
           'file      changes\\.jsonl has exactly the \\d+ kB that were committed',
           'next      The same command with --restart starts over; there is nothing to resume from\\.\\n$',
@@ -200,7 +200,7 @@ describe('sluice checkpoint show of a watch', () => {
     running.process.kill('SIGINT');
     expect((await running.ended).code).toBe(130);
     expect((await sluice(['checkpoint', 'show', 'known'], options)).stdout).toMatch(
-      /^known {5}what the watch knows [^\n]+\nwritten [^\n]+\nnext {6}Run the same command to resume/,
+      /^known {5}the snapshot of the watch [^\n]+\nwritten [^\n]+\nnext {6}Run the same command to resume/,
     );
   });
 });
@@ -243,7 +243,7 @@ describe('a report', () => {
   test.each([
     [
       { bytes: 1500, fit: 'longer' },
-      'out.csv.part has 500 bytes beyond the 1.0 kB that were committed; a resumed run cuts them off',
+      'out.csv.part has 500 bytes beyond the 1.0 kB that were committed; a resumed run truncates them',
     ],
     [
       { bytes: 999, fit: 'shorter' },

@@ -63,25 +63,25 @@ test('sources of plugins are asked for one row, without a key and an address of 
   const { code, stdout, stderr } = await run(['doctor'], libraryFolder());
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(linesOf(stdout)).toEqual([
-    ['ok', 'API key', 'none: APIs of plugins are asked without one'],
+    ['ok', 'API key', 'none: APIs of plugins are requested without one'],
     ['warn', 'streams', expect.stringMatching(/^no address/)],
     ['warn', 'aptos', expect.stringMatching(/^no address/)],
     ['ok', 'library.catalogue', answered],
     [
       'ok',
       'library.books',
-      'was not asked, since it needs --param shelf=…. To ask it: sluice export library.books --param shelf=… --max-rows 1 --to -',
+      'was not checked, since it needs --param shelf=…. To check it: sluice export library.books --param shelf=… --max-rows 1 --to -',
     ],
     [
       'ok',
       'library.described',
-      'was not asked. library.described needs the parameter shelf: expected text. Give --param shelf=…, or shelf:=JSON if it is not text.',
+      'was not checked. library.described needs the parameter shelf: expected text. Give --param shelf=…, or shelf:=JSON if it is not text.',
     ],
     ['ok', 'library.free', answered],
     [
       'ok',
       'library.failing',
-      expect.stringMatching(/^was not asked\. Without parameters its definition fails: .*undefined/),
+      expect.stringMatching(/^was not checked\. Without parameters its definition fails: .*undefined/),
     ],
   ]);
   expect(asked).toEqual(['/catalogue?limit=1', '/free']);

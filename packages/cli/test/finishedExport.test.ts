@@ -117,8 +117,6 @@ describe('sluice checkpoint show, of an export that finished', () => {
     rmSync(`${path}.sluice`, { recursive: true });
     const { code, stderr } = await sluice(['checkpoint', 'show', 'out.csv'], options);
     expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /checkpoint is not there: .* An export to \S+out\.csv is refused, since that is there already;/,
-    );
+    expect(stderr).toMatch(/checkpoint is not there: .* An export to \S+out\.csv is refused, because the file exists;/);
   });
 });

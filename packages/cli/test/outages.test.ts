@@ -65,7 +65,7 @@ describe('T9 an API that refuses connections', () => {
     const args = ['streams', 'list', '--no-config', '--streams-url', server.url, '--retry-for', '300ms'];
     expect(await main(args, environment)).toBe(1);
     expect(environment.written.stderr()).toMatch(
-      /It was tried \d+ times within 300 ms\. Give --retry-for to try for longer\./,
+      /It was tried \d+ times within 300 ms\. Raise --retry-for to retry for longer\./,
     );
   });
 

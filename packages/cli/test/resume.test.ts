@@ -141,7 +141,7 @@ describe('the same command after an interruption', () => {
     };
     expect(await resume('--quiet')).toEqual({ code: 0, stdout: '', stderr: '' });
     expect((await resume('--progress', 'none')).stderr).toMatch(
-      new RegExp(`^${going.source}3,000 rows in 30 pages -> out\\.csv \\([^)]*, [\\d,]+ rows from before\\)\\n$`),
+      new RegExp(`^${going.source}3,000 rows in 30 pages -> out\\.csv \\([^)]*, [\\d,]+ rows resumed\\)\\n$`),
     );
     await interrupt(sandbox, args, { ...options, after: 15 });
     const environment = testEnvironment({ folder, columns: 80, variables: { ...options.env, NO_COLOR: '1' } });

@@ -151,7 +151,7 @@ test('sluice nfts watch shows what wallets got, by name, collection and wallet',
   const args = ['nfts', 'watch', '--owner', ...owners, '--state', 'known', '--polls', '1', '--rate', 'unlimited'];
   const first = await sluice(args, { env: settingsFor(before), cwd });
   await before.close();
-  expect(first.stdout).toMatch(new RegExp(`^${time} {2}20 NFTs at the start: in \\d+ collections {2}\\(.*\\)\n$`));
+  expect(first.stdout).toMatch(new RegExp(`^${time} {2}20 NFTs at the start, in \\d+ collections {2}\\(.*\\)\n$`));
   await using after = await startSandbox({ holdings: 21, owners: 1, nasty: 0, port });
   const { stdout } = await sluice(args, { env: settingsFor(after), cwd });
   const { name, collection_name, amount } = after.holding(20);

@@ -32,7 +32,7 @@ export type Fault = 'api' | 'endpoint' | 'caller' | 'machine' | 'plugin';
 /**
  * One way out of an error, with the option that opens it, by its name in this package. It holds no text from outside.
  *
- * `rerun`: run it as before. `restart-partition`: walk the part again, as an export does with `onExpired: 'restart-partition'`. `allow`: say with the
+ * `rerun`: use the previous settings. `restart-partition`: walk the part again, as an export does with `onExpired: 'restart-partition'`. `allow`: say with the
  * option that it is right as it is.
  */
 export type Advice =
@@ -293,14 +293,14 @@ function messageOf(code: SluiceErrorCode, summary: string, advice: readonly Advi
 /** What programmers read. */
 const ways: Readonly<Record<string, string>> = {
   wait: 'try again later',
-  rerun: 'run it as before',
+  rerun: 'use the previous settings',
   restart: 'start over with restart',
   'restart-partition': "walk this part again (an export does with onExpired: 'restart-partition')",
   'see-cause': 'see its cause',
   'raise timeouts.connect': 'raise timeouts.connect',
   'raise timeouts.response': 'raise timeouts.response',
   'raise timeouts.total': 'raise timeouts.total',
-  'raise retry.for': 'raise retry.for to try for longer',
+  'raise retry.for': 'raise retry.for to retry for longer',
   'raise maxRetryAfter': 'raise maxRetryAfter',
   'raise maxBodyBytes': 'raise maxBodyBytes',
   'raise maxDeadLetters': 'raise maxDeadLetters to go on all the same',

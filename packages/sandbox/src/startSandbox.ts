@@ -16,9 +16,9 @@ import { streamsEndpoint } from './streamsEndpoint.js';
 export interface Sandbox extends AsyncDisposable {
   /** `http://127.0.0.1:…`, without a path. */
   readonly url: string;
-  /** Base address of the streams interface: `{streamsUrl}/streams/evm`. */
+  /** Base address of the streams API: `{streamsUrl}/streams/evm`. */
   readonly streamsUrl: string;
-  /** Base address of the Aptos NFT interface: `{aptosUrl}/wallets/nfts`. */
+  /** Base address of the Aptos NFT API: `{aptosUrl}/wallets/nfts`. */
   readonly aptosUrl: string;
   readonly port: number;
   /** What `X-API-Key` has to carry. */

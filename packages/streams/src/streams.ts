@@ -4,7 +4,7 @@ import { streamListing, type WatchStreamsOptions } from './listStreams.js';
 
 /** Options of the plugin. */
 export interface StreamsOptions {
-  /** Base address of the streams interface. */
+  /** Base address of the streams API. */
   readonly baseUrl: string;
 }
 
@@ -19,7 +19,7 @@ export interface StreamsApi {
 const api = defineApi({ name: 'streams', sources: { list: streamListing } });
 
 /**
- * The streams interface.
+ * The streams API.
  *
  * @example
  * const client = createClient({ apiKey }).use(streams({ baseUrl }));

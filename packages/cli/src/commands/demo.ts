@@ -45,7 +45,7 @@ export async function demo(_options: object, environment: Environment): Promise<
   return exitCodes.done;
 }
 
-const introduction = `A sandbox on this machine plays both APIs: ${String(demoRate)} requests a second at most,
+const introduction = `A sandbox on this machine simulates both APIs: ${String(demoRate)} requests a second at most,
 and every now and then it fails on purpose.
 `;
 
@@ -92,7 +92,7 @@ function startDemoSandbox(): Promise<Sandbox> {
 const causes: ReadonlyMap<string, readonly [one: string, many: string]> = new Map([
   ['http', ['server error', 'server errors']],
   ['network', ['lost connection', 'lost connections']],
-  ['decode', ['cut answer', 'cut answers']],
+  ['decode', ['truncated response', 'truncated responses']],
   ['timeout', ['late answer', 'late answers']],
   ['rate-limited', ['refusal for the rate limit', 'refusals for the rate limit']],
 ]);

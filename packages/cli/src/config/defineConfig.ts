@@ -30,9 +30,9 @@ type List = readonly string[] | string;
  * Paths of files are meant from the configuration's folder.
  */
 export interface Defaults {
-  /** Base address of the streams interface. `SLUICE_STREAMS_URL` wins. */
+  /** Base address of the streams API. `SLUICE_STREAMS_URL` wins. */
   readonly streamsUrl?: string;
-  /** Base address of the Aptos NFT interface. `SLUICE_APTOS_URL` wins. */
+  /** Base address of the Aptos NFT API. `SLUICE_APTOS_URL` wins. */
   readonly aptosUrl?: string;
   /** Path of the file that holds the API key. `SLUICE_API_KEY` wins. */
   readonly apiKeyFile?: string;

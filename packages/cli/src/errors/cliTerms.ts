@@ -14,13 +14,13 @@ export function sentenceOf({ code, summary, advice, details }: SluiceError): str
 /** Ways out that a command line has, by kind and option; others are left out. */
 const ways: Readonly<Record<string, string>> = {
   wait: 'try again later',
-  rerun: 'run it as before',
+  rerun: 'use the previous settings',
   restart: 'start over with --restart',
   'restart-partition': 'fetch this partition again with --on-expired restart-partition',
   'raise timeouts.connect': 'raise --timeout',
   'raise timeouts.response': 'raise --timeout',
   'raise timeouts.total': 'raise --timeout',
-  'raise retry.for': 'give --retry-for to try for longer',
+  'raise retry.for': 'raise --retry-for to retry for longer',
   'raise maxDeadLetters': 'raise --max-dead-letters to continue anyway',
   'lower pageSize': 'ask for smaller pages (--page-size)',
   'lower rateLimit': 'lower --rate',

@@ -3,8 +3,8 @@ import { UsageError } from '../errors/errors.js';
 
 /** The APIs of the command line itself, each with where its base address comes from. */
 export const apis = {
-  streams: { variable: 'SLUICE_STREAMS_URL', option: '--streams-url', name: 'streams interface' },
-  aptos: { variable: 'SLUICE_APTOS_URL', option: '--aptos-url', name: 'Aptos NFT interface' },
+  streams: { variable: 'SLUICE_STREAMS_URL', option: '--streams-url', name: 'streams API' },
+  aptos: { variable: 'SLUICE_APTOS_URL', option: '--aptos-url', name: 'Aptos NFT API' },
 } as const;
 
 export type ApiName = keyof typeof apis;
@@ -34,7 +34,7 @@ export function baseUrlOf(api: ApiName, options: BaseUrls, variables: Variables)
   if (found !== undefined) return found;
   const { variable, option, name } = apis[api];
   throw new UsageError(
-    `The base address of the ${name} is not set. Put it into the environment variable ${variable}, or give ${option}.`,
+    `The base address of the ${name} is not set. Set the environment variable ${variable}, or give ${option}.`,
   );
 }
 

@@ -53,8 +53,8 @@ const retryHelp =
  * else about options is derived: flags, help, the types of what commands take, and what the defaults of a configuration may set.
  */
 const table = {
-  owner: { value: '<address...>', read: collect, help: 'wallets, 0x and up to 64 hex digits' },
-  ownersFile: { ...file, help: 'wallets, one per line, # starts a comment, - for stdin' },
+  owner: { value: '<address...>', read: collect, help: 'wallet addresses: 0x and up to 64 hex digits' },
+  ownersFile: { ...file, help: 'file with one wallet per line; # starts a comment; - for stdin' },
   includeCollections: { value: '<hashes>', ...list, help: 'only these collections: a,b,c' },
   excludeCollections: { value: '<hashes>', ...list, help: 'all collections except these: a,b,c' },
   ownersPerRequest: { ...number, help: 'wallets per request (default: 10)' },
@@ -74,11 +74,11 @@ const table = {
 
   to: {
     ...{ value: '<target>', isForOneRun: true },
-    help: "F.csv, F.jsonl, either with .gz, - for stdout, or NAME:TARGET for a plugin's sink",
+    help: "FILE.csv or FILE.jsonl (add .gz to compress), - for stdout, or NAME:TARGET for a plugin's sink",
   },
   'to of changes': {
     value: '<target>',
-    help: "append to F.jsonl, each change exactly once, or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
+    help: "append to FILE.jsonl, each change exactly once, or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
   },
   'to of letters': { ...url, help: 'address of the service; may differ from the original one' },
   format: {
@@ -98,7 +98,7 @@ const table = {
     help: 'output format (default: table on a terminal, else csv)',
   },
   'format of a list': show,
-  columns: { value: '<names>', ...list, about: 'file', help: 'only these, in this order: a,b,c' },
+  columns: { value: '<names>', ...list, about: 'file', help: 'only these columns, in this order: a,b,c' },
   gzip: { about: 'file', help: 'compress with gzip, whatever the file name' },
   ifExists: { ...ifExists, about: 'file', help: 'what to do if the file exists (default: fail)' },
   'ifExists of changes': { ...ifExists, help: 'what to do if the file is not from this watch (default: fail)' },
@@ -120,7 +120,7 @@ const table = {
   },
   secretFile: {
     ...{ ...file, about: 'webhook', variable: secretVariable },
-    help: `file with the signing secret, or two on separate lines, - for stdin [env: ${secretVariable}, the secret itself]`,
+    help: `file with the signing secret, or with two, one per line; - for stdin [env: ${secretVariable}, the secret itself]`,
   },
   headerFile: {
     ...{ ...file, about: 'webhook' },
@@ -128,7 +128,7 @@ const table = {
   },
   allowAddress: {
     ...{ value: '<list>', read: collectLists, about: 'webhook' },
-    help: 'hosts, addresses or CIDRs that may be private, or without https: a,b,c; repeatable',
+    help: 'hosts, addresses or CIDRs to allow although they are private, or use http: a,b,c; repeatable',
   },
   deliveries: { ...number, about: 'webhook', help: 'parallel requests (default: 8)' },
   'deliveries of letters': { ...number, help: 'parallel requests (default: 1)' },
@@ -146,21 +146,21 @@ const table = {
     value: '<what>',
     read: ['continue', 'park'],
     about: 'webhook',
-    help: 'later records with the same key as a dead letter: send or park them (default: continue)',
+    help: 'after a dead letter, send later records with its key (continue), or set them aside with it (park) (default: continue)',
   },
 
   state: {
     ...{ value: '<folder>', isForOneRun: true },
-    help: "with --forward or a plugin's sink: where to store the state for resuming, also NAME:TARGET of a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
+    help: "with --forward or a plugin's sink: folder for the state, or NAME:TARGET for a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
   },
   'state of a watch': {
     value: '<folder>',
-    help: "where to store the state, also NAME:TARGET of a plugin's store (default: FILE.sluice or HOST.sluice here, for stdout none)",
+    help: "folder for the state, or NAME:TARGET for a plugin's store (default: FILE.sluice or HOST.sluice here; none for stdout)",
   },
   restart: { about: 'state', isForOneRun: true, help: 'discard the state of an earlier run and start over' },
   sameProject: {
     ...{ about: 'state', isForOneRun: true },
-    help: 'resume although the API key changed: it belongs to the same project',
+    help: 'resume with a new API key of the same project',
   },
   onExpired: {
     value: '<what>',
@@ -170,7 +170,7 @@ const table = {
   },
   breakLock: {
     ...{ about: 'state', isForOneRun: true },
-    help: 'break the lock of a process that cannot be checked from here',
+    help: 'break the lock of a process that cannot be checked from here, e.g. in another container',
   },
   trustFilesystem: { about: 'state', help: 'allow the state on a network file system, at your own risk' },
   'trustFilesystem of letters': { help: 'allow a network file system, at your own risk' },
@@ -206,7 +206,7 @@ const table = {
   rate: { value: '<rate>', read: parseRate, help: 'maximum request rate: 25/s, 100/m or unlimited (default: 5/s)' },
   timeout: { ...span, help: 'maximum time for one response (default: 30s)' },
   'timeout of letters': { ...span, help: 'maximum time for one response (default: 15s)' },
-  retryFor: { ...retry, help: `${retryHelp} (default: 1m, a watch: forever)` },
+  retryFor: { ...retry, help: `${retryHelp} (default: 1m; in a watch: forever)` },
   'retryFor of letters': { ...retry, help: `${retryHelp} (default: 1m)` },
   config: {
     ...{ ...file, isForOneRun: true },
@@ -236,7 +236,7 @@ const table = {
   shape: {
     value: '<name>',
     read: ['live', 'reference'],
-    help: 'response shape: as the live service, or as the API reference (default: live)',
+    help: 'response shape: like the live service, or like the API reference (default: live)',
   },
   rateLimit: { value: '<rate>', read: parseRate, help: 'respond 429 above this rate: 50/s (default: unlimited)' },
   latency: { value: '<duration>', read: parseLatency, help: 'delay before each response: 25ms or 5ms..40ms' },

@@ -93,7 +93,7 @@ export function summaryLine(summary: Summary): string {
   const details = [
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
     formatDuration(elapsed),
-    ...(resumedRows > 0 ? [`${formatCount(resumedRows, 'row')} from before`] : []),
+    ...(resumedRows > 0 ? [`${formatCount(resumedRows, 'row')} resumed`] : []),
     ...(retries > 0 ? [formatCount(retries, 'retry', 'retries')] : []),
     ...(redeliveries > 0 ? [formatCount(redeliveries, 'delivery', 'deliveries') + ' repeated'] : []),
     ...(deadLetters ? [formatCount(deadLetters.count, 'dead letter')] : []),

@@ -82,7 +82,9 @@ export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: P
   if (name === undefined) return;
   const { option, one, otherwise } = words[kind];
   const names = namesOf(kind, plugins);
-  const none = file ? `The plugins of ${file.name} provide none.` : 'Without a configuration there are none.';
+  const none = file
+    ? `The plugins of ${file.name} provide none.`
+    : 'Plugins provide them, and no configuration is in use.';
   const known = names.length > 0 ? `There are: ${names.join(', ')}.` : none;
   throw new UsageError(
     `There is no ${one} ${JSON.stringify(name)} for ${option} ${text}. ${known} If it is a ${otherwise}, write ./ in front of it.`,

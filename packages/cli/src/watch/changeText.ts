@@ -52,9 +52,8 @@ export function changeLines<T extends object>(
 }
 
 function beginPhrases<T>(rows: readonly T[], { noun, inShort }: RowView<T>, { dim }: Colors): Phrase[] {
-  const short = inShort(rows);
   return [
-    { text: `${formatCount(rows.length, ...noun)} at the start${short === '' ? '' : `: ${short}`}` },
+    { text: `${formatCount(rows.length, ...noun)} at the start${inShort(rows)}` },
     { text: '(--format jsonl lists them)', paint: dim },
   ];
 }

@@ -19,7 +19,7 @@ export interface RowView<T> {
     before: T,
     after: T,
   ) => { readonly phrases: readonly Phrase[]; readonly covered: readonly string[] };
-  /** Many rows in a few words. */
+  /** Many rows in a few words, with the punctuation that joins them to their number. */
   readonly inShort: (rows: readonly T[]) => string;
 }
 
@@ -46,7 +46,7 @@ export function holdingView({ dim }: Colors): RowView<NftHolding> {
       };
     },
     inShort: (nfts) =>
-      `in ${formatCount(new Set(nfts.map((nft) => fieldText(nft.collection_name))).size, 'collection')}`,
+      `, in ${formatCount(new Set(nfts.map((nft) => fieldText(nft.collection_name))).size, 'collection')}`,
   };
 }
 
@@ -74,7 +74,7 @@ export function streamView(colors: Colors): RowView<EvmStream> {
         : [status(after)];
       return { phrases: [...arrow, message(after)], covered: ['status', 'statusMessage'] };
     },
-    inShort: countsByStatus,
+    inShort: (streams) => `: ${countsByStatus(streams)}`,
   };
 }
 

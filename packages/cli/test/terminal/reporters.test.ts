@@ -144,7 +144,7 @@ describe('without progress', () => {
     reporter.resumed(resumed);
     reporter.done({ ...summary, resumedRows: 200, retries: 0, bytes: undefined });
     expect(text()).toBe(
-      `sluice: 2 addresses are repeated.\n${resumedText}300 rows in 3 pages -> holdings.csv (3.0 s, 200 rows from before)\n`,
+      `sluice: 2 addresses are repeated.\n${resumedText}300 rows in 3 pages -> holdings.csv (3.0 s, 200 rows resumed)\n`,
     );
   });
 

@@ -78,7 +78,7 @@ export class KeyRing {
     // Such a key stands in texts by chance: cursors would seem to hold it, and its characters would be hidden in every message.
     if (key.length < shortestSecret)
       throw new ConfigError(
-        `The API key has fewer than ${shortestSecret} characters, which is too short to be kept out of messages and files. Is it all of the key?`,
+        `The API key has fewer than ${shortestSecret} characters, which is too short to be kept out of messages and files. Is the key complete?`,
       );
     this.#secrets.add(key);
     return key;

@@ -39,7 +39,7 @@ test('a key that is too short to be searched for is refused at the start, in one
   for (const apiKey of ['k', '7-chars']) {
     const make = (): unknown => createClient({ apiKey });
     expect(make).toThrow(ConfigError);
-    expect(make).toThrow(/^The API key has fewer than 8 characters, .*\. Is it all of the key\?$/);
+    expect(make).toThrow(/^The API key has fewer than 8 characters, .*\. Is the key complete\?$/);
     expect(make).not.toThrow(/7-chars/);
   }
   expect(() => createClient({ apiKey: '8-chars.' })).not.toThrow();

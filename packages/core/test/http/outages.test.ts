@@ -60,7 +60,7 @@ describe('T9 a server that refuses connections', () => {
     expect(error).toBeInstanceOf(NetworkError);
     expect(error).toMatchObject({
       message: expect.stringMatching(
-        /ECONNREFUSED.*It was tried 13 times within 60 s\. Raise retry\.for to try for longer\.$/,
+        /ECONNREFUSED.*It was tried 13 times within 60 s\. Raise retry\.for to retry for longer\.$/,
       ),
     });
     expect(transport.delays).toEqual(delaysWithin(60_000));

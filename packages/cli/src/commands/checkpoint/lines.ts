@@ -98,7 +98,7 @@ function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
     case 'exact':
       return `${name} has exactly the ${formatBytes(keptBytes)} that were committed`;
     case 'longer':
-      return `${name} has ${formatCount(bytes - keptBytes, 'byte')} beyond the ${formatBytes(keptBytes)} that were committed; a resumed run cuts them off`;
+      return `${name} has ${formatCount(bytes - keptBytes, 'byte')} beyond the ${formatBytes(keptBytes)} that were committed; a resumed run truncates them`;
     case 'shorter':
       return `${name} is damaged: it is ${formatCount(keptBytes - bytes, 'byte')} shorter than the ${formatBytes(keptBytes)} that were committed`;
     case 'missing':
@@ -155,8 +155,9 @@ export function watchReportLines({ log, written, holder }: WatchReport, now: num
 
 function knownText(log: WatchReport['log'], isLost: boolean): string {
   const name = basename(log.path);
-  if (isLost) return `${name} no longer exists, and with it what the watch knew; unless a program keeps that elsewhere`;
+  if (isLost)
+    return `${name} no longer exists, and with it the snapshot of the watch, unless a program stores it elsewhere`;
   return 'isMissing' in log
     ? 'nothing yet: no poll has succeeded'
-    : `what the watch knows is in ${name} (${formatBytes(log.bytes)}); it reads it when it starts`;
+    : `the snapshot of the watch is in ${name} (${formatBytes(log.bytes)}), and is read when the watch starts`;
 }

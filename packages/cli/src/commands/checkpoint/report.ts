@@ -87,10 +87,10 @@ export async function readStoredCheckpoint(name: string, store: Pick<StateStore,
 function nothingIn(path: string, target?: string): Failure {
   const isTaken = target !== undefined && existsSync(target);
   return new Failure(
-    `${path} is not there: nothing was interrupted, or nothing was committed by then. ${
+    `${path} is not there: no export was interrupted, or nothing had been committed. ${
       isTaken
-        ? `An export to ${target} is refused, since that is there already; with --if-exists overwrite it begins from the start.`
-        : 'An export begins from the start.'
+        ? `An export to ${target} is refused, because the file exists; with --if-exists overwrite it starts from the beginning.`
+        : 'An export starts from the beginning.'
     }`,
   );
 }

@@ -33,7 +33,7 @@ export async function apiFinding(
   try {
     const took = await ask();
     return took === undefined
-      ? { level: 'warn', subject: api, text: `${address} was not asked, since there is no key` }
+      ? { level: 'warn', subject: api, text: `${address} was not checked, since there is no key` }
       : { level: 'ok', subject: api, text: `${address} answered in ${formatDuration(took)} and accepted the key` };
   } catch (error) {
     const fault = addressError(error, options);
@@ -69,10 +69,10 @@ export async function sourceFinding(
   const needed = params?.filter(({ isRequired }) => isRequired).map(({ name }) => `--param ${name}=…`) ?? [];
   if (needed.length > 0) {
     const how = `sluice export ${subject} ${needed.join(' ')} --max-rows 1 --to -`;
-    return { level: 'ok', subject, text: `was not asked, since it needs ${needed.join(' ')}. To ask it: ${how}` };
+    return { level: 'ok', subject, text: `was not checked, since it needs ${needed.join(' ')}. To check it: ${how}` };
   }
   const made = madeOf(source, description);
-  if (typeof made === 'string') return { level: 'ok', subject, text: `was not asked. ${made}` };
+  if (typeof made === 'string') return { level: 'ok', subject, text: `was not checked. ${made}` };
   try {
     return { level: 'ok', subject, text: `answered in ${formatDuration(await ask(made))}` };
   } catch (error) {

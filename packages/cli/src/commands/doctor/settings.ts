@@ -21,7 +21,7 @@ export async function keyFinding(
     const found = await findApiKey(apiKeyFile, environment);
     if (!found) {
       if (isNeeded) throw missingKey();
-      return { finding: { level: 'ok', subject: 'API key', text: 'none: APIs of plugins are asked without one' } };
+      return { finding: { level: 'ok', subject: 'API key', text: 'none: APIs of plugins are requested without one' } };
     }
     const { key, from } = found;
     // A client refuses a key that can't be sent.
