@@ -7,8 +7,8 @@ import { withoutProxies } from '../../test/kit/environment.js';
 
 /** The child's heap in megabytes. */
 export const childHeap = 128;
-/** Ms after which a silent child counts as hanging. */
-const timeout = 30_000;
+/** Ms after which a silent child counts as hanging: two attempts at a response that never comes take 40 s. */
+const timeout = 90_000;
 
 /** That a child has died, and its last words. */
 export interface Death {
