@@ -241,6 +241,9 @@ class World {
       case 'timeout':
       case 'rate-limited':
         return Object.values(network).some((share) => (typeof share === 'number' ? share > 0 : share.length > 0));
+      case 'decode':
+        // Nothing but a cut is tried again until the time for tries is over.
+        return network.cut > 0 && error.message.includes('broke off before its end');
       case 'http':
         return network.busy > 0 || api.cursorTtl !== null;
       case 'sink':
