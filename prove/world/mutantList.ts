@@ -130,7 +130,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a stopped walk is sealed',
-      '    // A walk that is stopped ends like one that is through: only the latter may be sealed.\n    if (this.#isEnding()) return done;\n',
+      '    // A cancelled walk ends like a complete one, but only a complete one may be sealed.\n    if (this.#isEnding()) return done;\n',
       '',
     ],
     [

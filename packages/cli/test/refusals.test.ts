@@ -71,7 +71,7 @@ describe('E6 a checkpoint of another plan is refused', () => {
     ];
     for (const [flag, changed] of others)
       expect(await refused(changed, { cwd })).toBe(
-        `sluice: The checkpoint belongs to another plan (${flag}). Use the previous settings, or start over with --restart: nothing was changed.\n`,
+        `sluice: The checkpoint was written with different settings (${flag}). Use the previous settings, or start over with --restart: nothing was changed.\n`,
       );
     const streams = ['streams', 'export', '--to', 'out.csv'];
     expect(await refused(streams, { cwd })).toContain('(what is exported)');

@@ -147,7 +147,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
       const error = await refused(path, options);
       expect(error).toBeInstanceOf(CheckpointError);
       expect(error.message).toBe(
-        `The checkpoint belongs to another plan (${changed}). Use the previous settings, or start over with restart: nothing was changed.`,
+        `The checkpoint was written with different settings (${changed}). Use the previous settings, or start over with restart: nothing was changed.`,
       );
     }
     // Neither concurrency nor how often it is committed are part of the plan.
