@@ -105,7 +105,7 @@ describe('E6 what does not fit together is refused', () => {
       /out\.csv\.part is shorter \(100 bytes\) than its checkpoint says \(\d+\)\./,
       (cwd) => truncate(join(cwd, 'out.csv.part'), 100),
     ],
-    ['a .part that is gone', /out\.csv\.part is not there any more/, (cwd) => rm(join(cwd, 'out.csv.part'))],
+    ['a .part that is gone', /out\.csv\.part no longer exists/, (cwd) => rm(join(cwd, 'out.csv.part'))],
     ['a checkpoint without a byte', /checkpoint is empty/, (cwd) => truncate(join(cwd, checkpoint), 0)],
     ['a checkpoint with a flipped byte', /checkpoint is damaged/, (cwd) => flipByte(join(cwd, checkpoint))],
     [
