@@ -382,7 +382,7 @@ export async function explained<R>(call: Promise<R>, path: string, what: string)
   }
 }
 
-/** Copies what fits into the buffer: `taken` of the content's length, as `put` bytes. */
+/** Copies what fits into the buffer: `taken` units of the content, as `put` bytes. */
 function fill(buffer: Uint8Array, content: string | Uint8Array): { readonly taken: number; readonly put: number } {
   if (typeof content === 'string') {
     const { read, written } = encoder.encodeInto(content, buffer);

@@ -95,7 +95,7 @@ async function claim(
         explained(fileSystem.syncFolder(dirname(folder)), folder, 'created'),
       ]);
       await fileSystem.rename(fresh, join(folder, own));
-      // Now it is the newest: whoever checked before it appeared has an older claim, which it will see.
+      // Now this claim is the newest: any claimant that did not see it has an older claim, which this one will see.
       processes.claims.delete(own);
       processes.claims.set(own, signal);
       return own;

@@ -43,11 +43,11 @@ export class Ticks {
   async next(signal: AbortSignal, skipped = 0): Promise<void> {
     const now = this.#clock.monotonic();
     this.#began ??= now;
-    const late = this.#jitter * this.#random();
+    const delay = this.#jitter * this.#random();
     // A delayed tick is not missed before its time.
-    const passed = Math.ceil((now - this.#began) / this.#every - late);
+    const passed = Math.ceil((now - this.#began) / this.#every - delay);
     this.#last = Math.max(this.#last + 1 + skipped, passed);
-    const due = this.#began + (this.#last + late) * this.#every;
+    const due = this.#began + (this.#last + delay) * this.#every;
     if (due > now) await sleep(this.#clock, due - now, signal);
     else signal.throwIfAborted();
   }
