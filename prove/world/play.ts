@@ -1,6 +1,6 @@
 import { SluiceError } from '@sluice/core';
 import { simulatedDisk, type SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
-import { restarted } from './disk.js';
+import { powerCuts, restarted } from './disk.js';
 import { FetchedAgain } from './fetchedAgain.js';
 import { jobOf, type RunningJob } from './jobs.js';
 import { LimitOracle } from './limitOracle.js';
@@ -146,6 +146,7 @@ class World {
     }
     await this.schedule.settle();
     for (const { process, outcome } of processes) this.#checkEnd(process, outcome);
+    if (processes.every(({ outcome }) => !outcome.isDone) && this.#disks.chance(0.5)) this.#cutPower();
     return this.violations.length > 0 || processes.some(({ outcome }) => outcome.isDone);
   }
 
@@ -213,6 +214,13 @@ class World {
     this.schedule.current = null;
     for (const { disk } of processes) await disk.abandon();
     await this.schedule.settle();
+    this.#disk = restarted(this.#disk, leaves, this.#disks);
+  }
+
+  /** Between two runs: what the last one has put in order must stay so. */
+  #cutPower(): void {
+    const leaves = this.#disks.pick(powerCuts);
+    this.schedule.note(`power cut: ${leaves}`);
     this.#disk = restarted(this.#disk, leaves, this.#disks);
   }
 

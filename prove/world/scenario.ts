@@ -181,18 +181,17 @@ function alterations(random: Random): readonly Alteration[] {
 }
 
 function outage(random: Random): readonly [number, number] {
-  const from = random.int(0, 20_000);
+  const from = random.chance(0.3) ? 0 : random.int(0, 20_000);
   return [from, from + random.pick([2_000, 20_000, 90_000])];
 }
 
-/** A kill, or two close to each other: what a killed process left unsynced is only lost when the power goes then. */
+/** A kill, or two in a row: what a killed process left unsynced is only lost when the power goes then. */
 function killsOf(random: Random, job: Job): readonly Kill[] {
-  const first = killOf(random, job);
-  if (!random.chance(0.2)) return [first];
-  return [
-    { ...first, leaves: 'killed' },
-    { leaves: random.pick(powerCuts), events: random.int(1, random.pick([20, 60])) },
-  ];
+  const kill = killOf(random, job);
+  if (!random.chance(0.25)) return [kill];
+  const isRenamed = { at: 'rename checkpoint', isDone: random.chance(0.5), nth: random.int(1, 12), later: 0 };
+  const first: Kill = random.chance(0.5) ? { leaves: 'killed', ...isRenamed } : { ...kill, leaves: 'killed' };
+  return [first, { ...killOf(random, job), leaves: random.pick(powerCuts) }];
 }
 
 function killOf(random: Random, { kind }: Job): Kill {
