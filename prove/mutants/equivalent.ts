@@ -27,7 +27,7 @@ export const equivalents: readonly Equivalent[] = [
     because: 'There is a cost for each window: only the compiler does not know.',
   },
   {
-    file: 'source/chain.ts',
+    file: 'source/pageChain.ts',
     line: '...(empty > 0 && { empty }),',
     change: '> -> >=',
     because: 'A count of 0 that was written down is read as one that was not.',

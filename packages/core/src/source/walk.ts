@@ -1,7 +1,7 @@
 import { reportOf } from '../errorReport.js';
 import { ConfigError, SluiceError } from '../errors.js';
 import { isPosition, type ChainPosition, type Position } from '../position.js';
-import { Chain, type ChainPage } from './chain.js';
+import { PageChain, type ChainPage } from './pageChain.js';
 import type { SourceDefinition } from './definition.js';
 import { pageOf, type Page } from './page.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
@@ -51,8 +51,8 @@ class Walk<T> {
   readonly #capacity: number;
   readonly #stopped = new AbortController();
   /** Chains that may have pages left, by partition. */
-  readonly #chains = new Map<number, Chain<T>>();
-  readonly #busy = new Set<Chain<T>>();
+  readonly #chains = new Map<number, PageChain<T>>();
+  readonly #busy = new Set<PageChain<T>>();
   readonly #ready: ChainPage<T>[] = [];
   readonly #begun = new Map<number, Begun>();
   #before: number;
@@ -172,25 +172,25 @@ class Walk<T> {
     return this.#busy.size + this.#ready.length + (this.#isHeld ? 1 : 0) < this.#capacity;
   }
 
-  #idleChain(): Chain<T> | undefined {
+  #idleChain(): PageChain<T> | undefined {
     for (const chain of this.#chains.values()) if (!this.#busy.has(chain)) return chain;
     return undefined;
   }
 
   /** Begins the next partition, unless the concurrency is used up or it lies too far ahead of the first unfinished one. */
-  #openPart(): Chain<T> | undefined {
+  #openPart(): PageChain<T> | undefined {
     while (this.#begun.get(this.#nextPartition)?.isDone) this.#nextPartition += 1;
     const partition = this.#nextPartition;
     const window = this.#before + 2 * this.#concurrency;
     if (this.#chains.size >= this.#concurrency || partition >= Math.min(this.#parts, window)) return undefined;
     this.#nextPartition += 1;
     const from = this.#begun.get(partition)?.position();
-    const chain = new Chain(this.#definition, partition, from === 'done' ? undefined : from);
+    const chain = new PageChain(this.#definition, partition, from === 'done' ? undefined : from);
     this.#chains.set(partition, chain);
     return chain;
   }
 
-  async #fetch(chain: Chain<T>): Promise<void> {
+  async #fetch(chain: PageChain<T>): Promise<void> {
     this.#busy.add(chain);
     try {
       const page = await chain.next(this.#stopped.signal);

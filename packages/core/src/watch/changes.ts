@@ -4,7 +4,7 @@ import { hashOf } from '../source/fingerprint.js';
 import type { Snapshot } from '../operators/poll.js';
 import { applied, changesOf } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
-import { fieldsBetween, type ComparisonOptions } from './comparison.js';
+import { fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judge } from './verdict.js';
 import { WalkComparison } from './walkComparison.js';

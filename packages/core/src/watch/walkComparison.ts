@@ -1,5 +1,5 @@
 import type { Difference } from './change.js';
-import type { FieldsBetween } from './comparison.js';
+import type { FieldsBetween } from './rowComparison.js';
 import type { AcceptedRow, SnapshotRows, WalkPlace } from './snapshotRows.js';
 
 /** How the rows of one complete walk differ from those that were accepted. */

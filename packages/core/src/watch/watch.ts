@@ -13,7 +13,7 @@ import { Source, type SourceInfo } from '../source/source.js';
 import { tell } from '../source/sourceEvent.js';
 import { cancellable } from '../source/cancellable.js';
 import { changeColumns, type Change } from './change.js';
-import { fieldsBetween, type ComparisonOptions } from './comparison.js';
+import { fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
 
 /** Options of {@link watch}. */

@@ -12,7 +12,7 @@ import { done } from '../source/cancellable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change } from './change.js';
 import { checkStorable } from './checkStorable.js';
-import type { FieldsBetween } from './comparison.js';
+import type { FieldsBetween } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judge, type RemovalRules } from './verdict.js';
 import { WalkComparison, type Findings } from './walkComparison.js';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/index.js';
-import { fieldsBetween, type ComparisonOptions } from '../../src/watch/comparison.js';
+import { fieldsBetween, type ComparisonOptions } from '../../src/watch/rowComparison.js';
 
 type Pair = [before: unknown, after: unknown];
 

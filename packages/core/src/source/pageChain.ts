@@ -39,7 +39,7 @@ interface KnownPages {
  * longer distances. A walk that goes in a circle comes by the landmark again within three rounds, however long the circle is and however
  * often the walk was interrupted (Brent, 1980).
  */
-export class Chain<T> {
+export class PageChain<T> {
   readonly partition: number;
   isDone = false;
   readonly #definition: SourceDefinition<T>;
