@@ -122,7 +122,7 @@ describe.concurrent('the guide composePipeline.md', () => {
     expect(sandbox.counts.requests).toBeGreaterThanOrEqual(4);
     expect(await run(streamsUrl, 'a-wrong-key')).toEqual({
       code: 0,
-      output: expect.stringMatching(/^ended: .* answered with 401/),
+      output: expect.stringMatching(/^ended: .* responded with 401/),
     });
   });
 });

@@ -38,7 +38,7 @@ export function decodeParams<Out>(name: string, { schema, known }: ParamCheck<Ou
 }
 
 function thereAre(known: readonly ParamDescription[] = []): string {
-  return known.length === 0 ? 'It has none.' : `There are: ${known.map(({ name }) => name).join(', ')}.`;
+  return known.length === 0 ? 'It has none.' : `Available: ${known.map(({ name }) => name).join(', ')}.`;
 }
 
 /** What a schema throws is its way to refuse. */

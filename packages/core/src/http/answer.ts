@@ -52,13 +52,13 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
   if (status >= 200 && status < 300) return readDocument(answer, context);
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
-    const message = `${route} was answered with a redirect (${String(status)}) to ${to}. It was not followed, since the API key would go along: check the base address.`;
+    const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the API key there: check the base address.`;
     return failed({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
   const excerpt = excerptOf(answer.body.text, context.secrets);
   const requested = retryAfter(headers['retry-after'], headers['date'], context.now);
   const isKeyless = (status === 401 || status === 403) && !context.hasKey;
-  const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}.${adviceFor(status, context.hasKey)}`;
+  const message = `${route}: the server responded with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}.${adviceFor(status, context.hasKey)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {
@@ -87,11 +87,11 @@ function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets
     const isHtml = /html/i.test(headers['content-type'] ?? '') || /^\s*</.test(text);
     const found =
       text.trim() === '' ? 'an empty body' : isHtml ? 'a web page' : 'something that is not JSON, or not all of it';
-    const message = `${route} was answered with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
+    const message = `${route}: the server responded with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
     return failed({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
   }
   if (!isDeeperThan(deepestDocument, document, json)) return { ok: true, body: document };
-  const message = `${route} was answered with a document whose lists and objects are nested more than ${deepestDocument} levels deep: no program that goes through it is safe. Is the base address right?`;
+  const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base address right?`;
   return failed({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }
 
@@ -109,15 +109,18 @@ export function faultOf(
     case 'network':
     case 'stale':
       return {
-        error: new NetworkError(`${route} got no answer: the connection failed${because}. ${adviceForNetwork(fault)}`, {
-          details,
-        }),
+        error: new NetworkError(
+          `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault)}`,
+          {
+            details,
+          },
+        ),
         retry: connectionMayDo(fault.platformCode, limits.host),
       };
     case 'cut-body':
       return {
         error: new DecodeError(
-          `${route} was answered, but the body broke off before its end, or can't be unpacked${because}. Try again later.`,
+          `${route}: the server responded, but the body broke off before its end, or can't be decompressed${because}. Try again later.`,
           {
             ...details,
             path: '',
@@ -128,15 +131,18 @@ export function faultOf(
       };
     case 'not-text':
       return {
-        error: new DecodeError(`${route} was answered with bytes that are no UTF-8 text. Is the base address right?`, {
-          ...details,
-          path: '',
-          excerpt: '',
-        }),
+        error: new DecodeError(
+          `${route}: the server responded with bytes that are not UTF-8 text. Is the base address right?`,
+          {
+            ...details,
+            path: '',
+            excerpt: '',
+          },
+        ),
         retry: true,
       };
     case 'too-large': {
-      const message = `${route} was answered with more than ${String(limits.maxBodyBytes)} bytes.`;
+      const message = `${route}: the server responded with more than ${String(limits.maxBodyBytes)} bytes.`;
       const advice: readonly Advice[] = [
         { kind: 'lower', option: 'pageSize' },
         { kind: 'raise', option: 'maxBodyBytes' },
@@ -147,7 +153,7 @@ export function faultOf(
       };
     }
     case 'too-heavy': {
-      const message = `${route} was answered with a document that would take more than a sixteenth of this process's memory once it is read. Node's --max-old-space-size gives it more.`;
+      const message = `${route}: the server responded with a document that would take more than a sixteenth of this process's memory once parsed. Raise the memory with Node's --max-old-space-size.`;
       return {
         error: new ResponseTooLargeError(message, { route }, [{ kind: 'lower', option: 'pageSize' }]),
         retry: false,
@@ -173,7 +179,7 @@ export function timeoutError(
 }
 
 export function closedError(route: string): NetworkError {
-  return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
+  return new NetworkError(`${route}: no response, because the client was closed. Create a new client to continue.`, {
     fault: 'caller',
     details: { route, isClosed: true },
   });

@@ -124,13 +124,13 @@ function readReceipt(answer: AttemptAnswer, context: AnswerContext): Reading {
 
 function faultOfStatus({ status, headers, body }: AttemptAnswer, { route, secrets, now }: AnswerContext): AttemptFault {
   if (status >= 300 && status < 400) {
-    const message = `${route} answered with a redirect (${status}). It was not followed, since it may lead anywhere: give the address where the endpoint really is.`;
+    const message = `${route} responded with a redirect (${status}). It was not followed, since it may lead anywhere: use the endpoint's final address.`;
     return { error: new UnexpectedRedirectError(message, { route, status }), retry: false, status };
   }
   const excerpt = excerptOf(body.text, secrets);
   const requested = retryAfter(headers['retry-after'], headers['date'], now);
   const isLater = isRetriedStatus(status) || status === tooEarly || status >= 500;
-  const message = `${route} answered with ${status}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, isLater)}`;
+  const message = `${route} responded with ${status}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, isLater)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {

@@ -23,7 +23,7 @@ function adviceFor(code: string, what: string): string {
         ? 'there is no permission to open it.'
         : 'there is no permission to write here. Choose another folder.';
     case 'ENOENT':
-      return what === 'created' ? 'this folder takes no files. Choose another one.' : 'it is not there any more.';
+      return what === 'created' ? 'this folder takes no files. Choose another one.' : 'it no longer exists.';
     case 'EEXIST':
       return 'it is there already.';
     case 'ENOTDIR':

@@ -81,7 +81,7 @@ function checkPlan(
   // What can't go back to a place may have passed on rows that no checkpoint speaks of.
   const isEmpty = found.rows === 0 && delivery === 'exactly-once';
   throw new CheckpointError(
-    `The checkpoint belongs to another plan${what}${isEmpty ? ', of which no row is kept yet, so that a restart loses none' : ''}.`,
+    `The checkpoint was written with other settings${what}.${isEmpty ? ' It has no rows yet, so a restart loses none.' : ''}`,
     { changed, source: found.source },
     [{ kind: 'rerun' }, { kind: 'restart' }],
   );

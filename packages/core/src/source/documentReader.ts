@@ -36,7 +36,7 @@ export function documentReader(route: string, { isSecret }: DocumentReaderOption
     if (isSecret?.(`${path}: ${what}`)) return fault('', 'the API key stands where it has no business');
     const place = path === '' ? '' : ` at ${path}`;
     return new DecodeError(
-      `${route} was answered with a document of another shape${place}: ${what}. Is the base address right, and the API's plugin new enough?`,
+      `${route}: the server responded with a document of another shape${place}: ${what}. Is the base address right, and the API's plugin new enough?`,
       { route, path },
     );
   };

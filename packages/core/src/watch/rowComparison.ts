@@ -87,7 +87,7 @@ function byTheirEquality(
 function checkFields(names: readonly string[], columns: readonly string[]): void {
   const unknown = names.find((name) => columns.length > 0 && !columns.includes(name.split('.')[0] ?? name));
   if (unknown === undefined) return;
-  throw new ConfigError(`project names the field "${unknown}", which no row has. There are: ${columns.join(', ')}.`, {
+  throw new ConfigError(`project names the field "${unknown}", which no row has. Available: ${columns.join(', ')}.`, {
     option: 'project',
   });
 }
