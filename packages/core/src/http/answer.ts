@@ -12,16 +12,16 @@ import {
 import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
-import { connectionMayDo, dateAfter, retryAfter } from './retryPolicy.js';
+import { mayConnectLater, dateAfter, retryAfter } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
 
-/** Why an attempt failed, and whether another one may do better. */
+/** Why an attempt failure, and whether another one may do better. */
 export interface AttemptFault {
   readonly error: SluiceError;
   readonly retry: boolean;
   /** Ms the API requested to wait. */
   readonly retryAfter?: number | undefined;
-  /** Nothing else is to be sent either while this one waits. */
+  /** Whether the whole client waits, too. */
   readonly pauses?: boolean;
   readonly status?: number;
 }
@@ -32,28 +32,27 @@ export interface AnswerContext {
   readonly now: number;
 }
 
-/** The context of an answer to a request that carries a key, if there is one. */
 interface ApiAnswerContext extends AnswerContext {
   readonly hasKey: boolean;
 }
 
-export type Reading =
+export type ReadResult =
   { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly fault: AttemptFault };
 
 const excerptLength = 200;
 
-/** Characters of a body that an excerpt is made of; blanks in it count as one. */
-const lookedAt = 4096;
+/** Characters of a body from which an excerpt is made, before blanks are collapsed. */
+const excerptSource = 4096;
 
-/** Reads an answer: a decoded document, or the fault it stands for. */
-export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Reading {
+/** Reads a response: returns the decoded document, or the reason why the attempt failed. */
+export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): ReadResult {
   const { status, headers } = answer;
   const { route } = context;
   if (status >= 200 && status < 300) return readDocument(answer, context);
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
     const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the API key there: check the base address.`;
-    return failed({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
+    return failure({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
   const excerpt = excerptOf(answer.body.text, context.secrets);
   const requested = retryAfter(headers['retry-after'], headers['date'], context.now);
@@ -71,31 +70,31 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
           ...{ status, excerpt, details: { route } },
           ...(isKeyless && { advice: [{ kind: 'set', option: 'apiKey' }] }),
         });
-  // The quota belongs to the key, so the whole client waits.
-  return failed({ error, retry: isRetriedStatus(status), retryAfter: requested, pauses: status === 429, status });
+  // The quota belongs to the key, so a 429 pauses the whole client.
+  return failure({ error, retry: isRetriedStatus(status), retryAfter: requested, pauses: status === 429, status });
 }
 
-function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets }: AnswerContext): Reading {
+function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets }: AnswerContext): ReadResult {
   const { json } = body;
   let document: unknown;
   try {
     document = JSON.parse(json);
   } catch {
     const { text } = body;
-    // The parser's own message quotes the document, which may hold anything.
+    // The parser's message is not used: it quotes the document, which may contain a secret.
     const excerpt = excerptOf(text, secrets);
     const isHtml = /html/i.test(headers['content-type'] ?? '') || /^\s*</.test(text);
     const found =
       text.trim() === '' ? 'an empty body' : isHtml ? 'a web page' : 'something that is not JSON, or not all of it';
     const message = `${route}: the server responded with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
-    return failed({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
+    return failure({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
   }
   if (!isDeeperThan(deepestDocument, document, json)) return { ok: true, body: document };
   const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base address right?`;
-  return failed({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
+  return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }
 
-/** What an attempt's missing answer means. The connect deadline (ms) and the body's cap (bytes) are for the message. */
+/** The error of an attempt without a response. `limits` (ms, bytes) is for the message. */
 export function faultOf(
   fault: AdapterFault,
   route: string,
@@ -115,7 +114,7 @@ export function faultOf(
             details,
           },
         ),
-        retry: connectionMayDo(fault.platformCode, limits.host),
+        retry: mayConnectLater(fault.platformCode, limits.host),
       };
     case 'cut-body':
       return {
@@ -185,7 +184,6 @@ export function closedError(route: string): NetworkError {
   });
 }
 
-/** The error of links that took all the time of a request for themselves. */
 export function linkTimeoutError(route: string, ms: number): RequestTimeoutError {
   const message = `${route} was not done after ${String(ms)} ms in the links that it goes through. Does one of them wait for something that never comes?`;
   return new RequestTimeoutError(message, {
@@ -194,21 +192,21 @@ export function linkTimeoutError(route: string, ms: number): RequestTimeoutError
   });
 }
 
-/** A body's beginning on one line, without what can't be seen. Secrets go first: cut in half they would not be found. */
+/** The beginning of a body on one line. Redacts before it cuts: half a secret would not be found. */
 export function excerptOf(text: string, secrets: Secrets): string {
-  const visible = text.slice(0, 4 * lookedAt).replace(invisible, '');
-  const line = secrets.redact(visible, lookedAt).replace(/\s+/g, ' ').trim();
-  const isCut = line.length > excerptLength || text.length > lookedAt;
+  const visible = text.slice(0, 4 * excerptSource).replace(invisible, '');
+  const line = secrets.redact(visible, excerptSource).replace(/\s+/g, ' ').trim();
+  const isCut = line.length > excerptLength || text.length > excerptSource;
   const excerpt = isCut ? `${line.slice(0, excerptLength).replace(/[\ud800-\udbff]$/, '')}…` : line;
-  // Put together anew: a slice would keep the whole body in memory for as long as somebody keeps the error.
+  // A slice would keep the whole body in memory as long as the error lives.
   return Array.from(excerpt).join('');
 }
 
 /**
- * What does not show, or acts on a terminal: controls, turns of the writing direction, joiners, variation selectors. A secret with
- * such a character after each of its own would be none to a search, and plain to the eye; so they go first.
+ * Characters that are invisible or control a terminal: controls, bidi marks, joiners, variation selectors. They are
+ * removed first: a secret with one between any two characters would not be found, yet readable.
  */
-// eslint-disable-next-line no-control-regex -- controls are what is looked for
+// eslint-disable-next-line no-control-regex -- the pattern must match controls
 const invisible = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Cf}|\p{Variation_Selector}/gu;
 
 function redirectOrigin(location: string | undefined, secrets: Secrets): string {
@@ -231,6 +229,6 @@ function adviceFor(status: number, hasKey: boolean): string {
   return ' Check the request.';
 }
 
-function failed(fault: AttemptFault): Reading {
+function failure(fault: AttemptFault): ReadResult {
   return { ok: false, fault };
 }
