@@ -1,14 +1,10 @@
-/**
- * Settles like `promise`, or rejects with `signal.reason` as soon as the signal aborts; a later result is ignored.
- * Needed because not everything that is aborted stops at once.
- */
+/** Settles like `promise`, or rejects with `signal.reason` on abort, even if the work behind it does not stop. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
-    // Remove the listener before the waiter continues and adds the next one: a signal keeps a listener that is added
-    // while another is there.
+    // Removed before the waiter continues: a signal retains a listener that is added while another is there.
     const settle = (): void => signal.removeEventListener('abort', onAbort);
     promise.then(
       (value) => {

@@ -54,7 +54,6 @@ export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256
    * Where a plugin stores its state, by the plugin's name. Default: in memory, so it is lost when the process ends.
    *
    * @example createClient({ apiKey, state: (plugin) => fileState(`state/${plugin}`) });
-   *
    */
   readonly state?: (plugin: string) => StateStore;
 }
@@ -74,10 +73,7 @@ export interface Client extends AsyncDisposable {
       WithNeedsMet<Needs, this, keyof Client> &
       WithNamespace<Api>,
   ): this & Readonly<Record<Name, Api>>;
-  /**
-   * The events that hooks receive, after the hooks. If a subscriber throws, RxJS reports it as an unhandled error;
-   * requests are not affected.
-   */
+  /** The events of the hooks, after the hooks. RxJS reports what a subscriber throws; requests are not affected. */
   readonly events: Observable<ClientEvent>;
   /** Queued and running requests, and how long the client is paused. */
   readonly limiter: LimiterState;
@@ -85,7 +81,6 @@ export interface Client extends AsyncDisposable {
    * The sinks that plugins provide, by name.
    *
    * @example const sink = await client.sinks.get('sqlite')?.('holdings.db', { folder: process.cwd() });
-   *
    */
   readonly sinks: Registered<Sink<object>>;
   /** The state stores that plugins provide, by name. */
@@ -183,8 +178,7 @@ export function createClient(options: ClientOptions): Client {
         links.add(plugin.links ?? [], name);
         addNamespace(client, plugin, plugins.setUp(plugin, pluginContext(name, parts)));
       } catch (cause) {
-        // A caller that chains `use` has no reference to the client, so nobody else could dispose of the plugins before
-        // this one.
+        // A caller that chains `use` has no reference to the client, so only this call can dispose of its plugins.
         client.close().catch(() => undefined);
         if (SluiceError.is(cause)) throw cause;
         throw new PluginError(`The plugin "${name}" could not set up.`, { cause, advice: [{ kind: 'see-cause' }] });

@@ -26,9 +26,7 @@ export type PaginationFault =
 /** Details of an error, safe to log: plain values, never the API key or a whole response body. */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
-/**
- * Who is responsible for an error: the API, the endpoint that receives records, the caller, the machine, or a plugin.
- */
+/** Who causes an error: the API, the endpoint that receives records, the caller, the machine, or a plugin. */
 export type Fault = 'api' | 'endpoint' | 'caller' | 'machine' | 'plugin';
 
 /**
@@ -79,7 +77,6 @@ const brand = Symbol.for('sluice.error');
  * } catch (error) {
  *   if (SluiceError.is(error, 'rate-limited')) console.error(error.message, error.docs);
  * }
- *
  */
 export class SluiceError extends Error {
   readonly code: SluiceErrorCode;
@@ -202,10 +199,7 @@ export class ResponseTooLargeError extends SluiceError {
   }
 }
 
-/**
- * A host resolves to a forbidden address: `details.host`, `details.address`, and its type in `details.kind`. No
- * connection was made.
- */
+/** A host resolves to a forbidden address; not connected. Details: `host`, `address`, and `kind` of address. */
 export class ForbiddenAddressError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('forbidden-address', summary, { details, advice });

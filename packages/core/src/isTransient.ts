@@ -11,8 +11,6 @@ import { SluiceError } from './errors.js';
  * poll(client.streams.list(), { every: 30_000 }).pipe(
  *   retry({ delay: (error) => (isTransient(error) ? timer(30_000) : throwError(() => error)) }),
  * );
- *
- *
  */
 export function isTransient(error: unknown): error is SluiceError {
   if (!SluiceError.is(error)) return false;

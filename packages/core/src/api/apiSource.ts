@@ -30,8 +30,6 @@ export interface SourceDescription {
  * @example
  * client.coins.markets({ currency: 'usd', maxRows: 100 }).subscribe(console.log);
  * client.coins.markets.watch({ currency: 'usd' }, { every: 30_000 }).subscribe(({ type, key }) => console.log(type, key));
- *
- *
  */
 export interface ApiSource<Params extends object = Record<string, unknown>, Row = unknown> {
   /** Creates a source of rows. @throws ConfigError, before any request, if a parameter or a limit is invalid. */
@@ -47,10 +45,7 @@ export interface ApiSource<Params extends object = Record<string, unknown>, Row 
   describe(): SourceDescription;
 }
 
-/**
- * Merges an intersection into one object type, so that the compiler refuses unknown names. Optional fields also accept
- * `undefined`.
- */
+/** Merges an intersection, so that the compiler refuses unknown names; optional fields accept `undefined`. */
 type Merged<T> = { [Name in keyof T]: Partial<Pick<T, Name>> extends Pick<T, Name> ? T[Name] | undefined : T[Name] };
 
 /** An optional argument if no option is required. */
@@ -111,7 +106,6 @@ export function isApiSource(value: unknown): value is ApiSource {
  *
  * @example
  * for (const [name, source] of sourcesOf(client)) console.log(name, source.describe().columns);
- *
  */
 export function sourcesOf(client: object): ReadonlyMap<string, ApiSource> {
   const sources = new Map<string, ApiSource>();

@@ -78,21 +78,20 @@ function shown(uri: string): string {
 
 /** Whether a request may use a path: an escaped `..`, for example, could send the key elsewhere. */
 function isRequestable(baseUrl: string, path: string): boolean {
-  try {
-    addressOf(baseUrl, path, '');
-    return true;
-  } catch {
-    return false;
-  }
+  return !throws(() => addressOf(baseUrl, path, ''));
 }
 
 /** Whether a query is valid percent-encoded UTF-8: otherwise we would send another query. */
 function isUtf8Query(query: string): boolean {
+  return !throws(() => decodeURIComponent(query));
+}
+
+function throws(run: () => unknown): boolean {
   try {
-    decodeURIComponent(query);
-    return true;
-  } catch {
+    run();
     return false;
+  } catch {
+    return true;
   }
 }
 

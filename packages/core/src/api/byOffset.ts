@@ -18,9 +18,6 @@ export interface OffsetOptions {
  * empty first page with a `total` above 0 raises `no-progress`.
  *
  * @example byOffset({ param: 'offset' })
- *
- *
- *
  */
 export function byOffset({ param }: OffsetOptions): Paging {
   return {

@@ -11,10 +11,7 @@ export interface PageNumberOptions {
   readonly param: string;
   /** The number of the first page. Default 1. */
   readonly first?: number;
-  /**
-   * Where a response has the number of pages, e.g. `meta.pages`. Default: none; then the first empty page ends the
-   * listing, so none in the middle may be empty.
-   */
+  /** Where a response has the number of pages. Default: none; then the first empty page ends the listing. */
   readonly pages?: Selector<unknown>;
 }
 

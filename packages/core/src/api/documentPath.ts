@@ -1,7 +1,7 @@
 import { ConfigError } from '../errors.js';
 import type { Json } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
-import { isRecord, kindOf } from '../values.js';
+import { isList, isRecord, kindOf } from '../values.js';
 import type { Answer, Selector } from './answer.js';
 
 interface DocumentPath {
@@ -83,9 +83,8 @@ function notAPath(path: string): ConfigError {
 /** Only own fields: one may be called `constructor`. */
 function fieldOf(value: unknown, name: string | number, at: string, read: DocumentReader): unknown {
   if (typeof name === 'number') {
-    if (!Array.isArray(value)) throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
-    const list: readonly unknown[] = value;
-    return list[name];
+    if (!isList(value)) throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
+    return value[name];
   }
   if (value === null && at !== '') throw read.fault(at, 'it is null: if it may be, write ? after its name');
   if (!isRecord(value)) throw read.fault(at, `it is ${kindOf(value)}, and not an object`);

@@ -29,10 +29,7 @@ export function issuesText(issues: readonly StandardIssue[], subject: unknown): 
   };
 }
 
-/**
- * A message on one line; `undefined` if it quotes the value. Rows may be private, errors are logged, and some libraries
- * quote what they refuse.
- */
+/** A message on one line; `undefined` if it quotes the value: rows may be private, and errors are logged. */
 function safeText(message: string, subject: unknown): string | undefined {
   const line = message.slice(0, longestMessage).replace(/\s+/g, ' ').trim().replace(/\.$/, '');
   if (line === '' || leavesOf(subject).some((leaf) => quotes(line, leaf))) return undefined;
@@ -73,10 +70,7 @@ function leavesOf(value: unknown): readonly string[] {
   return leaves;
 }
 
-/**
- * Converts an error of a definition's own code, with its place in the response. The original error is not the cause,
- * because it may quote the response.
- */
+/** Locates an error of a definition's own code. The original is not its cause: it may quote the response. */
 export function thrownFault(error: unknown, path: string, subject: unknown, read: DocumentReader): SluiceError {
   if (SluiceError.is(error)) return error;
   const shown = safeText(String(error), subject);

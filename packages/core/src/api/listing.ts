@@ -1,7 +1,7 @@
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
-import type { FetchedPage, Json, RowSchema, UndecodedPage } from '../source/definition.js';
+import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
 import { isRecord } from '../values.js';
 import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
 import type { FreeParams, WalkBounds } from './decodeOptions.js';
@@ -92,14 +92,14 @@ function describe<Row extends object, In extends object, Params>(
 }
 
 /** All parameters of a listing, if they can be known. */
-function knownParams<Row extends object, In extends object, Params>({
-  params,
-  path,
-  query,
-  partitions,
-}: ListingDefinition<Row, In, Params>): readonly ParamDescription[] | undefined {
-  if (params) return describeParams(params);
-  return [path, query, partitions].some((partition) => typeof partition === 'function') ? undefined : [];
+function knownParams(definition: Checked): readonly ParamDescription[] | undefined {
+  if (definition.params) return describeParams(definition.params);
+  return takesParams(definition) ? undefined : [];
+}
+
+/** Whether a function of the definition takes parameters. */
+function takesParams({ path, query, partitions }: Checked): boolean {
+  return [path, query, partitions].some((part) => typeof part === 'function');
 }
 
 /** The parts of a definition that can be checked before any request. */
@@ -111,7 +111,7 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
 
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
-  const { path, query, partitions, params, pageSize, paging, schema, decode, version, columns } = definition;
+  const { path, query, params, pageSize, paging, schema, decode, version, columns } = definition;
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and hold no query`);
   if (pageSize) {
@@ -141,7 +141,7 @@ function checkListing(definition: Checked): void {
         option,
         'it is no Standard Schema. Zod has been one since 3.24, Valibot since 1.0, ArkType since 2.0',
       );
-  if (params && ![path, query, partitions].some((partition) => typeof partition === 'function'))
+  if (params && !takesParams(definition))
     throw fault('params', 'nothing is made of them: let path, query or partitions be a function');
 }
 
@@ -174,6 +174,7 @@ function listingSource<Row extends object, In extends object, Params>(
 ): Source<Row> {
   const { name, endpoint, arrays } = opening;
   const { baseUrl } = endpoint;
+  const { columns, key, event } = definition;
   const params = decodeParams(name, { schema: definition.params, known }, given);
   const plan = listingPlan(definition, { name, baseUrl, params, pageSize, warn: (message) => endpoint.warn(message) });
   const rowsAt = typeof definition.rows === 'string' ? definition.rows : 'function';
@@ -183,7 +184,7 @@ function listingSource<Row extends object, In extends object, Params>(
     name,
     identity: { ...plan.requested, ...shared },
     rowsIdentity: { ...plan.requestedRows, ...shared },
-    schema: rowSchema(definition),
+    schema: { columns, ...(key && { key }), ...(event && { event }) },
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
     async fetch({ partition, at, atLeast, signal }) {
       const first = plan.first(partition, atLeast);
@@ -194,12 +195,4 @@ function listingSource<Row extends object, In extends object, Params>(
       return read(answer, { route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows, isSecret });
     },
   });
-}
-
-function rowSchema<Row extends object, In extends object, Params>({
-  columns,
-  key,
-  event,
-}: ListingDefinition<Row, In, Params>): RowSchema<Row> {
-  return { columns, ...(key && { key }), ...(event && { event }) };
 }

@@ -7,14 +7,11 @@ import type { StandardSchema } from './standardSchema.js';
 /** How rows are made. Code needs a `version`. */
 export type RowsMade<Row> =
   | {
-      /**
-       * Validates and types each row: a synchronous schema of Zod, Valibot, ArkType or another library of Standard
-       * Schema.
-       */
+      /** Validates and types each row: a synchronous schema of Zod, Valibot, ArkType or similar. */
       readonly schema: StandardSchema<unknown, Row>;
       /**
-       * Identifies the row format: change it with the schema or any function of the definition. An export or watch of
-       * another version is refused, so that rows of two kinds are not mixed.
+       * Identifies the row format: change it with the schema or any function. Exports and watches of another version
+       * are refused, so that rows of two kinds are not mixed.
        */
       readonly version: string;
       readonly decode?: undefined;
@@ -38,8 +35,7 @@ export interface ListingParts<Row extends object, In extends object, Params>
   /** A sentence for users, e.g. on the command line. */
   readonly description?: string;
   /**
-   * Validates the parameters, and may convert them, e.g. text of a command line to numbers. Default: the compiler
-   * checks what the functions take.
+   * Validates parameters, and may convert them, e.g. from text. Default: the compiler checks what the functions take.
    */
   readonly params?: StandardSchema<In, Params>;
   /** The rows' fields, in the order of a table. */

@@ -29,10 +29,7 @@ export interface RequestSpec<Params> {
   readonly partitions?: (params: Params, warn: (message: string) => void) => readonly Query[];
   /** The row at which each partition starts. Default 0. */
   readonly offset?: (params: Params) => number;
-  /**
-   * What determines the rows, if not exactly `query` and `partitions`, e.g. because the order of groups does not
-   * matter: then the state of a watch stays valid.
-   */
+  /** What determines the rows, if not `query` and `partitions`, e.g. when the order of groups does not matter. */
   readonly rowsIdentity?: (params: Params) => Json;
   readonly pageSize?: PageSize;
   readonly paging: Paging;

@@ -1,4 +1,4 @@
-import { isCount, kindOf } from '../values.js';
+import { isCount, isList, isRecord, kindOf } from '../values.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
@@ -19,8 +19,7 @@ export interface FoundRows {
 /** Where a response has what. */
 export interface ResponseSpec<Row> extends RowMaking<Row> {
   /**
-   * The list of rows. A missing list is an error, unless the path allows it, as `data.items?` for APIs that omit an
-   * empty list. Empty text is the document itself.
+   * The list of rows; empty text is the document itself. A missing list is an error unless the path allows it with `?`.
    */
   readonly rows: Selector<readonly unknown[] | FoundRows>;
   /** The number of rows in the whole listing, if the API tells: a number, or text of digits. */
@@ -77,13 +76,7 @@ function rowsFound(list: Finder, answer: Answer): FoundRows {
 }
 
 function isFound(value: unknown): value is { readonly rows: unknown; readonly at: string } {
-  return (
-    typeof value === 'object' && value !== null && 'rows' in value && 'at' in value && typeof value.at === 'string'
-  );
-}
-
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
+  return isRecord(value) && 'rows' in value && typeof value['at'] === 'string';
 }
 
 function countAt(total: Finder, answer: Answer): number | undefined {

@@ -25,17 +25,13 @@ export interface PageAddress {
  *   next: ({ at, rows, read }) =>
  *     at('more') === true ? { cursor: String(read.record(rows.at(-1), 'items')['id']) } : 'end',
  * };
- *
  */
 export interface Paging {
   /** The kind of paging and its settings, as plain JSON: a checkpoint of another identity is refused. */
   readonly identity: Json;
   /** The query parameters that it sets, so that nothing else sets them. */
   readonly params: readonly string[];
-  /**
-   * Turns the first page's request into that of the page at a cursor or offset. @throws ConfigError if it cannot start
-   * there.
-   */
+  /** Makes a page's request from the first page's. @throws ConfigError if it cannot start at this cursor or offset. */
   request(first: PageAddress, at: PageCursor): PageAddress;
   /** How the listing continues. @throws DecodeError if the response does not tell. */
   next(answer: PageAnswer): FetchedPage<unknown>['next'];

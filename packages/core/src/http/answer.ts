@@ -102,62 +102,41 @@ export function faultOf(
 ): AttemptFault {
   const because = fault.platformCode === undefined ? '' : ` (${fault.platformCode})`;
   const details = { route, platformCode: fault.platformCode };
+  const undecodable = (what: string): AttemptFault => ({
+    error: new DecodeError(`${route}: the server responded${what}`, { ...details, path: '', excerpt: '' }),
+    retry: true,
+  });
+  const tooLarge = (what: string, cap: { maxBodyBytes?: number }, advice: readonly Advice[]): AttemptFault => ({
+    error: new ResponseTooLargeError(`${route}: the server responded with ${what}`, { route, ...cap }, advice),
+    retry: false,
+  });
   switch (fault.kind) {
     case 'connect-timeout':
       return { error: timeoutError(route, 'connect', limits.connect), retry: true };
     case 'network':
-    case 'stale':
-      return {
-        error: new NetworkError(
-          `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault)}`,
-          {
-            details,
-          },
-        ),
-        retry: mayConnectLater(fault.platformCode, limits.host),
-      };
+    case 'stale': {
+      const message = `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault)}`;
+      return { error: new NetworkError(message, { details }), retry: mayConnectLater(fault.platformCode, limits.host) };
+    }
     case 'cut-body':
-      return {
-        error: new DecodeError(
-          `${route}: the server responded, but the body broke off before its end, or can't be decompressed${because}. Try again later.`,
-          {
-            ...details,
-            path: '',
-            excerpt: '',
-          },
-        ),
-        retry: true,
-      };
+      return undecodable(
+        `, but the body broke off before its end, or can't be decompressed${because}. Try again later.`,
+      );
     case 'not-text':
-      return {
-        error: new DecodeError(
-          `${route}: the server responded with bytes that are not UTF-8 text. Is the base address right?`,
-          {
-            ...details,
-            path: '',
-            excerpt: '',
-          },
-        ),
-        retry: true,
-      };
+      return undecodable(' with bytes that are not UTF-8 text. Is the base address right?');
     case 'too-large': {
-      const message = `${route}: the server responded with more than ${String(limits.maxBodyBytes)} bytes.`;
-      const advice: readonly Advice[] = [
+      const { maxBodyBytes } = limits;
+      return tooLarge(`more than ${String(maxBodyBytes)} bytes.`, { maxBodyBytes }, [
         { kind: 'lower', option: 'pageSize' },
         { kind: 'raise', option: 'maxBodyBytes' },
-      ];
-      return {
-        error: new ResponseTooLargeError(message, { route, maxBodyBytes: limits.maxBodyBytes }, advice),
-        retry: false,
-      };
+      ]);
     }
-    case 'too-heavy': {
-      const message = `${route}: the server responded with a document that would take more than a sixteenth of this process's memory once parsed. Raise the memory with Node's --max-old-space-size.`;
-      return {
-        error: new ResponseTooLargeError(message, { route }, [{ kind: 'lower', option: 'pageSize' }]),
-        retry: false,
-      };
-    }
+    case 'too-heavy':
+      return tooLarge(
+        "a document that would take more than a sixteenth of this process's memory once parsed. Raise the memory with Node's --max-old-space-size.",
+        {},
+        [{ kind: 'lower', option: 'pageSize' }],
+      );
   }
 }
 
@@ -203,8 +182,8 @@ export function excerptOf(text: string, secrets: Secrets): string {
 }
 
 /**
- * Characters that are invisible or control a terminal: controls, bidi marks, joiners, variation selectors. They are
- * removed first: a secret with one between any two characters would not be found, yet readable.
+ * Invisible and terminal control characters. Removed first: a secret with them in between would not be found, yet
+ * readable.
  */
 // eslint-disable-next-line no-control-regex -- the pattern must match controls
 const invisible = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Cf}|\p{Variation_Selector}/gu;

@@ -34,10 +34,7 @@ class BottleneckLimiter implements Limiter {
   readonly #clock: Clock;
   readonly #windows: readonly StartWindow[];
   readonly #gate: PauseGate;
-  /**
-   * In order of `acquire`. An aborted waiter leaves at once; its job stays in Bottleneck's queue and serves another
-   * waiter.
-   */
+  /** In order of `acquire`. If one aborts and leaves, its job in Bottleneck's queue serves another waiter. */
   readonly #waiting = new Set<Waiter>();
   #bottleneck: Bottleneck | undefined;
   #starts: Start[] = [];
@@ -145,9 +142,8 @@ class BottleneckLimiter implements Limiter {
   }
 
   /**
-   * The first requests open connections and meet a cold server, so they arrive later after their start than the margin
-   * allows, too close to those of the next window. Their end is the first known time after their arrival, so the start
-   * is counted from there.
+   * The first requests open connections and meet a cold server, so they arrive later than the margin allows, too close
+   * to the next window. So their starts count from their end, the first time known to be after their arrival.
    */
   #countFromNow(start: Start): void {
     this.#starts = [
@@ -158,9 +154,9 @@ class BottleneckLimiter implements Limiter {
 }
 
 /**
- * Bottleneck schedules by the wall clock: no job before the last start plus `minTime`, nor before Bottleneck was
- * created. If that clock is set back, it would stall. A large negative `minTime` lets jobs start at once, since the log
- * does the spacing; an empty first job of weight 0 lifts the second limit.
+ * Bottleneck schedules by the wall clock, and would stall if that is set back: no job starts before the last start plus
+ * `minTime`, nor before Bottleneck was created. A large negative `minTime` lifts the first limit, since the log does
+ * the spacing; an empty first job the second.
  */
 function newBottleneck(limits: readonly Limit[]): Bottleneck {
   const concurrency = Math.min(...limits.map((limit) => limit.concurrency ?? Infinity));

@@ -17,8 +17,7 @@ export interface RequestEvent extends OfRequest {
 }
 
 /**
- * An attempt got its permit and is sent. It is emitted again with the same number if the server had closed the idle
- * connection: the attempt is then sent again, with a new permit.
+ * An attempt is sent, with a permit. If the server had closed the idle connection, it is sent and emitted once more.
  */
 export interface AttemptEvent extends OfRequest {
   readonly type: 'attempt';

@@ -63,10 +63,7 @@ export class Exchange {
   readonly #onEnd: (reason: unknown) => void;
   readonly #stopwatch: Stopwatch;
   readonly #unwatch: readonly (() => void)[];
-  /**
-   * Aborts a wait for a permit, an attempt or a back-off. An attempt that exceeds its deadline uses this one up, so a
-   * new one follows.
-   */
+  /** Aborts waits, attempts and back-off. Replaced when an attempt exceeds its deadline, which aborts it, too. */
   #stop = new AbortController();
   #isOver = false;
   readonly #number: number;
@@ -234,9 +231,7 @@ export class Exchange {
     return faultOf(answer, route, { connect: timeouts.connect, maxBodyBytes, host: new URL(url).hostname });
   }
 
-  /**
-   * @param took ms that the attempt took; for the first failure it does not count, since the outage starts at its end
-   */
+  /** @param took ms of the attempt; not counted for the first failure, since the outage starts at its end */
   #failure(fault: AttemptFault, took: number): AttemptFailure {
     const { retry, random, limiter } = this.#options;
     const outage = this.#outage === undefined ? 0 : this.#outage + took;
@@ -246,12 +241,10 @@ export class Exchange {
     const requested = fault.retryAfter ?? 0;
     // `Retry-After: 0` must not become a loop without a pause.
     const delay = requested > 0 ? requested : ownDelay;
-    // A `Retry-After` counts as no more than the back-off, since a service that sends one is running. It still counts,
-    // so that retries end.
+    // A service that sends a `Retry-After` is running, so it counts no more than a back-off; but retries must end.
     this.#outage = outage + Math.min(delay, ownDelay);
     if (fault.pauses) {
-      // The pause applies to all requests, whether or not this one is retried. This attempt still holds its permit, so
-      // none can start before the pause.
+      // The pause applies to all requests. This attempt still holds its permit, so none can start before it.
       const pause = Math.min(delay, retry.maxRetryAfter);
       limiter.pause(pause);
       this.#emit(() => ({ ...this.#requestId, type: 'paused', for: pause }));
@@ -259,10 +252,7 @@ export class Exchange {
     return { fault, delay, left };
   }
 
-  /**
-   * The longestWait `Retry-After` (ms) to obey. Pauses happen in the limiter and do not count towards the total
-   * deadline.
-   */
+  /** The longest `Retry-After` (ms) to obey. Pauses do not count towards the total deadline. */
   #longestWait({ pauses = false }: AttemptFault): number {
     const { maxRetryAfter } = this.#options.retry;
     return pauses ? maxRetryAfter : Math.min(maxRetryAfter, this.#stopwatch.left);

@@ -40,8 +40,7 @@ export interface Limiter {
  */
 export interface Limit {
   /**
-   * Starts (or cost units, if routes have costs) in any window of `per` ms. Above some 400 a second the limiter itself
-   * is the bottleneck: set `rateLimit: false` then.
+   * Starts, or cost units, in any `per` ms. Above some 400 a second the limiter itself is the bottleneck: use no limit.
    */
   readonly requests: number;
   /** Length of the window in ms. */
@@ -51,8 +50,7 @@ export interface Limit {
   /** Requests in parallel. Default: no limit. */
   readonly concurrency?: number;
   /**
-   * The cost of one request by route. Default: 1. A cost above `requests` (or `burst`) can never start, so it is
-   * refused.
+   * The cost of a request by route. Default: 1. A cost above `requests` (or `burst`) is refused: it could never start.
    */
   readonly costs?: Readonly<Record<string, number>>;
 }

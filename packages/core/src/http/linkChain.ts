@@ -59,8 +59,8 @@ export class LinkChain {
 }
 
 /**
- * A request on its way through links. It limits the time that links take; the time of the transport below does not
- * count, since it has its own deadlines, which exclude waits for the limiter.
+ * A request on its way through links, whose time is limited. Time of the transport below does not count: it has its own
+ * deadlines, which exclude waits for the limiter.
  */
 class Journey {
   readonly #request: TransportRequest;
@@ -127,10 +127,7 @@ function linked(transport: Transport, links: readonly Link[], plugin?: string): 
   return links.reduceRight<Transport>((next, link) => named(next, link, plugin), transport);
 }
 
-/**
- * Wraps a link to name it if it fails or returns a value that is not a response, which no compiler may have checked.
- * Links in the client's own options may throw their own errors.
- */
+/** Wraps a link: an error, or a result that is not a response, names it. The client's own links may throw any error. */
 function named(next: Transport, link: Link, plugin: string | undefined): Transport {
   const whose = plugin === undefined ? "A link among the client's options" : `A link of the plugin "${plugin}"`;
   const transport: unknown = link(next);

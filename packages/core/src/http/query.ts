@@ -3,10 +3,7 @@ export type QueryValue = string | number | boolean | readonly string[] | undefin
 /** Query parameters by name; `undefined` is omitted. */
 export type Query = Readonly<Record<string, QueryValue>>;
 
-/**
- * How an array is encoded: `a[]=1&a[]=2`, `a=1&a=2`, `a[0]=1&a[1]=2` or `a=1,2`. APIs differ; the public SDK of the
- * built-in APIs sends `brackets`.
- */
+/** How arrays are encoded: `a[]=1&a[]=2` (default), `a=1&a=2`, `a[0]=1&a[1]=2` or `a=1,2`. */
 export type ArrayFormat = 'brackets' | 'repeat' | 'indices' | 'comma';
 
 /**

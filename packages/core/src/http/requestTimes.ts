@@ -9,10 +9,7 @@ export interface Timeouts {
   readonly connect: number;
   /** From the start of an attempt to the last byte of its response. Default 30,000. */
   readonly response: number;
-  /**
-   * For the whole request: links, attempts and back-off, without waits for the limiter. Default 180,000, or `retry.for`
-   * plus 120,000 if that is more.
-   */
+  /** For links, attempts and back-off together. Default 180,000, or `retry.for` plus 120,000 if that is more. */
   readonly total: number;
 }
 

@@ -9,9 +9,9 @@ import { isCertificateFault } from '../isTransient.js';
  */
 export interface RetryOptions {
   /**
-   * How long a temporary failure is retried, from the end of the first failed attempt: further attempts and back-off.
-   * Default 60,000. `Infinity` retries forever; 0 turns retries off. If it is too short, a restart of the API ends an
-   * export. Waits for the limiter do not count; a `Retry-After` counts as no more than the back-off that it replaces.
+   * How long a temporary failure is retried, from the first failed attempt on. Default 60,000. `Infinity` retries
+   * forever; 0 turns retries off. If too short, a restart of the API ends an export. Waits for the limiter do not
+   * count, and a `Retry-After` no more than the back-off that it replaces.
    */
   readonly for: number;
   /** Maximum number of attempts after the first. Default `Infinity`: as many as fit into `for`. 0 turns retries off. */

@@ -12,8 +12,8 @@ const longestEscape = 32;
 const shortestEncoded = 6;
 
 /**
- * Shorter secrets occur in texts by chance, whatever their case: a walk of a million pages with cursors of 100
- * characters contains 6 given characters once in 30 walks, and 8 once in 40,000.
+ * Shorter secrets occur by chance: a walk of a million pages with cursors of 100 characters contains 6 given
+ * characters, in any case, once in 30 walks, and 8 once in 40,000.
  */
 export const shortestSecret = 8;
 
@@ -33,8 +33,6 @@ const brokenEscape = /(%[0-9a-f]?|\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?x?\w{0,5})$/
  * const secrets = new Secrets();
  * secrets.add('3f2b8c1e-7a64-4d0f');
  * secrets.redact('No such key: 3F2B8C1E-7A64-4D0F'); // 'No such key: [hidden]'
- *
- *
  */
 export class Secrets {
   readonly #secrets = new Set<string>();
@@ -50,10 +48,7 @@ export class Secrets {
     this.#needles.push(...needlesOf(secret));
   }
 
-  /**
-   * The first `length` characters of `text` (default: all) without secrets. This includes a secret that extends beyond
-   * them, or that is cut at the end of the text.
-   */
+  /** The first `length` characters of `text` (default: all) without secrets, including one that a cut splits. */
   redact(text: string, length = text.length): string {
     const parts: string[] = [];
     let at = 0;
@@ -81,10 +76,7 @@ export class Secrets {
     });
   }
 
-  /**
-   * Where secrets and pieces of them are, in order; places may overlap. `endsEarly`: also a secret that is cut by the
-   * end of the text.
-   */
+  /** Where secrets and their pieces are, in order, maybe overlapping. `endsEarly`: also one cut at the end. */
   #find(text: string, endsEarly: boolean): Place[] {
     const places: Place[] = [];
     for (const reading of readingsOf(text, maxEscaped)) {
@@ -137,8 +129,7 @@ function needlesOf(secret: string): Needle[] {
     const bytes = new TextEncoder().encode(form);
     return [0, 1, 2].map((shift) => base64Of(bytes, shift));
   });
-  // A secret that looks escaped is decoded as well, since some encoders keep such escapes. Decoded forms that are too
-  // short are dropped: they are not the secret any more.
+  // A secret may look escaped, so its decoded forms count, too, unless they are too short to be the secret.
   const whole = secret.toLowerCase();
   const needles = [...plain, reversed, ...hex, ...encoded].filter(
     ({ text }) => text === whole || text.length >= shortestEncoded,

@@ -53,11 +53,7 @@ export interface Sender {
 /** Bytes of a response to read: it is only quoted in errors. */
 const bytesOfAnswer = 16 * 1024;
 
-/**
- * Creates a sender that posts to an endpoint.
- *
- * @throws ConfigError if an option is invalid.
- */
+/** Creates a sender that posts to an endpoint. @throws ConfigError if an option is invalid. */
 export function createSender(options: SenderOptions): Sender {
   const { url, guard, onEvent, clock = systemClock, random = Math.random } = options;
   const { origin } = new URL(url);

@@ -1,7 +1,4 @@
-/**
- * Calls back when signals abort. Each signal gets one listener, however many requests share it: Node.js warns of a leak
- * beyond ten.
- */
+/** Calls back when signals abort, with one listener per signal: Node.js warns of a leak beyond ten. */
 export class SignalWatch {
   readonly #watched = new Map<AbortSignal, Watched>();
 

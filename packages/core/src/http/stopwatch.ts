@@ -1,9 +1,6 @@
 import type { Clock } from '../clock.js';
 
-/**
- * A time budget that can be paused: the total deadline runs during attempts and back-off, not during waits for the
- * limiter.
- */
+/** A time budget that can be paused: the total deadline excludes waits for the limiter. */
 export class Stopwatch {
   readonly #clock: Clock;
   readonly #onSpent: () => void;
@@ -26,8 +23,7 @@ export class Stopwatch {
   run(): void {
     if (this.#since !== undefined || this.#budget === Infinity) return;
     this.#since = this.#clock.monotonic();
-    // A timer from before a pause is kept. It fires early and is set again then: most pauses are too short for a new
-    // timer.
+    // A timer from before a pause is kept, and set again when it fires: most pauses are too short for a new one.
     this.#cancel ??= this.#clock.after(this.#budget, this.#onTime);
   }
 

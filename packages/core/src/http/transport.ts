@@ -36,6 +36,5 @@ export type Transport = (request: TransportRequest) => Promise<TransportResponse
  * @example
  * const tracing: Link = (next) => (request) =>
  *   next({ ...request, headers: { ...request.headers, 'x-request-id': crypto.randomUUID() } });
- *
  */
 export type Link = (next: Transport) => Transport;

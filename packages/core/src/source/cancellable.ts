@@ -31,8 +31,8 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
   let hasEnded = false;
   const isEnded = (): boolean => hasEnded;
   /**
-   * Callbacks of pending `next()` calls. They are not listeners of the signal: a signal keeps a listener that is added
-   * while another is there, and with it every page, until a full garbage collection.
+   * Callbacks of pending `next()` calls. Not listeners: a signal retains one that is added while another is there, and
+   * with it every page, until a full garbage collection.
    */
   const pending: (() => void)[] = [];
   const end = (): Promise<void> => {

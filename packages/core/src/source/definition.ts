@@ -42,8 +42,8 @@ export interface PageRequest {
 export interface FetchedPage<T> {
   readonly rows: readonly T[];
   /**
-   * The original rows, if `rows` are made from them, one for each. Pages are compared by these, because a converted row
-   * may differ each time or have no JSON form. Default: `rows`.
+   * The original rows, one for each of `rows`, by which pages are compared. Default: `rows`. Needed if a converted row
+   * may differ each time or has no JSON form.
    */
   readonly received?: readonly unknown[];
   /** How to continue: at a cursor, after the rows received so far, or not at all. */
@@ -75,9 +75,7 @@ export interface SourceDefinition<T> {
   readonly name: string;
   /** What determines the rows, as plain JSON: another identity is another plan, which no checkpoint fits. */
   readonly identity: Json;
-  /**
-   * `identity` without what only affects paging, e.g. the page size: state about rows stays valid. Default: `identity`.
-   */
+  /** `identity` without what only affects paging, so that state about rows stays valid. Default: `identity`. */
   readonly rowsIdentity?: Json;
   readonly schema: RowSchema<T>;
   /** Number of partitions of the plan, each with its own chain of pages. Default 1. */
@@ -86,16 +84,10 @@ export interface SourceDefinition<T> {
   readonly offset?: number;
   /** A partition with more pages is an error. Default: no limit. */
   readonly maxPages?: number | undefined;
-  /**
-   * The walk ends after this many rows. Default: no limit. Requires `concurrency: 1`, so that it is determined which
-   * rows.
-   */
+  /** The walk ends after this many rows, which requires `concurrency: 1`. Default: no limit. */
   readonly maxRows?: number | undefined;
   /** Fetches one page. */
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T> | UndecodedPage<T>>;
-  /**
-   * The endpoint of `fetch`. Without it, cursors are not checked for the key, keys are not compared, and no events are
-   * emitted.
-   */
+  /** The endpoint of `fetch`. Without it, the key in cursors, another key and events go unnoticed. */
   readonly endpoint?: SourceEndpoint;
 }

@@ -1,5 +1,5 @@
 import { DecodeError } from '../errors.js';
-import { isRecord } from '../values.js';
+import { isList, isRecord } from '../values.js';
 
 /** Small checks for decoders. Their errors name the place in the document. */
 export interface DocumentReader {
@@ -62,8 +62,4 @@ export function documentReader(route: string, { isSecret }: DocumentReaderOption
       return value;
     },
   };
-}
-
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
 }

@@ -32,8 +32,7 @@ function jsonOf(value: unknown): string {
 
 /** A 64-bit hash of a text, as two numbers of 32 bits each. */
 export function hashWords(text: string): readonly [high: number, low: number] {
-  // Two multiplicative words with different constants, each mixed at the end, so that a change anywhere reaches every
-  // bit.
+  // Two multiplicative words, each mixed at the end, so that a change anywhere reaches every bit.
   let a = 0x811c9dc5;
   let b = 0x9e3779b9;
   for (let i = 0; i < text.length; i += 1) {

@@ -16,7 +16,6 @@ type OpenFlow<T> = (demand: Demand) => PullIterator<readonly T[]>;
  * @example
  * flow.pipe(take(10)).subscribe(console.log);   // push
  * for await (const item of flow) await save(item);   // pull: bounded read-ahead
- *
  */
 export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
   readonly #open: OpenFlow<T>;

@@ -6,10 +6,7 @@ import { sourceFault } from './sourceFault.js';
 export class LazyRows<T> {
   readonly received: readonly unknown[];
   readonly #source: string;
-  /**
-   * The page until it is decoded. Stored as it is: V8 would let a closure over it outlive it, and promote every page to
-   * the old generation.
-   */
+  /** The page until it is decoded. Not in a closure, which V8 would let outlive it, with every page. */
   #page: FetchedPage<T> | UndecodedPage<T> | undefined;
   /** The result. A failed decode is not repeated: the decoder may have modified its input. */
   #outcome: { readonly rows: readonly T[] } | { readonly error: unknown } | undefined;
@@ -42,8 +39,7 @@ export class LazyRows<T> {
 }
 
 /**
- * Resolves when requests that were started in this turn of the event loop are sent. That takes two turns: undici waits
- * one before it reuses a connection, in case it received something unexpected.
+ * Resolves when requests of this turn of the event loop are sent: undici waits one turn before it reuses a connection.
  */
 export async function afterRequestsSent(): Promise<void> {
   await nextLoopTurn();

@@ -21,9 +21,7 @@ export interface ChainPage<T> {
 }
 
 const maxEmptyPages = 100;
-/**
- * Servers refuse URLs longer than 8 to 64 KiB. Searching a much longer text for secrets takes seconds and gigabytes.
- */
+/** Servers refuse URLs of more than 8 to 64 KiB. Searching longer texts for secrets takes seconds and gigabytes. */
 const longestCursor = 16_384;
 
 /** Fingerprints of pages that a position stores. */
@@ -217,8 +215,8 @@ export class PageChain<T> {
   }
 
   /**
-   * A repeated cursor leads to an earlier page, even if its rows have changed since. But some APIs keep one cursor and
-   * advance it themselves: if it is the cursor just used, only the rows can tell.
+   * A repeated cursor leads to an earlier page, even if its rows have changed. But some APIs keep one cursor and
+   * advance it themselves, so the cursor just used may repeat: its rows tell.
    */
   #rememberCursor(cursor: string): void {
     const isSame = this.#next !== undefined && 'cursor' in this.#next && this.#next.cursor === cursor;
@@ -284,10 +282,7 @@ export class PageChain<T> {
   }
 }
 
-/**
- * The status with which an API refuses a request. Compared by code, since plugins may bring another copy of this
- * package.
- */
+/** The status of a refusal. Compared by code, since plugins may bring another copy of this package. */
 function refusal(error: unknown): number | undefined {
   const status = SluiceError.is(error, 'http') ? Number(error.details['status']) : 0;
   return [400, 404, 410].includes(status) ? status : undefined;

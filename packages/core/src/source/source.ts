@@ -20,10 +20,7 @@ export interface PagesOptions {
    * concurrency, so that no partition waits during a commit. For subscribers, which show no demand: 0.
    */
   readonly prefetch?: number;
-  /**
-   * Names a history that starts with this walk. A source with state, e.g. a watch, discards state of other histories.
-   * Other sources ignore it.
-   */
+  /** Starts a history: a source with state, e.g. a watch, discards state of other histories. */
   readonly newHistory?: string;
 }
 
@@ -66,7 +63,6 @@ export interface PipePagesOptions<R> {
  * source.pipe(filter(isLarge), take(10)).subscribe(console.log);
  * for await (const row of source) await save(row);
  * for await (const page of source.pages({ concurrency: 4 })) console.log(page.index, page.items.length);
- *
  */
 export class Source<T> extends Flow<T> {
   readonly info: SourceInfo<T>;
@@ -116,8 +112,6 @@ export class Source<T> extends Flow<T> {
    * reorder.
    *
    * @example source.pipePages(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
-   *
-   *
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
     const { name, identity, rowsIdentity, partitions, maxRows, isEndless, keyFingerprint, observe, checkRestart } =
@@ -142,11 +136,7 @@ export class Source<T> extends Flow<T> {
     });
   }
 
-  /**
-   * Collects all rows, at most `max` (default 1,000,000).
-   *
-   * @throws ConfigError beyond `max`, before memory runs out.
-   */
+  /** Collects all rows, at most `max` (default 1,000,000). @throws ConfigError beyond `max`, before memory runs out. */
   async toArray({ max = 1_000_000 }: { readonly max?: number } = {}): Promise<T[]> {
     const rows: T[] = [];
     for await (const page of this.pages()) {

@@ -28,10 +28,7 @@ export interface CommitEvent {
   readonly isSealed: boolean;
 }
 
-/**
- * Something failed. Each level reports it once, since an outer one may recover: a link may respond instead, a watch
- * continues after a failed walk. Cancellation is not an error.
- */
+/** Something failed. Each level reports it once, since an outer one may recover. Cancellation is not an error. */
 export interface ErrorEvent<Of extends string = string> {
   readonly type: 'error';
   readonly of: Of;

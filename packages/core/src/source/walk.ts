@@ -16,10 +16,7 @@ export interface WalkOptions {
   readonly newHistory?: string;
 }
 
-/**
- * One pass over a plan, pulled by its consumer. It holds at most `concurrency + prefetch` pages, including the
- * consumer's current page and pending requests.
- */
+/** One pass over a plan. It holds at most `concurrency + prefetch` pages, including pending and current ones. */
 export function walk<T>(
   definition: SourceDefinition<T>,
   options: WalkOptions,

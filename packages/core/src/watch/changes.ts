@@ -28,8 +28,6 @@ const removeAtOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0,
  * poll(client.streams.list(), { every: 30_000 })
  *   .pipe(changes({ key: ({ id }) => id, ignore: ['updatedAt'] }))
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
- *
- *
  */
 export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapshot<T>, Change<T>> {
   const fields = fieldsBetween(options);

@@ -48,17 +48,8 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
   };
 }
 
-function decodeBase({
-  base,
-  watch,
-  history,
-  key,
-  generation,
-  observedAt,
-  size,
-  missing,
-  committed,
-}: Record<string, unknown>): BaseRecord {
+function decodeBase(record: Record<string, unknown>): BaseRecord {
+  const { base, watch, history, key, generation, observedAt, size, missing, committed } = record;
   if (typeof base === 'number' && base > 1)
     throw new CheckpointError(
       "The watch's log was written by a newer version of Sluice. Use that version, or begin anew with another state.",

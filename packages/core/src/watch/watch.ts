@@ -38,8 +38,8 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
   /** Consecutive failed polls to tolerate, counted per run (under cron, each starts at 0). Default `Infinity`. */
   readonly maxFailures?: number;
   /**
-   * `for`: ms during which polls may fail before the watch ends with the last error. Default `Infinity`: the watch
-   * continues, however long the API is down. The client's `retry.for` limits each request.
+   * `for`: ms of failing polls before the watch ends with the last error. Default `Infinity`. Each request is limited
+   * by the client's own `retry.for`.
    */
   readonly retry?: { readonly for?: number };
   /** Ends after this many polls, failed ones included. Default `Infinity`. */
@@ -139,10 +139,7 @@ function changeInfo<T>(
   };
 }
 
-/**
- * The old state stays until the new first snapshot replaces it, so check that it can. @throws LockError,
- * CheckpointError.
- */
+/** Checks that the new first snapshot can replace the old state. @throws LockError, CheckpointError. */
 async function checkRestart(state: StateStore, signal: AbortSignal): Promise<void> {
   const release = await state.lock(signal, 'watch');
   try {

@@ -279,10 +279,7 @@ export function generationAt({ before, begun }: Position): number | undefined {
   throw new ConfigError('startAt is no position of a watch. Give one that a page of it had.', { option: 'startAt' });
 }
 
-/**
- * The error of a failed poll. A stack overflow comes from a row that is nested absurdly deeply, so it is the API's
- * error.
- */
+/** The error of a failed poll. A stack overflow comes from a row that is nested too deeply: the API's error. */
 function pollError(error: unknown): unknown {
   if (!(error instanceof RangeError && error.message === 'Maximum call stack size exceeded')) return error;
   return new DecodeError("A row is nested too deeply to be gone through. Tell the API's operator.");

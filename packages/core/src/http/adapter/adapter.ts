@@ -10,10 +10,7 @@ export interface AdapterOptions {
   readonly bodies?: 'whole' | 'beginning';
   /** Checks each address before connecting. Default: all are allowed. Only where the platform shows addresses. */
   readonly guard?: AddressGuard | undefined;
-  /**
-   * Whether to use the proxies of the environment. Default `true`; never with a guard, because a proxy resolves names
-   * itself.
-   */
+  /** Whether to use the environment's proxies. Default `true`; never with a guard: a proxy resolves names itself. */
   readonly proxies?: boolean | undefined;
 }
 
@@ -57,10 +54,7 @@ export interface AttemptAnswer {
   readonly body: AnswerBody;
 }
 
-/**
- * Sends attempts. Any status is a response, and redirects are not followed. Without a response it rejects with an
- * `AdapterFault`.
- */
+/** Sends attempts: any status is a response, redirects are not followed. Rejects with an `AdapterFault`. */
 export interface Adapter {
   readonly send: (request: AttemptRequest) => Promise<AttemptAnswer>;
   close(): Promise<void>;
@@ -77,10 +71,7 @@ export function textBody(text: string): AnswerBody {
   return { text, json: text };
 }
 
-/**
- * Why there is no complete response, the same for all adapters. It has a code and nothing of the request, so it cannot
- * contain the key.
- */
+/** Why there is no complete response. It has nothing of the request, so it cannot contain the key. */
 export class AdapterFault extends Error {
   /** `stale`: the server closed a reused connection before it sent a byte of the response. */
   readonly kind: 'network' | 'stale' | 'connect-timeout' | 'cut-body' | 'not-text' | 'too-large' | 'too-heavy';

@@ -46,8 +46,7 @@ const longestTimer = 2 ** 31 - 1;
 
 async function lookup(guard: AddressGuard, hostname: string): Promise<ResolvedAddress[]> {
   try {
-    // Copies, so that the guard's code cannot change addresses between check and connection. The family follows from
-    // the address.
+    // Copies, so that the guard cannot change an address after its check. The address determines the family.
     return (await guard.resolve(hostname)).map(({ address }) => ({ address, family: address.includes(':') ? 6 : 4 }));
   } catch (error) {
     if (SluiceError.is(error)) throw error;

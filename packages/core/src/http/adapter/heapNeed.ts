@@ -4,16 +4,16 @@ const [firstDigit, lastDigit] = [0x30, 0x39];
 const firstBeyondAscii = 0x80;
 
 /**
- * Upper bounds in bytes on 64 bits: for a list or object; for a field, which is cheap if objects share field names; for
- * a text besides its characters; for an item between commas.
+ * Bytes at most on 64 bits: of a list or object; of a field, cheap if objects share names; of a text besides its
+ * characters; of an item between commas.
  */
 const cost = { container: 64, field: 16, newField: 160, text: 32, item: 8 } as const;
 /** How many field names are remembered. */
 const maxNames = 10_000;
 
 /**
- * Upper bound of the heap bytes of a parsed JSON document: its text, the characters in its values, and their
- * containers. `{},` takes 3 bytes of JSON and 64 of heap. Invalid JSON takes less, since it is not parsed.
+ * The heap bytes at most of a parsed JSON document: its text, the characters of its values, and their containers. `{},`
+ * takes 3 bytes of JSON and 64 of heap.
  */
 export function heapNeed(json: Uint8Array): number {
   const names = new Set<number>();
@@ -42,9 +42,7 @@ export function heapNeed(json: Uint8Array): number {
   return need + 2 * width * json.length;
 }
 
-/**
- * Whether a name of this hash and first byte occurred before. Names that begin with a digit have no cheap form in V8.
- */
+/** Whether a name of this hash occurred before. Names that begin with a digit are never cheap in V8. */
 function isKnown(hash: number, first: number, names: Set<number>): boolean {
   if (first >= firstDigit && first <= lastDigit) return false;
   if (names.has(hash)) return true;

@@ -104,8 +104,8 @@ export class Incoming implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Never pauses: undici takes a connection that ends while paused for its own error. So this limits the data that
-   * waits for decompression, to what compression can produce from `maxBytes`.
+   * Never pauses, because undici fails if a paused connection ends. Instead, the compressed data that may wait is
+   * limited.
    */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;

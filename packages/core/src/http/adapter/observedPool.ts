@@ -73,8 +73,8 @@ class ObservedSocket implements Connection {
   }
 
   /**
-   * Turns `100 Continue` into `102 Processing`: a client must accept unsolicited interim responses (RFC 9110, section
-   * 15.2), but undici closes the connection on 100. It ignores all others.
+   * Turns `100 Continue` into `102 Processing`: clients must accept unsolicited interim responses (RFC 9110, section
+   * 15.2), but undici closes the connection on 100 alone.
    */
   #status(byte: number): number {
     const isBlankLine = this.#at === 0 && (byte === carriageReturn || byte === lineFeed);

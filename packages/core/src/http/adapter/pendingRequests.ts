@@ -1,7 +1,4 @@
-/**
- * Counts pending requests by origin, so that work for requests that are gone can stop. A request and the connection
- * that it waits for do not know each other otherwise.
- */
+/** Counts pending requests by origin, so that connecting can stop when no request waits for it. */
 export class PendingRequests {
   readonly #origins = new Map<string, OriginRequests>();
 

@@ -94,10 +94,7 @@ function namesProxy({ http_proxy, HTTP_PROXY, https_proxy, HTTPS_PROXY }: NodeJS
   return [http_proxy, HTTP_PROXY, https_proxy, HTTPS_PROXY].some(Boolean);
 }
 
-/**
- * Connects with sockets that do not keep the process alive; the deadline of the waiting request does. Otherwise a
- * request that is aborted while connecting, which undici does not stop, would keep the process running.
- */
+/** Connects with sockets that do not keep the process alive: undici does not stop connecting for an aborted request. */
 function detached(connect: (...args: Parameters<buildConnector.connector>) => unknown): buildConnector.connector {
   return (options, callback) => {
     // Contrary to its type, undici's connector returns the socket at once.
@@ -108,10 +105,7 @@ function detached(connect: (...args: Parameters<buildConnector.connector>) => un
   };
 }
 
-/**
- * Connects only to addresses that the guard allows: a name is resolved and checked first, and the socket gets the
- * result instead of resolving again.
- */
+/** Connects only to addresses that the guard allows. The socket gets the checked ones instead of resolving again. */
 function guarded(guard: AddressGuard, timeout: number, pendingRequests: PendingRequests): buildConnector.connector {
   const toLiteral = detached(buildConnector({ timeout }));
   return (options, callback) => {
@@ -143,10 +137,7 @@ function lookupIn([first, ...others]: CheckedAddresses): LookupFunction {
   };
 }
 
-/**
- * Whether the server closed the idle connection, as any server may at any time (RFC 9112, section 9.3.1): safe requests
- * are then sent again.
- */
+/** Whether the server closed the idle connection, as it may (RFC 9112, section 9.3.1): the request is sent again. */
 function isStale({ isUnanswered }: Incoming, error: unknown): boolean {
   return isUnanswered && ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error) ?? '');
 }

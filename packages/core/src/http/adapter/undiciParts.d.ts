@@ -1,5 +1,5 @@
-// Parts of undici, which only has types as a whole. Its main entry would load some sixty files more: fetch, caches,
-// mocks, WebSockets. The exact version is pinned, so that a moved part fails in our build and not for users.
+// Parts of undici, which has types only as a whole. Its main entry would load some sixty files more. The exact version
+// is pinned, so that a moved part fails in our build and not for users.
 declare module 'undici/lib/dispatcher/agent.js' {
   export { Agent as default } from 'undici';
 }

@@ -18,10 +18,7 @@ export class Utf8Body implements AnswerBody {
   }
 }
 
-/**
- * The text of valid UTF-8, faster than `bytes.toString()`: ASCII is copied, and `transcode` converts several bytes at
- * once.
- */
+/** The text of valid UTF-8, faster than `toString()`: ASCII is copied, `transcode` converts in blocks. */
 export function utf8Text(bytes: Buffer): string {
   return isAscii(bytes) ? bytes.toString('latin1') : transcode(bytes, 'utf8', 'utf16le').toString('utf16le');
 }
@@ -29,14 +26,9 @@ export function utf8Text(bytes: Buffer): string {
 const byteOrderMark = Buffer.from('\uFEFF');
 const backslash = 0x5c;
 
-/**
- * Documents below 64 KiB do not gain: above it, two-byte text takes 128 KiB, for which V8 allocates more expensively.
- */
+/** In two-byte text this takes 128 KiB, from which on V8 allocates more expensively. Shorter documents gain nothing. */
 const shortest = 64 * 1024;
-/**
- * Required bytes of a document per non-ASCII place, and the longest such place. Beyond these, escaping takes longer
- * than it saves.
- */
+/** Minimum bytes per non-ASCII place, and the longest such place: beyond, escaping costs more than it saves. */
 const bytesPerPlace = 2_048;
 const longestPlace = 64;
 
