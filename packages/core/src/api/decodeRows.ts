@@ -11,7 +11,7 @@ import { isResult, asyncSchemaText, type StandardSchema } from './standardSchema
  */
 export type DecodeRow<Row> = (value: unknown, path: string, read: DocumentReader) => Row;
 
-/** How rows are decodeEach: by a schema, by a function, or unchanged. */
+/** How rows are made: by a schema, by a function, or unchanged. */
 export interface RowMaking<Row> {
   readonly schema?: StandardSchema<unknown, Row> | undefined;
   readonly decode?: DecodeRow<Row> | undefined;

@@ -14,7 +14,7 @@ const longestMessage = 10_000;
 const maxLeaves = 2000;
 /** Shorter values are not secrets, and occur in any sentence. */
 const shortestQuote = 4;
-/** Messages may quote a value only partly, from its quotedLength. */
+/** Messages may quote a value only partly, from its beginning. */
 const quotedLength = 8;
 
 /** Describes the first issue of a value, without quoting the value. */

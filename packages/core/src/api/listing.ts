@@ -15,11 +15,7 @@ import { createSource, type Source } from '../source/source.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
-  /**
-   * Decodes a response to the first page without a request, as if from `https://api.example.com/`: for tests.
-   *
-   * @throws DecodeError like a walk.
-   */
+  /** Decodes a response to the first page, for tests, as if from `https://api.example.com/`. @throws DecodeError. */
   read(answer: Partial<ApiResponse>, name?: string): FetchedPage<Row>;
   /** Creates the source for an API. */
   open(opening: SourceOpening): ApiSource<In, Row>;

@@ -34,9 +34,7 @@ export interface ListingParts<Row extends object, In extends object, Params>
   extends RequestSpec<Params>, Pick<ResponseSpec<Row>, 'rows' | 'total'> {
   /** A sentence for users, e.g. on the command line. */
   readonly description?: string;
-  /**
-   * Validates parameters, and may convert them, e.g. from text. Default: the compiler checks what the functions take.
-   */
+  /** Validates parameters, and may convert them, e.g. from text. Default: the compiler checks the functions' input. */
   readonly params?: StandardSchema<In, Params>;
   /** The rows' fields, in the order of a table. */
   readonly columns: readonly (keyof NoInfer<Row> & string)[];

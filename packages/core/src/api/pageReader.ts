@@ -18,9 +18,7 @@ export interface FoundRows {
 
 /** Where a response has what. */
 export interface ResponseSpec<Row> extends RowMaking<Row> {
-  /**
-   * The list of rows; empty text is the document itself. A missing list is an error unless the path allows it with `?`.
-   */
+  /** The list of rows; empty text is the document itself. It must exist, unless the path allows otherwise with `?`. */
   readonly rows: Selector<readonly unknown[] | FoundRows>;
   /** The number of rows in the whole listing, if the API tells: a number, or text of digits. */
   readonly total?: Selector<unknown>;

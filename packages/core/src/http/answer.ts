@@ -15,7 +15,7 @@ import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
 import { mayConnectLater, dateAfter, retryAfter } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
 
-/** Why an attempt failure, and whether another one may do better. */
+/** Why an attempt failed, and whether another one may do better. */
 export interface AttemptFault {
   readonly error: SluiceError;
   readonly retry: boolean;
@@ -181,10 +181,7 @@ export function excerptOf(text: string, secrets: Secrets): string {
   return Array.from(excerpt).join('');
 }
 
-/**
- * Invisible and terminal control characters. Removed first: a secret with them in between would not be found, yet
- * readable.
- */
+/** Invisible and terminal control characters, removed first: among them a secret would be readable, but not found. */
 // eslint-disable-next-line no-control-regex -- the pattern must match controls
 const invisible = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Cf}|\p{Variation_Selector}/gu;
 

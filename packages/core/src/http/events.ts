@@ -16,9 +16,7 @@ export interface RequestEvent extends OfRequest {
   readonly url: string;
 }
 
-/**
- * An attempt is sent, with a permit. If the server had closed the idle connection, it is sent and emitted once more.
- */
+/** An attempt is sent, with a permit. If the server had closed the idle connection, it is sent and emitted again. */
 export interface AttemptEvent extends OfRequest {
   readonly type: 'attempt';
   /** Counts a request's attempts from 1. */

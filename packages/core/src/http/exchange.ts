@@ -136,7 +136,7 @@ export class Exchange {
     return (await credentials.renew(stamp)) ? this.attempt() : outcome;
   }
 
-  /** Whether to retry. A `Retry-After` is obeyed unless it exceeds the longestWait wait that is allowed. */
+  /** Whether to retry. A `Retry-After` is obeyed unless it exceeds the longest wait that is allowed. */
   shouldRetry({ fault, left }: AttemptFailure): boolean {
     const { retries } = this.#options.retry;
     return (

@@ -39,9 +39,7 @@ export interface Limiter {
  * @example { requests: 25, per: 1000, concurrency: 4, costs: { 'aptos.walletNfts': 5 } }
  */
 export interface Limit {
-  /**
-   * Starts, or cost units, in any `per` ms. Above some 400 a second the limiter itself is the bottleneck: use no limit.
-   */
+  /** Starts, or cost units, in any `per` ms. Above some 400 a second the limiter is the bottleneck: use no limit. */
   readonly requests: number;
   /** Length of the window in ms. */
   readonly per: number;
@@ -49,9 +47,7 @@ export interface Limit {
   readonly burst?: number;
   /** Requests in parallel. Default: no limit. */
   readonly concurrency?: number;
-  /**
-   * The cost of a request by route. Default: 1. A cost above `requests` (or `burst`) is refused: it could never start.
-   */
+  /** Cost of a request by route. Default: 1. A cost above `requests` (or `burst`) could never start: it is refused. */
   readonly costs?: Readonly<Record<string, number>>;
 }
 

@@ -38,9 +38,7 @@ export class LazyRows<T> {
   }
 }
 
-/**
- * Resolves when requests of this turn of the event loop are sent: undici waits one turn before it reuses a connection.
- */
+/** Resolves when requests of this event loop turn are sent: undici waits a turn before it reuses a connection. */
 export async function afterRequestsSent(): Promise<void> {
   await nextLoopTurn();
   await nextLoopTurn();

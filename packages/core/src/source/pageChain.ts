@@ -84,7 +84,7 @@ export class PageChain<T> {
   async next(signal: AbortSignal): Promise<ChainPage<T>> {
     if (this.#isCircle) throw this.#loopError();
     const at = this.#next;
-    // Continuing by offset reads the last row rereadsLast: if it has changed, rows have moved and some would be lost.
+    // Continuing by offset reads the last row again: if it has changed, rows have moved and some would be lost.
     const rereadsLast = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isFilledByKnownRow;
     const fetched = await this.#fetch(rereadsLast ? { offset: at.offset - 1 } : at, rereadsLast, signal);
     const lazyRows = new LazyRows(fetched, this.#definition.name);

@@ -79,11 +79,7 @@ export class Source<T> extends Flow<T> {
     this.#walk = walkWith;
   }
 
-  /**
-   * The pages of a walk. Another walk can resume from the position of each.
-   *
-   * @throws ConfigError if an option is invalid for this plan.
-   */
+  /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
     const { concurrency = 1, prefetch, startAt, newHistory } = options;
     checkCount('concurrency', concurrency);
@@ -160,11 +156,7 @@ export class Source<T> extends Flow<T> {
   }
 }
 
-/**
- * Creates a source. Nothing is requested until someone subscribes or pulls.
- *
- * @throws ConfigError if a limit is invalid.
- */
+/** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a limit is invalid. */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
   const { name, identity, rowsIdentity, schema, partitions = 1, endpoint } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;

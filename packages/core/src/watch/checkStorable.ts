@@ -3,11 +3,7 @@ import { DecodeError } from '../errors.js';
 /** Far deeper than APIs send, and far from where recursion would overflow the stack. */
 const maxDepth = 500;
 
-/**
- * Checks that a row can be stored, compared and restored.
- *
- * @throws DecodeError if it has no JSON form, or is nested too deeply.
- */
+/** @throws DecodeError unless a row can be stored, compared and restored: JSON, and not nested too deeply. */
 export function checkStorable(key: string, row: unknown): void {
   const fault = asJson(row) === undefined ? 'is nothing that JSON has a form for' : faultOf(row, 0);
   if (fault === undefined) return;

@@ -2,7 +2,7 @@ import { DecodeError } from '../errors.js';
 
 /** The position of a walk among the accepted rows: at a row, or before the first. */
 export interface WalkPosition<T> {
-  /** The row that followed in the last walk. Only a hint: it may have moved or be removedRow. */
+  /** The row that followed in the last walk. Only a hint: it may have moved or be gone. */
   next: AcceptedRow<T> | undefined;
 }
 

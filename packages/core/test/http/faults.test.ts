@@ -256,7 +256,7 @@ const rows: readonly Row[] = [
     options: twice,
     attempts: 2,
     error: DecodeError,
-    says: /no UTF-8/,
+    says: /not UTF-8/,
   },
   {
     fault: 'T5 a character cut in half at the end',
@@ -264,7 +264,7 @@ const rows: readonly Row[] = [
     options: twice,
     attempts: 2,
     error: DecodeError,
-    says: /no UTF-8/,
+    says: /not UTF-8/,
   },
   {
     fault: 'T6 a reset before the answer',

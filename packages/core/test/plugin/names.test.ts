@@ -256,7 +256,7 @@ describe('what was loaded by name', () => {
     [named({ hooks: [] }), 'its hooks are a list, and not an object of functions'],
     [named({ hooks: { retry: 5 } }), '"retry" in its hooks is a number, and not a function'],
     [named({ hooks: { onError: () => 0 } }), '"onError" in its hooks is not an event. Available: request, attempt,'],
-    [named({ hooks: { toString: () => 0 } }), '"toString" in its hooks is no event'],
+    [named({ hooks: { toString: () => 0 } }), '"toString" in its hooks is not an event'],
     [named({ sinks: 'csv' }), 'its sinks are text, and not an object of functions'],
     [named({ sinks: { csv: nowhere } }), '"csv" in its sinks is an object, and not a function'],
     [named({ sinks: { C: () => nowhere } }), '"C" in its sinks is no name for one'],

@@ -104,8 +104,8 @@ export class Incoming implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Never pauses, because undici fails if a paused connection ends. Instead, the compressed data that may wait is
-   * limited.
+   * Never pauses, because undici fails if a paused connection ends. Instead it limits the waiting data: compression
+   * cannot produce more than that from `maxBytes`.
    */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
