@@ -35,8 +35,7 @@ export interface ApiSource<Params extends object = Record<string, unknown>, Row 
   /** Creates a source of rows. @throws ConfigError, before any request, if a parameter or a limit is invalid. */
   (...options: OptionalIfEmpty<Merged<Params & WalkBounds>>): Source<Row>;
   /**
-   * Watches it. Parameters and watch options are separate arguments, since `state`, `key` and `project` are also common
-   * parameters.
+   * Watches it. Parameters are a separate argument, since they may have names like `state` or `key`.
    *
    * @throws ConfigError, before any request, if an option is invalid.
    */

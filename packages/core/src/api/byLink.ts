@@ -71,7 +71,7 @@ function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswe
   return below + next.search;
 }
 
-/** The URL's path as the server wrote it: parsing could change it so that a secret in it is not found. */
+/** The URL without its query, as the server wrote it: parsing could change it so that a secret is not found. */
 function shown(uri: string): string {
   return JSON.stringify((uri.split(/[?#]/)[0] ?? '').slice(0, longestShown));
 }

@@ -35,7 +35,7 @@ const oneStep = /^(?:\.?([^.[\]?]+)|\[(\d+)\])(\?)?/;
  * documentPath('[1]')                  // the second of a list
  * documentPath('')                     // the document itself
  *
- * @throws ConfigError if it is none.
+ * @throws ConfigError if it is not a path.
  */
 export function documentPath(path: string): DocumentPath {
   const steps = stepsOf(path);

@@ -23,7 +23,7 @@ export type RowsMade<Row> =
       readonly schema?: undefined;
     }
   | {
-      /** Without one, rows are the received objects, unchecked. */
+      /** Without one, rows are the received objects as they are. */
       readonly schema?: undefined;
       readonly decode?: undefined;
       readonly version?: string;

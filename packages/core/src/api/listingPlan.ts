@@ -29,7 +29,10 @@ export interface RequestSpec<Params> {
   readonly partitions?: (params: Params, warn: (message: string) => void) => readonly Query[];
   /** The row at which each partition starts. Default 0. */
   readonly offset?: (params: Params) => number;
-  /** What determines the rows, if not `query` and `partitions`, e.g. when the order of groups does not matter. */
+  /**
+   * What determines the rows for a watch's state, if not `query` and `partitions`, e.g. if the order of groups does not
+   * matter. Then the state stays valid.
+   */
   readonly rowsIdentity?: (params: Params) => Json;
   readonly pageSize?: PageSize;
   readonly paging: Paging;

@@ -16,7 +16,7 @@ export interface FoundRows {
   readonly at: string;
 }
 
-/** Where a response has what. */
+/** Where a response has its rows, their total and the next page. */
 export interface ResponseSpec<Row> extends RowMaking<Row> {
   /** The list of rows; empty text is the document itself. It must exist, unless the path allows otherwise with `?`. */
   readonly rows: Selector<readonly unknown[] | FoundRows>;
@@ -46,7 +46,7 @@ export function pageReader<Row>(
   const total = spec.total === undefined ? undefined : finder(spec.total);
   const decode = rowDecoder(spec);
   return (response, { route, baseUrl, path, from, isAgain, rows: requested, isSecret }) => {
-    const read = documentReader(route, isSecret ? { isSecret } : {});
+    const read = documentReader(route, isSecret);
     const at = (text: string): unknown => documentPath(text).find(response.body, read);
     const { status, headers, body } = response;
     const answer: Answer = { status, headers, body, read, at };

@@ -41,8 +41,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
 }
 
 /**
- * The URL of a request without its query. The last one is remembered, since a walk requests the same URL again and
- * again.
+ * The URL of a request without its query. The last one is cached, since a walk requests the same URL repeatedly.
  *
  * @throws ConfigError if it is invalid, or its origin is not one of the client's: a link may redirect a request, but
  * only among these.

@@ -25,8 +25,8 @@ export interface RequestOptions {
    */
   readonly timeouts?: Partial<Timeouts>;
   /**
-   * Default: a temporary failure is retried for a minute (`for: 60_000`) with full-jitter back-off from 250 ms to 20 s;
-   * a `Retry-After` above 60 s is an error. A permanent failure is an error at once.
+   * Default: temporary failures are retried for a minute (`for: 60_000`), with full-jitter back-off from 250 ms to 20
+   * s. A `Retry-After` above 60 s is an error; so is any permanent failure.
    */
   readonly retry?: Partial<RetryOptions>;
   /** Default: the machine's clock. */

@@ -20,18 +20,13 @@ export interface DocumentReader {
   fault(path: string, what: string): DecodeError;
 }
 
-/** Options of {@link documentReader}. */
-export interface DocumentReaderOptions {
-  /** Whether a text contains a secret: the error then omits its place. Default: never. */
-  readonly isSecret?: (text: string) => boolean;
-}
-
 /**
  * Creates a reader for the responses of one endpoint.
  *
  * @param route the endpoint's name, for messages
+ * @param isSecret whether a text contains a secret: the error then omits its place. Default: never.
  */
-export function documentReader(route: string, { isSecret }: DocumentReaderOptions = {}): DocumentReader {
+export function documentReader(route: string, isSecret?: (text: string) => boolean): DocumentReader {
   const fault = (path: string, what: string): DecodeError => {
     if (isSecret?.(`${path}: ${what}`)) return fault('', 'the API key stands where it has no business');
     const place = path === '' ? '' : ` at ${path}`;

@@ -2,11 +2,10 @@
 const maxSampled = 8;
 
 /**
- * Identifies a page without storing it: the number of rows, and a hash of eight evenly spaced rows. If a page has no
- * more rows, or two of the eight are equal, all its rows are hashed, since repeated rows say little.
+ * Identifies a page by its number of rows and a hash of eight evenly spaced ones, or of all if there are no more, or
+ * two of the eight are equal: repeated rows say little.
  *
- * Computed when the page arrives, before anyone can modify its rows. Hashing all of a hundred rows takes seven times as
- * long.
+ * Computed when the page arrives, before anyone can modify it. Hashing a hundred rows takes seven times as long.
  */
 export function fingerprintOf(rows: readonly unknown[]): string {
   const sample = rows.length > maxSampled ? sampleOf(rows).map(jsonOf) : [];

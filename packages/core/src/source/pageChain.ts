@@ -282,7 +282,7 @@ export class PageChain<T> {
   }
 }
 
-/** The status of a refusal. Compared by code, since plugins may bring another copy of this package. */
+/** The status with which the API refused a request, if so. By code, since plugins may bring a copy of this package. */
 function refusal(error: unknown): number | undefined {
   const status = SluiceError.is(error, 'http') ? Number(error.details['status']) : 0;
   return [400, 404, 410].includes(status) ? status : undefined;

@@ -50,7 +50,7 @@ export class WatchLog<T> {
     return this.#snapshot;
   }
 
-  /** Identifies this history of the listing: another one, e.g. after a restart, has other change ids. */
+  /** Identifies this history of the listing. One that starts over has other change ids. */
   get history(): string {
     return this.#history;
   }
@@ -63,8 +63,7 @@ export class WatchLog<T> {
   /**
    * Reads the state of an earlier run.
    *
-   * @param history starts a new history with this name, unless the state has it; the old state stays until the first
-   * snapshot replaces it
+   * @param history starts over with this name, unless the state has it. The old state stays until the first snapshot.
    * @throws CheckpointError if it is damaged, or of another watch or key.
    */
   async open(history?: string): Promise<void> {
