@@ -29,7 +29,7 @@ export interface SourceDescription {
  *
  * @example
  * client.coins.markets({ currency: 'usd', maxRows: 100 }).subscribe(console.log);
- * client.coins.markets.watch({ currency: 'usd' }, { every: 30_000 }).subscribe(({ type, key }) => console.log(type, key));
+ * client.coins.markets.watch({ currency: 'usd' }, { every: 30_000 }).subscribe(({ key }) => console.log(key));
  */
 export interface ApiSource<Params extends object = Record<string, unknown>, Row = unknown> {
   /** Creates a source of rows. @throws ConfigError, before any request, if a parameter or a limit is invalid. */

@@ -31,7 +31,7 @@ const oneStep = /^(?:\.?([^.[\]?]+)|\[(\d+)\])(\?)?/;
  * @example
  * documentPath('data.items')           // must be there
  * documentPath('data.items?')          // `items` may be missing
- * documentPath('meta.next?.token')     // `next` may be missing or null, as on a last page; where it is there, it has a token
+ * documentPath('meta.next?.token')     // `next` may be missing or null, as on a last page; if not, it has a token
  * documentPath('[1]')                  // the second of a list
  * documentPath('')                     // the document itself
  *

@@ -44,5 +44,6 @@ export interface ListingParts<Row extends object, In extends object, Params>
   readonly event?: RowSchema<NoInfer<Row>>['event'];
 }
 
+/** Describes one listing of an API. */
 export type ListingDefinition<Row extends object, In extends object, Params> = ListingParts<Row, In, Params> &
   RowsMade<Row>;

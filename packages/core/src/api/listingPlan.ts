@@ -6,6 +6,7 @@ import { kindOf } from '../values.js';
 import type { Json } from '../source/definition.js';
 import type { PageAddress, Paging } from './paging.js';
 
+/** Page size of a listing, in rows. */
 export interface PageSize {
   /** The query parameter for the page size, e.g. `limit`. */
   readonly param: string;

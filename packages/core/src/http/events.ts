@@ -43,6 +43,7 @@ export interface RetryEvent extends OfRequest {
   readonly delay: number;
   /** The error's code, one of `SluiceErrorCode`. */
   readonly reason: string;
+  /** The error of the attempt. */
   readonly error: ErrorReport;
   /** Ms for which this request keeps being retried, by `retry.for`; `Infinity` means no limit. */
   readonly left: number;

@@ -11,6 +11,7 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Queue and pause of a {@link Limiter}. */
 export interface LimiterState {
   /** Requests that wait for a permit. */
   readonly queued: number;

@@ -18,6 +18,7 @@ const defaultTimeouts: Timeouts = { connect: 10_000, response: 30_000, total: 18
 /** Default ms of `timeouts.total` beyond `retry.for`. */
 const totalBeyondRetries = 120_000;
 
+/** Options of everything that sends requests. */
 export interface RequestOptions {
   /**
    * Deadlines in ms. Default: 10,000 to connect, 30,000 for a response, 180,000 for a request with its links and

@@ -23,6 +23,7 @@ export interface SenderOptions extends RequestOptions {
   readonly onEvent?: (event: HttpEvent) => void;
 }
 
+/** A message to send. */
 export interface Message {
   readonly body: string;
   /** Returns the headers of one attempt. Called before each, because a signature contains the time. */

@@ -6,6 +6,7 @@ export interface PullIterator<T> extends AsyncIterator<T, undefined>, AsyncDispo
   next(): Promise<IteratorResult<T, undefined>>;
   /** Ends it: a pending `next()` resolves with `done` at once. Resolves when everything it uses is closed. */
   return(): Promise<IteratorResult<T, undefined>>;
+  /** Returns itself, for `for await`. */
   [Symbol.asyncIterator](): PullIterator<T>;
 }
 

@@ -22,6 +22,7 @@ export interface AddressGuard {
   check(address: string, host: GuardedHost): void;
 }
 
+/** The host of a URL, for an {@link AddressGuard}. */
 export interface GuardedHost {
   /** As the URL has it; the brackets of an IPv6 address may be missing. */
   readonly hostname: string;
