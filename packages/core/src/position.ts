@@ -27,7 +27,7 @@ export interface ChainPosition {
  *
  * Plain JSON, and small for any plan, because partitions are started within a bounded window.
  *
- * @example { before: 3, begun: { '3': { next: { cursor: 'a' }, pages: 7, rows: 70 }, '4': 'done' }, rows: 420, pages: 43 }
+ * @example { before: 3, begun: { '3': { next: { cursor: 'a' }, pages: 7, rows: 70 }, '4': 'done' }, rows: 90, pages: 9 }
  */
 export interface Position {
   readonly before: number;
