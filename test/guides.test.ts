@@ -117,12 +117,12 @@ describe.concurrent('the guide composePipeline.md', () => {
     const { streamsUrl, apiKey } = sandbox;
     expect(await run(streamsUrl, apiKey, 'close')).toEqual({
       code: 0,
-      output: expect.stringMatching(/ended: .*its client was closed/),
+      output: expect.stringMatching(/ended: .*the client was closed/),
     });
     expect(sandbox.counts.requests).toBeGreaterThanOrEqual(4);
     expect(await run(streamsUrl, 'a-wrong-key')).toEqual({
       code: 0,
-      output: expect.stringMatching(/^ended: .* answered with 401/),
+      output: expect.stringMatching(/^ended: .* responded with 401/),
     });
   });
 });

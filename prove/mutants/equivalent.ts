@@ -22,12 +22,12 @@ export const equivalents: readonly Equivalent[] = [
   },
   {
     file: 'http/bottleneckLimiter.ts',
-    line: 'const tooDear = this.#windows.find((window, w) => (costs[w] ?? 1) > window.max);',
+    line: 'const tooLarge = this.#windows.find((window, w) => (costs[w] ?? 1) > window.max);',
     change: '1 -> 0',
     because: 'There is a cost for each window: only the compiler does not know.',
   },
   {
-    file: 'source/chain.ts',
+    file: 'source/pageChain.ts',
     line: '...(empty > 0 && { empty }),',
     change: '> -> >=',
     because: 'A count of 0 that was written down is read as one that was not.',

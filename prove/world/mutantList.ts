@@ -150,7 +150,7 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/core/src/http/startLog.ts', [
-    ['one start too many fits into a window', 'if (room < 0)', 'if (room < -1)'],
+    ['one start too many fits into a window', 'if (capacity < 0)', 'if (capacity < -1)'],
     ['a window is a little short', 'earliest = start.at + window.span;', 'earliest = start.at + window.span * 0.98;'],
   ]),
   ...inFile('packages/exporters/src/webhook/webhookWriter.ts', [

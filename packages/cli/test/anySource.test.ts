@@ -153,12 +153,12 @@ describe('sluice export API.SOURCE', () => {
     [
       'an API that is not there',
       ['coin.markets'],
-      'There is no API "coin" with sources. There are: aptos, coins, streams. The plugins of sluice.config.ts provide no other.',
+      'There is no API "coin" with sources. Available: aptos, coins, streams. The plugins of sluice.config.ts provide no other.',
     ],
     [
       'a source that is not there',
       ['coins.market'],
-      'coins has no source "market". There are: coins.markets, coins.plain, coins.free.',
+      'coins has no source "market". Available: coins.markets, coins.plain, coins.free.',
     ],
     [
       'no source',
@@ -183,7 +183,7 @@ describe('sluice export API.SOURCE', () => {
     [
       'a parameter that is not there',
       ['coins.markets', '--param', 'currency=usd', '--param', 'page=2'],
-      'coins.markets has no parameter "page". There are: currency, ids.',
+      'coins.markets has no parameter "page". Available: currency, ids.',
     ],
     [
       'chance over the first rows',

@@ -108,7 +108,7 @@ describe('sluice dlq replay', () => {
       stdout: '',
       stderr: expect.stringMatching(
         new RegExp(
-          `^sluice: Record record-2 was refused again\\. The endpoint ${strict.url} answered with 422 \\("still no"\\)\\. [^\n]+\n` +
+          `^sluice: Record record-2 was refused again\\. The endpoint ${strict.url} responded with 422 \\("still no"\\)\\. [^\n]+\n` +
             `2 dead letters replayed -> ${strict.url} \\([\\d.]+ m?s\\), 2 left \\(1 refused again, 1 behind one with its key\\)\n$`,
         ),
       ),
@@ -157,7 +157,7 @@ describe('sluice dlq replay', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^sluice: The endpoint \S+ answered with 401 [^\n]+ No dead letter is lost; run the same command to resume\.\n$/,
+        /^sluice: The endpoint \S+ responded with 401 [^\n]+ No dead letter is lost; run the same command to resume\.\n$/,
       ),
     });
     const json = await here(nowhere, folder, [...args, '--progress', 'json']);

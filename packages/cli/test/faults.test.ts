@@ -55,10 +55,10 @@ describe('what is said', () => {
     [new UsageError('Give --to FILE.'), 'Give --to FILE.'],
     [new ConfigError('pageSize is 0: it must be 1.', { option: 'pageSize' }), '--page-size is 0: it must be 1.'],
     [
-      new HttpError('streams.list was answered with 401.', { status: 401, excerpt: '' }),
-      'streams.list was answered with 401. "sluice doctor" checks the settings.',
+      new HttpError('streams.list: the server responded with 401.', { status: 401, excerpt: '' }),
+      'streams.list: the server responded with 401. "sluice doctor" checks the settings.',
     ],
-    [new HttpError('It was answered with 400.', { status: 400, excerpt: '' }), 'It was answered with 400.'],
+    [new HttpError('The server responded with 400.', { status: 400, excerpt: '' }), 'The server responded with 400.'],
     [new NetworkError('No answer came.'), 'No answer came. "sluice doctor" checks the settings.'],
     [
       new RateLimitError('It said 429.', {
@@ -133,11 +133,11 @@ describe('what is said', () => {
       'a parameter that decides what is listed, the first row, collection_whitelist',
     ],
   ])('another plan, by the settings %j of %s', (changed, source, flags) => {
-    const fault = new CheckpointError(`It was written with different settings (${changed.join(', ')}).`, {
+    const fault = new CheckpointError(`The checkpoint was written with different settings (${changed.join(', ')}).`, {
       changed,
       source,
     });
-    expect(sentenceOf(fault)).toBe(`It was written with different settings (${flags}).`);
+    expect(sentenceOf(fault)).toBe(`The checkpoint was written with different settings (${flags}).`);
   });
 
   test('stays on one line and does nothing to the terminal', () => {

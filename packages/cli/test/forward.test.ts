@@ -148,7 +148,7 @@ describe('an endpoint that takes nothing', () => {
       code: 1,
       stderr: expect.stringMatching(
         new RegExp(
-          `^sluice: The endpoint ${receiver.url} answered with 401 [^\n]*check the secret\\. No row is lost; run the same command to resume\\.\n$`,
+          `^sluice: The endpoint ${receiver.url} responded with 401 [^\n]*check the secret\\. No row is lost; run the same command to resume\\.\n$`,
         ),
       ),
     });
@@ -169,7 +169,7 @@ describe('an endpoint that takes nothing', () => {
   test.each<[string, ReceiverAnswer, string]>([
     ['is gone', { status: 410 }, 'It is gone for good'],
     ['is not where it should be', { status: 404 }, 'Check its address.'],
-    ['leads elsewhere', { status: 302, headers: { location: 'http://127.0.0.1/' } }, 'answered with a redirect (302)'],
+    ['leads elsewhere', { status: 302, headers: { location: 'http://127.0.0.1/' } }, 'responded with a redirect (302)'],
     ['wants to be left alone for an hour', { status: 429, retryAfter: 3600 }, 'was told to wait 3600 s'],
   ])('W4 W5 one that %s: its own sentence, and what is kept', async (_, answer, sentence) => {
     await using sandbox = await startSandbox({ holdings: 120 });

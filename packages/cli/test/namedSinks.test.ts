@@ -140,10 +140,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     const state = ['--state', 'mine', '--commit-every', '2'];
     await interrupted(sandbox, exportArgs(sandbox, 'journal:a.jsonl', ...state), folder, 12);
     const other = await run(exportArgs(sandbox, 'journal:b.jsonl', ...state), folder, settingsFor(sandbox));
-    expect(other).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining('was written with different settings (--to)'),
-    });
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('was written with different settings (--to)') });
     expect(existsSync(join(folder, 'b.jsonl'))).toBe(false);
     const another = await run(['streams', 'export', '--to', 'journal:a.jsonl', ...state], folder, settingsFor(sandbox));
     expect(another.stderr).toMatch(
@@ -206,7 +203,7 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
         stderr: `sluice: ${option[0]!} goes with a file: the sink "journal" is given each row as a whole.\n`,
       });
     expect((await run(exportArgs(sandbox, 'jornal:x'), folder, settingsFor(sandbox))).stderr).toBe(
-      'sluice: There is no sink "jornal" for --to jornal:x. There are: journal. If it is a file, write ./ in front of it.\n',
+      'sluice: There is no sink "jornal" for --to jornal:x. Available: journal. If it is a file, write ./ in front of it.\n',
     );
     expect(await run(exportArgs(sandbox, 'journal:'), folder, settingsFor(sandbox))).toMatchObject({
       ...{ code: 2, stderr: expect.stringMatching(/^sluice: --to journal: has no target\. /) },

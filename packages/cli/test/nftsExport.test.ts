@@ -205,7 +205,7 @@ describe('the key', () => {
     const args = ['nfts', 'export', '--owner', '0x1', '--to', '-', '--progress', progress];
     const failed = await sluice(args, { env: { ...settingsFor(sandbox), SLUICE_DEBUG: '1' } });
     expect(failed.code).toBe(1);
-    expect(failed.stderr).toContain('was answered with 403');
+    expect(failed.stderr).toContain('the server responded with 403');
     for (const form of forms) expect(failed.stdout + failed.stderr).not.toContain(form);
   });
 

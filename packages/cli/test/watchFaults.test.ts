@@ -22,7 +22,7 @@ describe('C9 a poll that fails', () => {
     await listenTo(process.stderr).until(/again[^]*again/);
     process.kill('SIGINT');
     const { stderr } = await ended;
-    const failed = 'A poll failed, and the watch continues: streams\\.list was answered with 404';
+    const failed = 'A poll failed, and the watch continues: streams\\.list: the server responded with 404';
     expect(stderr.trimEnd().split('\n').slice(0, -1)).toEqual(
       [
         failed,
@@ -42,7 +42,7 @@ describe('C9 a poll that fails', () => {
     const { code, stderr } = await sluice(args, { env: settingsFor(sandbox), cwd });
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^sluice: streams\.list was answered with 404 [^\n]* That was 3 failed polls in a row, more than --max-failures 2 allows\. The state is in known; run the same command to resume\.\n$/,
+      /^sluice: streams\.list: the server responded with 404 [^\n]* That was 3 failed polls in a row, more than --max-failures 2 allows\. The state is in known; run the same command to resume\.\n$/,
     );
     expect(sandbox.counts.requests).toBe(6);
   });
@@ -66,7 +66,7 @@ describe('C9 a poll that fails', () => {
     const { code, stdout, stderr } = await sluice(watchArgs('--to', 'changes.jsonl'), { env, cwd });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^sluice: streams\.list was answered with 401 [^\n]*"sluice doctor" checks the settings\.\n$/,
+      /^sluice: streams\.list: the server responded with 401 [^\n]*"sluice doctor" checks the settings\.\n$/,
     );
     expect(stderr).not.toContain('canary');
     expect(await readdir(cwd)).toEqual([]);
@@ -88,7 +88,7 @@ describe('C9 a poll that fails', () => {
     expect(outcome).toMatchObject({ code: 1, stdout: '' });
     const end = `That was the last poll that --polls ${String(polls)} allows\\.`;
     expect(outcome.stderr).toMatch(
-      new RegExp(`^${before}sluice: streams\\.list was answered with 404 [^\n]* ${end}\n$`),
+      new RegExp(`^${before}sluice: streams\\.list: the server responded with 404 [^\n]* ${end}\n$`),
     );
     expect(sandbox.counts.requests).toBe(polls);
   });

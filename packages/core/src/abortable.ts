@@ -1,13 +1,10 @@
-/**
- * Settles as `promise` does, or rejects with `signal.reason` the moment the signal is aborted. What comes after that is
- * dropped: not everything that is told to stop does so at once.
- */
+/** Settles like `promise`, or rejects with `signal.reason` on abort, even if the work behind it does not stop. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
-    // The listener goes before whoever waits goes on: one that is added while it is there would be remembered by it.
+    // Removed before the waiter continues: a signal retains a listener that is added while another is there.
     const settle = (): void => signal.removeEventListener('abort', onAbort);
     promise.then(
       (value) => {

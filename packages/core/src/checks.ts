@@ -1,6 +1,6 @@
 import { ConfigError } from './errors.js';
 
-/** Checks options that are numbers. @throws ConfigError naming the first that is none, or is not right. */
+/** Checks numeric options. @throws ConfigError that names the first invalid one. */
 export function checkNumbers(owner: string, numbers: object, isRight: (value: number) => boolean, range: string): void {
   for (const [name, value] of Object.entries(numbers)) {
     if (typeof value !== 'number' || !isRight(value))
@@ -8,11 +8,7 @@ export function checkNumbers(owner: string, numbers: object, isRight: (value: nu
   }
 }
 
-/**
- * Checks an option that counts something.
- *
- * @throws ConfigError unless it is a whole number from `least` to `most`.
- */
+/** Checks an integer option. @throws ConfigError unless it is a whole number from `min` to `max`. */
 export function checkCount(
   name: string,
   value: number,

@@ -27,31 +27,31 @@ import { memoryState } from './sink/memoryState.js';
 import type { Sink } from './sink/sink.js';
 import type { StateStore } from './sink/stateStore.js';
 
-/** Options of {@link createClient}. Only the key is needed. */
+/** Options of {@link createClient}. Only `apiKey` is required. */
 export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256'> {
   /**
-   * Sent as `X-API-Key`, to every base address that the plugins in use open, and nowhere else: use a client of its own for an API with
-   * another key, and only plugins that you trust. `false`: none is sent.
+   * Sent as `X-API-Key` to every base address that the plugins in use open, and nowhere else. So use one client per
+   * key, and only plugins that you trust. `false`: no key.
    */
   readonly apiKey: ApiKey | false;
   /**
-   * How fast requests may start, for everything the client does. Default: 5 a second, 4 at once. Several limits hold
-   * together. `false` sets none: then only a 429 slows the client down. A rate above what the API grants costs 429s.
+   * How fast requests of this client may start. Default: 5 a second, 4 in parallel. Several limits apply together.
+   * `false`: no limit, so only a 429 slows the client down. A rate above what the API allows causes 429s.
    */
   readonly rateLimit?: false | Limit | readonly Limit[];
-  /** A limiter of your own instead of `rateLimit`, e.g. one that several processes share. */
+  /** Your own limiter instead of `rateLimit`, e.g. one that several processes share. */
   readonly limiter?: Limiter;
   /**
-   * Largest answer in bytes, after decompression. Default 32 MiB. In Node.js an answer is too large, too, if it would take more than a
-   * sixteenth of the heap once it is read.
+   * Largest response in bytes, after decompression. Default 32 MiB. In Node.js, a response that would take more than a
+   * sixteenth of the heap once parsed is refused as well.
    */
   readonly maxBodyBytes?: number;
   /** Middleware around each request, the first one outermost. It never sees the key. */
   readonly links?: readonly Link[];
-  /** Allows base addresses with `http:` beyond this machine. Default `false`: the key would travel in the open. */
+  /** Allows `http:` base addresses beyond this machine. Default `false`, because the key would be sent unencrypted. */
   readonly allowInsecure?: boolean;
   /**
-   * Where a plugin keeps what it has to remember, by its name. Default: in memory, so that it forgets when the process ends.
+   * Where a plugin stores its state, by the plugin's name. Default: in memory, so it is lost when the process ends.
    *
    * @example createClient({ apiKey, state: (plugin) => fileState(`state/${plugin}`) });
    */
@@ -63,9 +63,9 @@ export interface Client extends AsyncDisposable {
   /**
    * Adds a plugin: its namespace under its name, its hooks, links, sinks and stores.
    *
-   * @throws PluginError if it is no plugin, if its name or one of its sinks' or stores' is taken or reserved, or if a plugin that it
-   * requires is not in use: then nothing has changed. It refuses while another plugin sets up,
-   * too. If the plugin can't set up, its own error when that is one of Sluice's, a `PluginError` otherwise; then the client is closed.
+   * @throws PluginError, without any change, if it is not a plugin, its name or one of its sinks' or stores' names is
+   * taken or reserved, a plugin that it requires is missing, or another plugin is being set up. If its setup fails, the
+   * error is that of Sluice or a `PluginError`, and the client is closed.
    */
   use<Name extends string, Api extends object, Needs extends object>(
     plugin: Plugin<Name, Api, Needs> &
@@ -73,34 +73,31 @@ export interface Client extends AsyncDisposable {
       WithNeedsMet<Needs, this, keyof Client> &
       WithNamespace<Api>,
   ): this & Readonly<Record<Name, Api>>;
-  /**
-   * What happens: the same events that hooks get, after them. Watching alters nothing. What a subscriber throws is no request's affair:
-   * RxJS reports it as an error that nobody handled.
-   */
+  /** The events of the hooks, after the hooks. RxJS reports what a subscriber throws; requests are not affected. */
   readonly events: Observable<ClientEvent>;
-  /** What waits, what runs, and until when the client is paused. */
+  /** Queued and running requests, and how long the client is paused. */
   readonly limiter: LimiterState;
   /**
-   * The sinks that plugins brought along, by name.
+   * The sinks that plugins provide, by name.
    *
    * @example const sink = await client.sinks.get('sqlite')?.('holdings.db', { folder: process.cwd() });
    */
   readonly sinks: Registered<Sink<object>>;
-  /** The state stores that plugins brought along, by name. */
+  /** The state stores that plugins provide, by name. */
   readonly stores: Registered<StateStore>;
   /**
-   * Ends requests under way, and those that come later, with a `NetworkError`; closes connections; disposes of the plugins, the last one
-   * first; and completes `events`. Calling it again answers the same promise.
+   * Ends current and later requests with a `NetworkError`, closes connections, disposes of the plugins (last one
+   * first), and completes `events`. Further calls return the same promise.
    *
-   * @throws PluginError if a plugin could not be disposed of, once all the rest is done.
+   * @throws PluginError if a plugin could not be disposed of, after everything else is done.
    */
   close(): Promise<void>;
 }
 
 const defaultMaxBodyBytes = 32 * 1024 * 1024;
 
-/** Characters of a text in an event: those that plugins and errors bring along may be of any length, and are searched for secrets. */
-const longestText = 10_000;
+/** Longest text in an event. Texts of plugins and errors may have any length, and all are searched for secrets. */
+const maxEventText = 10_000;
 
 /**
  * Creates a client: one key, one limiter, one connection pool for all its plugins.
@@ -110,10 +107,10 @@ const longestText = 10_000;
  *   .use(streams({ baseUrl: streamsUrl }))
  *   .use(aptos({ baseUrl: aptosUrl }));
  *
- * @throws ConfigError if there is no key, or an option makes no sense.
+ * @throws ConfigError if there is no key, or an option is invalid.
  */
 export function createClient(options: ClientOptions): Client {
-  checkGiven(options);
+  checkApiKeyOption(options);
   const { clock = systemClock, random = Math.random, allowInsecure = false } = options;
   const secrets = new Secrets();
   const origins = new Set<string>();
@@ -124,7 +121,7 @@ export function createClient(options: ClientOptions): Client {
   const keys = new KeyRing(options.apiKey, secrets, options.sha256);
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
-  const hub = new EventHub((text) => secrets.redact(text, longestText));
+  const hub = new EventHub((text) => secrets.redact(text, maxEventText));
   const transport = apiTransport({
     ...{ adapter, limiter, keys, secrets, origins, clock, random, timeouts, retry, maxBodyBytes },
     ...{ emit: hub.emit, closed: closing.signal },
@@ -134,7 +131,15 @@ export function createClient(options: ClientOptions): Client {
   });
   const state = options.state ?? (() => memoryState());
   const parts: ContextParts = {
-    ...{ clock, random, hub, keys, secrets, origins, transport: links.send, allowInsecure, state },
+    clock,
+    random,
+    hub,
+    keys,
+    secrets,
+    origins,
+    transport: links.send,
+    allowInsecure,
+    state,
   };
   const plugins = new PluginSet(hub, clock);
   let closed: Promise<void> | undefined;
@@ -164,7 +169,7 @@ export function createClient(options: ClientOptions): Client {
     use(plugin) {
       const { name } = checkPlugin(plugin);
       if (closed) throw new PluginError(`The client is closed, so "${name}" can't be added. Create a new client.`);
-      // Names that are free now may be taken when the other one is done.
+      // Otherwise both could pass the check for the same name.
       if (settingUp !== undefined)
         throw new PluginError(`"${name}" can't be added while "${settingUp}" sets up. Use one after the other.`);
       plugins.check(plugin, client);
@@ -173,7 +178,7 @@ export function createClient(options: ClientOptions): Client {
         links.add(plugin.links ?? [], name);
         addNamespace(client, plugin, plugins.setUp(plugin, pluginContext(name, parts)));
       } catch (cause) {
-        // Whoever chains `use` never gets hold of the client: nobody else could dispose of the plugins before this one.
+        // A caller that chains `use` has no reference to the client, so only this call can dispose of its plugins.
         client.close().catch(() => undefined);
         if (SluiceError.is(cause)) throw cause;
         throw new PluginError(`The plugin "${name}" could not set up.`, { cause, advice: [{ kind: 'see-cause' }] });
@@ -188,8 +193,8 @@ export function createClient(options: ClientOptions): Client {
   return client;
 }
 
-/** Whoever writes no TypeScript may forget them. */
-function checkGiven(options: unknown): void {
+/** JavaScript callers may omit them. */
+function checkApiKeyOption(options: unknown): void {
   if (isRecord(options) && options['apiKey'] !== undefined) return;
   throw new ConfigError(
     'createClient needs an apiKey: the key of your project, or false for APIs that take none. If it comes from an environment variable, is that set?',

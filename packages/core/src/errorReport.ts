@@ -1,27 +1,27 @@
 import { type Advice, adviceOf } from './errors.js';
 import { isRecord } from './values.js';
 
-/** An error as those see it who only watch: plain and frozen, so that nobody alters through it what others will catch. */
+/** An error as observers see it: plain and frozen, so that no observer can change the error that others catch. */
 export interface ErrorReport {
   readonly name: string;
   readonly message: string;
-  /** One of {@link SluiceErrorCode} where Sluice raised it. */
+  /** One of {@link SluiceErrorCode}, if Sluice threw it. */
   readonly code?: string;
-  /** The message without its advice, where Sluice raised it. */
+  /** The message without its advice, if Sluice threw it. */
   readonly summary?: string;
   readonly advice?: readonly Advice[];
-  /** Facts about it that are text, numbers or truth values, e.g. `status`. */
+  /** Details that are texts, numbers or booleans, e.g. `status`. */
   readonly details?: Readonly<Record<string, string | number | boolean>>;
   readonly stack?: string;
   readonly cause?: ErrorReport;
 }
 
-/** Errors that are the cause of each other in a circle end somewhere. */
+/** Limits circular causes. */
 const maxCauses = 5;
 
 const noText = 'Something that has no text.';
 
-/** Reports what was thrown, be it an error, a report of one, or anything else. It throws nothing, whatever that does when it is read. */
+/** Creates a report of any thrown value. It never throws, even if a getter of that value does. */
 export function reportOf(thrown: unknown, causes = maxCauses): ErrorReport {
   const [name, message] = [fieldOf(thrown, 'name'), fieldOf(thrown, 'message')];
   if (typeof message !== 'string' && !isError(thrown)) return Object.freeze({ name: 'Error', message: textOf(thrown) });
@@ -40,7 +40,7 @@ export function reportOf(thrown: unknown, causes = maxCauses): ErrorReport {
   });
 }
 
-/** The same report with all its texts rewritten, e.g. without secrets. */
+/** Rewrites all texts of a report, e.g. to redact secrets. */
 export function rewritten(report: ErrorReport, rewrite: (text: string) => string): ErrorReport {
   const { name, message, code, summary, advice, details, stack, cause } = report;
   const texts =
@@ -59,7 +59,7 @@ export function rewritten(report: ErrorReport, rewrite: (text: string) => string
   });
 }
 
-/** Anything may be thrown, and an error's message may be anything: also what has no text. */
+/** The text of any value, even one that cannot be converted. */
 export function textOf(value: unknown): string {
   try {
     return String(value);
@@ -76,7 +76,7 @@ function isError(thrown: unknown): boolean {
   }
 }
 
-/** Read once: a getter may answer something else each time. */
+/** Read only once, since a getter may return another value each time. */
 function fieldOf(thrown: unknown, name: keyof ErrorReport): unknown {
   try {
     return typeof thrown === 'object' && thrown !== null ? Reflect.get(thrown, name) : undefined;

@@ -1,7 +1,7 @@
 import type { Position } from './position.js';
 import { isRecord } from './values.js';
 
-/** What can go wrong, as a word that programs can compare. One code belongs to one class. */
+/** An error code that programs can compare. Each code belongs to one class. */
 export type SluiceErrorCode =
   | 'config'
   | 'network'
@@ -19,21 +19,21 @@ export type SluiceErrorCode =
   | 'sink'
   | 'plugin';
 
-/** Why a walk could not go on; the code of a {@link PaginationError}. */
+/** Why a walk cannot continue; the code of a {@link PaginationError}. */
 export type PaginationFault =
   'no-progress' | 'missing-cursor' | 'cursor-refused' | 'rows-moved' | 'too-many-pages' | 'secret-in-cursor';
 
-/** Facts about one fault, safe to log: plain values, never the API key, never an answer's whole body. */
+/** Details of an error, safe to log: plain values, never the API key or a whole response body. */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
-/** Whose fault an error is: the API's, that of the endpoint that records are sent to, the caller's, the machine's, or a plugin's. */
+/** Who causes an error: the API, the endpoint that receives records, the caller, the machine, or a plugin. */
 export type Fault = 'api' | 'endpoint' | 'caller' | 'machine' | 'plugin';
 
 /**
- * One way out of an error, with the option that opens it, by its name in this package. It holds no text from outside.
+ * One way to solve an error, with the option to change, by its name in this package. It contains no text from outside.
  *
- * `rerun`: use the previous settings. `restart-partition`: walk the part again, as an export does with `onExpired: 'restart-partition'`. `allow`: say with the
- * option that it is right as it is.
+ * `rerun`: use the previous settings. `restart-partition`: walk the partition again, as an export does with `onExpired:
+ * 'restart-partition'`. `allow`: confirm with the option that this is intended.
  */
 export type Advice =
   | { readonly kind: 'wait' | 'rerun' | 'restart' | 'restart-partition' | 'see-cause'; readonly option?: never }
@@ -57,17 +57,17 @@ export type Advice =
 interface SluiceErrorOptions {
   readonly details?: ErrorDetails | undefined;
   readonly cause?: unknown;
-  /** Ways out, the best one first. They are added to the message. */
+  /** Advice, the best first. It is appended to the message. */
   readonly advice?: readonly Advice[] | undefined;
-  /** Default: whose fault errors of this code are. */
+  /** Default: by code. */
   readonly fault?: Fault | undefined;
 }
 
-/** Marks our errors across copies of this package, where `instanceof` would fail. */
+/** Identifies our errors across copies of this package, where `instanceof` would fail. */
 const brand = Symbol.for('sluice.error');
 
 /**
- * The base of every error that Sluice raises on purpose.
+ * The base class of every error that Sluice throws on purpose.
  *
  * The message says what happened, where, and what to do next. Neither it nor any other property holds the API key.
  *
@@ -81,12 +81,12 @@ const brand = Symbol.for('sluice.error');
 export class SluiceError extends Error {
   readonly code: SluiceErrorCode;
   readonly details: ErrorDetails;
-  /** The message without its advice. It names options as `details.option` and `details.changed` have them. */
+  /** The message without its advice. It names options as `details.option` and `details.changed` do. */
   readonly summary: string;
-  /** Ways out, the best one first; empty where the summary says what to do. */
+  /** Advice, the best first; empty if the summary says what to do. */
   readonly advice: readonly Advice[];
   readonly fault: Fault;
-  /** Where the walk stood when it failed: `source.pages({ startAt: error.position })` goes on from there. */
+  /** Where the walk failed: `source.pages({ startAt: error.position })` resumes there. */
   position?: Position;
 
   constructor(code: SluiceErrorCode, summary: string, options: SluiceErrorOptions = {}) {
@@ -101,17 +101,17 @@ export class SluiceError extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
-  /** The page that explains this code and its way out; it is part of the package. */
+  /** The page that explains this code and its solution; it is part of the package. */
   get docs(): string {
     return `@sluice/core/docs/errors.md#${this.code}`;
   }
 
-  /** Whether `value` is an error of Sluice's (of this code, where one is given), whichever copy of the package made it. */
+  /** Whether `value` is a `SluiceError` (of this code, if given), from any copy of the package. */
   static is(value: unknown, code?: SluiceErrorCode): value is SluiceError {
     return value instanceof Error && brand in value && (code === undefined || ('code' in value && value.code === code));
   }
 
-  /** What a log may hold: name, code, message, advice, whose fault it is, details, the page of docs and the position. */
+  /** The error for logs: name, code, message, advice, fault, details, docs and position. */
   toJSON(): Record<string, unknown> {
     return {
       name: this.name,
@@ -126,31 +126,31 @@ export class SluiceError extends Error {
   }
 }
 
-/** An option, an argument or an environment value can't be used. Raised before any request; nothing was changed. */
+/** An option, argument or environment variable is invalid. Thrown before any request; nothing was changed. */
 export class ConfigError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('config', summary, { details, advice });
   }
 }
 
-/** No answer came: the name did not resolve, the connection was refused, reset or lost. */
+/** There is no response: the name did not resolve, or the connection was refused, reset or lost. */
 export class NetworkError extends SluiceError {
   constructor(summary: string, options: SluiceErrorOptions = {}) {
     super('network', summary, options);
   }
 }
 
-/** A deadline passed: `details.deadline` says which (`connect`, `response` or `total`) and `details.ms` how long it was. */
+/** A deadline passed: `details.deadline` is `connect`, `response` or `total`, `details.ms` its length. */
 export class RequestTimeoutError extends SluiceError {
   constructor(summary: string, options: SluiceErrorOptions = {}) {
     super('timeout', summary, options);
   }
 }
 
-/** The API answered with a status that is no success and that trying again did not, or would not, change. */
+/** The API responded with an error status, and retries did not help or would not. */
 export class HttpError extends SluiceError {
   readonly status: number;
-  /** The beginning of the answer's body, scrubbed of secrets; empty if it had none. */
+  /** The beginning of the response's body, with secrets redacted; empty if it had none. */
   readonly excerpt: string;
 
   constructor(summary: string, options: SluiceErrorOptions & { status: number; excerpt: string }) {
@@ -161,10 +161,10 @@ export class HttpError extends SluiceError {
   }
 }
 
-/** The API asked for a longer pause than `maxRetryAfter` allows, or went on refusing after every retry. */
+/** The API asked for a longer pause than `maxRetryAfter` allows, or refused every retry. */
 export class RateLimitError extends SluiceError {
   readonly status: number;
-  /** When the API will take requests again, by our clock; absent if it did not say. */
+  /** When the API accepts requests again, by our clock; absent if it did not say. */
   readonly retryAt: Date | undefined;
 
   constructor(summary: string, options: SluiceErrorOptions & { status: number; retryAt: Date | undefined }) {
@@ -178,52 +178,49 @@ export class RateLimitError extends SluiceError {
   }
 }
 
-/** The API answered with a redirect. It is never followed, since the key would travel to another place. */
+/** The API responded with a redirect. It is never followed, because the key would be sent elsewhere. */
 export class UnexpectedRedirectError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('unexpected-redirect', summary, { details, advice });
   }
 }
 
-/** An answer could not be read: cut short, not JSON, HTML, or of another shape; `details.path` is the place in the document. */
+/** A response is invalid: cut, not JSON, HTML, or of another shape; `details.path` is the place in the document. */
 export class DecodeError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('decode', summary, { details, advice });
   }
 }
 
-/** An answer is larger than `maxBodyBytes`, after decompression, or would fill the memory once it is read. Reading stopped there. */
+/** A response is larger than `maxBodyBytes`, after decompression, or would take too much memory once parsed. */
 export class ResponseTooLargeError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('response-too-large', summary, { details, advice });
   }
 }
 
-/**
- * A host leads to an address that must not be connected to: `details.host`, `details.address` and, as `details.kind`, what sort of
- * address that is. Nothing was sent, and no connection was made.
- */
+/** A host resolves to a forbidden address; not connected. Details: `host`, `address`, and `kind` of address. */
 export class ForbiddenAddressError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('forbidden-address', summary, { details, advice });
   }
 }
 
-/** A walk can't go on; the code says why and `position` says where. */
+/** A walk cannot continue; the code says why, and `position` where. */
 export class PaginationError extends SluiceError {
   constructor(code: PaginationFault, summary: string, options: SluiceErrorOptions = {}) {
     super(code, summary, options);
   }
 }
 
-/** A checkpoint does not fit the plan or the target, or can't be read. Neither was touched. */
+/** A checkpoint does not match the plan or the target, or cannot be read. Neither was changed. */
 export class CheckpointError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('checkpoint', summary, { details, advice });
   }
 }
 
-/** Another process works on the same target. */
+/** Another process uses the same target. */
 export class LockError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('lock', summary, { details, advice });
@@ -237,27 +234,27 @@ export class BackpressureError extends SluiceError {
   }
 }
 
-/** A sink could not take rows: disk full, no permission, the target exists. */
+/** A sink cannot write: disk full, no permission, the target exists. */
 export class SinkError extends SluiceError {
   constructor(summary: string, options: SluiceErrorOptions = {}) {
     super('sink', summary, options);
   }
 }
 
-/** A plugin clashes with another one, misses something, or failed to set up. */
+/** A plugin conflicts with another one, lacks something, or its setup failed. */
 export class PluginError extends SluiceError {
   constructor(summary: string, options: SluiceErrorOptions = {}) {
     super('plugin', summary, options);
   }
 }
 
-/** Adds to what an error says, once more is known. */
+/** Adds text and advice to an error. */
 export function amend(error: SluiceError, more: string, advice: readonly Advice[] = []): void {
   const [summary, all] = [`${error.summary} ${more}`, [...error.advice, ...advice]];
   Object.assign(error, { summary, advice: all, message: messageOf(error.code, summary, all) });
 }
 
-/** The advice of an error that anybody may have made, without what is none of ours. It throws nothing. */
+/** The valid advice of any error. It never throws. */
 export function adviceOf(given: unknown): readonly Advice[] {
   try {
     return Array.isArray(given) ? Object.freeze(given.map(copyOf).filter(isAdvice)) : [];
@@ -266,7 +263,7 @@ export function adviceOf(given: unknown): readonly Advice[] {
   }
 }
 
-/** Read once: a getter may answer something else each time. */
+/** Read only once, since a getter may return another value each time. */
 function copyOf(given: unknown): { readonly kind?: unknown; readonly option?: unknown } {
   if (!isRecord(given)) return {};
   const { kind, option } = given;
@@ -274,24 +271,24 @@ function copyOf(given: unknown): { readonly kind?: unknown; readonly option?: un
 }
 
 function isAdvice(advice: { readonly kind?: unknown; readonly option?: unknown }): advice is Advice {
-  return Object.hasOwn(ways, nameOf(advice));
+  return Object.hasOwn(adviceTexts, nameOf(advice));
 }
 
 function nameOf({ kind, option }: { readonly kind?: unknown; readonly option?: unknown }): string {
   return typeof option === 'string' ? `${String(kind)} ${option}` : String(kind);
 }
 
-/** Refused before anything is touched. */
+/** Errors that are thrown before anything is changed. */
 const refusals: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>(['checkpoint', 'lock']);
 
 function messageOf(code: SluiceErrorCode, summary: string, advice: readonly Advice[]): string {
   if (advice.length === 0) return summary;
-  const text = advice.map((each) => ways[nameOf(each)]).join(', or ');
+  const text = advice.map((each) => adviceTexts[nameOf(each)]).join(', or ');
   return `${summary} ${text.charAt(0).toUpperCase()}${text.slice(1)}${refusals.has(code) ? ': nothing was changed' : ''}.`;
 }
 
-/** What programmers read. */
-const ways: Readonly<Record<string, string>> = {
+/** Advice as text for programmers. */
+const adviceTexts: Readonly<Record<string, string>> = {
   wait: 'try again later',
   rerun: 'use the previous settings',
   restart: 'start over with restart',
@@ -318,7 +315,7 @@ const ways: Readonly<Record<string, string>> = {
 
 type NameOf<A extends Advice> = A extends { readonly option: string } ? `${A['kind']} ${A['option']}` : A['kind'];
 
-/** Whose fault errors of a code are, unless they say so themselves. */
+/** The default `fault` of a code. */
 function faultOf(code: SluiceErrorCode): Fault {
   switch (code) {
     case 'config':

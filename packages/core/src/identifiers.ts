@@ -1,8 +1,8 @@
-/** What makes ids and hashes. A simulation replaces it, as it replaces the clock, so that each of its runs can be repeated. */
+/** Creates ids and hashes. A simulation replaces them, like the clock, so that its runs can be repeated. */
 export interface Identifiers {
-  /** Makes a UUID that nothing else has. Default: a random one. */
+  /** Creates a unique UUID. Default: a random one. */
   readonly newId?: () => string;
-  /** The SHA-256 of a text in UTF-8, in hex. Default: Web Crypto, which works in a thread of its own and so answers at no fixed moment. */
+  /** The SHA-256 of a text in UTF-8, in hex. Default: Web Crypto, whose threads finish at no predictable moment. */
   readonly sha256?: (text: string) => Promise<string>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Clients, sources, watches and exports. It knows no API, and imports nothing of Node.
+ * Clients, sources, watches and exports. It knows no API and imports nothing from Node.
  *
  * @module @sluice/core
  */

@@ -1,11 +1,11 @@
 import { SluiceError } from './errors.js';
 
 /**
- * Whether the same walk may do better another time, although nobody changes anything: the network failed, the API was busy or down, an
- * answer was cut short or a web page, a cursor expired, rows moved during the walk.
+ * Whether the same walk may succeed later without any change: the network failed, the API was busy or down, a response
+ * was cut or HTML, a cursor expired, rows moved during the walk.
  *
- * `false` for all that stays: a key or a request that the API refuses, a client that is closed, a certificate that is not trusted, an answer
- * of another shape, a listing that goes round in a circle, an option that makes no sense, and every error that is none of Sluice's.
+ * `false` for permanent errors: a refused key or request, a closed client, an untrusted certificate, a response of
+ * another shape, a loop, an invalid option, and errors that are not from Sluice.
  *
  * @example
  * poll(client.streams.list(), { every: 30_000 }).pipe(
@@ -26,7 +26,7 @@ export function isTransient(error: unknown): error is SluiceError {
     case 'http':
       return isRetriedStatus(Number(details['status']));
     case 'decode':
-      // What is no document has an excerpt. Of a document it says where its shape is another one.
+      // Only a body that is not JSON has an excerpt. A document of another shape stays so.
       return 'excerpt' in details;
     default:
       return false;
@@ -35,12 +35,12 @@ export function isTransient(error: unknown): error is SluiceError {
 
 const retriedStatuses = new Set([408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]);
 
-/** Whether an answer with this status may be another one the next time. */
+/** Whether a request that got this status may succeed later. */
 export function isRetriedStatus(status: number): boolean {
   return retriedStatuses.has(status);
 }
 
-/** Whether a platform's code says that the certificate of a server is not trusted. */
+/** Whether a platform's error code means an untrusted certificate. */
 export function isCertificateFault(code: string): boolean {
   return /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH/.test(code);
 }

@@ -1,53 +1,52 @@
 import { isCount, isRecord } from './values.js';
 
-/** Where a chain of pages goes on: at the API's own cursor, or after a number of rows. */
+/** Where a chain of pages continues: at the API's own cursor, or after a number of rows. */
 export type PageCursor = { readonly cursor: string } | { readonly offset: number };
 
-/** How far one partition's chain of pages has come, with what is needed to notice that it stops making progress. */
+/** How far one partition has been walked, and what is needed to detect that it makes no progress. */
 export interface ChainPosition {
   readonly next: PageCursor;
-  /** Pages and rows received so far in this chain. */
+  /** Pages and rows received in this chain. */
   readonly pages: number;
   readonly rows: number;
-  /** Rows that lie before this place; unknown in a chain that began at a cursor given from outside. */
+  /** Rows before this position; unknown if the chain started at a given cursor. */
   readonly offset?: number;
-  /** Fingerprints of the chain's first page, of the previous one, of one by which circles are noticed, and of the very last row. */
+  /** Fingerprints of the first page, the previous page, a page that serves to detect loops, and the last row. */
   readonly first?: string;
   readonly previous?: string;
   readonly landmark?: string;
   readonly lastRow?: string;
-  /** Empty pages in a row, up to here. */
+  /** Consecutive empty pages up to here. */
   readonly empty?: number;
-  /** The cursor in `next` had led to an earlier page already, so nothing goes on from here. */
+  /** The cursor in `next` already led to an earlier page, so the chain cannot continue. */
   readonly isCircle?: boolean;
 }
 
 /**
- * Where a walk stands in its plan: every partition below `before` is finished, `begun` holds the others that were begun.
+ * How far a walk has got in its plan: all partitions below `before` are done; `begun` has the others that were started.
  *
- * Plain JSON, and small whatever the plan's size, since partitions are begun within a bounded window.
+ * Plain JSON, and small for any plan, because partitions are started within a bounded window.
  *
- * @example { before: 3, begun: { '3': { next: { cursor: 'abc' }, pages: 7, rows: 700 }, '4': 'done' }, rows: 4200, pages: 43 }
+ * @example { before: 3, begun: { '3': { next: { cursor: 'a' }, pages: 7, rows: 70 }, '4': 'done' }, rows: 90, pages: 9 }
  */
 export interface Position {
   readonly before: number;
   readonly begun: Readonly<Record<string, ChainPosition | 'done'>>;
-  /** Rows and pages given out by the walk up to here. */
+  /** Rows and pages emitted by the walk up to here. */
   readonly rows: number;
   readonly pages: number;
 }
 
-/** The position of a walk that has not begun. */
 export const startOfPlan: Position = { before: 0, begun: {}, rows: 0, pages: 0 };
 
-/** The position of the same walk if one unfinished partition had not been begun. */
+/** The position as if one unfinished partition had not been started. */
 export function withoutPartition(position: Position, partition: number): Position {
   const { [partition]: gone, ...begun } = position.begun;
   if (gone === undefined || gone === 'done') return position;
   return { ...position, begun, rows: position.rows - gone.rows, pages: position.pages - gone.pages };
 }
 
-/** Whether a value from outside, e.g. from a file, is a position. It may still be of another plan. */
+/** Whether an untrusted value is a position. It may still belong to another plan. */
 export function isPosition(value: unknown): value is Position {
   if (!isRecord(value) || !isRecord(value['begun'])) return false;
   if (![value['before'], value['rows'], value['pages']].every(isCount)) return false;

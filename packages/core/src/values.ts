@@ -1,6 +1,6 @@
 const kinds: Readonly<Record<string, string>> = { string: 'text', object: 'an object', function: 'a function' };
 
-/** What a value is, in words that show nothing of it. */
+/** The type of a value in words, without its content. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
@@ -8,12 +8,17 @@ export function kindOf(value: unknown): string {
   return kinds[typeof value] ?? `a ${typeof value}`;
 }
 
-/** An object of JSON's, whatever its fields hold. */
+/** Whether a value is an object and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value from outside is a whole number of at least 0, and arrived whole. */
+/** Whether a value is an array, of unknown items rather than `any`. */
+export function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+/** Whether a value is a safe integer of at least 0. */
 export function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -36,8 +36,8 @@ export function findSource(client: Client, name: string, { file }: Pick<Config, 
   const others = [...new Set([...names.map((each) => each.split('.')[0] ?? ''), ...Object.keys(apis)])].toSorted();
   throw new UsageError(
     ofApi.length > 0
-      ? `${api} has no source ${JSON.stringify(name.slice(api.length + 1))}. There are: ${ofApi.join(', ')}.`
-      : `There is no API ${JSON.stringify(api)} with sources. There are: ${others.join(', ')}. ${file ? `The plugins of ${file.name} provide no other.` : 'Plugins in sluice.config.js can provide more.'}`,
+      ? `${api} has no source ${JSON.stringify(name.slice(api.length + 1))}. Available: ${ofApi.join(', ')}.`
+      : `There is no API ${JSON.stringify(api)} with sources. Available: ${others.join(', ')}. ${file ? `The plugins of ${file.name} provide no other.` : 'Plugins in sluice.config.js can provide more.'}`,
   );
 }
 

@@ -85,7 +85,7 @@ export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: P
   const none = file
     ? `The plugins of ${file.name} provide none.`
     : 'Plugins provide them, and no configuration is in use.';
-  const known = names.length > 0 ? `There are: ${names.join(', ')}.` : none;
+  const known = names.length > 0 ? `Available: ${names.join(', ')}.` : none;
   throw new UsageError(
     `There is no ${one} ${JSON.stringify(name)} for ${option} ${text}. ${known} If it is a ${otherwise}, write ./ in front of it.`,
   );

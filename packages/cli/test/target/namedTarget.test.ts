@@ -64,12 +64,12 @@ describe('a name that nobody brought along', () => {
     [
       'dbx:rows',
       'sinks',
-      'There is no sink "dbx" for --to dbx:rows. There are: db, x-y. If it is a file, write ./ in front of it.',
+      'There is no sink "dbx" for --to dbx:rows. Available: db, x-y. If it is a file, write ./ in front of it.',
     ],
     [
       'db:rows',
       'stores',
-      'There is no store "db" for --state db:rows. There are: kv. If it is a folder, write ./ in front of it.',
+      'There is no store "db" for --state db:rows. Available: kv. If it is a folder, write ./ in front of it.',
     ],
   ])('%s as one of the %s is refused', (text, kind, sentence) => {
     expect(refusal(text, kind)).toBe(sentence);

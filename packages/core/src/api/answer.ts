@@ -2,34 +2,34 @@ import type { DocumentReader } from '../source/documentReader.js';
 import type { PageCursor } from '../position.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 
-/** An API's answer, with what is needed to take it apart. */
+/** A response of the API, with functions to read it. */
 export interface Answer extends ApiResponse {
   /**
-   * What stands at a path in the body, e.g. `meta.next?`; `undefined` where something may be missing, and is.
+   * The value at a path of the body, e.g. `meta.next?`; `undefined` if an optional part is missing.
    *
-   * @throws DecodeError where the path leads nowhere.
+   * @throws DecodeError if a required part is missing.
    */
   at(path: string): unknown;
-  /** Small checks that name the place in the body where one fails. */
+  /** Small checks whose errors name the place in the body. */
   readonly read: DocumentReader;
 }
 
-/** An answer whose rows are found, for those who work out how its listing goes on. */
+/** A response whose rows have been found, for {@link Paging.next}. */
 export interface PageAnswer extends Answer {
-  /** The rows as they came. */
+  /** The original rows. */
   readonly rows: readonly unknown[];
-  /** Rows in the whole listing, where the definition says where that stands. */
+  /** Rows in the whole listing, if the definition has `total`. */
   readonly total: number | undefined;
-  /** Where this page was asked for; absent for the first page. */
+  /** Where this page starts; absent for the first page. */
   readonly from: PageCursor | undefined;
-  /** Rows that the walk did not have before: one fewer than `rows` where the last one was read again, to compare it. */
+  /** Rows that are new to the walk: one fewer than `rows` if the last known row was read again. */
   readonly newRows: number;
-  /** Rows that were asked for; absent where the API alone decides. */
+  /** Requested rows; absent if the API decides. */
   readonly requested: number | undefined;
-  /** The address that was asked: the API's own, and the path below it. */
+  /** The API's base address, and the requested path below it. */
   readonly baseUrl: string;
   readonly path: string;
 }
 
-/** Where something stands in an answer: a path in its body, e.g. `data.items`, or what a function of the answer finds. */
+/** Selects a value: a path in the body, e.g. `data.items`, or a function of the response. */
 export type Selector<T> = string | ((answer: Answer) => T);

@@ -10,52 +10,51 @@ import { decodeOptions, type WalkBounds, type WatchBounds } from './decodeOption
 import type { ParamDescription } from './decodeParams.js';
 import type { PageSize } from './listingPlan.js';
 
-/** What a source of an API tells of itself, e.g. to a command line. */
+/** Describes a source of an API, e.g. for a command line. */
 export interface SourceDescription {
-  /** How it is reached on a client, e.g. `coins.markets`. */
+  /** Its name on a client, e.g. `coins.markets`. */
   readonly name: string;
   readonly description?: string;
-  /** Its parameters, all of them; absent where nothing tells. */
+  /** All its parameters; absent if unknown. */
   readonly params?: readonly ParamDescription[];
   readonly columns: readonly string[];
-  /** Whether something tells its rows apart; else `watch` needs a `key`. */
+  /** Whether its rows have a key; otherwise `watch` needs one. */
   readonly hasKey: boolean;
-  /** Rows a page; absent where the API alone decides. */
+  /** Rows per page; absent if the API decides. */
   readonly pageSize?: Omit<PageSize, 'param'>;
 }
 
 /**
- * A source of an API, as it stands on a client: call it to get the source.
+ * A source of an API on a client: call it with parameters.
  *
  * @example
  * client.coins.markets({ currency: 'usd', maxRows: 100 }).subscribe(console.log);
- * client.coins.markets.watch({ currency: 'usd' }, { every: 30_000 }).subscribe(({ type, key }) => console.log(type, key));
+ * client.coins.markets.watch({ currency: 'usd' }, { every: 30_000 }).subscribe(({ key }) => console.log(key));
  */
 export interface ApiSource<Params extends object = Record<string, unknown>, Row = unknown> {
-  /** The listing as a source of rows. @throws ConfigError, before any request, if a parameter or a bound makes no sense. */
-  (...options: OptionalWhereEmpty<Together<Params & WalkBounds>>): Source<Row>;
+  /** Creates a source of rows. @throws ConfigError, before any request, if a parameter or a limit is invalid. */
+  (...options: OptionalIfEmpty<Merged<Params & WalkBounds>>): Source<Row>;
   /**
-   * Every change of it, poll after poll: what it is asked for, then how it is watched. They are apart since `state`, `key` and `project`
-   * are frequent names of parameters, too.
+   * Watches it. Parameters are a separate argument, since they may have names like `state` or `key`.
    *
-   * @throws ConfigError, before any request, if an option makes no sense.
+   * @throws ConfigError, before any request, if an option is invalid.
    */
-  watch(options: Together<Params & WatchBounds>, watching: WatchOptions<Row>): Source<Change<Row>>;
-  /** What is known of it without asking. */
+  watch(options: Merged<Params & WatchBounds>, watching: WatchOptions<Row>): Source<Change<Row>>;
+  /** Describes it without a request. */
   describe(): SourceDescription;
 }
 
-/** One object type, so that the compiler refuses what is in none of its parts. What may be left out may be `undefined` as well. */
-type Together<T> = { [Name in keyof T]: Partial<Pick<T, Name>> extends Pick<T, Name> ? T[Name] | undefined : T[Name] };
+/** Merges an intersection, so that the compiler refuses unknown names; optional fields accept `undefined`. */
+type Merged<T> = { [Name in keyof T]: Partial<Pick<T, Name>> extends Pick<T, Name> ? T[Name] | undefined : T[Name] };
 
-/** Options that may be left out where none of them is needed. */
-type OptionalWhereEmpty<T> = Partial<T> extends T ? [options?: T] : [options: T];
+/** An optional argument if no option is required. */
+type OptionalIfEmpty<T> = Partial<T> extends T ? [options?: T] : [options: T];
 
 export interface SourceOpening {
-  /** How it is reached on a client, e.g. `coins.markets`. */
+  /** Its name on a client, e.g. `coins.markets`. */
   readonly name: string;
   readonly endpoint: Endpoint;
-  /** How the endpoint writes arrays into queries. */
+  /** How arrays are encoded in queries. */
   readonly arrays: ArrayFormat;
   readonly clock: Clock;
   readonly random: () => number;
@@ -67,11 +66,11 @@ interface SourceParts<Row> {
   readonly describe: () => SourceDescription;
 }
 
-/** Marks sources of APIs across copies of this package. */
+/** Identifies sources of APIs across copies of this package. */
 const brand = Symbol.for('sluice.apiSource');
 
-export function apiSource<Params extends object, Row>(partitions: SourceParts<Row>): ApiSource<Params, Row> {
-  const { opening, walk, describe } = partitions;
+export function apiSource<Params extends object, Row>(parts: SourceParts<Row>): ApiSource<Params, Row> {
+  const { opening, walk, describe } = parts;
   const { name, clock, random } = opening;
   const source = (options: object = {}): Source<Row> => {
     const { params, bounds } = decodeOptions(options);
@@ -88,7 +87,7 @@ export function apiSource<Params extends object, Row>(partitions: SourceParts<Ro
   return Object.freeze(source);
 }
 
-/** What the parameters are, the listing checks when it is asked. */
+/** The listing checks the parameters on each call. */
 function addMembers<Params extends object, Row>(
   source: object,
   members: object,
@@ -96,13 +95,13 @@ function addMembers<Params extends object, Row>(
   Object.assign(source, members);
 }
 
-/** Whether a value is a source of an API, whichever copy of this package made it. */
+/** Whether a value is a source of an API, from any copy of this package. */
 export function isApiSource(value: unknown): value is ApiSource {
   return typeof value === 'function' && brand in value;
 }
 
 /**
- * All sources of APIs on a client, by how they are reached on it, e.g. `coins.markets`.
+ * All sources of APIs on a client, by their names on it, e.g. `coins.markets`.
  *
  * @example
  * for (const [name, source] of sourcesOf(client)) console.log(name, source.describe().columns);

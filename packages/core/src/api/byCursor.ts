@@ -4,28 +4,29 @@ import { finder } from './documentPath.js';
 
 /** Options of {@link byCursor}. */
 export interface CursorOptions {
-  /** The query parameter that carries the cursor, e.g. `cursor` or `pageToken`. */
+  /** The query parameter for the cursor, e.g. `cursor` or `pageToken`. */
   readonly param: string;
   /**
-   * Where an answer holds the cursor of the next page, e.g. `meta.next` or `nextPageToken?`. `null` and empty text end the listing; so
-   * does a cursor that is missing, where the path has a `?`. Without it that is an error: a misspelt path would end every listing early.
+   * Where a response has the next page's cursor, e.g. `meta.next` or `nextPageToken?`. `null` or empty text ends the
+   * listing; so does a missing cursor if the path has a `?`. Without it that is an error: a misspelt path would end
+   * every listing early.
    */
   readonly at: Selector<unknown>;
-  /** Where an answer says whether more rows follow, as `true` or `false`. Default: the cursor says so by being there. */
+  /** Where a response says, with `true` or `false`, whether more rows follow. Default: if there is a cursor. */
   readonly more?: Selector<unknown>;
 }
 
 /**
- * Paging by a cursor, or token, that each answer gives for the next page. It may be text or a number, e.g. the next page's.
+ * Paging by a cursor (token) that each response gives for the next page, as text or a number.
  *
- * What the cursor stands for is the API's business: whether rows that move during a walk are missed or come twice, too. Pages and
- * cursors that come again are noticed; one cursor for a whole listing is followed by its rows.
+ * The API decides what a cursor means, and whether rows that move during a walk are missed or repeated. Repeated pages
+ * and cursors are detected; if one cursor serves the whole listing, repeated rows are.
  *
  * @example
  * byCursor({ param: 'pageToken', at: 'nextPageToken?' })
  * byCursor({ param: 'cursor', at: 'meta.next?', more: 'meta.hasMore' })
  *
- * @throws ConfigError if a path is none. Later: DecodeError if what stands there is no cursor.
+ * @throws ConfigError if a path is invalid. Later: DecodeError if the value is not a cursor.
  */
 export function byCursor({ param, at, more }: CursorOptions): Paging {
   const cursor = finder(at);
@@ -33,7 +34,7 @@ export function byCursor({ param, at, more }: CursorOptions): Paging {
   return {
     identity: { by: 'cursor', param, at: cursor.identity, more: flag?.identity ?? null },
     params: [param],
-    request: ({ path, query }, mark) => ({ path, query: { ...query, [param]: cursorOf(mark) } }),
+    request: ({ path, query }, from) => ({ path, query: { ...query, [param]: cursorOf(from) } }),
     next(answer) {
       const { read } = answer;
       const follows = flag?.find(answer);

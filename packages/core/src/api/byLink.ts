@@ -10,36 +10,37 @@ const longestShown = 200;
 /** Options of {@link byLink}. */
 export interface LinkOptions {
   /**
-   * Where an answer's body holds the next page's address, e.g. `links.next`: `null`, empty text, and with a `?` one that is missing, end
-   * the listing. Default: in the `Link` header, as `rel="next"`; an answer without one ends the listing.
+   * Where the body has the next page's URL, e.g. `links.next`. `null`, empty text, and a missing value if the path has
+   * a `?`, end the listing. Default: the `Link` header with `rel="next"`; without it, the listing ends.
    */
   readonly at?: Selector<unknown>;
 }
 
 /**
- * Paging by the address of the next page, in the `Link` header (RFC 8288) or in the body.
+ * Paging by the URL of the next page, in the `Link` header (RFC 8288) or in the body.
  *
- * The address may be relative. It must stay below the API's base address, whatever the server says: the key goes along. What is kept as a
- * cursor is its path and query, and its parameters are sent as they are, so page size and filters are those that the server wrote.
+ * The URL may be relative. It must be below the API's base address, because the key is sent to it. Its path and query
+ * become the cursor and are sent unchanged, so page size and filters are those of the server.
  *
- * In browsers a server on another origin has to expose the header (`Access-Control-Expose-Headers: Link`): else it looks as if there were
- * one page. Rows that move during a walk are the API's business, as with `byCursor`.
+ * In browsers, a server of another origin must expose the header (`Access-Control-Expose-Headers: Link`), or the first
+ * page seems to be the only one. As with `byCursor`, the API decides what happens to rows that move during a walk.
  *
  * @example
  * byLink()                      // Link: <https://api.example.com/items?page=2>; rel="next"
  * byLink({ at: 'next' })        // { "results": […], "next": "https://api.example.com/items?page=2" }
  *
- * @throws ConfigError if the path is none. Later: DecodeError if the header can't be read, or the address leads elsewhere.
+ * @throws ConfigError if the path is invalid. Later: DecodeError if the header is invalid, or the URL is not below the
+ * base address.
  */
 export function byLink({ at }: LinkOptions = {}): Paging {
-  const place = at === undefined ? undefined : finder(at);
+  const selector = at === undefined ? undefined : finder(at);
   return {
-    identity: { by: 'link', at: place?.identity ?? null },
+    identity: { by: 'link', at: selector?.identity ?? null },
     params: [],
-    request: (_first, mark) => addressAt(cursorOf(mark)),
+    request: (_first, from) => addressAt(cursorOf(from)),
     next(answer) {
-      const where = place ? place.text : 'the Link header';
-      const uri = place ? answer.read.cursor(place.find(answer), where) : linkedNext(answer, where);
+      const where = selector ? selector.text : 'the Link header';
+      const uri = selector ? answer.read.cursor(selector.find(answer), where) : linkedNext(answer, where);
       return uri === undefined ? 'end' : { cursor: cursorTo(uri, where, answer) };
     },
   };
@@ -48,11 +49,11 @@ export function byLink({ at }: LinkOptions = {}): Paging {
 function linkedNext({ headers, read }: PageAnswer, where: string): string | undefined {
   const links = parseLinkHeader(headers['link'] ?? '');
   if (!links) throw read.fault(where, 'it is not written as RFC 8288 says');
-  // An anchor makes it a link of something else than this page.
+  // With an anchor it is a link of something else than this page.
   return links.find((link) => hasRelation(link, 'next') && !link.params.has('anchor'))?.uri;
 }
 
-/** Path and query of the next page, as they stand below the base address. */
+/** Path and query of the next page, below the base address. */
 function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswer): string {
   const page = baseUrl + path;
   if (!URL.canParse(uri, page)) throw read.fault(where, 'it holds no address of a next page');
@@ -64,34 +65,33 @@ function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswe
       where,
       `it leads to ${shown(uri)}, which is not below the base address: the key must not go there`,
     );
-  if (!isWhole(next.search)) throw read.fault(where, 'its query is not percent-encoded as UTF-8');
+  if (!isUtf8Query(next.search)) throw read.fault(where, 'its query is not percent-encoded as UTF-8');
   const below = next.pathname.slice(root.length) || '/';
   if (!isRequestable(baseUrl, below)) throw read.fault(where, `it leads to ${shown(uri)}, which is no plain path`);
   return below + next.search;
 }
 
-/** As the server wrote it, and not as an URL: only so is a secret in it found. Without what stands behind the path. */
+/** The URL without its query, as the server wrote it: parsing could change it so that a secret is not found. */
 function shown(uri: string): string {
   return JSON.stringify((uri.split(/[?#]/)[0] ?? '').slice(0, longestShown));
 }
 
-/** Whether a request may go to a path: an escaped step upwards, say, could take the key elsewhere. */
+/** Whether a request may use a path: an escaped `..`, for example, could send the key elsewhere. */
 function isRequestable(baseUrl: string, path: string): boolean {
-  try {
-    addressOf(baseUrl, path, '');
-    return true;
-  } catch {
-    return false;
-  }
+  return !throws(() => addressOf(baseUrl, path, ''));
 }
 
-/** Whether every escape in a query stands for text: else what is sent would be another query. */
-function isWhole(query: string): boolean {
+/** Whether a query is valid percent-encoded UTF-8: otherwise we would send another query. */
+function isUtf8Query(query: string): boolean {
+  return !throws(() => decodeURIComponent(query));
+}
+
+function throws(run: () => unknown): boolean {
   try {
-    decodeURIComponent(query);
-    return true;
-  } catch {
+    run();
     return false;
+  } catch {
+    return true;
   }
 }
 
@@ -102,7 +102,7 @@ function addressAt(cursor: string): PageAddress {
   return { path, query: queryOf(query.join('?')), arrays: 'repeat' };
 }
 
-/** The same query, as names and values; of a name that is repeated, all values. */
+/** A query by name, with all values of repeated names. */
 function queryOf(text: string): Query {
   const values = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(text)) values.set(name, [...(values.get(name) ?? []), value]);
@@ -110,24 +110,24 @@ function queryOf(text: string): Query {
 }
 
 interface HeaderLink {
-  /** As it was written: it may be relative. */
+  /** As written; may be relative. */
   readonly uri: string;
-  /** Its parameters by name, in lower case; of one that is repeated, the first. */
+  /** Its parameters by lower-case name; if one repeats, the first. */
   readonly params: ReadonlyMap<string, string>;
 }
 
 /**
- * Reads a `Link` header, several values joined by commas included.
+ * Parses a `Link` header, including several values joined by commas.
  *
- * @returns `undefined` if it is none. The standard would have readers drop the rest from there on; but a link to the next page that is
- * dropped ends a listing early, and nobody notices.
+ * @returns `undefined` if it is invalid. The standard would drop the rest, but a dropped link to the next page would
+ * end a listing early, unnoticed.
  * @see RFC 8288, section 3 and appendix B.2
  */
 export function parseLinkHeader(header: string): readonly HeaderLink[] | undefined {
   const text = new Scanner(header);
   const links: HeaderLink[] = [];
   for (;;) {
-    // Between commas there may be nothing.
+    // Empty elements between commas are allowed.
     text.skip(/[\s,]+/y);
     if (text.isAtEnd) return links;
     const uri = text.skip(/<([^<>]*)>/y)?.[1];
@@ -137,13 +137,13 @@ export function parseLinkHeader(header: string): readonly HeaderLink[] | undefin
   }
 }
 
-/** Whether a link's relations, names with spaces between, have this one among them. */
+/** Whether a link has a relation. */
 export function hasRelation({ params }: HeaderLink, relation: string): boolean {
   const relations = params.get('rel')?.toLowerCase().split(/\s+/) ?? [];
   return relations.includes(relation);
 }
 
-/** All up to the comma that ends a link; `undefined` if that is reached by no way that the standard has. */
+/** The parameters up to the comma that ends a link; `undefined` if they are invalid. */
 function paramsOf(text: Scanner): ReadonlyMap<string, string> | undefined {
   const params = new Map<string, string>();
   while (text.skip(/\s*;\s*/y)) {
@@ -162,7 +162,7 @@ function valueOf(text: Scanner): string | undefined {
   return text.skip(/"((?:[^"\\]|\\.)*)"/sy)?.[1]?.replace(/\\(.)/gs, '$1');
 }
 
-/** Goes along a text and never back, so that the longest header takes no longer than its length. */
+/** Scans a text without backtracking, so the time is linear in its length. */
 class Scanner {
   readonly #text: string;
   #at = 0;
@@ -179,7 +179,7 @@ class Scanner {
     return this.#text.charAt(this.#at) === character;
   }
 
-  /** What a sticky pattern matches from here, which is then behind; `undefined` if it matches nothing. */
+  /** Matches a sticky pattern at the current position and moves behind the match; `undefined` without one. */
   skip(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = this.#at;
     const match = pattern.exec(this.#text);

@@ -3,19 +3,19 @@ import { offsetOf, type Paging } from './paging.js';
 
 /** Options of {@link byOffset}. */
 export interface OffsetOptions {
-  /** The query parameter that says how many rows to skip, e.g. `offset` or `skip`. */
+  /** The query parameter for the number of rows to skip, e.g. `offset` or `skip`. */
   readonly param: string;
 }
 
 /**
- * Paging by the number of rows to skip. The first page is requested for without it.
+ * Paging by the number of rows to skip. The first request omits it.
  *
- * Each page after the first begins with the last row again: if that is another one now, rows were added or removed before it, and the
- * walk ends with `rows-moved` instead of missing some. An API that skips whole pages only can't be requested like that: use `byPage`.
+ * Each later page starts with the last known row: if it has changed, rows were added or removed before it, and the walk
+ * ends with `rows-moved` instead of missing some. If an API can only skip whole pages, use `byPage`.
  *
- * A listing ends with a page that has no new row, or at its `total` where the definition says where that stands, which saves one
- * request. A `total` that comes with a full page, or that is the number of the page's rows, is not believed: many count no more than
- * those, or stop counting at 10,000. A listing whose first page is empty and whose total is not raises `no-progress`.
+ * A listing ends with a page without a new row, or at its `total` if the definition has one, which saves a request. A
+ * `total` of a full page, or equal to the page's rows, is ignored: many APIs count only those, or stop at 10,000. An
+ * empty first page with a `total` above 0 raises `no-progress`.
  *
  * @example byOffset({ param: 'offset' })
  */
@@ -23,10 +23,10 @@ export function byOffset({ param }: OffsetOptions): Paging {
   return {
     identity: { by: 'offset', param },
     params: [param],
-    request: ({ path, query }, mark) => ({ path, query: { ...query, [param]: offsetOf(mark) } }),
+    request: ({ path, query }, at) => ({ path, query: { ...query, [param]: offsetOf(at) } }),
     next({ rows, newRows, total, requested, from }) {
       const received = (from ? offsetOf(from) : 0) + rows.length;
-      // With the known row alone the page may have had no room for another. Without it, an empty page is the end, whatever the total says.
+      // A page with only the known row may have been full. Otherwise, an empty page is the end, whatever the total is.
       if (newRows === 0)
         return total !== undefined && received < total && mayHaveMore(rows, from) ? 'by-offset' : 'end';
       const isFull = requested !== undefined && rows.length >= requested;
@@ -36,7 +36,7 @@ export function byOffset({ param }: OffsetOptions): Paging {
   };
 }
 
-/** Whether that no new row came is no proof of the end: behind the known row, or right at the beginning. */
+/** Whether a page without a new row does not prove the end: after the known row, or for the first page. */
 function mayHaveMore(rows: readonly unknown[], from: PageCursor | undefined): boolean {
   return rows.length > 0 || from === undefined;
 }

@@ -7,27 +7,24 @@ import { finder } from './documentPath.js';
 
 /** Options of {@link byPage}. */
 export interface PageNumberOptions {
-  /** The query parameter that carries the page's number, e.g. `page`. */
+  /** The query parameter for the page number, e.g. `page`. */
   readonly param: string;
-  /** The first page's number. Default 1. */
+  /** The number of the first page. Default 1. */
   readonly first?: number;
-  /**
-   * Where an answer holds the number of pages, e.g. `meta.pages`. Default: nowhere; then the first page without rows ends the listing, so
-   * no page in the middle may be empty.
-   */
+  /** Where a response has the number of pages. Default: none; then the first empty page ends the listing. */
   readonly pages?: Selector<unknown>;
 }
 
 /**
  * Paging by page numbers.
  *
- * A page that repeats is noticed, but not that rows move: a row that is added during a walk pushes another one onto the next page, which
- * then comes twice, and where one is removed another is missed. No page can be read again from its last row. Where an API takes an offset
- * as well, use `byOffset`, which notices both.
+ * Repeated pages are detected, moved rows are not: a row that is added during a walk makes another one appear twice, a
+ * removed one makes another be missed. If the API also takes an offset, use `byOffset`, which detects both.
  *
  * @example byPage({ param: 'page', pages: 'meta.total_pages' })
  *
- * @throws ConfigError if `first` is no count, or a path is none. Later: DecodeError if the number of pages is no count.
+ * @throws ConfigError if `first` is not a count, or a path is invalid. Later: DecodeError if the number of pages is not
+ * a count.
  */
 export function byPage({ param, first = 1, pages }: PageNumberOptions): Paging {
   checkCount('first', first, { min: 0 });
@@ -35,7 +32,7 @@ export function byPage({ param, first = 1, pages }: PageNumberOptions): Paging {
   return {
     identity: { by: 'page', param, first, pages: last?.identity ?? null },
     params: [param],
-    request: ({ path, query }, mark) => ({ path, query: { ...query, [param]: numberOf(cursorOf(mark)) } }),
+    request: ({ path, query }, at) => ({ path, query: { ...query, [param]: numberOf(cursorOf(at)) } }),
     next(answer) {
       const { from, rows, read } = answer;
       const page = from ? numberOf(cursorOf(from)) : first;

@@ -1,13 +1,13 @@
 import { ConfigError, SluiceError } from '../errors.js';
 import { isRecord } from '../values.js';
 import { issuesText } from './issueText.js';
-import { isResult, lateSchema, type StandardProperties, type StandardSchema } from './standardSchema.js';
+import { isResult, asyncSchemaText, type StandardProperties, type StandardSchema } from './standardSchema.js';
 
-/** A parameter of a source, as far as its schema tells. */
+/** A parameter of a source, from its schema. */
 export interface ParamDescription {
   readonly name: string;
   readonly isRequired: boolean;
-  /** As JSON Schema names it, e.g. `string` or `number`. */
+  /** The JSON Schema type, e.g. `string` or `number`. */
   readonly type?: string;
   readonly description?: string;
 }
@@ -18,19 +18,19 @@ interface ParamCheck<Out> {
 }
 
 /**
- * The parameters that a source is asked with, as its schema makes them. Without one they are what the compiler has seen.
+ * Validates the parameters of a source with its schema. Without one, only the compiler checks them.
  *
- * @throws ConfigError if there is no such parameter, or the schema refuses one: what an API does not know, it may leave unsaid.
+ * @throws ConfigError if a parameter is unknown or refused by the schema: the API itself may ignore unknown ones.
  */
 export function decodeParams<Out>(name: string, { schema, known }: ParamCheck<Out>, given: object): Out {
   const unknown = known && Object.keys(given).find((param) => !known.some((each) => each.name === param));
   if (unknown !== undefined)
-    throw new ConfigError(`${name} has no parameter ${JSON.stringify(unknown)}. ${thereAre(known)}`, {
+    throw new ConfigError(`${name} has no parameter ${JSON.stringify(unknown)}. ${availableText(known)}`, {
       param: unknown,
     });
   if (!schema) return given as Out;
   const result = resultOf(schema, given);
-  if (!isResult(result)) throw new ConfigError(`${name} refuses its parameters: ${lateSchema}.`);
+  if (!isResult(result)) throw new ConfigError(`${name} refuses its parameters: ${asyncSchemaText}.`);
   if (!result.issues) return result.value;
   const { path, what } = issuesText(result.issues, given);
   const param = path.replace(/^\./, '');
@@ -38,11 +38,11 @@ export function decodeParams<Out>(name: string, { schema, known }: ParamCheck<Ou
   throw new ConfigError(`${name} refuses ${refused}: ${what}.`, { param, reason: what });
 }
 
-function thereAre(known: readonly ParamDescription[] = []): string {
-  return known.length === 0 ? 'It has none.' : `There are: ${known.map(({ name }) => name).join(', ')}.`;
+function availableText(known: readonly ParamDescription[] = []): string {
+  return known.length === 0 ? 'It has none.' : `Available: ${known.map(({ name }) => name).join(', ')}.`;
 }
 
-/** What a schema throws is its way to refuse. */
+/** A schema that throws refuses the value. */
 function resultOf<Out>(
   schema: StandardSchema<object, Out>,
   given: object,
@@ -56,8 +56,7 @@ function resultOf<Out>(
 }
 
 /**
- * What a schema tells of its parameters: all there are, or nothing. Libraries differ in whether they can, and a schema may take others
- * than it names.
+ * The parameters of a schema; `undefined` if the library cannot tell, or the schema accepts others as well.
  *
  * @see https://standardschema.dev/json-schema
  */
@@ -77,7 +76,7 @@ export function describeParams(schema: StandardSchema): readonly ParamDescriptio
   });
 }
 
-/** Some libraries have no such form, and none has one of every schema. */
+/** Not every library or schema can be represented as JSON Schema. */
 function jsonSchemaOf(schema: StandardSchema): unknown {
   const standard = schema['~standard'] as { readonly jsonSchema?: { input?: (options: object) => unknown } };
   try {

@@ -1,47 +1,47 @@
 import { isRecord, kindOf } from '../values.js';
 import type { DocumentReader } from '../source/documentReader.js';
 import { issuesText, thrownFault } from './issueText.js';
-import { isResult, lateSchema, type StandardSchema } from './standardSchema.js';
+import { isResult, asyncSchemaText, type StandardSchema } from './standardSchema.js';
 
 /**
- * Makes a row of what an API sent, or refuses it with `read.fault`. The same value has to give the same row.
+ * Makes a row of a received value, or refuses it with `read.fault`. Equal values must give equal rows.
  *
- * @param value is compared with what other pages brought, also when this is done, so that circles are noticed: whoever changes it has to do
- * it in the same way each time.
- * @param path where the row stands in the document, e.g. `data.items[3]`.
+ * @param value also serves later to detect loops, so a decoder that modifies it must always do so in the same way
+ * @param path the row's place in the document, e.g. `data.items[3]`
  */
 export type DecodeRow<Row> = (value: unknown, path: string, read: DocumentReader) => Row;
 
-/** How rows are made: by a schema, by a function, or not at all. */
+/** How rows are made: by a schema, by a function, or unchanged. */
 export interface RowMaking<Row> {
   readonly schema?: StandardSchema<unknown, Row> | undefined;
   readonly decode?: DecodeRow<Row> | undefined;
 }
 
-/** Makes all rows of an answer, or none. `path` is where their list stands. */
+/** Makes all rows of a response, or throws. `path` is the place of their list. */
 type DecodeRows<Row> = (received: readonly unknown[], path: string, read: DocumentReader) => readonly Row[];
 
-/** What makes the rows that a definition describes. Beyond the schema or the function itself, a row costs next to nothing. */
+/** Creates the decoder of a definition. It adds almost no cost per row. */
 export function rowDecoder<Row>({ schema, decode }: RowMaking<Row>): DecodeRows<Row> {
   if (schema) return bySchema(schema);
-  // Rows that nothing is known of are of the type of all records; so is `Row`, then.
-  return decode ? byFunction(decode) : (asTheyCame as DecodeRows<Row>);
+  // Without a decoder, the rows are plain objects, and so is `Row`.
+  return decode ? byFunction(decode) : (unchanged as DecodeRows<Row>);
 }
 
-function asTheyCame(received: readonly unknown[], path: string, read: DocumentReader): readonly unknown[] {
+function unchanged(received: readonly unknown[], path: string, read: DocumentReader): readonly unknown[] {
   const wrong = received.findIndex((row) => !isRecord(row));
   if (wrong >= 0) throw read.fault(`${path}[${wrong}]`, `it is ${kindOf(received[wrong])}, and not an object`);
   return received;
 }
 
 function byFunction<Row>(decode: DecodeRow<Row>): DecodeRows<Row> {
-  return (received, path, read) => made(received, path, read, (row, index) => decode(row, `${path}[${index}]`, read));
+  return (received, path, read) =>
+    decodeEach(received, path, read, (row, index) => decode(row, `${path}[${index}]`, read));
 }
 
 function bySchema<Row>(schema: StandardSchema<unknown, Row>): DecodeRows<Row> {
   const standard = schema['~standard'];
   return (received, path, read) =>
-    made(received, path, read, (row, index) => {
+    decodeEach(received, path, read, (row, index) => {
       const result = standard.validate(row);
       if (isResult(result)) {
         if (!result.issues) {
@@ -51,11 +51,11 @@ function bySchema<Row>(schema: StandardSchema<unknown, Row>): DecodeRows<Row> {
         const fault = issuesText(result.issues, row);
         throw read.fault(`${path}[${index}]${fault.path}`, fault.what);
       }
-      throw read.fault(`${path}[${index}]`, lateSchema);
+      throw read.fault(`${path}[${index}]`, asyncSchemaText);
     });
 }
 
-function made<Row>(
+function decodeEach<Row>(
   received: readonly unknown[],
   path: string,
   read: DocumentReader,

@@ -14,9 +14,9 @@ export interface ApiOptions {
   readonly arrays?: ArrayFormat;
 }
 
-/** What can be opened on an API: what `listing` makes. */
+/** A source definition, as `listing` creates it. */
 export interface Openable {
-  /** Opens it on an API. */
+  /** Creates the source for an API. */
   open(opening: SourceOpening): object;
 }
 
@@ -49,15 +49,16 @@ export interface ApiPlugin<Name extends string, Api extends object> extends Plug
  * const api = createClient({ apiKey }).use(coins({ baseUrl: 'https://api.example.com' }));
  * await exportTo(api.coins.markets(), csv({ path: 'markets.csv' })).run();
  *
- * @throws ConfigError if a name can't be one, and later where the base address is missing; PluginError if the client has it already.
+ * @throws ConfigError if a name is invalid, and later if the base address is missing; PluginError if the client already
+ * has the name.
  */
 export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>({
   name,
   sources,
 }: {
-  /** The namespace on a client, and the beginning of the sources' names. */
+  /** The namespace on a client, and the first part of the sources' names. */
   readonly name: Name;
-  /** Each source under its name, as `listing` describes it. */
+  /** The sources by name, as `listing` creates them. */
   readonly sources: Sources;
 }): (options: ApiOptions) => ApiPlugin<Name, ApiOf<Sources>> {
   checkName('an API', name);
@@ -77,7 +78,7 @@ export function defineApi<const Name extends string, const Sources extends Reado
   };
 }
 
-/** The likeliest mistake of all is an address from an environment that does not have it, which no compiler sees. */
+/** The most likely mistake is an unset environment variable, which no compiler detects. */
 function checkOptions(name: string, options: unknown): ApiOptions {
   const baseUrl = typeof options === 'object' && options !== null && 'baseUrl' in options ? options.baseUrl : undefined;
   if (isApiOptions(options) && baseUrl !== '') return options;

@@ -1,16 +1,16 @@
 import { ConfigError } from '../errors.js';
 import type { Json } from '../source/definition.js';
 import type { DocumentReader } from '../source/documentReader.js';
-import { isRecord, kindOf } from '../values.js';
+import { isList, isRecord, kindOf } from '../values.js';
 import type { Answer, Selector } from './answer.js';
 
 interface DocumentPath {
-  /** As errors show it, e.g. `data.items`; empty for the document itself. */
+  /** For errors, e.g. `data.items`; empty for the document itself. */
   readonly text: string;
   /**
-   * What stands there; `undefined` only where something may be missing, and is.
+   * The value; `undefined` only if an optional part is missing.
    *
-   * @throws DecodeError with the place at which the path leads nowhere.
+   * @throws DecodeError with the place of the first missing part.
    */
   find(document: unknown, read: DocumentReader): unknown;
 }
@@ -24,17 +24,18 @@ interface Step {
 const oneStep = /^(?:\.?([^.[\]?]+)|\[(\d+)\])(\?)?/;
 
 /**
- * Reads a path once, so that it can be gone along for each answer: names with dots between them, `[0]` for the first of a list, and `?`
- * after what may be missing or `null`. Whatever else is missing is an error, since a misspelt name would look like an empty listing.
+ * Parses a path, to be used for each response: names separated by dots, `[0]` for the first item of a list, and `?`
+ * after a part that may be missing or `null`. Any other missing part is an error, since a misspelt name would look like
+ * an empty listing.
  *
  * @example
  * documentPath('data.items')           // must be there
  * documentPath('data.items?')          // `items` may be missing
- * documentPath('meta.next?.token')     // `next` may be missing or null, as on a last page; where it is there, it has a token
+ * documentPath('meta.next?.token')     // `next` may be missing or null, as on a last page; if not, it has a token
  * documentPath('[1]')                  // the second of a list
  * documentPath('')                     // the document itself
  *
- * @throws ConfigError if it is none.
+ * @throws ConfigError if it is not a path.
  */
 export function documentPath(path: string): DocumentPath {
   const steps = stepsOf(path);
@@ -79,28 +80,27 @@ function notAPath(path: string): ConfigError {
   );
 }
 
-/** Only what is the value's own: a field may be called `constructor`. */
+/** Only own fields: one may be called `constructor`. */
 function fieldOf(value: unknown, name: string | number, at: string, read: DocumentReader): unknown {
   if (typeof name === 'number') {
-    if (!Array.isArray(value)) throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
-    const list: readonly unknown[] = value;
-    return list[name];
+    if (!isList(value)) throw read.fault(at, `it is ${kindOf(value)}, and not a list`);
+    return value[name];
   }
   if (value === null && at !== '') throw read.fault(at, 'it is null: if it may be, write ? after its name');
   if (!isRecord(value)) throw read.fault(at, `it is ${kindOf(value)}, and not an object`);
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** A {@link Where} that is ready to look: whichever of the two it was, it is asked the same way. */
+/** A {@link Selector} ready to use, whether a path or a function. */
 export interface Finder {
   readonly isPath: boolean;
-  /** Where it looks, as errors show it; empty where only a function knows. */
+  /** The path for errors; empty for a function. */
   readonly text: string;
   readonly identity: Json;
   find(answer: Answer): unknown;
 }
 
-/** Makes a path ready once for all answers. @throws ConfigError if it is none. */
+/** Parses a selector. @throws ConfigError if its path is invalid. */
 export function finder(where: Selector<unknown>): Finder {
   if (typeof where === 'function') return { isPath: false, text: '', identity: 'function', find: where };
   const path = documentPath(where);

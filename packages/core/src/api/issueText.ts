@@ -4,38 +4,35 @@ import { kindOf } from '../values.js';
 import type { StandardIssue } from './standardSchema.js';
 
 interface IssueText {
-  /** Where in the value, as it goes on behind the value's own path, e.g. `.price` or `[2].name`; empty for the value itself. */
+  /** The place in the value, as a suffix to its path, e.g. `.price` or `[2].name`; empty for the value itself. */
   readonly path: string;
   readonly what: string;
 }
 
 const longestText = 200;
-const longestRead = 10_000;
+const longestMessage = 10_000;
 const maxLeaves = 2000;
-/** Values shorter than this are no secrets, and stand in any sentence. */
-const shortestShown = 4;
-/** A message may cut a value short, but not before it has begun. */
-const beginning = 8;
+/** Shorter values are not secrets, and occur in any sentence. */
+const shortestQuote = 4;
+/** Messages may quote a value only partly, from its beginning. */
+const quotedLength = 8;
 
-/** What is wrong with a value, in the words of the first issue, without showing any of the value. */
+/** Describes the first issue of a value, without quoting the value. */
 export function issuesText(issues: readonly StandardIssue[], subject: unknown): IssueText {
   const [{ message, path = [] } = { message: '' }, ...others] = issues;
   const steps = path.map((step) => (typeof step === 'object' ? step.key : step));
   const what =
-    shownText(message, subject) ?? `the schema refuses it, and it is ${kindOf(steps.reduce(ownValue, subject))}`;
+    safeText(message, subject) ?? `the schema refuses it, and it is ${kindOf(steps.reduce(ownValue, subject))}`;
   return {
-    path: steps.map(written).join('').slice(0, longestText),
+    path: steps.map(pathSuffix).join('').slice(0, longestText),
     what: others.length === 0 ? what : `${what} (and ${others.length} more)`,
   };
 }
 
-/**
- * A message about a value, on one line; `undefined` if it shows any of it. Rows hold what is nobody's business, errors are logged, and
- * some libraries quote what they refuse.
- */
-function shownText(message: string, subject: unknown): string | undefined {
-  const line = message.slice(0, longestRead).replace(/\s+/g, ' ').trim().replace(/\.$/, '');
-  if (line === '' || leavesOf(subject).some((leaf) => shows(line, leaf))) return undefined;
+/** A message on one line; `undefined` if it quotes the value: rows may be private, and errors are logged. */
+function safeText(message: string, subject: unknown): string | undefined {
+  const line = message.slice(0, longestMessage).replace(/\s+/g, ' ').trim().replace(/\.$/, '');
+  if (line === '' || leavesOf(subject).some((leaf) => quotes(line, leaf))) return undefined;
   return line.length > longestText ? `${line.slice(0, longestText)}…` : line;
 }
 
@@ -44,15 +41,15 @@ function ownValue(value: unknown, step: PropertyKey): unknown {
   return Reflect.get(value, step);
 }
 
-function written(step: PropertyKey): string {
+function pathSuffix(step: PropertyKey): string {
   if (typeof step === 'number') return `[${step}]`;
   const name = String(step);
   return /^[A-Za-z_$][\w$-]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
 
-function shows(line: string, leaf: string): boolean {
-  if (leaf.length < shortestShown) return false;
-  const start = leaf.slice(0, beginning);
+function quotes(line: string, leaf: string): boolean {
+  if (leaf.length < shortestQuote) return false;
+  const start = leaf.slice(0, quotedLength);
   return line.includes(start) || line.includes(JSON.stringify(start).slice(1, -1));
 }
 
@@ -61,7 +58,7 @@ function valuesOf(value: object): readonly unknown[] {
   return values.slice(0, maxLeaves);
 }
 
-/** The texts and numbers in a value, as text; of a huge one, the first. */
+/** The texts and numbers in a value; the first 2,000 at most. */
 function leavesOf(value: unknown): readonly string[] {
   const leaves: string[] = [];
   const left: unknown[] = [value];
@@ -73,12 +70,9 @@ function leavesOf(value: unknown): readonly string[] {
   return leaves;
 }
 
-/**
- * The error for what a definition's own code has thrown at an answer: with the place, and without the thrown error as its cause, which
- * may quote the answer.
- */
+/** Locates an error of a definition's own code. The original is not its cause: it may quote the response. */
 export function thrownFault(error: unknown, path: string, subject: unknown, read: DocumentReader): SluiceError {
   if (SluiceError.is(error)) return error;
-  const shown = shownText(String(error), subject);
+  const shown = safeText(String(error), subject);
   return read.fault(path, `the source's definition failed at it${shown === undefined ? '' : ` with ${shown}`}`);
 }

@@ -1,7 +1,7 @@
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import type { ApiResponse } from '../plugins/plugin.js';
-import type { FetchedPage, Json, RowSchema, UndecodedPage } from '../source/definition.js';
+import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
 import { isRecord } from '../values.js';
 import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
 import type { FreeParams, WalkBounds } from './decodeOptions.js';
@@ -15,22 +15,18 @@ import { createSource, type Source } from '../source/source.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
-  /**
-   * What it makes of an answer to its first page, without a request, as if requested at `https://api.example.com/`: for tests of a definition.
-   *
-   * @throws DecodeError as a walk would.
-   */
+  /** Decodes a response to the first page, for tests, as if from `https://api.example.com/`. @throws DecodeError. */
   read(answer: Partial<ApiResponse>, name?: string): FetchedPage<Row>;
-  /** Opens it on an API. */
+  /** Creates the source for an API. */
   open(opening: SourceOpening): ApiSource<In, Row>;
 }
 
 /**
- * Describes one listing of an API: what is requested, where an answer holds what, and what a row is. Its options are its parameters, typed by
- * the `params` schema or by what its functions take, and `pageSize`, `maxRows` and `maxPages`.
+ * Describes one listing of an API: its requests, where responses have what, and its rows. Its parameters are typed by
+ * the `params` schema or by its functions; `pageSize`, `maxRows` and `maxPages` are added.
  *
- * Paths (`rows`, `total`, and those of `paging`) are names with dots between. One that leads nowhere in an answer is a `DecodeError` and
- * never an empty listing, unless it says with `?` that it may.
+ * Paths (`rows`, `total`, and those of `paging`) are names separated by dots. A missing value is a `DecodeError`, not
+ * an empty listing, unless the path allows it with `?`.
  *
  * @example
  * listing({
@@ -44,7 +40,7 @@ export interface Listing<Row extends object, In extends object> {
  *   key: ({ id }) => String(id),
  * });
  *
- * @throws ConfigError if the definition makes no sense.
+ * @throws ConfigError if the definition is invalid.
  */
 export function listing<
   Row extends object = Record<string, unknown>,
@@ -58,8 +54,12 @@ export function listing<
     read({ status = 200, headers = {}, body }, route = 'listing') {
       const answer = { status, headers, body };
       const requested = { route, baseUrl: 'https://api.example.com', path: '/' };
-      const late = read(answer, { ...requested, from: undefined, isAgain: false, rows: undefined });
-      const { decode, received, ...page } = late;
+      const { decode, received, ...page } = read(answer, {
+        ...requested,
+        from: undefined,
+        isAgain: false,
+        rows: undefined,
+      });
       const rows = decode();
       return { ...page, rows, ...(rows !== received && { received }) };
     },
@@ -87,27 +87,27 @@ function describe<Row extends object, In extends object, Params>(
   };
 }
 
-/** All parameters that a listing takes, where that can be known. */
-function knownParams<Row extends object, In extends object, Params>({
-  params,
-  path,
-  query,
-  partitions,
-}: ListingDefinition<Row, In, Params>): readonly ParamDescription[] | undefined {
-  if (params) return describeParams(params);
-  return [path, query, partitions].some((partition) => typeof partition === 'function') ? undefined : [];
+/** All parameters of a listing, if they can be known. */
+function knownParams(definition: Checked): readonly ParamDescription[] | undefined {
+  if (definition.params) return describeParams(definition.params);
+  return takesParams(definition) ? undefined : [];
 }
 
-/** What of a definition can be checked before anything is requested. */
+/** Whether a function of the definition takes parameters. */
+function takesParams({ path, query, partitions }: Checked): boolean {
+  return [path, query, partitions].some((part) => typeof part === 'function');
+}
+
+/** The parts of a definition that can be checked before any request. */
 interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly params?: StandardSchema | undefined;
   readonly version?: string | undefined;
   readonly columns: readonly string[];
 }
 
-/** @throws ConfigError naming the first thing that makes no sense. */
+/** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
-  const { path, query, partitions, params, pageSize, paging, schema, decode, version, columns } = definition;
+  const { path, query, params, pageSize, paging, schema, decode, version, columns } = definition;
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and hold no query`);
   if (pageSize) {
@@ -119,10 +119,10 @@ function checkListing(definition: Checked): void {
     ...paging.params,
     ...(typeof query === 'object' ? Object.keys(query) : []),
   ];
-  const twice = repeated(names);
+  const twice = firstRepeated(names);
   if (names.includes('')) throw fault('query', 'a parameter has no name');
   if (twice !== undefined) throw fault('query', `the parameter ${JSON.stringify(twice)} is set twice`);
-  const column = repeated(columns);
+  const column = firstRepeated(columns);
   if (columns.length === 0) throw fault('columns', 'there are none: a table would be empty');
   if (column !== undefined) throw fault('columns', `${JSON.stringify(column)} is there twice`);
   if (schema && decode) throw fault('schema', 'it excludes decode: give one of the two');
@@ -137,17 +137,17 @@ function checkListing(definition: Checked): void {
         option,
         'it is no Standard Schema. Zod has been one since 3.24, Valibot since 1.0, ArkType since 2.0',
       );
-  if (params && ![path, query, partitions].some((partition) => typeof partition === 'function'))
+  if (params && !takesParams(definition))
     throw fault('params', 'nothing is made of them: let path, query or partitions be a function');
 }
 
-/** Whether it is what the compiler was told. */
+/** JavaScript callers may pass anything. */
 function isStandard(schema: object): boolean {
   const standard: unknown = Reflect.get(schema, '~standard');
   return isRecord(standard) && typeof standard['validate'] === 'function';
 }
 
-function repeated(names: readonly string[]): string | undefined {
+function firstRepeated(names: readonly string[]): string | undefined {
   return names.find((name, index) => names.indexOf(name) !== index);
 }
 
@@ -162,11 +162,7 @@ interface OpenListing<Row extends object, In extends object, Params> {
   readonly known: readonly ParamDescription[] | undefined;
 }
 
-/**
- * The source of a listing with these parameters.
- *
- * @throws ConfigError if the parameters or the bounds make no sense.
- */
+/** Creates the source of a listing. @throws ConfigError if a parameter or a limit is invalid. */
 function listingSource<Row extends object, In extends object, Params>(
   { definition, read, opening, known }: OpenListing<Row, In, Params>,
   given: object,
@@ -174,16 +170,17 @@ function listingSource<Row extends object, In extends object, Params>(
 ): Source<Row> {
   const { name, endpoint, arrays } = opening;
   const { baseUrl } = endpoint;
+  const { columns, key, event } = definition;
   const params = decodeParams(name, { schema: definition.params, known }, given);
   const plan = listingPlan(definition, { name, baseUrl, params, pageSize, warn: (message) => endpoint.warn(message) });
   const rowsAt = typeof definition.rows === 'string' ? definition.rows : 'function';
   const isSecret = (text: string): boolean => endpoint.isSecret(text);
-  const made: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };
+  const shared: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };
   return createSource<Row>({
     name,
-    identity: { ...plan.requested, ...made },
-    rowsIdentity: { ...plan.requestedRows, ...made },
-    schema: rowSchema(definition),
+    identity: { ...plan.requested, ...shared },
+    rowsIdentity: { ...plan.requestedRows, ...shared },
+    schema: { columns, ...(key && { key }), ...(event && { event }) },
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
     async fetch({ partition, at, atLeast, signal }) {
       const first = plan.first(partition, atLeast);
@@ -194,12 +191,4 @@ function listingSource<Row extends object, In extends object, Params>(
       return read(answer, { route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows, isSecret });
     },
   });
-}
-
-function rowSchema<Row extends object, In extends object, Params>({
-  columns,
-  key,
-  event,
-}: ListingDefinition<Row, In, Params>): RowSchema<Row> {
-  return { columns, ...(key && { key }), ...(event && { event }) };
 }

@@ -6,33 +6,33 @@ import { kindOf } from '../values.js';
 import type { Json } from '../source/definition.js';
 import type { PageAddress, Paging } from './paging.js';
 
-/** How many rows a page may have. */
+/** Page size of a listing, in rows. */
 export interface PageSize {
-  /** The query parameter that says so, e.g. `limit`. */
+  /** The query parameter for the page size, e.g. `limit`. */
   readonly param: string;
-  /** Rows a page, unless the caller says otherwise. */
+  /** Default rows per page. */
   readonly default: number;
-  /** The most that the API takes. Default: any number. */
+  /** The API's maximum. Default: none. */
   readonly max?: number;
 }
 
-/** What is asked for: all that decides which rows come, and how the requests for them look. */
+/** The requests of a listing: everything that determines its rows. */
 export interface RequestSpec<Params> {
-  /** Below the base address, with a leading slash. Whatever a function puts into it must be percent-encoded. */
+  /** The path below the base address, with a leading slash. Functions must percent-encode what they insert. */
   readonly path: string | ((params: Params) => string);
   /** The query of every request. Default: none. */
   readonly query?: Query | ((params: Params) => Query);
   /**
-   * Listings that together are the source, each with a query of its own beside the common one, e.g. one for each group of owners: parts of
-   * the plan, of which `concurrency` are walked at once. Default: one. Called once for each source that is made; `warn` tells those who
-   * watch the client about something worth a look that is no error.
+   * Queries of the listings that make up the source, each added to the common one, e.g. one per group of owners. They
+   * are the partitions of the plan, `concurrency` of them walked in parallel. Default: one. Called once per source;
+   * `warn` reports a warning to observers of the client.
    */
   readonly partitions?: (params: Params, warn: (message: string) => void) => readonly Query[];
-  /** Where each partition begins, as a number of rows. Default: at its first row. */
+  /** The row at which each partition starts. Default 0. */
   readonly offset?: (params: Params) => number;
   /**
-   * What decides which rows come, where that is not the same as `query` and `partitions`, e.g. because the order of the groups does not matter:
-   * then a watch goes on with what it knows.
+   * What determines the rows for a watch's state, if not `query` and `partitions`, e.g. if the order of groups does not
+   * matter. Then the state stays valid.
    */
   readonly rowsIdentity?: (params: Params) => Json;
   readonly pageSize?: PageSize;
@@ -43,11 +43,11 @@ interface ListingPlan {
   readonly partitions: number;
   readonly offset: number;
   readonly pageSize: number | undefined;
-  /** What decides the rows and how they come, by name. */
+  /** What determines the rows and their paging, by name. */
   readonly requested: Readonly<Record<string, Json>>;
-  /** What decides the rows alone. */
+  /** What determines the rows only. */
   readonly requestedRows: Readonly<Record<string, Json>>;
-  /** The request for a partition's first page, with room for at least so many rows. */
+  /** The request for a partition's first page of at least this many rows. */
   first(partition: number, atLeast: number): PageAddress;
 }
 
@@ -59,38 +59,40 @@ interface PlanOf<Params> {
   readonly warn: (message: string) => void;
 }
 
-/** Works out all first requests. @throws ConfigError if one of them could not be sent. */
+/** Computes all first requests. @throws ConfigError if one cannot be sent. */
 export function listingPlan<Params>(
-  asking: RequestSpec<Params>,
+  spec: RequestSpec<Params>,
   { name, baseUrl, params, pageSize, warn }: PlanOf<Params>,
 ): ListingPlan {
-  const path = typeof asking.path === 'function' ? asking.path(params) : asking.path;
+  const path = typeof spec.path === 'function' ? spec.path(params) : spec.path;
   checkPath(name, baseUrl, path);
-  const size = pageSizeOf(name, asking.pageSize, pageSize);
-  const query = typeof asking.query === 'function' ? asking.query(params) : (asking.query ?? {});
-  const partitions = asking.partitions?.(params, warn);
+  const size = pageSizeOf(name, spec.pageSize, pageSize);
+  const query = typeof spec.query === 'function' ? spec.query(params) : (spec.query ?? {});
+  const partitions = spec.partitions?.(params, warn);
   if (partitions?.length === 0) throw new ConfigError(`${name} has nothing to ask for: there are no partitions.`);
-  const taken = takenNames(asking);
-  const shared = sentQuery(name, query, taken);
-  const own = partitions?.map((partition) => sentQuery(name, partition, new Set([...taken, ...Object.keys(shared)])));
-  const offset = asking.offset?.(params) ?? 0;
+  const reserved = reservedNames(spec);
+  const shared = sentQuery(name, query, reserved);
+  const own = partitions?.map((partition) =>
+    sentQuery(name, partition, new Set([...reserved, ...Object.keys(shared)])),
+  );
+  const offset = spec.offset?.(params) ?? 0;
   checkCount('offset', offset, { min: 0 });
   const requests = { query: shared, ...(own && { partitions: own }) };
   return {
     partitions: partitions?.length ?? 1,
     offset,
     pageSize: size,
-    requested: { baseUrl, path, ...requests, pageSize: size ?? null, paging: asking.paging.identity, offset },
+    requested: { baseUrl, path, ...requests, pageSize: size ?? null, paging: spec.paging.identity, offset },
     requestedRows: {
       baseUrl,
       path,
-      ...(asking.rowsIdentity ? { rows: asking.rowsIdentity(params) } : requests),
+      ...(spec.rowsIdentity ? { rows: spec.rowsIdentity(params) } : requests),
       offset,
     },
     first: (partition, atLeast) => ({
       path,
       query: {
-        ...(asking.pageSize && size !== undefined && { [asking.pageSize.param]: Math.max(size, atLeast) }),
+        ...(spec.pageSize && size !== undefined && { [spec.pageSize.param]: Math.max(size, atLeast) }),
         ...shared,
         ...own?.[partition],
       },
@@ -98,7 +100,7 @@ export function listingPlan<Params>(
   };
 }
 
-/** A parameter that is empty, or was not percent-encoded, could ask for something else. */
+/** An empty or unencoded parameter could change the request. */
 function checkPath(name: string, baseUrl: string, path: string): void {
   addressOf(baseUrl, path, '');
   if (path.includes('//'))
@@ -107,8 +109,8 @@ function checkPath(name: string, baseUrl: string, path: string): void {
     );
 }
 
-/** The query parameters that no definition may set by itself. */
-function takenNames({ pageSize, paging }: RequestSpec<never>): ReadonlySet<string> {
+/** Query parameters that a definition must not set itself. */
+function reservedNames({ pageSize, paging }: RequestSpec<never>): ReadonlySet<string> {
   return new Set([...paging.params, ...(pageSize ? [pageSize.param] : [])]);
 }
 
@@ -126,11 +128,11 @@ function pageSizeOf(name: string, known: PageSize | undefined, wanted: number | 
 
 type SentValue = string | number | boolean | readonly string[];
 
-/** A query as it is sent, which nobody else can change any more. @throws ConfigError if it can't be sent as it is meant. */
-function sentQuery(name: string, query: Query, taken: ReadonlySet<string>): Readonly<Record<string, SentValue>> {
+/** Copies a query, so that nobody can modify it. @throws ConfigError if it cannot be sent as intended. */
+function sentQuery(name: string, query: Query, reserved: ReadonlySet<string>): Readonly<Record<string, SentValue>> {
   const sent: [string, SentValue][] = [];
   for (const [param, value] of Object.entries(query)) {
-    if (taken.has(param))
+    if (reserved.has(param))
       throw new ConfigError(`${name} sets the query parameter ${JSON.stringify(param)} twice.`, { param });
     if (value === undefined) continue;
     if (!isSendable(value))
@@ -143,7 +145,7 @@ function sentQuery(name: string, query: Query, taken: ReadonlySet<string>): Read
   return Object.fromEntries(sent);
 }
 
-/** What is not of these types would be sent as `null`, `NaN` or `[object Object]`. */
+/** Other types would be sent as `null`, `NaN` or `[object Object]`. */
 function isSendable(value: QueryValue): value is SentValue {
   if (Array.isArray(value)) return value.every((item) => typeof item === 'string');
   return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);

@@ -1,4 +1,4 @@
-import { isCount, kindOf } from '../values.js';
+import { isCount, isList, isRecord, kindOf } from '../values.js';
 import type { ApiResponse } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
@@ -9,21 +9,18 @@ import { documentPath, finder, type Finder } from './documentPath.js';
 import type { Paging } from './paging.js';
 import { thrownFault } from './issueText.js';
 
-/** Rows that a function has found, and where they stand, so that errors can say so. */
+/** Rows that a function found, and their place for errors. */
 export interface FoundRows {
   readonly rows: readonly unknown[];
   /** The path of their list in the body, e.g. `data.items`. */
   readonly at: string;
 }
 
-/** Where an answer holds what. */
+/** Where a response has its rows, their total and the next page. */
 export interface ResponseSpec<Row> extends RowMaking<Row> {
-  /**
-   * The list of rows. A path that leads nowhere is an error, unless it says that it may, as `data.items?` does for APIs that leave out an
-   * empty list. Empty text is the document itself.
-   */
+  /** The list of rows; empty text is the document itself. It must exist, unless the path allows otherwise with `?`. */
   readonly rows: Selector<readonly unknown[] | FoundRows>;
-  /** The number of rows in the whole listing, if the API tells it: as a number, or as text of digits. */
+  /** The number of rows in the whole listing, if the API tells: a number, or text of digits. */
   readonly total?: Selector<unknown>;
   readonly paging: Paging;
 }
@@ -32,26 +29,26 @@ export interface Requested {
   readonly route: string;
   readonly baseUrl: string;
   readonly path: string;
-  /** Where the page was asked for; absent for the first one. */
+  /** Where the page starts; absent for the first one. */
   readonly from: PageCursor | undefined;
-  /** Whether it begins with the last row that is known. */
+  /** Whether it starts with the last known row. */
   readonly isAgain: boolean;
-  /** Rows a page that were asked for, if any number was. */
+  /** The requested page size, if any. */
   readonly rows: number | undefined;
   readonly isSecret?: (text: string) => boolean;
 }
 
-/** Reads answers as pages: what can be worked out before the first one is. @throws ConfigError if a path is none. */
+/** Creates a function that reads responses as pages. @throws ConfigError if a path is invalid. */
 export function pageReader<Row>(
-  reading: ResponseSpec<Row>,
+  spec: ResponseSpec<Row>,
 ): (answer: ApiResponse, requested: Requested) => UndecodedPage<Row> {
-  const list = finder(reading.rows);
-  const total = reading.total === undefined ? undefined : finder(reading.total);
-  const decode = rowDecoder(reading);
-  return (answered, { route, baseUrl, path, from, isAgain, rows: requested, isSecret }) => {
-    const read = documentReader(route, isSecret ? { isSecret } : {});
-    const at = (text: string): unknown => documentPath(text).find(answered.body, read);
-    const { status, headers, body } = answered;
+  const list = finder(spec.rows);
+  const total = spec.total === undefined ? undefined : finder(spec.total);
+  const decode = rowDecoder(spec);
+  return (response, { route, baseUrl, path, from, isAgain, rows: requested, isSecret }) => {
+    const read = documentReader(route, isSecret);
+    const at = (text: string): unknown => documentPath(text).find(response.body, read);
+    const { status, headers, body } = response;
     const answer: Answer = { status, headers, body, read, at };
     try {
       const found = rowsFound(list, answer);
@@ -59,15 +56,15 @@ export function pageReader<Row>(
       const count = total && countAt(total, answer);
       const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
       const place = { from, newRows, requested, baseUrl, path };
-      const next = reading.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
+      const next = spec.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
       return { received, next, total: count, decode: () => decode(received, found.at, read) };
     } catch (error) {
-      throw thrownFault(error, '', answered.body, read);
+      throw thrownFault(error, '', response.body, read);
     }
   };
 }
 
-/** Only a path can say that its list may be missing, and only a function where else it stands. */
+/** Only a path may allow a missing list; only a function may name another place. */
 function rowsFound(list: Finder, answer: Answer): FoundRows {
   const value = list.find(answer);
   if (list.isPath && value === undefined) return { rows: [], at: list.text };
@@ -77,13 +74,7 @@ function rowsFound(list: Finder, answer: Answer): FoundRows {
 }
 
 function isFound(value: unknown): value is { readonly rows: unknown; readonly at: string } {
-  return (
-    typeof value === 'object' && value !== null && 'rows' in value && 'at' in value && typeof value.at === 'string'
-  );
-}
-
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
+  return isRecord(value) && 'rows' in value && typeof value['at'] === 'string';
 }
 
 function countAt(total: Finder, answer: Answer): number | undefined {

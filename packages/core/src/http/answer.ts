@@ -12,7 +12,7 @@ import {
 import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
-import { connectionMayDo, dateAfter, retryAfter } from './retryPolicy.js';
+import { mayConnectLater, dateAfter, retryAfter } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
 
 /** Why an attempt failed, and whether another one may do better. */
@@ -21,7 +21,7 @@ export interface AttemptFault {
   readonly retry: boolean;
   /** Ms the API requested to wait. */
   readonly retryAfter?: number | undefined;
-  /** Nothing else is to be sent either while this one waits. */
+  /** Whether the whole client waits, too. */
   readonly pauses?: boolean;
   readonly status?: number;
 }
@@ -32,33 +32,32 @@ export interface AnswerContext {
   readonly now: number;
 }
 
-/** The context of an answer to a request that carries a key, if there is one. */
 interface ApiAnswerContext extends AnswerContext {
   readonly hasKey: boolean;
 }
 
-export type Reading =
+export type ReadResult =
   { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly fault: AttemptFault };
 
 const excerptLength = 200;
 
-/** Characters of a body that an excerpt is made of; blanks in it count as one. */
-const lookedAt = 4096;
+/** Characters of a body from which an excerpt is made, before blanks are collapsed. */
+const excerptSource = 4096;
 
-/** Reads an answer: a decoded document, or the fault it stands for. */
-export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Reading {
+/** Reads a response: returns the decoded document, or the reason why the attempt failed. */
+export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): ReadResult {
   const { status, headers } = answer;
   const { route } = context;
   if (status >= 200 && status < 300) return readDocument(answer, context);
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
-    const message = `${route} was answered with a redirect (${String(status)}) to ${to}. It was not followed, since the API key would go along: check the base address.`;
-    return failed({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
+    const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the API key there: check the base address.`;
+    return failure({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
   const excerpt = excerptOf(answer.body.text, context.secrets);
   const requested = retryAfter(headers['retry-after'], headers['date'], context.now);
   const isKeyless = (status === 401 || status === 403) && !context.hasKey;
-  const message = `${route} was answered with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}.${adviceFor(status, context.hasKey)}`;
+  const message = `${route}: the server responded with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}.${adviceFor(status, context.hasKey)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {
@@ -71,31 +70,31 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
           ...{ status, excerpt, details: { route } },
           ...(isKeyless && { advice: [{ kind: 'set', option: 'apiKey' }] }),
         });
-  // The quota belongs to the key, so the whole client waits.
-  return failed({ error, retry: isRetriedStatus(status), retryAfter: requested, pauses: status === 429, status });
+  // The quota belongs to the key, so a 429 pauses the whole client.
+  return failure({ error, retry: isRetriedStatus(status), retryAfter: requested, pauses: status === 429, status });
 }
 
-function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets }: AnswerContext): Reading {
+function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets }: AnswerContext): ReadResult {
   const { json } = body;
   let document: unknown;
   try {
     document = JSON.parse(json);
   } catch {
     const { text } = body;
-    // The parser's own message quotes the document, which may hold anything.
+    // The parser's message is not used: it quotes the document, which may contain a secret.
     const excerpt = excerptOf(text, secrets);
     const isHtml = /html/i.test(headers['content-type'] ?? '') || /^\s*</.test(text);
     const found =
       text.trim() === '' ? 'an empty body' : isHtml ? 'a web page' : 'something that is not JSON, or not all of it';
-    const message = `${route} was answered with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
-    return failed({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
+    const message = `${route}: the server responded with status ${String(status)} and ${found}${excerpt === '' ? '' : `: "${excerpt}"`}. Is a proxy or a sign-in page in between?`;
+    return failure({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
   }
   if (!isDeeperThan(deepestDocument, document, json)) return { ok: true, body: document };
-  const message = `${route} was answered with a document whose lists and objects are nested more than ${deepestDocument} levels deep: no program that goes through it is safe. Is the base address right?`;
-  return failed({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
+  const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base address right?`;
+  return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }
 
-/** What an attempt's missing answer means. The connect deadline (ms) and the body's cap (bytes) are for the message. */
+/** The error of an attempt without a response. `limits` (ms, bytes) is for the message. */
 export function faultOf(
   fault: AdapterFault,
   route: string,
@@ -103,56 +102,41 @@ export function faultOf(
 ): AttemptFault {
   const because = fault.platformCode === undefined ? '' : ` (${fault.platformCode})`;
   const details = { route, platformCode: fault.platformCode };
+  const undecodable = (what: string): AttemptFault => ({
+    error: new DecodeError(`${route}: the server responded${what}`, { ...details, path: '', excerpt: '' }),
+    retry: true,
+  });
+  const tooLarge = (what: string, cap: { maxBodyBytes?: number }, advice: readonly Advice[]): AttemptFault => ({
+    error: new ResponseTooLargeError(`${route}: the server responded with ${what}`, { route, ...cap }, advice),
+    retry: false,
+  });
   switch (fault.kind) {
     case 'connect-timeout':
       return { error: timeoutError(route, 'connect', limits.connect), retry: true };
     case 'network':
-    case 'stale':
-      return {
-        error: new NetworkError(`${route} got no answer: the connection failed${because}. ${adviceForNetwork(fault)}`, {
-          details,
-        }),
-        retry: connectionMayDo(fault.platformCode, limits.host),
-      };
+    case 'stale': {
+      const message = `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault)}`;
+      return { error: new NetworkError(message, { details }), retry: mayConnectLater(fault.platformCode, limits.host) };
+    }
     case 'cut-body':
-      return {
-        error: new DecodeError(
-          `${route} was answered, but the body broke off before its end, or can't be unpacked${because}. Try again later.`,
-          {
-            ...details,
-            path: '',
-            excerpt: '',
-          },
-        ),
-        retry: true,
-      };
+      return undecodable(
+        `, but the body broke off before its end, or can't be decompressed${because}. Try again later.`,
+      );
     case 'not-text':
-      return {
-        error: new DecodeError(`${route} was answered with bytes that are no UTF-8 text. Is the base address right?`, {
-          ...details,
-          path: '',
-          excerpt: '',
-        }),
-        retry: true,
-      };
+      return undecodable(' with bytes that are not UTF-8 text. Is the base address right?');
     case 'too-large': {
-      const message = `${route} was answered with more than ${String(limits.maxBodyBytes)} bytes.`;
-      const advice: readonly Advice[] = [
+      const { maxBodyBytes } = limits;
+      return tooLarge(`more than ${String(maxBodyBytes)} bytes.`, { maxBodyBytes }, [
         { kind: 'lower', option: 'pageSize' },
         { kind: 'raise', option: 'maxBodyBytes' },
-      ];
-      return {
-        error: new ResponseTooLargeError(message, { route, maxBodyBytes: limits.maxBodyBytes }, advice),
-        retry: false,
-      };
+      ]);
     }
-    case 'too-heavy': {
-      const message = `${route} was answered with a document that would take more than a sixteenth of this process's memory once it is read. Node's --max-old-space-size gives it more.`;
-      return {
-        error: new ResponseTooLargeError(message, { route }, [{ kind: 'lower', option: 'pageSize' }]),
-        retry: false,
-      };
-    }
+    case 'too-heavy':
+      return tooLarge(
+        "a document that would take more than a sixteenth of this process's memory once parsed. Raise the memory with Node's --max-old-space-size.",
+        {},
+        [{ kind: 'lower', option: 'pageSize' }],
+      );
   }
 }
 
@@ -173,13 +157,12 @@ export function timeoutError(
 }
 
 export function closedError(route: string): NetworkError {
-  return new NetworkError(`${route} was not answered, because its client was closed. Create a new client to go on.`, {
+  return new NetworkError(`${route}: no response, because the client was closed. Create a new client to continue.`, {
     fault: 'caller',
     details: { route, isClosed: true },
   });
 }
 
-/** The error of links that took all the time of a request for themselves. */
 export function linkTimeoutError(route: string, ms: number): RequestTimeoutError {
   const message = `${route} was not done after ${String(ms)} ms in the links that it goes through. Does one of them wait for something that never comes?`;
   return new RequestTimeoutError(message, {
@@ -188,21 +171,18 @@ export function linkTimeoutError(route: string, ms: number): RequestTimeoutError
   });
 }
 
-/** A body's beginning on one line, without what can't be seen. Secrets go first: cut in half they would not be found. */
+/** The beginning of a body on one line. Redacts before it cuts: half a secret would not be found. */
 export function excerptOf(text: string, secrets: Secrets): string {
-  const visible = text.slice(0, 4 * lookedAt).replace(invisible, '');
-  const line = secrets.redact(visible, lookedAt).replace(/\s+/g, ' ').trim();
-  const isCut = line.length > excerptLength || text.length > lookedAt;
+  const visible = text.slice(0, 4 * excerptSource).replace(invisible, '');
+  const line = secrets.redact(visible, excerptSource).replace(/\s+/g, ' ').trim();
+  const isCut = line.length > excerptLength || text.length > excerptSource;
   const excerpt = isCut ? `${line.slice(0, excerptLength).replace(/[\ud800-\udbff]$/, '')}…` : line;
-  // Put together anew: a slice would keep the whole body in memory for as long as somebody keeps the error.
+  // A slice would keep the whole body in memory as long as the error lives.
   return Array.from(excerpt).join('');
 }
 
-/**
- * What does not show, or acts on a terminal: controls, turns of the writing direction, joiners, variation selectors. A secret with
- * such a character after each of its own would be none to a search, and plain to the eye; so they go first.
- */
-// eslint-disable-next-line no-control-regex -- controls are what is looked for
+/** Invisible and terminal control characters, removed first: among them a secret would be readable, but not found. */
+// eslint-disable-next-line no-control-regex -- the pattern must match controls
 const invisible = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Cf}|\p{Variation_Selector}/gu;
 
 function redirectOrigin(location: string | undefined, secrets: Secrets): string {
@@ -225,6 +205,6 @@ function adviceFor(status: number, hasKey: boolean): string {
   return ' Check the request.';
 }
 
-function failed(fault: AttemptFault): Reading {
+function failure(fault: AttemptFault): ReadResult {
   return { ok: false, fault };
 }

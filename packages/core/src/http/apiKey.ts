@@ -3,19 +3,19 @@ import { sha256 } from '../identifiers.js';
 import { shortestSecret, type Secrets } from './secrets.js';
 
 /**
- * The API key, or a function that fetches it. The function is called once before the first request, and once more whenever the
- * API refuses its key with 401 (`reason: 'refused'`). If it fails, the next request calls it again.
+ * The API key, or a function that fetches it. It is called before the first request, and again when the API refuses the
+ * key with 401 (`reason: 'refused'`). If it fails, the next request calls it again.
  */
 export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise<string>);
 
-/** Hands out the current key, and asks its provider for another one when it was refused. */
+/** Provides the current key, and fetches another one after a 401. */
 export class KeyRing {
   readonly #source: ApiKey | false;
   readonly #secrets: Secrets;
   readonly #sha256: (text: string) => Promise<string>;
   #current: Promise<string> | undefined;
 
-  /** @param source `false`: there is none, and '' is handed out. */
+  /** @param source `false`: no key; `get` returns an empty text. */
   constructor(source: ApiKey | false, secrets: Secrets, hash = sha256) {
     this.#sha256 = hash;
     this.#source = source;
@@ -28,24 +28,24 @@ export class KeyRing {
   }
 
   get(): Promise<string> {
-    return this.#current ?? this.#request('first');
+    return this.#current ?? this.#load('first');
   }
 
-  /** Whether there is now another key than the one that was refused. Requests refused together ask the provider once. */
+  /** Whether there is another key than the refused one. Requests refused together call the provider once. */
   async renew(refused: string): Promise<boolean> {
     if (typeof this.#source !== 'function') return false;
     const before = this.#current;
     if ((await this.get()) !== refused) return true;
-    if (this.#current === before) void this.#request('refused');
+    if (this.#current === before) void this.#load('refused');
     return (await this.get()) !== refused;
   }
 
-  /** A short hash of the current key and a salt, in hex: enough to notice another key, far too little to find this one. */
+  /** A short salted hash of the current key, in hex: enough to detect another key, too short to recover this one. */
   async fingerprint(salt: string): Promise<string> {
     return (await this.#sha256(`${salt}:${await this.get()}`)).slice(0, 8);
   }
 
-  #request(reason: 'first' | 'refused'): Promise<string> {
+  #load(reason: 'first' | 'refused'): Promise<string> {
     const requested = this.#fetch(reason);
     this.#current = requested;
     requested.catch(() => {
@@ -60,7 +60,7 @@ export class KeyRing {
     try {
       key = await this.#source(reason);
     } catch {
-      // What the provider threw may hold a key that we don't know yet, so none of it is passed on.
+      // The error is not passed on: it may contain a key that is not redacted yet.
       throw new ConfigError(
         'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
       );
@@ -75,7 +75,7 @@ export class KeyRing {
       throw new ConfigError(
         'The API key has a space, a line break or a special character in it. Was it read from a file? Trim it.',
       );
-    // Such a key stands in texts by chance: cursors would seem to hold it, and its characters would be hidden in every message.
+    // A short key occurs in texts by chance: cursors would seem to contain it, and redaction would garble messages.
     if (key.length < shortestSecret)
       throw new ConfigError(
         `The API key has fewer than ${shortestSecret} characters, which is too short to be kept out of messages and files. Is the key complete?`,
@@ -85,14 +85,14 @@ export class KeyRing {
   }
 }
 
-/** What each attempt carries besides its request; only the adapter gets to see it. */
+/** Headers that are added to each attempt below links and retries, so that only the adapter sees them. */
 export interface Credentials {
   prepare(): Promise<Stamp>;
-  /** Whether there are better ones than those, which were refused with 401. */
+  /** Whether there are other ones than these, which were refused with 401. */
   renew(refused: Stamp): Promise<boolean>;
 }
 
-/** Makes the headers, in the moment in which they are sent. */
+/** Returns the headers. Called when an attempt is sent. */
 export type Stamp = () => Readonly<Record<string, string>>;
 
 const header = 'X-API-Key';

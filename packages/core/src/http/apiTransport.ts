@@ -16,23 +16,23 @@ interface ApiTransportOptions extends ExchangeOptions {
 
 const accept: Readonly<Record<string, string>> = { Accept: 'application/json' };
 
-/** The transport of a client: questions with its key, to its own origins, answered by documents. */
+/** The transport of a client: GET requests with its key, only to its own origins, with JSON responses. */
 export function apiTransport(options: ApiTransportOptions): Transport {
   const { keys, secrets, origins } = options;
   const call = axiosTransport(options);
   const credentials = keyHeader(keys);
-  const placeOf = checkedPlaces(origins);
+  const urlOf = urlChecker(origins);
   return async (request) => {
     request.signal?.throwIfAborted();
     const { route, headers, signal } = request;
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
-    const url = query === '' ? placeOf(request) : `${placeOf(request)}?${query}`;
+    const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
     return call({
       route,
       method: 'GET',
-      url,
+      url: target,
       credentials,
-      shownUrl: () => secrets.redact(url),
+      shownUrl: () => secrets.redact(target),
       headers: headers ? { ...accept, ...headers } : accept,
       read: (answer, now) => readAnswer(answer, { route, secrets, now, hasKey: keys.hasKey }),
       signal,
@@ -41,21 +41,22 @@ export function apiTransport(options: ApiTransportOptions): Transport {
 }
 
 /**
- * The place that a request goes to, without its query. A walk asks one place over and over, so the last one is remembered.
+ * The URL of a request without its query. The last one is cached, since a walk requests the same URL repeatedly.
  *
- * @throws ConfigError if it is none, or of another origin: a link may send a request elsewhere, but only to another of the client's own.
+ * @throws ConfigError if it is invalid, or its origin is not one of the client's: a link may redirect a request, but
+ * only among these.
  */
-function checkedPlaces(origins: ReadonlySet<string>): (request: TransportRequest) => string {
-  let last: { readonly baseUrl: string; readonly path: string; readonly place: string } | undefined;
+function urlChecker(origins: ReadonlySet<string>): (request: TransportRequest) => string {
+  let last: { readonly baseUrl: string; readonly path: string; readonly url: string } | undefined;
   return ({ route, baseUrl, path }) => {
-    if (last?.baseUrl === baseUrl && last.path === path) return last.place;
+    if (last?.baseUrl === baseUrl && last.path === path) return last.url;
     const { origin, pathname } = addressOf(baseUrl, path, '');
     if (!origins.has(origin))
       throw new ConfigError(
         `${route} must not go to ${origin}: no base address of this client is there, and the API key would go along. Check its links.`,
         { route },
       );
-    last = { baseUrl, path, place: origin + pathname };
-    return last.place;
+    last = { baseUrl, path, url: origin + pathname };
+    return last.url;
   };
 }

@@ -9,38 +9,35 @@ import type { TransportResponse } from './transport.js';
 
 type Caller = (call: Call) => Promise<TransportResponse>;
 
-/**
- * Calls by axios. No error of axios leaves this file: those hold the whole request, and more than a caller needs to see.
- */
+/** Sends requests through axios. No axios error leaves this file, because it contains the whole request. */
 export function axiosTransport(options: ExchangeOptions): Caller {
-  const keep = <T>(value: T): T => value;
-  const ours = { transformRequest: keep, transformResponse: keep, validateStatus: () => true };
-  const instance = axios.create(ours);
-  // What a program sets on the axios that it shares with us, e.g. its own token, is not for our APIs. Nor is what only the adapters of axios
-  // read; it would be copied for each request.
+  const unchanged = <T>(value: T): T => value;
+  const settings = { transformRequest: unchanged, transformResponse: unchanged, validateStatus: () => true };
+  const instance = axios.create(settings);
+  // Defaults of a program's shared axios, e.g. its token, must not reach our APIs. Fewer are also cheaper to copy.
   for (const name of Object.keys(instance.defaults))
-    if (!(name in ours)) Reflect.deleteProperty(instance.defaults, name);
-  // The waiting is ours: axios-retry's own has no cap, overflows its timer and knows nothing of a clock that tests can turn.
+    if (!(name in settings)) Reflect.deleteProperty(instance.defaults, name);
+  // The exchange waits instead: axios-retry has no maximum delay, overflows its timer, and takes no clock.
   axiosRetry(instance, { retries: maxChained, retryDelay: () => 0, shouldResetTimeout: true });
 
   const signals = new SignalWatch();
-  // Each request watches it, and it ends with the client: one listener for all of them, which is not put up and taken down for each.
+  // Keeps one listener on the signal for the life of the client, instead of adding and removing one per request.
   signals.watch(options.closed, () => undefined);
   let requests = 0;
   return (call) =>
     new Promise((resolve, reject) => {
       call.signal?.throwIfAborted();
       if (options.closed.aborted) throw closedError(call.route);
-      // An end from outside is answered at once, whatever the layers below are doing.
+      // Cancellation rejects at once, whatever the layers below are doing.
       const exchange = new Exchange(options, call, { number: (requests += 1), signals, onEnd: reject });
       answered(instance, call, exchange).then(resolve, reject);
     });
 }
 
-/** Retries of axios-retry's wait inside of each other, and each keeps some 2 kB until the end: in an outage of days that would add up. */
+/** axios-retry nests its retries, and each keeps about 2 kB until the end, which adds up in an outage of days. */
 const maxChained = 100;
 
-/** Headers and body are the exchange's: axios would copy them several times for each request, and put them into its errors. */
+/** Headers and body bypass axios, which would copy them several times and put them into its errors. */
 async function answered(
   instance: AxiosInstance,
   { url, method, route }: Call,
@@ -48,7 +45,7 @@ async function answered(
 ): Promise<TransportResponse> {
   const adapter = async (config: InternalAxiosRequestConfig): Promise<AxiosResponse<AttemptSuccess>> => {
     const outcome = await exchange.attempt().catch((reason: unknown) => {
-      throw new Ending(reason);
+      throw new CarriedReason(reason);
     });
     if ('fault' in outcome) throw new AttemptError(config, outcome);
     return { status: outcome.status, statusText: '', headers: {}, data: outcome, config };
@@ -73,7 +70,7 @@ async function answered(
       }
     }
   } catch (thrown) {
-    const error = thrown instanceof AttemptError ? exchange.finalError(thrown.failure) : shown(thrown, route);
+    const error = thrown instanceof AttemptError ? exchange.finalError(thrown.failure) : visibleError(thrown, route);
     exchange.settle(() => ({ outcome: 'failed', error: reportOf(error) }));
     throw error;
   } finally {
@@ -81,15 +78,15 @@ async function answered(
   }
 }
 
-/** What the caller may see of an error that is not of an attempt. */
-function shown(error: unknown, route: string): unknown {
-  if (error instanceof Ending) return error.reason;
+/** The error to show to the caller, if it is not the failure of an attempt. */
+function visibleError(error: unknown, route: string): unknown {
+  if (error instanceof CarriedReason) return error.reason;
   if (axios.isAxiosError(error))
     return new NetworkError(`${route} could not be sent (${error.code ?? 'no reason given'}).`, { details: { route } });
   return error;
 }
 
-/** Carries a failed attempt through axios and axios-retry, which only pass on what has a `config`. */
+/** Carries a failed attempt through axios and axios-retry, which only pass on errors with a `config`. */
 class AttemptError extends Error {
   readonly config: InternalAxiosRequestConfig;
   readonly failure: AttemptFailure;
@@ -101,8 +98,8 @@ class AttemptError extends Error {
   }
 }
 
-/** Carries any other error past axios, which writes on those that it can see through. */
-class Ending extends Error {
+/** Carries any other error past axios, which modifies errors that it knows. */
+class CarriedReason extends Error {
   readonly reason: unknown;
 
   constructor(reason: unknown) {

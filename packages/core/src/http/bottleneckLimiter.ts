@@ -6,16 +6,16 @@ import { PauseGate } from './pauseGate.js';
 import { earliestStart, recentStarts, type Start, type StartWindow } from './startLog.js';
 
 /**
- * Ms by which a window is taken longer than asked for. A server counts arrivals, and two requests never take equally long to
- * arrive: without a margin a strict server refuses a few of them. It costs 1.3 % of a rate per second.
+ * Ms added to each window. A server counts arrivals, and requests take different times to arrive: without a margin a
+ * strict server refuses a few. It costs 1.3 % of a rate per second.
  */
 const arrivalMargin = 13;
 
 /**
- * A limiter on Bottleneck, which caps how many requests run at once; when the next one may start is decided by a log of the
- * actual starts. Bottleneck's own work bounds it to some 400 starts a second.
+ * A limiter on Bottleneck, which limits the concurrency. A log of the actual starts decides when the next request may
+ * start. Bottleneck's own work limits it to some 400 starts a second.
  *
- * @throws ConfigError if a limit makes no sense; from `turn`, at once, if a route's cost can never fit.
+ * @throws ConfigError if a limit is invalid; from `acquire`, at once, if a route's cost can never fit.
  */
 export function bottleneckLimiter(limits: readonly Limit[], clock: Clock): Limiter {
   limits.forEach(checkLimit);
@@ -25,7 +25,7 @@ export function bottleneckLimiter(limits: readonly Limit[], clock: Clock): Limit
 interface Waiter {
   readonly costs: readonly number[];
   readonly signal: AbortSignal | undefined;
-  /** Takes it out of the line and gives it its turn. */
+  /** Removes it from the queue and resolves with a permit. */
   begin(permit: Permit): void;
 }
 
@@ -34,15 +34,15 @@ class BottleneckLimiter implements Limiter {
   readonly #clock: Clock;
   readonly #windows: readonly StartWindow[];
   readonly #gate: PauseGate;
-  /** In the order of asking. An aborted one leaves at once, while its job stays in Bottleneck's queue and serves another. */
+  /** In order of `acquire`. If one aborts and leaves, its job in Bottleneck's queue serves another waiter. */
   readonly #waiting = new Set<Waiter>();
   #bottleneck: Bottleneck | undefined;
   #starts: Start[] = [];
   #running = 0;
-  /** No request has come back yet. */
+  /** No request has finished yet. */
   #isCold = true;
-  /** Settles when the job before has found its waiter: only one at a time looks at the log. */
-  #line: Promise<unknown> = Promise.resolve();
+  /** Settles when the previous job has found its waiter, so only one job at a time reads the log. */
+  #queueTail: Promise<unknown> = Promise.resolve();
 
   constructor(limits: readonly Limit[], clock: Clock) {
     this.#limits = limits;
@@ -87,25 +87,24 @@ class BottleneckLimiter implements Limiter {
 
   #costsOf(route: string): number[] {
     const costs = this.#limits.flatMap((limit) => windowsOf(limit).map(() => limit.costs?.[route] ?? 1));
-    const tooDear = this.#windows.find((window, w) => (costs[w] ?? 1) > window.max);
-    if (tooDear)
+    const tooLarge = this.#windows.find((window, w) => (costs[w] ?? 1) > window.max);
+    if (tooLarge)
       throw new ConfigError(
-        `A request of ${route} costs more than the limiter ever lets start at once (${String(tooDear.max)}): raise the limit's requests or burst, or lower the route's cost.`,
-        { route, max: tooDear.max },
+        `A request of ${route} costs more than the limiter ever lets start at once (${String(tooLarge.max)}): raise the limit's requests or burst, or lower the route's cost.`,
+        { route, max: tooLarge.max },
       );
     return costs;
   }
 
-  /** One job: lets the first in line begin, as soon as it may, and lasts until its turn is released. */
+  /** One job of Bottleneck: starts the first waiter as soon as allowed, and lasts until its permit is released. */
   async #serve(): Promise<void> {
-    const begun = this.#line.then(() => this.#beginFirst());
-    this.#line = begun;
-    await (
-      await begun
-    )?.released;
+    const started = this.#queueTail.then(() => this.#beginFirst());
+    this.#queueTail = started;
+    const running = await started;
+    await running?.released;
   }
 
-  /** Answers nothing if nobody waits any more. */
+  /** Resolves with `undefined` if nobody is waiting any more. */
   async #beginFirst(): Promise<{ readonly released: Promise<void> } | undefined> {
     for (;;) {
       const [first] = this.#waiting;
@@ -119,7 +118,7 @@ class BottleneckLimiter implements Limiter {
         this.#starts.push(start);
         return { released: this.#begin(first, start) };
       }
-      // Whatever ends the sleep, the log and the line are looked at again: a pause may have grown, the first may have left.
+      // However the sleep ends, check again: a pause may have grown, the first waiter may have left.
       await sleep(this.#clock, at - now, first.signal).catch(() => undefined);
     }
   }
@@ -143,8 +142,8 @@ class BottleneckLimiter implements Limiter {
   }
 
   /**
-   * The first requests open their connections and find both sides unprepared: they arrive later after their start than any margin
-   * allows for, too close to those of the next window. That they are back is the first thing known of their arrival.
+   * The first requests open connections and meet a cold server, so they arrive later than the margin allows, too close
+   * to the next window. So their starts count from their end, the first time known to be after their arrival.
    */
   #countFromNow(start: Start): void {
     this.#starts = [
@@ -155,9 +154,9 @@ class BottleneckLimiter implements Limiter {
 }
 
 /**
- * Bottleneck plans starts by the wall clock, and would stall for as long as that clock is set back: no job starts before the
- * last start plus `minTime`, and the first one not before the time at which Bottleneck was made. A `minTime` in the distant past
- * makes jobs start at once, always, since spacing is the log's business; and the first job is an empty one that takes no place.
+ * Bottleneck schedules by the wall clock, and would stall if that is set back: no job starts before the last start plus
+ * `minTime`, nor before Bottleneck was created. A large negative `minTime` lifts the first limit, since the log does
+ * the spacing; an empty first job the second.
  */
 function newBottleneck(limits: readonly Limit[]): Bottleneck {
   const concurrency = Math.min(...limits.map((limit) => limit.concurrency ?? Infinity));

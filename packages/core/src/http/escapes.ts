@@ -1,11 +1,11 @@
-/** A text with escapes undone, and where in the original each of its characters began. */
+/** An unescaped text, and where in the original each of its characters starts. */
 export interface Unescaped {
   readonly text: string;
   /** One entry a character, and one for the end. */
   readonly origins: Uint32Array;
 }
 
-/** What one kind of escape looks like, and the one character that it stands for. */
+/** One kind of escape: its syntax, and the character that it means. */
 interface Escape {
   readonly pattern: RegExp;
   readonly meaning: (escape: string) => string;
@@ -35,19 +35,19 @@ const entity: Escape = {
   },
 };
 
-/** Whether a text holds what an escape begins with. Without one it has no reading but itself. */
+/** Whether a text contains the first character of any escape. Otherwise `readingsOf` returns only the text itself. */
 export function mayBeEscaped(text: string): boolean {
   return /[%\\&]/.test(text);
 }
 
 /**
- * All readings of a text: as it is written, and with escapes of URLs, JSON strings and web pages undone, one kind after another in
- * any order. A reading that changes nothing is left out.
+ * All readings of a text: as it is, and with escapes of URLs, JSON strings and HTML decoded in any order. Readings that
+ * change nothing are omitted.
  *
- * @param most how many kinds are undone at most, one after another
+ * @param max how many kinds of escapes are decoded, one after another
  */
 export function readingsOf(text: string, max: number): readonly Unescaped[] {
-  const readings: Unescaped[] = [{ text, origins: asWritten(text) }];
+  const readings: Unescaped[] = [{ text, origins: identityOrigins(text) }];
   const known = new Set([text]);
   let last: readonly Unescaped[] = readings;
   for (let depth = 0; depth < max && last.length > 0; depth += 1) {
@@ -59,8 +59,8 @@ export function readingsOf(text: string, max: number): readonly Unescaped[] {
   return readings;
 }
 
-/** Filled by a loop: this is done for each cursor and each address, and `from` with a function takes several times as long. */
-function asWritten({ length }: string): Uint32Array {
+/** A loop, because this runs for every cursor and URL, and `Uint32Array.from` is several times slower. */
+function identityOrigins({ length }: string): Uint32Array {
   const origins = new Uint32Array(length + 1);
   for (let at = 0; at <= length; at += 1) origins[at] = at;
   return origins;
@@ -68,24 +68,24 @@ function asWritten({ length }: string): Uint32Array {
 
 function unescaped({ text, origins }: Unescaped, { pattern, meaning }: Escape): Unescaped {
   const parts: string[] = [];
-  const begun = new Uint32Array(origins.length);
+  const starts = new Uint32Array(origins.length);
   let length = 0;
-  const keep = (from: number, to: number): void => {
+  const copy = (from: number, to: number): void => {
     parts.push(text.slice(from, to));
-    begun.set(origins.subarray(from, to), length);
+    starts.set(origins.subarray(from, to), length);
     length += to - from;
   };
   let at = 0;
   for (const { 0: escape, index } of text.matchAll(pattern)) {
-    keep(at, index);
+    copy(at, index);
     parts.push(meaning(escape));
-    begun[length] = origins[index] ?? 0;
+    starts[length] = origins[index] ?? 0;
     length += 1;
     at = index + escape.length;
   }
-  keep(at, text.length);
-  begun[length] = origins[text.length] ?? 0;
-  return { text: parts.join(''), origins: begun.subarray(0, length + 1) };
+  copy(at, text.length);
+  starts[length] = origins[text.length] ?? 0;
+  return { text: parts.join(''), origins: starts.subarray(0, length + 1) };
 }
 
 function fromCode(digits: string, radix: number): string {

@@ -2,24 +2,21 @@ import type { ErrorReport } from '../errorReport.js';
 
 /** Which request an event is about. */
 interface OfRequest {
-  /** A name for what is asked for, e.g. `aptos.walletNfts`. */
+  /** A name for the request, e.g. `aptos.walletNfts`. */
   readonly route: string;
-  /** Counts a client's requests from 1, so that those under way at once can be told apart. */
+  /** The number of the request, from 1 per client; it tells concurrent requests apart. */
   readonly request: number;
 }
 
-/** A request is prepared: it is behind all links and has not waited for a turn yet. The key is not part of it. */
+/** A request has passed all links, and has not waited for the limiter yet. It does not contain the key. */
 export interface RequestEvent extends OfRequest {
   readonly type: 'request';
   readonly method: 'GET' | 'POST';
-  /** The whole address, scrubbed of secrets. */
+  /** The whole URL, with secrets redacted. */
   readonly url: string;
 }
 
-/**
- * An attempt has its turn and is sent. It is sent again, with a turn of its own and the same number, where the server had closed the connection
- * while it idled.
- */
+/** An attempt is sent, with a permit. If the server had closed the idle connection, it is sent and emitted again. */
 export interface AttemptEvent extends OfRequest {
   readonly type: 'attempt';
   /** Counts a request's attempts from 1. */
@@ -28,7 +25,7 @@ export interface AttemptEvent extends OfRequest {
   readonly waited: number;
 }
 
-/** An answer has come, whatever its status. */
+/** A response arrived, with any status. */
 export interface ResponseEvent extends OfRequest {
   readonly type: 'response';
   readonly attempt: number;
@@ -44,38 +41,38 @@ export interface RetryEvent extends OfRequest {
   readonly attempt: number;
   /** Ms until the next one. */
   readonly delay: number;
-  /** The code of what went wrong, one of `SluiceErrorCode`. */
+  /** The error's code, one of `SluiceErrorCode`. */
   readonly reason: string;
-  /** What went wrong. */
+  /** The error of the attempt. */
   readonly error: ErrorReport;
-  /** Ms for which it is tried from here on before it ends the request, by the option `retry.for`; `Infinity` where nothing ends it. */
+  /** Ms for which this request keeps being retried, by `retry.for`; `Infinity` means no limit. */
   readonly left: number;
 }
 
-/** The API asked for a pause: no request of the client starts meanwhile. */
+/** The API asked for a pause; no request of the client starts until it is over. */
 export interface PausedEvent extends OfRequest {
   readonly type: 'paused';
   /** Ms. */
   readonly for: number;
 }
 
-/** A request has come to its end. There is one of these for each `request`, and it is the last event of it. */
+/** A request ended. There is one for each `request`, and it is the last event of that request. */
 export type SettledEvent = OfRequest & {
   readonly type: 'settled';
-  /** Attempts sent; 0 if it never had its turn. */
+  /** Attempts sent; 0 if it never got a permit. */
   readonly attempts: number;
-  /** Ms since it was prepared, waits for the limiter included. */
+  /** Ms since its `request` event, including waits for the limiter. */
   readonly took: number;
 } & RequestOutcome;
 
-/** How a request ended. `stopped`: its caller wanted no answer any more, which is no error. */
+/** How a request ended. `stopped`: its caller cancelled it, which is not an error. */
 export type RequestOutcome =
   | { readonly outcome: 'answered'; readonly status: number }
   | { readonly outcome: 'failed'; readonly error: ErrorReport }
   | { readonly outcome: 'stopped' };
 
-/** What happens below a request, for those who watch; it can't be altered from here. */
+/** What happens below the links. Observers cannot change it. */
 export type HttpEvent = RequestEvent | AttemptEvent | ResponseEvent | RetryEvent | PausedEvent | SettledEvent;
 
-/** Tells those who watch, if there is somebody: only then the event is made. */
+/** Emits an event. The function that creates it is called only if there is an observer. */
 export type Emit<E> = (event: () => E) => void;

@@ -8,24 +8,23 @@ import type { Link, Transport, TransportRequest, TransportResponse } from './tra
 
 interface LinkChainOptions {
   readonly clock: Clock;
-  /** Ms that links may take for a request; `Infinity` sets no deadline. What is below them has deadlines of its own. */
+  /** Ms that links may take for a request; `Infinity` sets no deadline. The transport below has its own deadlines. */
   readonly total: number;
   readonly closed: AbortSignal;
 }
 
-/** What a link's request belongs to. Links copy requests, and this along with them. */
+/** Finds the journey of a request. Links copy requests, and this property with them. */
 const journey: unique symbol = Symbol('sluice.journey');
 
 interface TimedRequest extends TransportRequest {
   readonly [journey]?: Journey;
 }
 
-/** Links around a transport, with room for more between them and the transport. */
+/** Links around a transport. More links can be added innermost. */
 export class LinkChain {
   readonly #transport: Transport;
   readonly #options: LinkChainOptions;
   readonly #signals = new SignalWatch();
-  /** What the innermost link calls. */
   #innermost: { next: Transport };
   readonly #outermost: Transport;
   #hasLinks: boolean;
@@ -45,9 +44,9 @@ export class LinkChain {
   };
 
   /**
-   * Puts links inside all others, for requests from now on. What was put there stays as it is: a link may remember something.
+   * Adds links inside all others, for requests from now on. Links that exist are kept, because they may have state.
    *
-   * @throws PluginError if one of them makes no transport, or whatever it throws.
+   * @throws PluginError if a link does not return a function; also whatever the link throws.
    */
   add(links: readonly Link[], plugin: string): void {
     if (links.length === 0) return;
@@ -60,15 +59,15 @@ export class LinkChain {
 }
 
 /**
- * A request on its way through links. The time that they take is counted, and stands still while the transport below them works: that has
- * deadlines of its own, which leave out waits for the limiter.
+ * A request on its way through links, whose time is limited. Time of the transport below does not count: it has its own
+ * deadlines, which exclude waits for the limiter.
  */
 class Journey {
   readonly #request: TransportRequest;
   readonly #options: LinkChainOptions;
   readonly #signals: SignalWatch;
   readonly #stopwatch: Stopwatch;
-  #below = 0;
+  #pendingBelow = 0;
   #isUnderWay = true;
   readonly #unwatch: (() => void)[] = [];
   #end: (error: unknown) => void = () => undefined;
@@ -82,7 +81,7 @@ class Journey {
     this.#stopwatch = new Stopwatch(clock, total, () => this.#end(linkTimeoutError(request.route, total)));
   }
 
-  /** The answer, or an end from outside at once, whatever the links are doing. */
+  /** The response; or a rejection at once on cancellation, closing or the deadline, whatever the links are doing. */
   through(links: Transport): Promise<TransportResponse> {
     const { signal, route } = this.#request;
     const { closed } = this.#options;
@@ -103,16 +102,16 @@ class Journey {
     });
   }
 
-  /** Sends what a link has made of the request. Nothing is sent for somebody who has gone. */
+  /** Sends the request that the innermost link passed on. Nothing is sent once the journey has ended. */
   async below(transport: Transport, request: TransportRequest): Promise<TransportResponse> {
     if (this.#ended) throw this.#ended.reason;
-    this.#below += 1;
+    this.#pendingBelow += 1;
     this.#stopwatch.pause();
     try {
       return await transport(request);
     } finally {
-      this.#below -= 1;
-      if (this.#below === 0 && this.#isUnderWay) this.#stopwatch.run();
+      this.#pendingBelow -= 1;
+      if (this.#pendingBelow === 0 && this.#isUnderWay) this.#stopwatch.run();
     }
   }
 
@@ -128,34 +127,33 @@ function linked(transport: Transport, links: readonly Link[], plugin?: string): 
   return links.reduceRight<Transport>((next, link) => named(next, link, plugin), transport);
 }
 
-/**
- * A link that is named where it fails, or answers what is no answer: no compiler may have seen it. Those that a program has given by itself
- * may throw errors of their own, to be caught there.
- */
+/** Wraps a link: an error, or a result that is not a response, names it. The client's own links may throw any error. */
 function named(next: Transport, link: Link, plugin: string | undefined): Transport {
   const whose = plugin === undefined ? "A link among the client's options" : `A link of the plugin "${plugin}"`;
-  const made: unknown = link(next);
-  if (typeof made !== 'function')
+  const transport: unknown = link(next);
+  if (typeof transport !== 'function')
     throw new PluginError(
-      `${whose} gave ${made === undefined ? 'nothing' : kindOf(made)}: it has to return a function that sends a request.`,
+      `${whose} gave ${transport === undefined ? 'nothing' : kindOf(transport)}: it has to return a function that sends a request.`,
     );
   return async (request) => {
-    let answer: unknown;
+    let response: unknown;
     try {
-      answer = await Reflect.apply(made, undefined, [request]);
+      response = await Reflect.apply(transport, undefined, [request]);
     } catch (error) {
       const isStop = request.signal?.aborted === true && error === request.signal.reason;
       const isOwn = plugin === undefined && error instanceof Error;
       if (isStop || isOwn || SluiceError.is(error)) throw error;
       throw new PluginError(`${whose} failed at ${request.route}.`, { cause: error, advice: [{ kind: 'see-cause' }] });
     }
-    if (isResponse(answer)) return answer;
+    if (isResponse(response)) return response;
     throw new PluginError(
-      `${whose} answered ${request.route} with ${answer === undefined ? 'nothing' : kindOf(answer)}: it has to return what next answers.`,
+      `${whose} answered ${request.route} with ${response === undefined ? 'nothing' : kindOf(response)}: it has to return what next answers.`,
     );
   };
 }
 
-function isResponse(answer: unknown): answer is TransportResponse {
-  return isRecord(answer) && 'body' in answer && isRecord(answer['headers']) && typeof answer['status'] === 'number';
+function isResponse(response: unknown): response is TransportResponse {
+  return (
+    isRecord(response) && 'body' in response && isRecord(response['headers']) && typeof response['status'] === 'number'
+  );
 }

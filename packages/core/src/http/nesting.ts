@@ -1,12 +1,12 @@
 import { isRecord } from '../values.js';
 
-/** Far beyond what APIs send, and far from where going through a value, or writing it as JSON, would run out of stack. */
+/** Far deeper than APIs send, and far from where recursion or `JSON.stringify` would overflow the stack. */
 export const deepestDocument = 500;
 
-/** Whether a document has lists and records inside of one another more than `most` levels deep. `text` is what it was read from. */
+/** Whether lists and objects of a document are nested more than `max` levels deep. `text` is its JSON. */
 export function isDeeperThan(max: number, document: unknown, text: string): boolean {
-  // Few documents have so many of them at all, and counting is cheaper than going through.
-  return hasMoreBrackets(max, text) && goesDeeper(max, document);
+  // Few documents have that many brackets at all, and counting them is faster than recursion.
+  return hasMoreBrackets(max, text) && exceedsDepth(max, document);
 }
 
 function hasMoreBrackets(max: number, text: string): boolean {
@@ -20,12 +20,12 @@ function hasMoreBrackets(max: number, text: string): boolean {
   return false;
 }
 
-/** It goes no deeper than that itself. */
-function goesDeeper(max: number, value: unknown): boolean {
+/** Recursion stops at `max` as well. */
+function exceedsDepth(max: number, value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (max === 0) return true;
-  if (Array.isArray(value)) return value.some((item) => goesDeeper(max - 1, item));
-  // Much faster than a list of its fields.
-  if (isRecord(value)) for (const name in value) if (goesDeeper(max - 1, value[name])) return true;
+  if (Array.isArray(value)) return value.some((item) => exceedsDepth(max - 1, item));
+  // Much faster than `Object.values`.
+  if (isRecord(value)) for (const name in value) if (exceedsDepth(max - 1, value[name])) return true;
   return false;
 }

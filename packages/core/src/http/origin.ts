@@ -1,18 +1,17 @@
 import { type Advice, ConfigError } from '../errors.js';
 
-/** Whether a URL's host name means this machine. Names below `localhost` are left out: a name server may send them elsewhere. */
+/** Whether a URL's host name means this machine. Names like `x.localhost` do not: DNS may resolve them elsewhere. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }
 
 /**
- * Checks an API's base address before anything is sent to it. The messages don't repeat what is no address: it may be a key
- * that was mistaken for one.
+ * Checks an API's base address before anything is sent to it. Messages do not quote an invalid one: it may be a key.
  *
- * @param options.plugin whose address it is, for the messages.
+ * @param options.plugin the plugin to name in messages
  * @returns the address without a trailing slash.
- * @throws ConfigError unless it is an absolute `https:` address (or `http:` on loopback or with `allowInsecure`) without
- * credentials, query or fragment.
+ * @throws ConfigError unless it is an absolute `https:` address (or `http:` on loopback or with `allowInsecure`)
+ * without credentials, query or fragment.
  */
 export function checkBaseUrl(
   baseUrl: string,
@@ -41,17 +40,17 @@ export function checkBaseUrl(
 }
 
 /**
- * The address of a request, which never leaves the base address.
+ * The URL of a request, which is always below the base address.
  *
- * @throws ConfigError unless `path` begins with one slash and is written as it is sent: an absolute address, `..` in any
- * spelling, a backslash or a query of its own could take the key elsewhere.
+ * @throws ConfigError unless `path` begins with one slash and is percent-encoded: an absolute URL, `..` in any
+ * spelling, a backslash or a query could send the key elsewhere.
  */
 export function addressOf(baseUrl: string, path: string, query: string): URL {
   const base = new URL(baseUrl);
   const url = new URL(base);
-  const wanted = base.pathname.replace(/\/+$/, '') + path;
-  url.pathname = wanted;
-  if (!/^\/(?!\/)/.test(path) || climbs(path) || url.pathname !== wanted || url.origin !== base.origin)
+  const pathname = base.pathname.replace(/\/+$/, '') + path;
+  url.pathname = pathname;
+  if (!/^\/(?!\/)/.test(path) || hasDotSegment(path) || url.pathname !== pathname || url.origin !== base.origin)
     throw new ConfigError(
       `A request path must begin with one slash, stay below the base address and be percent-encoded: ${JSON.stringify(path.slice(0, 100))}.`,
     );
@@ -59,8 +58,8 @@ export function addressOf(baseUrl: string, path: string, query: string): URL {
   return url;
 }
 
-/** Whether a server that decodes `path` before it reads it could find a step upwards in it. */
-function climbs(path: string): boolean {
+/** Whether a server that decodes `path` first could find a `.` or `..` segment in it. */
+function hasDotSegment(path: string): boolean {
   return path
     .replace(/%2e/gi, '.')
     .split(/[/\\]|%2f|%5c/i)

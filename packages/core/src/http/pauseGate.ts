@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 
-/** A gate that can be shut for a while. Who waits passes in the order of coming. */
+/** A gate that can be shut for a while. Waiters pass in order of arrival. */
 export class PauseGate {
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
@@ -20,11 +20,11 @@ export class PauseGate {
     return Math.max(0, this.#until - this.#clock.monotonic());
   }
 
-  /** Resolves when the gate is open, also if the pause grew in the meantime. */
+  /** Resolves when the gate is open, even if the pause was extended meanwhile. */
   pass(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
-      // Whoever came before and has not been called yet goes first, even if the pause is over.
+      // Waiters that have not been resolved yet go first, even if the pause is over.
       if (this.remaining === 0 && this.#waiting.size === 0) {
         resolve();
         return;

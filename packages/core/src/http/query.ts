@@ -1,12 +1,9 @@
 /** A query parameter's value; `undefined` leaves the parameter out, an array repeats it. */
 export type QueryValue = string | number | boolean | readonly string[] | undefined;
-/** A query by name; what is `undefined` is left out. */
+/** Query parameters by name; `undefined` is omitted. */
 export type Query = Readonly<Record<string, QueryValue>>;
 
-/**
- * How an array goes into the query: `a[]=1&a[]=2`, `a=1&a=2`, `a[0]=1&a[1]=2` or `a=1,2`.
- * APIs differ; `brackets` is what the public SDK of the APIs we speak sends.
- */
+/** How arrays are encoded: `a[]=1&a[]=2` (default), `a=1&a=2`, `a[0]=1&a[1]=2` or `a=1,2`. */
 export type ArrayFormat = 'brackets' | 'repeat' | 'indices' | 'comma';
 
 /**

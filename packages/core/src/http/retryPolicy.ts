@@ -1,24 +1,24 @@
 import { isCertificateFault } from '../isTransient.js';
 
 /**
- * How failed attempts are repeated. All times in ms.
+ * How failed attempts are retried. All times in ms.
  *
- * Only a fault that may pass is tried again: a connection that is refused or breaks, a name that is not found, a late answer, 408, 429, 5xx,
- * a body that is cut or not JSON. What can't pass ends the request at once: a certificate that is not trusted, a refused key, a host name
- * that no name server can know.
+ * Only temporary failures are retried: a refused or broken connection, an unresolved name, a timeout, 408, 429, 5xx, a
+ * body that is cut or not JSON. Permanent ones end the request at once: an untrusted certificate, a refused key, a host
+ * name that cannot exist.
  */
 export interface RetryOptions {
   /**
-   * How long a fault that may pass is tried, from the first failed attempt of a request on: its further attempts and the back-offs between
-   * them. Default 60,000. `Infinity` tries for ever; 0 turns retries off. Too short, and a restart of the API ends an export. Waits for the
-   * limiter don't count, and of a `Retry-After` no more than the back-off in its place.
+   * How long a temporary failure is retried, from the first failed attempt on. Default 60,000. `Infinity` retries
+   * forever; 0 turns retries off. If too short, a restart of the API ends an export. Waits for the limiter do not
+   * count, and a `Retry-After` no more than the back-off that it replaces.
    */
   readonly for: number;
-  /** Attempts after the first one, at most. Default `Infinity`: as many as `for` has room for. 0 turns retries off. */
+  /** Maximum number of attempts after the first. Default `Infinity`: as many as fit into `for`. 0 turns retries off. */
   readonly retries: number;
-  /** Upper bound of the first back-off. Default 250. Each further bound is twice as long. */
+  /** Upper bound of the first back-off; it doubles each time. Default 250. */
   readonly baseDelay: number;
-  /** No back-off is longer. Default 20,000. */
+  /** Longest back-off. Default 20,000. */
   readonly maxDelay: number;
   /** A `Retry-After` beyond this is a `RateLimitError` instead of a wait. Default 60,000. */
   readonly maxRetryAfter: number;
@@ -29,26 +29,19 @@ export const defaultRetry: RetryOptions = {
   ...{ baseDelay: 250, maxDelay: 20_000, maxRetryAfter: 60_000 },
 };
 
-/** Two ends that don't speak TLS alike, and a proxy that wants another request. They are set up that way. */
-const otherProtocol =
+/** TLS versions that do not match, and a proxy that refuses the request. Both are configuration, so they stay. */
+const tlsMismatch =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|\w*ALERT_(PROTOCOL_VERSION|HANDSHAKE_FAILURE))$/;
 const refusingProxy = /^the proxy answered 4(?!08|29)\d\d$/;
 
-/**
- * Whether a connection that failed may do the next time.
- *
- * @param code the platform's, if it gave one
- */
-export function connectionMayDo(code: string | undefined, host: string): boolean {
-  if (code !== undefined && (isCertificateFault(code) || otherProtocol.test(code) || refusingProxy.test(code)))
+/** Whether another connection may succeed. */
+export function mayConnectLater(code: string | undefined, host: string): boolean {
+  if (code !== undefined && (isCertificateFault(code) || tlsMismatch.test(code) || refusingProxy.test(code)))
     return false;
   return isHostName(host);
 }
 
-/**
- * Whether a name server could ever know a name (RFC 1035, section 2.3.4); `.invalid` never will be one (RFC 6761). Addresses can be reached,
- * too.
- */
+/** Whether a name could exist in DNS (RFC 1035, section 2.3.4; `.invalid` never does, RFC 6761). IP addresses pass. */
 function isHostName(host: string): boolean {
   const name = host.replace(/\.$/, '');
   return (
@@ -57,8 +50,8 @@ function isHostName(host: string): boolean {
 }
 
 /**
- * Ms to wait before the attempt after `attempt` (1 = the first): full jitter between 0 and an exponentially growing bound,
- * so that clients that failed together don't come back together.
+ * Ms to wait before the attempt after `attempt` (1 = the first): full jitter between 0 and an exponentially growing
+ * bound, so that clients that failed together do not retry together.
  *
  * @param random a number in [0, 1)
  */
@@ -67,16 +60,16 @@ export function backoff(
   options: Pick<RetryOptions, 'baseDelay' | 'maxDelay'>,
   random: number,
 ): number {
-  // An endless exponent would make infinity of the bound, and no number at all of 0 times infinity.
+  // An unbounded exponent would give `Infinity`, and 0 times that is `NaN`.
   const bound = Math.min(options.maxDelay, options.baseDelay * 2 ** Math.min(attempt - 1, 64));
   return Math.floor(random * bound);
 }
 
 /**
- * Ms that a `Retry-After` header asks to wait (RFC 9110, section 10.2.3): seconds, or a date.
+ * Ms of a `Retry-After` header (RFC 9110, section 10.2.3): seconds, or a date.
  *
- * A date is measured against the answer's own `Date`, so that a wrong clock on our side does no harm; without one,
- * against `now`. What can't be read, or lies in the past, counts as absent.
+ * A date is compared with the response's own `Date`, so that a wrong local clock does no harm; without one, with `now`.
+ * A value that is invalid or in the past counts as absent.
  */
 export function retryAfter(header: string | undefined, date: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
@@ -91,14 +84,14 @@ export function retryAfter(header: string | undefined, date: string | undefined,
 const month = '(?<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';
 const time = '(?<time>\\d\\d:\\d\\d:\\d\\d)';
 
-/** The form that servers write today, and the two obsolete ones that clients still have to read (RFC 9110, section 5.6.7). */
+/** The current form and the two obsolete ones that clients must accept (RFC 9110, section 5.6.7). */
 const dateForms = [
   new RegExp(`^\\w{3}, (?<day>\\d\\d) ${month} (?<year>\\d{4}) ${time} GMT$`, 'i'),
   new RegExp(`^\\w{6,9}, (?<day>\\d\\d)-${month}-(?<year>\\d\\d) ${time} GMT$`, 'i'),
   new RegExp(`^\\w{3} ${month} (?<day>[ \\d]\\d) ${time} (?<year>\\d{4})$`, 'i'),
 ];
 
-/** Ms since 1970 of an HTTP date. Other dates are not read: engines disagree on them, and some make a date of any text. */
+/** Ms since 1970 of an HTTP date. Other forms are rejected, because engines disagree on them. */
 function httpDate(text: string, now: number): number | undefined {
   const found = dateForms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
   if (!found) return undefined;
@@ -116,7 +109,7 @@ function fullYear(year: number, now: number): string {
   return String(inThisCentury > thisYear + 50 ? inThisCentury - 100 : inThisCentury);
 }
 
-/** `now` plus `ms`, or nothing where that is so far ahead that the calendar has no date for it. */
+/** `now` plus `ms`; `undefined` beyond the range of `Date`. */
 export function dateAfter(now: number, ms: number): Date | undefined {
   const date = new Date(now + ms);
   return Number.isNaN(date.getTime()) ? undefined : date;

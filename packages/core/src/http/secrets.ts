@@ -2,32 +2,32 @@ import { mayBeEscaped, readingsOf, type Unescaped } from './escapes.js';
 
 const hidden = '[hidden]';
 
-/** How often a text may have been escaped on its way, e.g. in JSON within a URL within a web page. */
+/** How many layers of escapes are decoded, e.g. JSON within a URL within HTML. */
 const maxEscaped = 3;
 
-/** A character that was escaped as often is no longer than this. */
+/** Longest form of one character after that many layers. */
 const longestEscape = 32;
 
-/** Fewer characters than this appear in base64 by chance, and fewer of a secret's first ones are none. */
+/** Shorter texts occur in base64 by chance, and shorter beginnings of a secret are not redacted. */
 const shortestEncoded = 6;
 
 /**
- * Characters of a secret that are one by themselves. Of fewer, in any case, some stand in texts by chance: a walk of a million pages with
- * cursors of 100 characters meets 6 given ones once in 30 walks, and 8 once in 40,000.
+ * Shorter secrets occur by chance: a walk of a million pages with cursors of 100 characters contains 6 given
+ * characters, in any case, once in 30 walks, and 8 once in 40,000.
  */
 export const shortestSecret = 8;
 
-/** What may be left of an escape where a text breaks off. */
+/** What may remain of an escape at the end of a cut text. */
 const brokenEscape = /(%[0-9a-f]?|\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?x?\w{0,5})$/i;
 
 /**
- * Texts that must not be shown, such as API keys, and how to take them out of other texts. They are plain ASCII.
+ * Texts that must not be shown, such as API keys, and their redaction in other texts. They are plain ASCII.
  *
- * A secret is found in upper, lower and mixed case; raw, reversed, in hex, percent-encoded, in a JSON string or a web page, and in base64 or
- * base64url, alone or inside a longer encoded text. As a whole, each of them is found also with blanks, line ends, punctuation or `0x` between
- * its letters and digits. Where nothing stands between them, a piece is found if it is at least a quarter of its spelling and stands for 8
- * characters of the secret, unless it reads like words and is less than half of it: `production` stays. Other encodings are not found, nor are
- * smaller pieces.
+ * A secret is found in any case; raw, reversed, in hex, percent-encoded, escaped in JSON or HTML, and in base64 or
+ * base64url, alone or inside a longer encoded text. A whole secret in any of these forms is also found with blanks,
+ * line breaks, punctuation or `0x` between its letters and digits. A piece without such separators is found if it is at
+ * least a quarter of its form and stands for 8 characters of the secret, unless it reads like words and is less than
+ * half: `production` stays. Other encodings and smaller pieces are not found.
  *
  * @example
  * const secrets = new Secrets();
@@ -39,8 +39,8 @@ export class Secrets {
   readonly #needles: Needle[] = [];
   #longest = 0;
 
-  /** Hides a text from now on. An empty one is nothing to hide. */
-  // No pattern is made of a secret: the error of one that is too long would spell it out.
+  /** Redacts a text from now on; an empty one is ignored. */
+  // No `RegExp` is made of a secret: the error message of one that is too long would quote it.
   add(secret: string): void {
     if (secret === '' || this.#secrets.has(secret)) return;
     this.#secrets.add(secret);
@@ -48,15 +48,12 @@ export class Secrets {
     this.#needles.push(...needlesOf(secret));
   }
 
-  /**
-   * The first `length` characters of `text` (default: all) without any secret, also where one goes on beyond them, or breaks off because
-   * the text does.
-   */
+  /** The first `length` characters of `text` (default: all) without secrets, including one that a cut splits. */
   redact(text: string, length = text.length): string {
     const parts: string[] = [];
     let at = 0;
-    const looked = text.slice(0, length + this.#longest * longestEscape);
-    for (const { from, to } of this.#find(looked, looked.length === text.length)) {
+    const searched = text.slice(0, length + this.#longest * longestEscape);
+    for (const { from, to } of this.#find(searched, searched.length === text.length)) {
       if (from >= length) break;
       if (from >= at) parts.push(text.slice(at, from), hidden);
       at = Math.max(at, to);
@@ -65,9 +62,9 @@ export class Secrets {
     return parts.join('');
   }
 
-  /** Whether a secret stands somewhere in `text`, in whole. */
+  /** Whether `text` contains a whole secret. */
   has(text: string): boolean {
-    // Asked of every cursor, and few of them hold an escape.
+    // This runs for every cursor, and few contain an escape.
     const readings = mayBeEscaped(text) ? readingsOf(text, maxEscaped).map((reading) => reading.text) : [text];
     return readings.some((reading) => {
       const written = inLowerCase(reading);
@@ -79,7 +76,7 @@ export class Secrets {
     });
   }
 
-  /** Where secrets and pieces of them stand, in order; places may overlap. `endsEarly`: also where one begins of which the text has no end. */
+  /** Where secrets and their pieces are, in order, maybe overlapping. `endsEarly`: also one cut at the end. */
   #find(text: string, endsEarly: boolean): Place[] {
     const places: Place[] = [];
     for (const reading of readingsOf(text, maxEscaped)) {
@@ -96,8 +93,8 @@ export class Secrets {
         if (letters !== '')
           for (let at = packed.text.indexOf(letters); at >= 0; at = packed.text.indexOf(letters, at + 1))
             places.push(placeIn(origins, packed.origins, at, at + letters.length));
-        const begun = endsEarly ? begunLength(needle.text, searched.slice(0, whole)) : 0;
-        if (begun > 0) places.push({ from: origins[whole - begun] ?? 0, to: text.length });
+        const cut = endsEarly ? cutLength(needle.text, searched.slice(0, whole)) : 0;
+        if (cut > 0) places.push({ from: origins[whole - cut] ?? 0, to: text.length });
       }
     }
     return places.sort((a, b) => a.from - b.from);
@@ -107,11 +104,11 @@ export class Secrets {
 interface Needle {
   readonly text: string;
   readonly isBase64: boolean;
-  /** Its letters and digits (`packedText`), where they are enough to be searched for; '' otherwise. */
+  /** Its letters and digits (`packedText`) if they are enough to be searched for; otherwise empty. */
   readonly packed: string;
-  /** Characters of it in a row that are a piece of it; its length, where no piece is. */
+  /** Shortest part of it that counts as a piece; its length if pieces do not count. */
   readonly shortestPiece: number;
-  /** Whether the characters before and after it hold some bits of the secret, too. */
+  /** Whether the characters before and after it contain some of the secret's bits. */
   readonly sharesBefore: boolean;
   readonly sharesAfter: boolean;
 }
@@ -126,14 +123,13 @@ function needlesOf(secret: string): Needle[] {
   const plain = readingsOf(secret, maxEscaped).map(({ text }) => needleOf(text, text.length));
   const reversed = needleOf(Array.from(secret).reverse().join(''), secret.length);
   const hex = cases.map((form) => needleOf(hexOf(form), secret.length));
-  // What is packed into base64, e.g. a cursor, is often a document or an address in which the secret stands escaped.
+  // Base64, e.g. of a cursor, often encodes JSON or a URL, in which the secret is escaped.
   const escaped = cases.flatMap((form) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)]);
   const encoded = [...new Set(escaped)].flatMap((form) => {
     const bytes = new TextEncoder().encode(form);
     return [0, 1, 2].map((shift) => base64Of(bytes, shift));
   });
-  // Where a secret looks escaped itself, some encoders leave that as it is, and it is read with the rest. But a few characters
-  // of a secret are not the secret any more.
+  // A secret may look escaped, so its decoded forms count, too, unless they are too short to be the secret.
   const whole = secret.toLowerCase();
   const needles = [...plain, reversed, ...hex, ...encoded].filter(
     ({ text }) => text === whole || text.length >= shortestEncoded,
@@ -141,7 +137,7 @@ function needlesOf(secret: string): Needle[] {
   return [...new Map(needles.map((needle) => [needle.text + String(needle.isBase64), needle])).values()];
 }
 
-/** @param characters how many of a secret's a spelling stands for. */
+/** @param characters how many characters of the secret the spelling stands for */
 function needleOf(spelling: string, characters: number, base64?: Pick<Needle, 'sharesBefore' | 'sharesAfter'>): Needle {
   const text = inLowerCase(spelling);
   const packed = packedText(text);
@@ -155,7 +151,7 @@ function needleOf(spelling: string, characters: number, base64?: Pick<Needle, 's
   };
 }
 
-/** The base64 text of `bytes` that begin `shift` bytes into a group: the part that does not depend on what stands around them. */
+/** The part of the base64 of `bytes`, `shift` bytes into a group, that does not depend on the bytes around them. */
 function base64Of(bytes: Uint8Array, shift: number): Needle {
   const text = btoa(Array.from([...new Uint8Array(shift), ...bytes], (byte) => String.fromCharCode(byte)).join(''));
   const [from, to] = [shift * 8, (shift + bytes.length) * 8];
@@ -168,36 +164,36 @@ function hexOf(text: string): string {
 }
 
 /**
- * Where a needle, or a piece of it that is long enough, stands in a text. It is cut into blocks of which any such piece holds one in whole:
- * to look for those is fast, and what stands around them is compared.
+ * Where a needle, or a long enough piece of it, is in a text. The needle is cut into blocks so short that any piece
+ * contains a whole one: finding blocks is fast, and each hit is extended on both sides.
  *
- * @param original the text as it came: its upper case tells a key from words
+ * @param original the text in its original case, which tells a key from words
  */
 function runsOf(needle: Needle, text: string, original: string): Place[] {
-  const { text: sought, shortestPiece } = needle;
+  const { text: needleText, shortestPiece } = needle;
   const places: Place[] = [];
-  const block = shortestPiece === sought.length ? shortestPiece : Math.floor((shortestPiece + 1) / 2);
-  for (let cut = 0; cut + block <= sought.length; cut += block) {
-    const part = sought.slice(cut, cut + block);
+  const block = shortestPiece === needleText.length ? shortestPiece : Math.floor((shortestPiece + 1) / 2);
+  for (let cut = 0; cut + block <= needleText.length; cut += block) {
+    const part = needleText.slice(cut, cut + block);
     for (let at = text.indexOf(part); at >= 0;) {
       let [from, to, left, right] = [at, at + block, cut, cut + block];
-      while (left > 0 && from > 0 && text[from - 1] === sought[left - 1]) [from, left] = [from - 1, left - 1];
-      while (right < sought.length && text[to] === sought[right]) [to, right] = [to + 1, right + 1];
-      const isWhole = right - left === sought.length;
+      while (left > 0 && from > 0 && text[from - 1] === needleText[left - 1]) [from, left] = [from - 1, left - 1];
+      while (right < needleText.length && text[to] === needleText[right]) [to, right] = [to + 1, right + 1];
+      const isWhole = right - left === needleText.length;
       if (isWhole) places.push(withShared(needle, text, from, to));
       else if (
         to - from >= shortestPiece &&
-        (2 * (to - from) >= sought.length || !readsLikeWords(original.slice(from, to)))
+        (2 * (to - from) >= needleText.length || !readsLikeWords(original.slice(from, to)))
       )
         places.push({ from, to });
-      // A piece that was compared to its end holds no other.
+      // A hit that was fully extended contains no other.
       at = text.indexOf(part, isWhole || to - from < shortestPiece ? at + 1 : to);
     }
   }
   return places;
 }
 
-/** The bits of a secret that stand in the characters of base64 around it go, too. */
+/** Includes the base64 characters on both sides that contain bits of the secret. */
 function withShared({ sharesBefore, sharesAfter }: Needle, text: string, from: number, to: number): Place {
   const isShared = (index: number): boolean => /[\w+/]/.test(text.charAt(index));
   return {
@@ -206,7 +202,7 @@ function withShared({ sharesBefore, sharesAfter }: Needle, text: string, from: n
   };
 }
 
-/** Letters without digits among them, in lengths and cases that words have. */
+/** Whether a text has only letters, in lengths and cases of words. */
 function readsLikeWords(text: string): boolean {
   const words = text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   return words.every((word) => word.length <= 14 && /^([A-Z]?[a-z]+|[A-Z]+)$/.test(word));
@@ -214,12 +210,12 @@ function readsLikeWords(text: string): boolean {
 
 const separators = /[^a-z0-9]+/g;
 
-/** The letters and digits of a text in lower case, without the `0x` that some programs write before each byte in hex. */
+/** The letters and digits of a lower-case text, without the `0x` that some programs write before each byte in hex. */
 function packedText(text: string): string {
   return text.replace(separators, '').replaceAll('0x', '');
 }
 
-/** The same, and where in the text each of them stands. */
+/** The same, with where each of them is in the text. */
 function withoutSeparators(text: string): Unescaped {
   const origins = new Uint32Array(text.length);
   let length = 0;
@@ -241,7 +237,7 @@ function withoutSeparators(text: string): Unescaped {
 
 const [zero, letterX] = [48, 120];
 
-/** A stretch without separators as one of the original: it ends behind its last character, and not before the next one. */
+/** A range of the packed text as a range of the original, without trailing separators. */
 function placeIn(original: Uint32Array, packed: Uint32Array, from: number, to: number): Place {
   return { from: original[packed[from] ?? 0] ?? 0, to: original[(packed[to - 1] ?? 0) + 1] ?? 0 };
 }
@@ -250,19 +246,19 @@ function isPackedIn(text: string, { packed }: Needle): boolean {
   return packed !== '' && text.includes(packed);
 }
 
-/** The same in lower case, as long as before: there are letters whose small form is longer. */
+/** Lower case of the same length: some letters have a longer lower case. */
 function inLowerCase(text: string): string {
   const lower = text.toLowerCase();
   return lower.length === text.length ? lower : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** The same with base64url written as base64. */
+/** Base64url as base64. */
 function inBase64(text: string): string {
   return text.replaceAll('-', '+').replaceAll('_', '/');
 }
 
-/** How many of a needle's first characters a text ends with; 0 where they are too few to mean anything. */
-function begunLength(needle: string, text: string): number {
+/** How many of a needle's first characters a text ends with; 0 if they are too few to count. */
+function cutLength(needle: string, text: string): number {
   for (let length = needle.length - 1; length >= shortestEncoded; length -= 1)
     if (text.endsWith(needle.slice(0, length))) return length;
   return 0;

@@ -6,14 +6,14 @@ interface SendOptions {
   readonly adapter: Adapter;
   readonly clock: Clock;
   readonly deadline: number;
-  /** Ends it at once: the promise rejects with its signal's reason. The deadline ends it, too. */
+  /** Aborts the attempt: the promise rejects with its signal's reason. The deadline aborts it, too. */
   readonly stop: AbortController;
 }
 
 /**
- * Sends one attempt, and waits for its answer.
+ * Sends one attempt and waits for its response.
  *
- * @returns the answer, or why there is none: `late` if the deadline passed, whether or not the adapter stops at once.
+ * @returns the response, or why there is none: `late` after the deadline, whether or not the adapter stops at once.
  */
 export function sendAttempt(
   request: AttemptRequest,
@@ -27,7 +27,7 @@ export function sendAttempt(
     adapter.send({ ...request, signal: stop.signal }).then(
       (answer) => {
         cancelDeadline();
-        // Of a body that does not count an adapter may answer what there was.
+        // An adapter that reads only the beginning of a body may resolve in spite of the abort.
         if (stop.signal.aborted) reject(stop.signal.reason);
         else resolve(answer);
       },
@@ -48,10 +48,10 @@ const headerName = /^[!#$%&'*+\-.^_`|~\w]+$/;
 const headerValue = /^[\t\x20-\x7E\x80-\xFF]*$/;
 
 /**
- * All headers of an attempt, each once: names are in lower case, which is all the same to a server. What a link has set under the name of a
- * secret one is not sent, nor what it has set to nothing.
+ * All headers of an attempt, each once, with names in lower case. A secret header replaces one of the same name that a
+ * link has set. `undefined`, `null` and `false` remove a header.
  *
- * @throws ConfigError if a link has set what no server would take for a header.
+ * @throws ConfigError if a link has set an invalid header.
  */
 export function sentHeaders(
   headers: Readonly<Record<string, string | number | boolean | null | undefined>>,
@@ -64,7 +64,7 @@ export function sentHeaders(
       sent.delete(key);
       continue;
     }
-    // A line end behind it is what reading it from a file leaves.
+    // Values read from files often end with a line break.
     const text = String(set).trim();
     if (!headerName.test(key) || !headerValue.test(text))
       throw new ConfigError(

@@ -3,7 +3,7 @@ import { systemClock } from '../clock.js';
 import { type Fault, HttpError, RateLimitError, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRetriedStatus } from '../isTransient.js';
 import type { AddressGuard, AttemptAnswer } from './adapter/adapter.js';
-import { type AnswerContext, type AttemptFault, excerptOf, type Reading } from './answer.js';
+import { type AnswerContext, type AttemptFault, excerptOf, type ReadResult } from './answer.js';
 import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
 import { requestTimesOf, type RequestOptions } from './requestTimes.js';
@@ -13,52 +13,48 @@ import { unlimited } from './unlimited.js';
 
 /** Options of {@link createSender}. */
 export interface SenderOptions extends RequestOptions {
-  /** Where everything goes. It is never shown beyond its origin, since a token may stand in it. */
+  /** The URL to send to. Only its origin is ever shown, since the rest may contain a token. */
   readonly url: string;
-  /** Refuses addresses; also turns off the proxies of the environment. */
+  /** Refuses addresses. With it, the proxies of the environment are not used. */
   readonly guard?: AddressGuard;
-  /** Texts that must not stand in any error: signing secrets, tokens in headers. */
+  /** Texts to redact from errors: signing secrets, tokens in headers. */
   readonly secrets?: readonly string[];
   /** Called with each HTTP event; what it throws is ignored. */
   readonly onEvent?: (event: HttpEvent) => void;
 }
 
-/** Something to send. */
+/** A message to send. */
 export interface Message {
   readonly body: string;
-  /** The headers of one attempt, requested for again before each: a signature holds the time. */
+  /** Returns the headers of one attempt. Called before each, because a signature contains the time. */
   readonly headers: () => Readonly<Record<string, string>>;
-  /** Ends it at once: the promise rejects with `signal.reason`. */
+  /** Cancels the request: the promise rejects with `signal.reason`. */
   readonly signal: AbortSignal;
 }
 
-/** That something was taken. */
+/** The confirmation that the endpoint accepted a message. */
 export interface Receipt {
   readonly status: number;
   /** At least 1. */
   readonly attempts: number;
 }
 
-/** Sends to one endpoint, with the deadlines, retries and caps of any other request. */
+/** Sends to one endpoint, with deadlines, retries and limits like those of any request. */
 export interface Sender {
-  /** How the endpoint is called in errors and events. */
+  /** The endpoint's name in errors and events. */
   readonly name: string;
-  /** Resolves when the endpoint took it (2xx); rejects with a `SluiceError` when it did not, in spite of retries. */
+  /** Resolves when the endpoint accepted the message (2xx); rejects with a `SluiceError` otherwise, after retries. */
   send(message: Message): Promise<Receipt>;
-  /** Ms for which nothing is sent, since the endpoint requested for it. */
+  /** Ms until a pause ends that the endpoint asked for. */
   readonly pausedFor: number;
-  /** Closes its connections, and ends what is under way with a `NetworkError`. */
+  /** Closes the connections and ends pending requests with a `NetworkError`. */
   close(): Promise<void>;
 }
 
-/** Bytes of an answer that are looked at: it is only quoted in errors. */
+/** Bytes of a response to read: it is only quoted in errors. */
 const bytesOfAnswer = 16 * 1024;
 
-/**
- * A sender for an endpoint that takes what is posted to it.
- *
- * @throws ConfigError if an option makes no sense.
- */
+/** Creates a sender that posts to an endpoint. @throws ConfigError if an option is invalid. */
 export function createSender(options: SenderOptions): Sender {
   const { url, guard, onEvent, clock = systemClock, random = Math.random } = options;
   const { origin } = new URL(url);
@@ -78,7 +74,7 @@ export function createSender(options: SenderOptions): Sender {
       try {
         onEvent?.(event());
       } catch {
-        // Whoever watches can't alter what is sent.
+        // Observers cannot affect requests.
       }
     },
   });
@@ -108,15 +104,15 @@ export function createSender(options: SenderOptions): Sender {
 
 const fault: Fault = 'endpoint';
 
-/** 425: the endpoint did not want to risk that it had seen the request before (RFC 8470). */
+/** 425 Too Early: the endpoint suspects a replayed request (RFC 8470). */
 const tooEarly = 425;
 
 /**
- * Reads what came back for something that was sent: its status says all, whatever the body is.
+ * Reads the response to a message: only its status counts, whatever the body is.
  *
- * 2xx took it. 408, 425, 429 and 5xx may take it later; a `Retry-After` then holds back everything for that endpoint.
+ * 2xx means accepted. 408, 425, 429 and 5xx are retried; a `Retry-After` then pauses everything for that endpoint.
  */
-function readReceipt(answer: AttemptAnswer, context: AnswerContext): Reading {
+function readReceipt(answer: AttemptAnswer, context: AnswerContext): ReadResult {
   const { status } = answer;
   if (status >= 200 && status < 300) return { ok: true, body: answer.body.text };
   return { ok: false, fault: faultOfStatus(answer, context) };
@@ -124,13 +120,13 @@ function readReceipt(answer: AttemptAnswer, context: AnswerContext): Reading {
 
 function faultOfStatus({ status, headers, body }: AttemptAnswer, { route, secrets, now }: AnswerContext): AttemptFault {
   if (status >= 300 && status < 400) {
-    const message = `${route} answered with a redirect (${status}). It was not followed, since it may lead anywhere: give the address where the endpoint really is.`;
+    const message = `${route} responded with a redirect (${status}). It was not followed, since it may lead anywhere: use the endpoint's final address.`;
     return { error: new UnexpectedRedirectError(message, { route, status }), retry: false, status };
   }
   const excerpt = excerptOf(body.text, secrets);
   const requested = retryAfter(headers['retry-after'], headers['date'], now);
   const isLater = isRetriedStatus(status) || status === tooEarly || status >= 500;
-  const message = `${route} answered with ${status}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, isLater)}`;
+  const message = `${route} responded with ${status}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, isLater)}`;
   const error =
     status === 429
       ? new RateLimitError(message, {

@@ -1,11 +1,8 @@
-/**
- * Calls back when signals are aborted. A signal gets one listener, however many requests share it: more than ten of them would
- * look like a leak to Node.js, which then warns.
- */
+/** Calls back when signals abort, with one listener per signal: Node.js warns of a leak beyond ten. */
 export class SignalWatch {
   readonly #watched = new Map<AbortSignal, Watched>();
 
-  /** The answer ends the watch. */
+  /** Returns a function that ends the watch. */
   watch(signal: AbortSignal, onAbort: () => void): () => void {
     const watched = this.#watched.get(signal) ?? this.#listenTo(signal);
     watched.callbacks.add(onAbort);
@@ -16,15 +13,15 @@ export class SignalWatch {
 
   #listenTo(signal: AbortSignal): Watched {
     const callbacks = new Set<() => void>();
-    const tell = (): void => {
+    const callAll = (): void => {
       for (const onAbort of callbacks) onAbort();
     };
-    signal.addEventListener('abort', tell, { once: true });
+    signal.addEventListener('abort', callAll, { once: true });
     const watched = {
       callbacks,
       unlisten: () => {
         this.#watched.delete(signal);
-        signal.removeEventListener('abort', tell);
+        signal.removeEventListener('abort', callAll);
       },
     };
     this.#watched.set(signal, watched);

@@ -7,15 +7,14 @@ export interface StartWindow {
 /** One start in the past, by the monotonic clock. */
 export interface Start {
   readonly at: number;
-  /** What it counts in each window, in the windows' order. */
+  /** Its cost in each window, in the order of the windows. */
   readonly costs: readonly number[];
 }
 
 /**
- * When a request of these costs may start, at `now` or later, given the actual starts so far (oldest first).
+ * When a request of these costs may start, at `now` or later, given the starts so far (oldest first).
  *
- * It looks at what really happened rather than at what was planned, so that a stalled process neither bursts afterwards
- * nor loses its share.
+ * It uses actual starts, not planned ones, so a stalled process neither bursts afterwards nor loses its share.
  */
 export function earliestStart(
   starts: readonly Start[],
@@ -25,13 +24,13 @@ export function earliestStart(
 ): number {
   let earliest = now;
   windows.forEach((window, w) => {
-    let room = window.max - (costs[w] ?? 1);
-    // From the newest back: the first start that doesn't fit any more has to leave the window before we may begin.
+    let capacity = window.max - (costs[w] ?? 1);
+    // From newest to oldest: the first start that does not fit must leave the window first.
     for (let i = starts.length - 1; i >= 0; i -= 1) {
       const start = starts[i];
       if (!start || start.at + window.span <= earliest) break;
-      room -= start.costs[w] ?? 1;
-      if (room < 0) {
+      capacity -= start.costs[w] ?? 1;
+      if (capacity < 0) {
         earliest = start.at + window.span;
         break;
       }

@@ -1,14 +1,11 @@
 import type { Clock } from '../clock.js';
 
-/**
- * A time budget that can stand still: a request's total deadline runs during attempts and back-offs, not while the request
- * waits for its turn at the limiter.
- */
+/** A time budget that can be paused: the total deadline excludes waits for the limiter. */
 export class Stopwatch {
   readonly #clock: Clock;
   readonly #onSpent: () => void;
   #budget: number;
-  /** Since when it runs. */
+  /** When it was started; `undefined` while paused. */
   #since: number | undefined;
   #cancel: (() => void) | undefined;
 
@@ -18,7 +15,6 @@ export class Stopwatch {
     this.#onSpent = onSpent;
   }
 
-  /** Ms of the budget that are not spent yet. */
   get left(): number {
     const spent = this.#since === undefined ? 0 : this.#clock.monotonic() - this.#since;
     return Math.max(0, this.#budget - spent);
@@ -27,7 +23,7 @@ export class Stopwatch {
   run(): void {
     if (this.#since !== undefined || this.#budget === Infinity) return;
     this.#since = this.#clock.monotonic();
-    // A timer from before a pause goes off too early and is set anew then: most pauses are too short to be worth another one.
+    // A timer from before a pause is kept, and set again when it fires: most pauses are too short for a new one.
     this.#cancel ??= this.#clock.after(this.#budget, this.#onTime);
   }
 
@@ -36,7 +32,7 @@ export class Stopwatch {
     this.#since = undefined;
   }
 
-  /** Lets go of its timer. */
+  /** Cancels the timer. */
   stop(): void {
     this.pause();
     this.#cancel?.();
@@ -47,7 +43,7 @@ export class Stopwatch {
     this.#cancel = undefined;
     if (this.#since === undefined) return;
     const { left } = this;
-    // Less than that is what adding up has rounded, and on some clocks no time at all.
+    // Less than 1 ms is rounding, and on some clocks no time at all.
     if (left < 1) this.#onSpent();
     else this.#cancel = this.#clock.after(left, this.#onTime);
   };

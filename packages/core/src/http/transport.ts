@@ -1,37 +1,37 @@
 import type { Query, ArrayFormat } from './query.js';
 
-/** One question to an API. Its retries are the transport's business: a link sees the whole request once. */
+/** One request to an API. The transport retries it, so a link sees it once. */
 export interface TransportRequest {
   /** A name for events, costs and errors, e.g. `aptos.walletNfts`. */
   readonly route: string;
-  /** The API's base address, as the user gave it. Only its origin ever gets the key. */
+  /** The API's base address, as the user gave it. Only its origin gets the key. */
   readonly baseUrl: string;
-  /** Below the base address, with a leading slash. An absolute address is refused. */
+  /** The path below the base address, with a leading slash. An absolute URL is refused. */
   readonly path: string;
   readonly query: Query;
   /** Default: `brackets`. */
   readonly arrays?: ArrayFormat;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Ends the request at once, wherever it is: the promise rejects with `signal.reason`. */
+  /** Cancels the request at any stage: the promise rejects with `signal.reason`. */
   readonly signal?: AbortSignal;
 }
 
-/** A successful answer. */
+/** A successful response. */
 export interface TransportResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   /** The decoded JSON document. */
   readonly body: unknown;
-  /** How many attempts it took, at least 1. */
+  /** Attempts made, at least 1. */
   readonly attempts: number;
 }
 
-/** Answers a request, or rejects with a `SluiceError`. */
+/** Returns the response to a request, or rejects with a `SluiceError`. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
 /**
- * Middleware around a transport. Links never see the API key: it is attached below them.
+ * Middleware around a transport. Links never see the API key, which is added below them.
  *
  * @example
  * const tracing: Link = (next) => (request) =>

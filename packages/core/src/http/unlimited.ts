@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import type { Limiter } from './limiter.js';
 import { PauseGate } from './pauseGate.js';
 
-/** The limiter of `rateLimit: false`: every request starts at once, except during a pause that the API asked for. */
+/** The limiter of `rateLimit: false`: a request waits only for a pause that the API asked for. */
 export function unlimited(clock: Clock): Limiter {
   const gate = new PauseGate(clock);
   let queued = 0;

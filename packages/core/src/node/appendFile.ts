@@ -71,7 +71,7 @@ export class AppendFile {
     if (kind !== 'file')
       throw new CheckpointError(
         kind === 'absent'
-          ? `${path} no longer exists, although a checkpoint refers to it.`
+          ? `${path} no longer exists, but a checkpoint refers to it.`
           : `${path} is not a regular file any more: move it away.`,
         { path },
         [{ kind: 'restart' }],

@@ -59,7 +59,7 @@ function faultIn(part: string, value: unknown, faultOfName: (name: string) => st
 }
 
 function hookFault(name: string): string | undefined {
-  return isHookName(name) ? undefined : `is no event. Available: ${hookNames.join(', ')}`;
+  return isHookName(name) ? undefined : `is not an event. Available: ${hookNames.join(', ')}`;
 }
 
 /** A single letter before a colon is a drive. */

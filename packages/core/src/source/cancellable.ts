@@ -1,28 +1,28 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** An async iterator that a consumer pulls from, and can stop at any moment. */
+/** An async iterator that its consumer can stop at any moment. */
 export interface PullIterator<T> extends AsyncIterator<T, undefined>, AsyncDisposable {
-  /** Calls made side by side are answered in turn. */
+  /** Concurrent calls resolve in order. */
   next(): Promise<IteratorResult<T, undefined>>;
-  /** Ends it: a pending `next()` answers `done` at once. Resolves when everything behind it is closed. */
+  /** Ends it: a pending `next()` resolves with `done` at once. Resolves when everything it uses is closed. */
   return(): Promise<IteratorResult<T, undefined>>;
-  /** Itself, for `for await`. */
+  /** Returns itself, for `for await`. */
   [Symbol.asyncIterator](): PullIterator<T>;
 }
 
-/** One step of a {@link stoppable} iterator. */
+/** One step of a {@link cancellable} iterator. */
 type Step<T> = (signal: AbortSignal) => Promise<IteratorResult<T, undefined>>;
 
-/** The end of every iteration. */
+/** The result at the end of an iteration. */
 export const done: { readonly done: true; readonly value: undefined } = { done: true, value: undefined };
 
 /**
- * Makes an iterator from a step. Unlike an async generator's, its `return()` does not wait for the step under way: it aborts
- * the step's signal and answers at once.
+ * Creates an iterator from a step function. Unlike with an async generator, `return()` does not wait for the current
+ * step: it aborts the step's signal and `next()` resolves at once.
  *
- * Steps never overlap. After the end, an error or a stop no further step is made.
+ * Steps never overlap. None is made after the end, an error or `return()`.
  *
- * @param close is called once, when it ends for whatever reason; `return()` waits for it.
+ * @param close called once, at the end for whatever reason; `return()` waits for it
  */
 export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> = () => undefined): PullIterator<T> {
   const stopped = new AbortController();
@@ -32,10 +32,10 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
   let hasEnded = false;
   const isEnded = (): boolean => hasEnded;
   /**
-   * Those who wait for a step. They are no listeners of the signal: one that is added before the one before it is gone is remembered by
-   * it for good, and so would be every page, until the collector goes through all of the memory.
+   * Callbacks of pending `next()` calls. Not listeners: a signal retains one that is added while another is there, and
+   * with it every page, until a full garbage collection.
    */
-  const waiting: (() => void)[] = [];
+  const pending: (() => void)[] = [];
   const end = (): Promise<void> => {
     hasEnded = true;
     return (closed ??= (async () => close())());
@@ -46,9 +46,9 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
       const result = await step(signal);
       if (!result.done) return isEnded() ? done : result;
     } catch (error) {
-      // What a stopped step throws is about the stop, which its consumer asked for.
+      // A stopped step may throw because of the stop, which its consumer asked for.
       if (signal.aborted) return done;
-      // What went wrong first is what its consumer has to hear of.
+      // The consumer gets the first error, not one of closing.
       await end().catch(() => undefined);
       throw error;
     }
@@ -58,15 +58,15 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
   const untilStopped = (result: Promise<IteratorResult<T, undefined>>): Promise<IteratorResult<T, undefined>> =>
     new Promise((resolve, reject) => {
       const onStop = (): void => resolve(done);
-      waiting.push(onStop);
-      // Taken out before whoever waits goes on: what is asked for next must not find it there.
+      pending.push(onStop);
+      // Remove the callback before the consumer continues with its next call.
       result.then(
         (step) => {
-          waiting.splice(waiting.indexOf(onStop), 1);
+          pending.splice(pending.indexOf(onStop), 1);
           resolve(step);
         },
         (error: unknown) => {
-          waiting.splice(waiting.indexOf(onStop), 1);
+          pending.splice(pending.indexOf(onStop), 1);
           reject(error);
         },
       );
@@ -81,7 +81,7 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
     async return() {
       const closing = end();
       stopped.abort();
-      for (const onStop of waiting.slice()) onStop();
+      for (const onStop of pending.slice()) onStop();
       await closing;
       return done;
     },

@@ -1,95 +1,93 @@
 import type { PageCursor } from '../position.js';
 import type { SourceEvent } from './sourceEvent.js';
 
-/** Any value that JSON can say. */
+/** Any JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
 
-/** What tells a row from all others: text, or a whole number, which is the same key as its digits. `1` and `'1'` name one row. */
+/** Identifies a row: text, or an integer, which equals its digits. `1` and `'1'` are the same key. */
 export type RowKey = string | number;
 
-/** What a source's rows look like, known before the first one comes. */
+/** The shape of a source's rows. */
 export interface RowSchema<T> {
-  /** The fields' names, in the order in which a table shows them. */
+  /** Field names, in the order of a table. */
   readonly columns: readonly string[];
-  /** What tells one row from all others, where something does. */
+  /** Returns the key that identifies a row, if there is one. */
   key?(row: T): RowKey;
-  /** How a row is named as an event, where it is one: sinks that send events then need nothing else. */
+  /** Identifies a row as an event, so that sinks that send events need nothing else. */
   event?(row: T): RowEvent;
 }
 
-/** What names an event. */
+/** Identifies an event. */
 export interface RowEvent {
-  /** The same for the same event on every run; another one for every other event. */
+  /** The same for the same event on every run, unique otherwise. */
   readonly id: string;
-  /** Events with the same key are told in their order. */
+  /** Events with the same key are delivered in order. */
   readonly key: string;
   readonly type: string;
-  /** When it was seen, ISO 8601. */
+  /** When it was observed, ISO 8601. */
   readonly timestamp: string;
 }
 
-/** One question of a walk. */
+/** A request of a walk for one page. */
 export interface PageRequest {
   readonly partition: number;
-  /** Where to go on; absent at the beginning of a partition. */
+  /** Where to continue; absent at the start of a partition. */
   readonly at: PageCursor | undefined;
-  /** Fewest rows the page must have room for: 2 where a row is read again to compare it. */
+  /** Minimum page size: 2 if the last known row is read again, to compare it. */
   readonly atLeast: 1 | 2;
   readonly signal: AbortSignal;
 }
 
-/** What the API answered. */
+/** The response to a {@link PageRequest}. */
 export interface FetchedPage<T> {
   readonly rows: readonly T[];
   /**
-   * The rows as they came, one for each of `rows`, where those are made of them: by these, pages are told apart. Default: `rows`. What is
-   * made of a row may be something else each time, or have no form in JSON.
+   * The original rows, one for each of `rows`, by which pages are compared. Default: `rows`. Needed if a converted row
+   * may differ each time or has no JSON form.
    */
   readonly received?: readonly unknown[];
-  /** How to go on: at a cursor, by the number of rows received so far, or not at all. */
+  /** How to continue: at a cursor, after the rows received so far, or not at all. */
   readonly next: { readonly cursor: string } | 'by-offset' | 'end';
   readonly total?: number | undefined;
 }
 
-/** What a source needs of the endpoint that it asks; the one that a plugin's context opens has all of it. */
+/** What a source needs of its endpoint. Endpoints that a plugin context opens have all of it. */
 export interface SourceEndpoint {
-  /** Whether a text holds a secret, and so must not be kept as a cursor. */
+  /** Whether a text contains a secret, so that it must not be stored as a cursor. */
   isSecret?(text: string): boolean;
-  /** A short hash of the API key and a salt. With it, a checkpoint that was made with another key, hence for another project, is refused. */
+  /** A short salted hash of the API key. With it, a checkpoint of another key, hence another project, is refused. */
   keyFingerprint?(salt: string): Promise<string>;
-  /** Told of pages, commits and errors. It alters nothing: what it throws is let go. */
+  /** Called with pages, commits and errors. What it throws is ignored. */
   observe?(event: SourceEvent): void;
 }
 
-/**
- * An answer whose rows are made of what came once they are wanted. A walk asks for the next page first, so an API need not wait for that.
- */
+/** A page whose rows are decoded on demand: a walk sends the next request first, so the API does not wait. */
 export interface UndecodedPage<T> extends Omit<FetchedPage<T>, 'rows' | 'received'> {
-  /** The rows as they came. */
+  /** The original rows. */
   readonly received: readonly unknown[];
-  /** One row for each of `received`. It is called once at most, and what it throws ends the walk at this page. */
+  /** Returns one row for each of `received`. Called at most once; an error ends the walk at this page. */
   readonly decode: () => readonly T[];
 }
 
-/** All that a walk has to know about an API. */
+/** What a walk needs to know about an API. */
 export interface SourceDefinition<T> {
-  /** A name for errors, events and costs, e.g. `aptos.walletNfts`. */
+  /** The name in errors, events and costs, e.g. `aptos.walletNfts`. */
   readonly name: string;
-  /** What decides which rows come, as plain JSON: another identity is another plan, and no checkpoint carries over. */
+  /** What determines the rows, as plain JSON: another identity is another plan, which no checkpoint fits. */
   readonly identity: Json;
-  /** The same without what only decides how rows come, e.g. how many a page: what is remembered of rows carries over. Default: `identity`. */
+  /** `identity` without what only affects paging, so that state about rows stays valid. Default: `identity`. */
   readonly rowsIdentity?: Json;
   readonly schema: RowSchema<T>;
-  /** How many partitions the plan has, each a chain of pages of its own. Default 1. */
+  /** Number of partitions of the plan, each with its own chain of pages. Default 1. */
   readonly partitions?: number;
-  /** Where each partition begins, if not at its first row. */
+  /** The first row of each partition. Default 0. */
   readonly offset?: number;
-  /** A partition with more pages than this is an error. Default: no bound. */
+  /** A partition with more pages is an error. Default: no limit. */
   readonly maxPages?: number | undefined;
-  /** The walk ends after this many rows. Default: no bound. Needs `concurrency: 1`, or which rows come would be chance. */
+  /** The walk ends after this many rows, which requires `concurrency: 1`. Default: no limit. */
   readonly maxRows?: number | undefined;
   /** Fetches one page. */
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T> | UndecodedPage<T>>;
-  /** Who is asked by `fetch`. Without it a cursor that holds the key is kept, keys are not told apart, and nobody sees what happens. */
+  /** The endpoint of `fetch`. Without it, the key in cursors, another key and events go unnoticed. */
   readonly endpoint?: SourceEndpoint;
 }

@@ -1,42 +1,37 @@
 import { DecodeError } from '../errors.js';
-import { isRecord } from '../values.js';
+import { isList, isRecord } from '../values.js';
 
-/** What an API's decoder is made of: small checks that name the place in the document where one fails. */
+/** Small checks for decoders. Their errors name the place in the document. */
 export interface DocumentReader {
-  /** @throws DecodeError unless `value` is an object and no list. */
+  /** @throws DecodeError unless `value` is an object and not an array. */
   record(value: unknown, path: string): Record<string, unknown>;
   /**
-   * A record that knows at least one of these fields. Any of them may be missing, also all; but what has only others is something
-   * else, e.g. an error that came with status 200.
+   * An object with at least one of these fields, or with none at all. Only unknown fields mean something else, e.g. an
+   * error sent with status 200.
    *
-   * @throws DecodeError if it is no record, or has other fields only.
+   * @throws DecodeError if it is not an object, or has only other fields.
    */
   recordWith(fields: readonly string[], value: unknown, path: string): Record<string, unknown>;
-  /** The rows in a field that may hold a list, a single row, `null` or nothing. */
+  /** The rows of a field with an array, a single row, `null` or nothing. */
   rows(value: unknown): readonly unknown[];
-  /** A cursor; `undefined` where it is `null`, empty or absent. @throws DecodeError if it is something else than text. */
+  /** A cursor; `undefined` for `null`, empty text or nothing. @throws DecodeError for other types. */
   cursor(value: unknown, path: string): string | undefined;
-  /** The error for a value that is not what it should be. The same answer would come again, so it is not retried. */
+  /** Creates the error for an invalid value. It is not retried, since the same response would come again. */
   fault(path: string, what: string): DecodeError;
 }
 
-/** Options of {@link documentReader}. */
-export interface DocumentReaderOptions {
-  /** Whether a secret stands in a text: such a fault is told without its place. Default: none does. */
-  readonly isSecret?: (text: string) => boolean;
-}
-
 /**
- * A reader of one endpoint's answers.
+ * Creates a reader for the responses of one endpoint.
  *
- * @param route the name of the endpoint whose answers are read, for the messages.
+ * @param route the endpoint's name, for messages
+ * @param isSecret whether a text contains a secret: the error then omits its place. Default: never.
  */
-export function documentReader(route: string, { isSecret }: DocumentReaderOptions = {}): DocumentReader {
+export function documentReader(route: string, isSecret?: (text: string) => boolean): DocumentReader {
   const fault = (path: string, what: string): DecodeError => {
     if (isSecret?.(`${path}: ${what}`)) return fault('', 'the API key stands where it has no business');
     const place = path === '' ? '' : ` at ${path}`;
     return new DecodeError(
-      `${route} was answered with a document of another shape${place}: ${what}. Is the base address right, and the API's plugin new enough?`,
+      `${route}: the server responded with a document of another shape${place}: ${what}. Is the base address right, and the API's plugin new enough?`,
       { route, path },
     );
   };
@@ -62,8 +57,4 @@ export function documentReader(route: string, { isSecret }: DocumentReaderOption
       return value;
     },
   };
-}
-
-function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
 }

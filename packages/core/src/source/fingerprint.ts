@@ -1,16 +1,16 @@
-/** Rows of a page by which it is told from others. */
+/** Rows of a page that are hashed. */
 const maxSampled = 8;
 
 /**
- * Tells pages apart without keeping them: the number of rows, and a hash of eight of them that lie evenly between the first and the last.
- * Of a page with no more rows, or one where two of the eight are alike, all rows are hashed: where rows repeat, few of them say little.
+ * Identifies a page by its number of rows and a hash of eight evenly spaced ones, or of all if there are no more, or
+ * two of the eight are equal: repeated rows say little.
  *
- * It is worked out when the page comes, before anybody can change its rows. To hash all of a hundred rows takes seven times as long.
+ * Computed when the page arrives, before anyone can modify it. Hashing a hundred rows takes seven times as long.
  */
 export function fingerprintOf(rows: readonly unknown[]): string {
   const sample = rows.length > maxSampled ? sampleOf(rows).map(jsonOf) : [];
-  const known = new Set(sample).size === maxSampled ? sample : rows.map(jsonOf);
-  const [high, low] = hashWords(known.join('\n'));
+  const hashed = new Set(sample).size === maxSampled ? sample : rows.map(jsonOf);
+  const [high, low] = hashWords(hashed.join('\n'));
   return `${rows.length}.${high.toString(36)}.${low.toString(36)}`;
 }
 
@@ -19,7 +19,7 @@ function sampleOf(rows: readonly unknown[]): readonly unknown[] {
   return Array.from({ length: maxSampled }, (_, nth) => rows[Math.round(nth * step)]);
 }
 
-/** A 53-bit hash of a value's JSON, in base 36. Equal values have equal hashes; it is no protection against forgery. */
+/** A 53-bit hash of a value's JSON, in base 36. It does not protect against forgery. */
 export function hashOf(value: unknown): string {
   const [high, low] = hashWords(jsonOf(value));
   return (high * 2 ** 21 + (low >>> 11)).toString(36);
@@ -31,7 +31,7 @@ function jsonOf(value: unknown): string {
 
 /** A 64-bit hash of a text, as two numbers of 32 bits each. */
 export function hashWords(text: string): readonly [high: number, low: number] {
-  // Two multiplicative words with different constants, each mixed at the end, so that a change anywhere reaches every bit.
+  // Two multiplicative words, each mixed at the end, so that a change anywhere reaches every bit.
   let a = 0x811c9dc5;
   let b = 0x9e3779b9;
   for (let i = 0; i < text.length; i += 1) {

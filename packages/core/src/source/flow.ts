@@ -1,24 +1,21 @@
 import { Observable, type Subscriber } from 'rxjs';
 import { done, type PullIterator } from './cancellable.js';
 
-/**
- * How a flow's consumer takes what comes. A pusher is served as fast as it goes and shows no demand; a puller asks for each
- * piece, so something can be made ready for it in the meantime.
- */
+/** How a consumer reads: pushed as fast as items come, or pulled one by one, which leaves time to prefetch. */
 type Demand = 'push' | 'pull';
 
-/** Opens a flow for one consumer: an iterator over chunks, each given out whole before the next one is asked for. */
+/** Opens a flow for one consumer: an iterator over chunks. A chunk is emitted completely before the next request. */
 type OpenFlow<T> = (demand: Demand) => PullIterator<readonly T[]>;
 
 /**
  * An Observable that can also be pulled, with `for await`.
  *
- * Cold: every subscription and every loop opens it anew, and nothing happens before. Unsubscribing, `take(n)` and `break`
- * stop it at once. Since RxJS has no demand, slow consumers should pull.
+ * Cold: every subscription and every loop starts it anew. Unsubscribing, `take(n)` and `break` stop it at once. RxJS
+ * has no backpressure, so slow consumers should pull.
  *
  * @example
  * flow.pipe(take(10)).subscribe(console.log);   // push
- * for await (const item of flow) await save(item);   // pull: nothing runs further ahead than its source reads ahead
+ * for await (const item of flow) await save(item);   // pull: bounded read-ahead
  */
 export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
   readonly #open: OpenFlow<T>;
@@ -27,7 +24,7 @@ export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
     super((subscriber) => {
       const chunks = open('push');
       subscriber.add(() => {
-        // A teardown can't wait, and has nobody to tell what goes wrong in closing.
+        // A teardown cannot wait, and cannot report an error of closing.
         chunks.return().catch(() => undefined);
       });
       void push(chunks, subscriber);
@@ -35,7 +32,7 @@ export class Flow<T> extends Observable<T> implements AsyncIterable<T> {
     this.#open = open;
   }
 
-  /** Pulls: nothing runs further ahead of the consumer than the source reads ahead. */
+  /** Pulls: the source reads ahead by its `prefetch` at most. */
   [Symbol.asyncIterator](): PullIterator<T> {
     return items(this.#open('pull'));
   }
@@ -73,7 +70,7 @@ async function push<T>(chunks: PullIterator<readonly T[]>, subscriber: Subscribe
   }
 }
 
-/** The items of chunks, one by one. An item that is already there costs no further step. */
+/** The items of chunks, one by one. Items of the current chunk need no further step. */
 function items<T>(chunks: PullIterator<readonly T[]>): PullIterator<T> {
   let chunk: Iterator<T> = [][Symbol.iterator]();
   let last: Promise<unknown> = Promise.resolve();

@@ -2,16 +2,13 @@ import { ConfigError } from '../errors.js';
 import type { FetchedPage, UndecodedPage } from './definition.js';
 import { sourceFault } from './sourceFault.js';
 
-/** The rows of an answer, made of what came when somebody first asks for them. */
+/** The rows of a page, decoded on first access. */
 export class LazyRows<T> {
   readonly received: readonly unknown[];
   readonly #source: string;
-  /**
-   * Until they are made. Kept as it is: a function that holds it in this place outlives it in V8's eyes, and every page would grow old in
-   * memory.
-   */
+  /** The page until it is decoded. Not in a closure, which V8 would let outlive it, with every page. */
   #page: FetchedPage<T> | UndecodedPage<T> | undefined;
-  /** What came of it. It is not tried again: whoever makes rows may have changed what they are made of before it failed. */
+  /** The result. A failed decode is not repeated: the decoder may have modified its input. */
   #outcome: { readonly rows: readonly T[] } | { readonly error: unknown } | undefined;
 
   constructor(page: FetchedPage<T> | UndecodedPage<T>, source: string) {
@@ -20,20 +17,20 @@ export class LazyRows<T> {
     this.#source = source;
   }
 
-  /** @throws what the API's decoder raises at something that is no row, each time; ConfigError if it makes more rows than came, or fewer. */
-  get made(): readonly T[] {
-    const outcome = (this.#outcome ??= this.#make());
+  /** @throws the decoder's error, each time; ConfigError if it does not return one row for each received. */
+  get rows(): readonly T[] {
+    const outcome = (this.#outcome ??= this.#decode());
     if ('error' in outcome) throw outcome.error;
     return outcome.rows;
   }
 
-  #make(): { readonly rows: readonly T[] } | { readonly error: unknown } {
+  #decode(): { readonly rows: readonly T[] } | { readonly error: unknown } {
     const page = this.#page;
     this.#page = undefined;
     try {
-      const rows = page && 'decode' in page ? page.decode() : (page?.rows ?? []);
-      if (rows.length === this.received.length) return { rows };
-      const message = `${this.#source} was sent ${this.received.length} row(s), and made ${rows.length} of them. Make one of each: positions count what came.`;
+      const made = page && 'decode' in page ? page.decode() : (page?.rows ?? []);
+      if (made.length === this.received.length) return { rows: made };
+      const message = `${this.#source} was sent ${this.received.length} row(s), and made ${made.length} of them. Make one of each: positions count what came.`;
       return { error: new ConfigError(message) };
     } catch (error) {
       return { error: sourceFault(error, this.#source, 'decode') };
@@ -41,17 +38,14 @@ export class LazyRows<T> {
   }
 }
 
-/**
- * Resolves when the requests that were begun in this turn of the event loop have left. That is not the next turn but the one after it: undici
- * lets one pass before it uses a connection again, to see whether something came over it that nobody asked for.
- */
+/** Resolves when requests of this event loop turn are sent: undici waits a turn before it reuses a connection. */
 export async function afterRequestsSent(): Promise<void> {
-  await turnOfTheLoop();
-  await turnOfTheLoop();
+  await nextLoopTurn();
+  await nextLoopTurn();
 }
 
-/** The timer is looked up with each call, so that a test or a simulation decides when the turn ends. */
-function turnOfTheLoop(): Promise<void> {
+/** The timer is looked up on each call, so that tests and simulations can replace it. */
+function nextLoopTurn(): Promise<void> {
   return new Promise((resolve) => {
     if ('setImmediate' in globalThis) globalThis.setImmediate(resolve);
     else if ('MessageChannel' in globalThis) sendToSelf(resolve);
@@ -59,7 +53,7 @@ function turnOfTheLoop(): Promise<void> {
   });
 }
 
-/** For browsers, where a timer waits for up to 4 ms. */
+/** For browsers, where timers wait up to 4 ms. */
 function sendToSelf(onReceived: () => void): void {
   const { port1, port2 } = new MessageChannel();
   port1.onmessage = () => {

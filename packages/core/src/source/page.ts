@@ -1,54 +1,53 @@
 import type { Position } from '../position.js';
 
-/** What one response carried: the unit of flow, of backpressure and of commit. */
+/** The content of one response: the unit of flow, backpressure and commit. */
 export interface Page<T> {
-  /** The rows, in the API's order; may be none. */
+  /** The rows in the API's order; may be empty. */
   readonly items: readonly T[];
-  /** Where the walk stands once this page's rows, and all given out before, are dealt with. Plain JSON. */
+  /** The walk's position after this page's rows and all before them. Plain JSON. */
   readonly position: Position;
-  /** Counts the pages of a walk from 0. */
+  /** The number of the page in its walk, from 0. */
   readonly index: number;
-  /** Which part of the plan it belongs to, from 0, and whether that partition ends with it. */
+  /** The partition, from 0, and whether this is its last page. */
   readonly partition: number;
   readonly endsPartition: boolean;
-  /** Rows that the source has in all, where the API says so. Absent behind `pipePages`, which may make more or fewer of them. */
+  /** Rows of the whole source, if the API tells. Absent after `pipePages`, which may change their number. */
   readonly total?: number;
-  /** Rows in the API's listing, where the API says so, whatever `pipePages` makes of them. */
+  /** Rows in the API's listing, if it tells, also after `pipePages`. */
   readonly listed?: number;
   /** Asks an export to commit right after this page. */
   readonly commit?: true;
-  /** How the poll went that this page is of, where it is one of a watch. */
+  /** The outcome of the poll, for a page of a watch. */
   readonly health?: PageHealth;
 }
 
-/** How a poll of a watch went. */
+/** The outcome of a watch's poll. */
 export interface PageHealth {
-  /** `failed`: the walk did not come to its end, so it says nothing. The watch goes on. */
+  /** `failed`: the walk was incomplete and is ignored. `replayed`: changes of an earlier run are emitted again. */
   readonly outcome: 'polled' | 'failed' | 'replayed';
   /** Rows in the accepted snapshot. */
   readonly rows: number;
   readonly generation: number;
-  /** The first snapshot is complete. Said once in the life of a watch. */
+  /** The first snapshot is complete. Reported once in the life of a watch. */
   readonly isSynced?: true;
-  /** The poll before had failed. */
+  /** The previous poll failed. */
   readonly isRecovered?: true;
-  /** Removals that are held back, since the listing shrank suspiciously. */
+  /** Removals that are held, because the listing shrank suspiciously. */
   readonly held?: number;
-  /** Keys that one walk has listed more than once, with different rows. The last one counts, and may be another one each time. */
+  /** Keys that a walk listed several times with different rows. The last one counts, which may vary. */
   readonly repeated?: number;
-  /** Failed polls in a row, and why the last one failed. */
+  /** Consecutive failed polls, and the last error. */
   readonly failures?: number;
   readonly error?: unknown;
 }
 
-/** What a page says besides its place. */
 type PageFields<T> = Omit<Page<T>, 'position'>;
 
 /**
- * A page whose position is worked out when somebody asks: few are written down.
+ * A page that computes its position on demand, because few are stored.
  *
- * A class, since a getter in an object's literal gives each object a shape of its own; those live as long as old objects do, and each would
- * keep its page's rows.
+ * A class, because each object literal with a getter gets its own hidden class, which would keep the page's rows in the
+ * old generation.
  */
 class LazyPage<T> implements Page<T> {
   readonly items: readonly T[];
@@ -75,7 +74,7 @@ export function pageOf<T>(fields: PageFields<T>, position: () => Position): Page
   return new LazyPage(fields, position);
 }
 
-/** The same page with other items, as many as may be: its place in the walk is not changed by what is done to its rows. */
+/** The page with other items. Its position in the walk stays. */
 export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
   const { index, partition, endsPartition, listed, commit, health } = page;
   const others = { ...(listed !== undefined && { listed }), ...(commit && { commit }), ...(health && { health }) };

@@ -1,14 +1,14 @@
-/** How values are put into groups that one request can carry. */
+/** How values are grouped for one request each. */
 export interface GroupOptions {
-  /** Most values in a group. */
+  /** Maximum number of values in a group. */
   readonly size: number;
-  /** Most characters a group's values may add up to. */
+  /** Maximum sum of `lengthOf` in a group. */
   readonly maxLength: number;
-  /** Characters that one value takes. */
+  /** Characters that a value takes in a request. */
   readonly lengthOf: (value: string) => number;
 }
 
-/** Splits values into groups, in order. A value that is too long by itself gets a group of its own. */
+/** Splits values into groups, in order. A value that exceeds `maxLength` gets its own group. */
 export function groupsOf(values: readonly string[], { size, maxLength, lengthOf }: GroupOptions): string[][] {
   const groups: string[][] = [];
   let length = Infinity;

@@ -4,13 +4,13 @@ const firstSlots = 16;
 const maxSlots = 2 ** 20;
 
 /**
- * Remembers which texts it was given, as hashes of 64 bits: 9 to 18 bytes each, whatever their length. That it takes a new text for a known
- * one happens to one set of a million texts in 40 million.
+ * A set of texts, stored as 64-bit hashes: 9 to 18 bytes each. One in 40 million sets of a million texts takes a new
+ * text for a known one.
  *
- * It remembers 917,504 texts at most, in 8 MiB, and forgets none of them for those that come later.
+ * It stores the first 917,504 texts, in 8 MiB, and ignores later ones.
  */
 export class SeenTexts {
-  /** Two words a slot, and nothing in a slot that is free. Full to 7/8 at most, so that a text that is new is soon known to be. */
+  /** Two words per slot, 0 in a free one. At most 7/8 full, so that searches stay short. */
   #words = new Uint32Array(2 * firstSlots);
   #size = 0;
 
@@ -26,13 +26,13 @@ export class SeenTexts {
   add(text: string): void {
     const [high, low] = wordsOf(text);
     const isKnown = this.#words[this.#slotOf(high, low)] === high;
-    if (isKnown || !this.#hasRoom()) return;
+    if (isKnown || !this.#hasCapacity()) return;
     this.#put(high, low);
     this.#size += 1;
   }
 
-  /** Makes room where there is none and may be some. */
-  #hasRoom(): boolean {
+  /** Grows the table if it is full and may grow. */
+  #hasCapacity(): boolean {
     const slots = this.#words.length / 2;
     if (this.#size < (slots / 8) * 7) return true;
     if (slots === maxSlots) return false;
@@ -51,7 +51,7 @@ export class SeenTexts {
     this.#words[at + 1] = low;
   }
 
-  /** Where a hash stands, or could be put. */
+  /** The slot of a hash, or the free one for it. */
   #slotOf(high: number, low: number): number {
     const words = this.#words;
     let at = 2 * (low & (words.length / 2 - 1));
@@ -60,7 +60,7 @@ export class SeenTexts {
   }
 }
 
-/** A slot is free where its first word is 0, so no text's is. */
+/** The first word is never 0, which marks a free slot. */
 function wordsOf(text: string): readonly [high: number, low: number] {
   const [high, low] = hashWords(text);
   return [high === 0 ? 1 : high, low];

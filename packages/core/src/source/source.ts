@@ -13,54 +13,51 @@ import { checkPosition, walk, type WalkOptions } from './walk.js';
 export interface PagesOptions {
   /** Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. */
   readonly startAt?: Position | string;
-  /** Partitions of the plan walked at once. Default 1. The limiter still decides when requests start. */
+  /** Partitions to walk in parallel. Default 1. The limiter still decides when requests start. */
   readonly concurrency?: number;
   /**
-   * Pages fetched ahead of the consumer, beyond one for each partition that is walked. Default for consumers that pull: the concurrency, so
-   * that no partition waits while the consumer makes its rows durable. Default for subscribers, which show no demand: 0.
+   * Pages to fetch ahead of the consumer, beyond one per partition in progress. Default for consumers that pull: the
+   * concurrency, so that no partition waits during a commit. For subscribers, which show no demand: 0.
    */
   readonly prefetch?: number;
-  /**
-   * Names a history that starts with this walk. A source with memory, e.g. a watch with state, discards what it knows unless that belongs
-   * to this history already. Other sources ignore it.
-   */
+  /** Starts a history: a source with state, e.g. a watch, discards state of other histories. */
   readonly newHistory?: string;
 }
 
-/** What a source is, for sinks and checkpoints. */
+/** Describes a source to sinks and checkpoints. */
 export interface SourceInfo<T> {
   readonly name: string;
-  /** Plain JSON: what decides which rows come. */
+  /** What determines the rows, as plain JSON. */
   readonly identity: Json;
-  /** The same without what only decides how rows come. Absent where that is all of it. */
+  /** `identity` without what only affects paging. Absent if it is the same. */
   readonly rowsIdentity?: Json;
   readonly partitions: number;
   /** The walk ends after this many rows. */
   readonly maxRows?: number;
-  /** Its rows are made by an operator without a version, so no checkpoint can tell what it did. */
+  /** An operator without a version makes the rows, so a checkpoint cannot tell whether it changed. */
   readonly isUnversioned?: true;
-  /** Absent where an operator made rows of an unknown shape. */
+  /** Absent if an operator makes rows of unknown shape. */
   readonly schema?: RowSchema<T>;
-  /** It goes on until it is stopped, and may go on another day: what is exported of it is never finished. */
+  /** It runs until it is stopped and can resume later, so an export of it is never finished. */
   readonly isEndless?: true;
-  /** A short hash of the API key and a salt, where the source asks with one. */
+  /** A short salted hash of the API key, if the source uses one. */
   readonly keyFingerprint?: (salt: string) => Promise<string>;
-  /** Tells those who watch the client that the rows come from, as an export does of its commits. */
+  /** Sends events to the client of the rows, e.g. an export's commits. */
   readonly observe?: SourceObserver;
-  /** Asked before an export that starts over touches its target: refuses where the source's own state can't be started over with it. */
+  /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
   readonly checkRestart?: (signal: AbortSignal) => Promise<void>;
 }
 
-/** What operators on pages need to say about what they make. */
+/** Options of {@link Source.pipePages}. */
 export interface PipePagesOptions<R> {
-  /** The new rows' columns. Without them a CSV needs its own `columns`. */
+  /** The columns of the new rows. Without them, CSV needs its own `columns`. */
   readonly schema?: RowSchema<R>;
-  /** Names this operator in the plan; change it when the operator changes. Needed where a checkpoint is kept. */
+  /** Identifies the operator in the plan: change it when the operator changes. Required for a checkpoint. */
   readonly version?: string;
 }
 
 /**
- * Where rows come from: a flow of rows that knows its pages.
+ * A flow of rows with access to its pages.
  *
  * @example
  * source.pipe(filter(isLarge), take(10)).subscribe(console.log);
@@ -82,11 +79,7 @@ export class Source<T> extends Flow<T> {
     this.#walk = walkWith;
   }
 
-  /**
-   * The pages of a walk, each with the position from which another walk goes on.
-   *
-   * @throws ConfigError if an option makes no sense for this plan.
-   */
+  /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
     const { concurrency = 1, prefetch, startAt, newHistory } = options;
     checkCount('concurrency', concurrency);
@@ -108,10 +101,11 @@ export class Source<T> extends Flow<T> {
   }
 
   /**
-   * Runs any RxJS operator on each page's rows. Pages, positions and backpressure stay as they are, so that the result can
-   * still be pulled, exported and resumed.
+   * Applies an RxJS operator to each page's rows. The result keeps pages, positions and backpressure, so it can still
+   * be pulled, exported and resumed.
    *
-   * The operator starts anew with every page: `take(2)` gives 2 rows of each page, `scan` begins again, `mergeMap` may reorder.
+   * The operator is applied to each page separately: `take(2)` emits 2 rows of each, `scan` restarts, `mergeMap` may
+   * reorder.
    *
    * @example source.pipePages(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
@@ -138,11 +132,7 @@ export class Source<T> extends Flow<T> {
     });
   }
 
-  /**
-   * All rows in memory: at most `max` of them, 1,000,000 by default.
-   *
-   * @throws ConfigError beyond that, instead of a full memory.
-   */
+  /** Collects all rows, at most `max` (default 1,000,000). @throws ConfigError beyond `max`, before memory runs out. */
   async toArray({ max = 1_000_000 }: { readonly max?: number } = {}): Promise<T[]> {
     const rows: T[] = [];
     for await (const page of this.pages()) {
@@ -166,11 +156,7 @@ export class Source<T> extends Flow<T> {
   }
 }
 
-/**
- * Makes a source of an API's definition. Nothing is requested until someone subscribes or pulls.
- *
- * @throws ConfigError if a bound makes no sense.
- */
+/** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a limit is invalid. */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
   const { name, identity, rowsIdentity, schema, partitions = 1, endpoint } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;
@@ -203,7 +189,7 @@ function mapped<T, R extends object>(
   );
 }
 
-/** All that an Observable emits, unless it is stopped before. */
+/** Collects what an Observable emits, until the signal aborts. */
 async function collected<R>(rows: Observable<R>, signal: AbortSignal): Promise<R[]> {
   signal.throwIfAborted();
   return lastValueFrom(rows.pipe(takeUntil(fromEvent(signal, 'abort')), toArray()));

@@ -1,9 +1,9 @@
 import { PluginError } from '../errors.js';
 
 /**
- * What a source's own code threw, as it is if it is an object. A text has no stack, so without the source's name nobody would know whose it is.
+ * An error thrown by a source's own code: an object as it is; other values are wrapped, since they have no stack.
  *
- * @param what the function of the source that threw it, e.g. `fetch`.
+ * @param what the function that threw, e.g. `fetch`
  */
 export function sourceFault(thrown: unknown, name: string, what: 'fetch' | 'decode'): unknown {
   if (typeof thrown === 'object' && thrown !== null) return thrown;

@@ -1,7 +1,7 @@
 import { reportOf } from '../errorReport.js';
 import { ConfigError, SluiceError } from '../errors.js';
 import { isPosition, type ChainPosition, type Position } from '../position.js';
-import { Chain, type ChainPage } from './chain.js';
+import { PageChain, type ChainPage } from './pageChain.js';
 import type { SourceDefinition } from './definition.js';
 import { pageOf, type Page } from './page.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
@@ -11,24 +11,17 @@ import { afterRequestsSent } from './lazyRows.js';
 export interface WalkOptions {
   readonly startAt: Position;
   readonly concurrency: number;
-  /** Pages fetched beyond one for each partition that is walked while the consumer is busy. */
+  /** Pages to fetch ahead, beyond one per partition in progress. */
   readonly prefetch: number;
   readonly newHistory?: string;
 }
 
-/**
- * One pass over a plan. It is pulled: with the page that its consumer is busy with it never holds more than `concurrency + prefetch`
- * pages, requests under way included.
- */
+/** One pass over a plan. It holds at most `concurrency + prefetch` pages, including pending and current ones. */
 export function walk<T>(
   definition: SourceDefinition<T>,
   options: WalkOptions,
   observe?: SourceObserver,
 ): PullIterator<Page<T>> {
-  if (definition.maxRows !== undefined && options.concurrency > 1)
-    throw new ConfigError(
-      'maxRows needs concurrency: 1. With a concurrency above 1 it would be chance which rows are the first ones.',
-    );
   const steps = new Walk(definition, options, observe);
   return cancellable(
     () => steps.next(),
@@ -36,33 +29,33 @@ export function walk<T>(
   );
 }
 
-/** A partition that was begun, as of the last page given out. */
-interface Begun {
+/** A started partition, as of its last emitted page. */
+interface StartedPartition {
   readonly isDone: boolean;
-  /** Where it goes on. Working that out has a cost, so only who writes it down asks. */
+  /** Where it continues. Computed only when it is stored, because it has a cost. */
   readonly position: () => ChainPosition | 'done';
 }
 
 class Walk<T> {
   readonly #definition: SourceDefinition<T>;
   readonly #observe: SourceObserver | undefined;
-  readonly #parts: number;
+  readonly #partitions: number;
   readonly #concurrency: number;
   readonly #capacity: number;
   readonly #stopped = new AbortController();
-  /** Chains that may have pages left, by partition. */
-  readonly #chains = new Map<number, Chain<T>>();
-  readonly #busy = new Set<Chain<T>>();
+  /** Chains that may have more pages, by partition. */
+  readonly #chains = new Map<number, PageChain<T>>();
+  readonly #busy = new Set<PageChain<T>>();
   readonly #ready: ChainPage<T>[] = [];
-  readonly #begun = new Map<number, Begun>();
+  readonly #started = new Map<number, StartedPartition>();
   #before: number;
   #nextPartition: number;
   #rows: number;
   #pages: number;
-  /** Rows fetched or given out, of this walk and those it goes on from. */
+  /** Rows fetched, including those before `startAt`. */
   #rowsFetched: number;
-  #isHeld = false;
-  /** A question was begun that may not have left yet. */
+  #isConsuming = false;
+  /** A request was started that may not be sent yet. */
   #isRequesting = false;
   #isStopped = false;
   #failure: { readonly error: unknown } | undefined;
@@ -75,7 +68,7 @@ class Walk<T> {
   ) {
     this.#definition = definition;
     this.#observe = observe;
-    this.#parts = definition.partitions ?? 1;
+    this.#partitions = definition.partitions ?? 1;
     this.#concurrency = concurrency;
     this.#capacity = concurrency + prefetch;
     this.#before = startAt.before;
@@ -84,7 +77,7 @@ class Walk<T> {
     this.#rowsFetched = startAt.rows;
     this.#pages = startAt.pages;
     for (const [partition, at] of Object.entries(startAt.begun))
-      this.#begun.set(Number(partition), { isDone: at === 'done', position: () => at });
+      this.#started.set(Number(partition), { isDone: at === 'done', position: () => at });
   }
 
   stop(): void {
@@ -94,17 +87,17 @@ class Walk<T> {
   }
 
   async next(): Promise<IteratorResult<Page<T>, undefined>> {
-    this.#isHeld = false;
+    this.#isConsuming = false;
     for (;;) {
       this.#startFetching();
       if (this.#ready.length > 0 && this.#isRequesting) {
-        // The API is at work on the next page while the rows of this one are made and dealt with.
+        // Send pending requests first, so that the API works while this page is decoded and consumed.
         this.#isRequesting = false;
         await afterRequestsSent();
         if (this.#isStopped) return done;
       }
       const page = this.#ready.shift();
-      if (page) return { done: false, value: this.#giveOut(page) };
+      if (page) return { done: false, value: this.#emit(page) };
       if (this.#failure) throw this.#reported(this.#located(this.#failure.error));
       if (this.#busy.size === 0) return done;
       this.#isRequesting = false;
@@ -112,15 +105,15 @@ class Walk<T> {
     }
   }
 
-  #giveOut(page: ChainPage<T>): Page<T> {
-    this.#isHeld = true;
+  #emit(page: ChainPage<T>): Page<T> {
+    this.#isConsuming = true;
     const { maxRows = Infinity } = this.#definition;
-    const made = this.#made(page);
-    const items = made.length > maxRows - this.#rows ? made.slice(0, maxRows - this.#rows) : made;
+    const rows = this.#rowsOf(page);
+    const items = rows.length > maxRows - this.#rows ? rows.slice(0, maxRows - this.#rows) : rows;
     this.#rows += items.length;
     this.#pages += 1;
-    this.#begun.set(page.partition, { isDone: page.endsPartition, position: page.position });
-    this.#advance();
+    this.#started.set(page.partition, { isDone: page.endsPartition, position: page.position });
+    this.#countFinished();
     const index = this.#pages - 1;
     const position = this.#snapshot();
     this.#startFetching();
@@ -131,7 +124,7 @@ class Walk<T> {
     );
   }
 
-  #made(page: ChainPage<T>): readonly T[] {
+  #rowsOf(page: ChainPage<T>): readonly T[] {
     try {
       return page.items();
     } catch (error) {
@@ -139,16 +132,16 @@ class Walk<T> {
     }
   }
 
-  /** Finished partitions at the front are only counted, so that a position stays small. */
-  #advance(): void {
-    while (this.#begun.get(this.#before)?.isDone) {
-      this.#begun.delete(this.#before);
+  /** Counts finished partitions at the front instead of listing them, so that positions stay small. */
+  #countFinished(): void {
+    while (this.#started.get(this.#before)?.isDone) {
+      this.#started.delete(this.#before);
       this.#before += 1;
     }
   }
 
   #snapshot(): () => Position {
-    const [before, rows, pages, begun] = [this.#before, this.#rows, this.#pages, [...this.#begun]];
+    const [before, rows, pages, begun] = [this.#before, this.#rows, this.#pages, [...this.#started]];
     return () => ({
       before,
       begun: Object.fromEntries(begun.map(([partition, at]) => [String(partition), at.position()])),
@@ -158,39 +151,39 @@ class Walk<T> {
   }
 
   #startFetching(): void {
-    while (this.#hasRoom()) {
-      const chain = this.#idleChain() ?? this.#openPart();
+    while (this.#hasCapacity()) {
+      const chain = this.#idleChain() ?? this.#openPartition();
       if (!chain) return;
       this.#isRequesting = true;
       void this.#fetch(chain);
     }
   }
 
-  #hasRoom(): boolean {
+  #hasCapacity(): boolean {
     if (this.#failure || this.#stopped.signal.aborted) return false;
     if (this.#rowsFetched >= (this.#definition.maxRows ?? Infinity)) return false;
-    return this.#busy.size + this.#ready.length + (this.#isHeld ? 1 : 0) < this.#capacity;
+    return this.#busy.size + this.#ready.length + (this.#isConsuming ? 1 : 0) < this.#capacity;
   }
 
-  #idleChain(): Chain<T> | undefined {
+  #idleChain(): PageChain<T> | undefined {
     for (const chain of this.#chains.values()) if (!this.#busy.has(chain)) return chain;
     return undefined;
   }
 
-  /** Begins the next partition, unless the concurrency is used up or it lies too far ahead of the first unfinished one. */
-  #openPart(): Chain<T> | undefined {
-    while (this.#begun.get(this.#nextPartition)?.isDone) this.#nextPartition += 1;
+  /** Opens the next partition, unless the concurrency is used up or it is too far ahead of the first unfinished one. */
+  #openPartition(): PageChain<T> | undefined {
+    while (this.#started.get(this.#nextPartition)?.isDone) this.#nextPartition += 1;
     const partition = this.#nextPartition;
     const window = this.#before + 2 * this.#concurrency;
-    if (this.#chains.size >= this.#concurrency || partition >= Math.min(this.#parts, window)) return undefined;
+    if (this.#chains.size >= this.#concurrency || partition >= Math.min(this.#partitions, window)) return undefined;
     this.#nextPartition += 1;
-    const from = this.#begun.get(partition)?.position();
-    const chain = new Chain(this.#definition, partition, from === 'done' ? undefined : from);
+    const from = this.#started.get(partition)?.position();
+    const chain = new PageChain(this.#definition, partition, from === 'done' ? undefined : from);
     this.#chains.set(partition, chain);
     return chain;
   }
 
-  async #fetch(chain: Chain<T>): Promise<void> {
+  async #fetch(chain: PageChain<T>): Promise<void> {
     this.#busy.add(chain);
     try {
       const page = await chain.next(this.#stopped.signal);
@@ -208,7 +201,7 @@ class Walk<T> {
     }
   }
 
-  /** Told when it reaches the consumer: who stops before never meets it, and what a stop brings about is no error. */
+  /** Reported when the consumer would get it: one that has stopped never does, and a stop is not an error. */
   #reported(error: unknown): unknown {
     if (!this.#isStopped)
       tell(this.#observe, { type: 'error', of: 'walk', name: this.#definition.name, error: reportOf(error) });
@@ -225,16 +218,10 @@ function pageEvent(source: string, { partition, page, rows, total }: ChainPage<u
   return { type: 'page', source, partition, page, rows, ...(total !== undefined && { total }) };
 }
 
-/** Checks a position that came from outside, e.g. from an error that was kept, against a plan. @throws ConfigError if it is of none. */
+/** Checks a given position, e.g. of a stored error, against a plan. @throws ConfigError if it does not fit. */
 export function checkPosition(position: Position, partitions: number): Position {
-  const isOfPlan = isPosition(position) && position.before <= partitions;
-  if (
-    isOfPlan &&
-    Object.keys(position.begun).every(
-      (partition) => Number(partition) >= position.before && Number(partition) < partitions,
-    )
-  ) {
+  const isInPlan = (partition: number): boolean => partition >= position.before && partition < partitions;
+  if (isPosition(position) && position.before <= partitions && Object.keys(position.begun).map(Number).every(isInPlan))
     return position;
-  }
   throw new ConfigError(`startAt is no position of this plan, which has ${partitions} partition(s).`);
 }

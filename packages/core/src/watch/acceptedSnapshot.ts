@@ -2,15 +2,15 @@ import { changeOf, type Change, type Difference } from './change.js';
 import type { SnapshotRows } from './snapshotRows.js';
 import type { Missing } from './verdict.js';
 
-/** What is known of a listing: the rows that were accepted, and what is missing of them. */
+/** The accepted rows of a listing, and those of them that are missing. */
 export interface AcceptedSnapshot<T> {
-  /** Counts the snapshots that were accepted; 0 before the first. */
+  /** The number of accepted snapshots; 0 before the first. */
   readonly generation: number;
   readonly rows: SnapshotRows<T>;
   readonly missing: ReadonlyMap<string, Missing>;
 }
 
-/** What the next snapshot has that the one before had not: a record of the log, durable before any of it leaves. */
+/** What a snapshot adds to the previous one. It is durable in the log before any of it is emitted. */
 export interface Delta<T> {
   readonly generation: number;
   readonly observedAt: string;
@@ -18,7 +18,7 @@ export interface Delta<T> {
   readonly missing: ReadonlyMap<string, Missing>;
 }
 
-/** The snapshot after a delta. The rows are changed in place: the one before is gone. */
+/** Applies a delta. Modifies the rows, so the previous snapshot is gone. */
 export function applied<T>(rows: SnapshotRows<T>, { generation, differences, missing }: Delta<T>): AcceptedSnapshot<T> {
   for (const { type, key, after } of differences) {
     if (type === 'removed') rows.delete(key);
@@ -31,7 +31,7 @@ export function changesOf<T>({ generation, observedAt, differences }: Delta<T>, 
   return differences.map((difference) => changeOf(difference, { watch, generation, observedAt }));
 }
 
-/** As plain JSON. What was there before is left out: it is in the snapshot that the delta is applied to. */
+/** A delta as plain JSON, without the previous rows, which are in the snapshot that it applies to. */
 export function encodeDelta<T>({ generation, observedAt, differences, missing }: Delta<T>): object {
   return {
     generation,

@@ -1,17 +1,17 @@
 import { hashOf } from '../source/fingerprint.js';
 
 interface Observed {
-  /** The same for the same change, however often it is given out; another one for every other change. */
+  /** The same for the same change, however often it is emitted; unique otherwise. */
   readonly id: string;
-  /** What tells the row from all others. */
+  /** The key of the row. */
   readonly key: string;
-  /** Counts the snapshots that were accepted, from 1. */
+  /** The number of accepted snapshots, from 1. */
   readonly generation: number;
-  /** When the walk that showed it ended, by our clock: ISO 8601, UTC. */
+  /** When the walk ended that found it, by our clock: ISO 8601, UTC. */
   readonly observedAt: string;
 }
 
-/** The row was there when the watch began (`initial`), or came later (`added`). */
+/** The row existed when the watch began (`initial`), or is new (`added`). */
 export interface Added<T> extends Observed {
   readonly type: 'initial' | 'added';
   readonly before: null;
@@ -19,7 +19,7 @@ export interface Added<T> extends Observed {
   readonly fields: readonly [];
 }
 
-/** The row has other values: `fields` are the paths of those that differ, e.g. `status` or `advancedOptions.includeInputs`. */
+/** The row has changed: `fields` are the paths of the values that differ, e.g. `status` or `stats.seen`. */
 export interface Updated<T> extends Observed {
   readonly type: 'changed';
   readonly before: T;
@@ -27,7 +27,7 @@ export interface Updated<T> extends Observed {
   readonly fields: readonly string[];
 }
 
-/** The row is gone; `before` is the last that was known of it. */
+/** The row is gone; `before` is its last known value. */
 export interface Removed<T> extends Observed {
   readonly type: 'removed';
   readonly before: T;
@@ -35,44 +35,20 @@ export interface Removed<T> extends Observed {
   readonly fields: readonly [];
 }
 
-/** One difference between two accepted snapshots. Folding all of them, in order, gives the snapshot. */
+/** One difference between two accepted snapshots. Applied in order, all changes yield the snapshot. */
 export type Change<T> = Added<T> | Updated<T> | Removed<T>;
 
-/** A change without what only the snapshot as a whole knows. */
-export type Difference<T> =
-  | {
-      readonly type: 'initial' | 'added';
-      readonly key: string;
-      readonly before: null;
-      readonly after: T;
-      readonly fields: readonly [];
-    }
-  | {
-      readonly type: 'changed';
-      readonly key: string;
-      readonly before: T;
-      readonly after: T;
-      readonly fields: readonly string[];
-    }
-  | {
-      readonly type: 'removed';
-      readonly key: string;
-      readonly before: T;
-      readonly after: null;
-      readonly fields: readonly [];
-    };
+/** A change before it gets an id, a generation and a time. */
+export type Difference<T> = Omit<Added<T>, Observation> | Omit<Updated<T>, Observation> | Omit<Removed<T>, Observation>;
+type Observation = 'id' | 'generation' | 'observedAt';
 
-/** Gives a difference its place in the history of a watch. `watch` tells one watch from another. */
+/** Makes a change of a difference. `watch` identifies the watch. */
 export function changeOf<T>(
   difference: Difference<T>,
-  {
-    watch,
-    generation,
-    observedAt,
-  }: { readonly watch: string; readonly generation: number; readonly observedAt: string },
+  { watch, generation, observedAt }: Pick<Observed, 'generation' | 'observedAt'> & { readonly watch: string },
 ): Change<T> {
   const named = [watch, generation, difference.key];
-  // Twice 53 bits, since one would be too few for ids that are kept for years.
+  // Two 53-bit hashes, since one is too short for ids that are stored for years.
   const id = hashOf(named) + hashOf([...named].reverse());
   return { id, ...difference, generation, observedAt };
 }

@@ -4,7 +4,7 @@ import { hashOf } from '../source/fingerprint.js';
 import type { Snapshot } from '../operators/poll.js';
 import { applied, changesOf } from './acceptedSnapshot.js';
 import type { Change, Difference } from './change.js';
-import { fieldsBetween, type ComparisonOptions } from './comparison.js';
+import { fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judge } from './verdict.js';
 import { WalkComparison } from './walkComparison.js';
@@ -14,15 +14,15 @@ export interface ChangesOptions<T> extends ComparisonOptions<T> {
   readonly key: (row: T) => RowKey;
 }
 
-/** Every snapshot is taken at its word: what is not in it is gone. */
-const atOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0, acceptRemovals: true } as const;
+/** Every snapshot is trusted: a row that is not in it is removed. */
+const removeAtOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0, acceptRemovals: true } as const;
 
 /**
- * The differences between snapshots, in a pipeline of your own: `initial` for each row of the first one, then `changed`, `added` and
- * `removed`. A row that a snapshot lists twice counts as the last one says.
+ * Emits the differences between snapshots: `initial` for each row of the first one, then `changed`, `added` and
+ * `removed`. If a snapshot lists a row twice, the last one counts.
  *
- * Each snapshot is taken at its word, so an API that forgets a row once makes a `removed` and an `added`. `watch` knows better: it
- * asks again, and remembers over restarts. A row without a key ends the flow with a DecodeError.
+ * Each snapshot is trusted, so a row that an API omits once causes a `removed` and an `added`. Use `watch` to confirm
+ * removals and to resume after restarts. A row without a key ends the flow with a DecodeError.
  *
  * @example
  * poll(client.streams.list(), { every: 30_000 })
@@ -40,7 +40,7 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
         concatMap(({ rows: listed, observedAt }) => {
           const walk = new WalkComparison(rows, fields);
           for (const row of listed) walk.add(rowKey(options.key, row), row);
-          const { differences } = judge(walk.end(), new Map(), { rules: atOnce, now: 0 });
+          const { differences } = judge(walk.end(), new Map(), { rules: removeAtOnce, now: 0 });
           const isFirst = generation === 0;
           generation += 1;
           const delta = {

@@ -1,13 +1,9 @@
 import { DecodeError } from '../errors.js';
 
-/** Far beyond what APIs send, and far from where going through a row would run out of stack. */
-const deepest = 500;
+/** Far deeper than APIs send, and far from where recursion would overflow the stack. */
+const maxDepth = 500;
 
-/**
- * Checks that a row can be kept, compared and given back as it was.
- *
- * @throws DecodeError if JSON has no form for it, or it is nested too deeply.
- */
+/** @throws DecodeError unless a row can be stored, compared and restored: JSON, and not nested too deeply. */
 export function checkStorable(key: string, row: unknown): void {
   const fault = asJson(row) === undefined ? 'is nothing that JSON has a form for' : faultOf(row, 0);
   if (fault === undefined) return;
@@ -18,7 +14,7 @@ export function checkStorable(key: string, row: unknown): void {
 }
 
 function faultOf(value: unknown, depth: number): string | undefined {
-  if (depth > deepest) return `is nested more than ${deepest} levels deep`;
+  if (depth > maxDepth) return `is nested more than ${maxDepth} levels deep`;
   const plain = asJson(value);
   if (typeof plain === 'bigint') return 'holds a BigInt, which JSON has no form for';
   if (typeof plain !== 'object' || plain === null) return undefined;
@@ -29,7 +25,7 @@ function faultOf(value: unknown, depth: number): string | undefined {
   return undefined;
 }
 
-/** A value as JSON has it, since that is what a restart gives back. What is inside of it stays as it is. */
+/** A value as JSON represents it, since that is what a restart restores. Nested values are not converted. */
 export function asJson(value: unknown): unknown {
   switch (typeof value) {
     case 'number':
@@ -39,14 +35,14 @@ export function asJson(value: unknown): unknown {
       return undefined;
     case 'bigint':
     case 'object':
-      return value === null ? null : ofItsOwnMaking(value);
+      return value === null ? null : toJsonValue(value);
     default:
       return value;
   }
 }
 
-/** Dates, URLs and many others say themselves what JSON makes of them. */
-function ofItsOwnMaking(value: bigint | object): unknown {
+/** Applies `toJSON`, which dates, URLs and others have. */
+function toJsonValue(value: bigint | object): unknown {
   const toJson: unknown = Reflect.get(Object(value), 'toJSON');
   if (typeof toJson !== 'function') return value;
   const made: unknown = Reflect.apply(toJson, value, []);

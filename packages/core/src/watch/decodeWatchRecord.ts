@@ -4,21 +4,21 @@ import type { Delta } from './acceptedSnapshot.js';
 import type { Difference } from './change.js';
 import type { Missing } from './verdict.js';
 
-/** The first record of a log: the snapshot that follows it, in pieces. */
+/** The first record of a log, followed by the rows of its snapshot. */
 interface BaseRecord {
   readonly kind: 'base';
   readonly v: 1;
-  /** Of the source and its identity. */
+  /** A hash of the source's name and identity. */
   readonly watch: string;
-  /** Tells this history of the listing from any other. */
+  /** Identifies this history of the listing. */
   readonly history: string;
   readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly generation: number;
   readonly observedAt: string;
-  /** How many rows follow: a record that is lost behind this one is noticed. */
+  /** The number of rows that follow, to detect lost records. */
   readonly size: number;
   readonly missing: ReadonlyMap<string, Missing>;
-  /** The generation up to which the consumer has everything. */
+  /** The last generation that the consumer has completely. */
   readonly committed: number;
 }
 
@@ -29,10 +29,10 @@ type WatchRecord<T> =
   | { readonly kind: 'committed'; readonly generation: number };
 
 /**
- * Reads a record that `watchLog` wrote. The log has checksums, so what it holds was written by us; rows are taken as they are.
+ * Decodes a record of `watchLog`. The log has checksums, so its content is ours and rows are not validated.
  *
- * @param before the row that a change replaces.
- * @throws CheckpointError if it is none of ours.
+ * @param before returns the row that a change replaces
+ * @throws CheckpointError if it is not such a record.
  */
 export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T | undefined): WatchRecord<T> {
   if (!isRecord(record)) throw unreadable();
@@ -48,17 +48,8 @@ export function decodeWatchRecord<T>(record: unknown, before: (key: string) => T
   };
 }
 
-function decodeBase({
-  base,
-  watch,
-  history,
-  key,
-  generation,
-  observedAt,
-  size,
-  missing,
-  committed,
-}: Record<string, unknown>): BaseRecord {
+function decodeBase(record: Record<string, unknown>): BaseRecord {
+  const { base, watch, history, key, generation, observedAt, size, missing, committed } = record;
   if (typeof base === 'number' && base > 1)
     throw new CheckpointError(
       "The watch's log was written by a newer version of Sluice. Use that version, or begin anew with another state.",

@@ -5,8 +5,8 @@ import { ownField, pathOf } from './fieldPath.js';
 /**
  * The paths of the fields in which two values differ as JSON, e.g. `status` or `stats.seen`.
  *
- * @param ignored paths that are not looked at, nor what is inside.
- * @param path of the values themselves; where it is empty and they are no records, they differ in `*`.
+ * @param ignored paths to skip, with everything inside
+ * @param path the path of the values; if it is empty and they are not objects, the result is `*`
  */
 export function differingFields(
   before: unknown,
@@ -30,7 +30,7 @@ function collect(one: unknown, other: unknown, path: string, ignored: ReadonlySe
   let common = 0;
   for (const name of Object.keys(before)) {
     const field = before[name];
-    // Most fields are the same: that is found out before anything is made of their names.
+    // Most fields are equal: check that before building their paths.
     if ((field === after[name] && field !== undefined) || isPlainlySame(field, after[name])) common += 1;
     else {
       if (Object.hasOwn(after, name)) common += 1;
@@ -56,17 +56,17 @@ function isEqual(one: unknown, other: unknown): boolean {
   );
 }
 
-/** JSON leaves out a field that is nothing, but in a list something has to stand in its place. */
+/** JSON omits an undefined field, but writes `null` for an undefined item. */
 function areItemsEqual(before: readonly unknown[], after: readonly unknown[]): boolean {
   if (before.length !== after.length) return false;
   return Array.from(before).every((item, at) => isEqual(asJson(item) ?? null, asJson(after[at]) ?? null));
 }
 
 /**
- * A quick look at two values of JSON, which nearly all rows of a walk pass: it goes through both at once, makes next to nothing, and
- * gives up at the first doubt. `false` says nothing yet.
+ * A fast check that nearly all rows of a walk pass: compares without allocating, and gives up at the first doubt.
+ * `false` means unknown.
  *
- * @param ignored names of fields that may differ; not of those inside of others.
+ * @param ignored top-level fields that may differ
  */
 export function isPlainlySame(one: unknown, other: unknown, ignored?: ReadonlySet<string>): boolean {
   if (Array.isArray(one)) return Array.isArray(other) && areItemsSame(one, other);
@@ -84,31 +84,31 @@ function areItemsSame(one: readonly unknown[], other: readonly unknown[]): boole
   return true;
 }
 
-/** Where all fields of the one are in the other, and both have as many, they are the same ones, whatever their order. */
+/** If all fields of one are equal in the other, and both have equally many, the objects are equal in any order. */
 function areFieldsSame(
   one: Record<string, unknown>,
   other: Record<string, unknown>,
   ignored: ReadonlySet<string> | undefined,
 ): boolean {
   let fields = 0;
-  // Much faster than a list of names. What the other one inherits equals nothing that JSON has.
+  // Much faster than `Object.keys`. Inherited values of `other` never equal a JSON value.
   for (const name in one) {
     fields += 1;
     const before = one[name];
     const after = other[name];
-    // A field that is `undefined` is none as JSON: the other may have another one in its place.
+    // JSON omits `undefined`, so the other object may have a different field instead.
     if (before === after && before !== undefined) continue;
-    // Most fields that differ are texts: they need no further look.
+    // Most fields that differ are texts and need no recursion.
     if (typeof before === 'object' && isPlainlySame(before, after)) continue;
     if (!ignored?.has(name) || !Object.hasOwn(other, name)) return false;
   }
-  // Counted one by one: a list of them takes a quarter more of all the time.
+  // A loop: `Object.keys` would take a quarter more of the total time.
   let others = 0;
   for (const name in other) if (Object.hasOwn(other, name)) others += 1;
   if (fields !== others) return false;
-  // What JSON makes of it may be something else than its fields. The other one has the very same ones, so it is most likely of its kind.
+  // `toJSON` may return something else than the fields. Equal fields make the other most likely the same kind.
   if (typeof one['toJSON'] === 'function') return false;
-  // Not all that has no fields is empty: a map, for one.
+  // An object without fields, e.g. a `Map`, may still have content.
   return fields > 0 || (isPlain(one) && isPlain(other));
 }
 

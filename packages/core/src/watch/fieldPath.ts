@@ -11,24 +11,23 @@ export function fieldPaths(paths: readonly string[]): readonly FieldPath[] {
   return [...new Set(paths)].map((path) => ({ path, names: path.split('.') }));
 }
 
-/** The path of a field inside a value that has one itself, or is the row. */
 export function pathOf(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
 }
 
-/** What a row has at a path; `undefined` if it has no such field. */
+/** The value at a path of a row; `undefined` if there is none. */
 export function fieldAt(row: Record<string, unknown>, { path, names }: FieldPath): unknown {
-  // A field's own name may hold a dot.
+  // A field name may contain a dot.
   if (Object.hasOwn(row, path)) return row[path];
   return names.reduce<unknown>((value, name) => (isRecord(value) ? ownField(value, name) : undefined), row);
 }
 
-/** A field of the record itself: one may be called `constructor`. */
+/** An own field: one may be called `constructor`. */
 export function ownField(record: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** Some fields of a row, each under its path; what is no record stays as it is. */
+/** Some fields of a row by path. Values that are not objects stay as they are. */
 export function pick(row: unknown, paths: readonly FieldPath[]): unknown {
   if (!isRecord(row)) return row;
   const fields = paths.map((each): [string, unknown] => [each.path, fieldAt(row, each)]);

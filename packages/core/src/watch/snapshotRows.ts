@@ -1,15 +1,15 @@
 import { DecodeError } from '../errors.js';
 
-/** Where a walk stands among the accepted rows: at one of them, or before the first. */
-export interface WalkPlace<T> {
-  /** What followed it in the last walk that came by. Only a hint: it may have moved, or gone. */
+/** The position of a walk among the accepted rows: at a row, or before the first. */
+export interface WalkPosition<T> {
+  /** The row that followed in the last walk. Only a hint: it may have moved or be gone. */
   next: AcceptedRow<T> | undefined;
 }
 
-export interface AcceptedRow<T> extends WalkPlace<T> {
+export interface AcceptedRow<T> extends WalkPosition<T> {
   readonly key: string;
   row: T;
-  /** The number of the walk that saw it last. */
+  /** The last walk that saw it. */
   walk: number;
 }
 
@@ -17,15 +17,15 @@ const notSeen = 0;
 const removed = -1;
 
 /**
- * The rows of a snapshot by their keys, in the order in which they came.
+ * The rows of a snapshot by key, in their original order.
  *
- * Nearly all rows of a walk follow one another as they did in the walk before. So each knows what followed it, and is found without
- * hashing its key: for short rows that would cost more than comparing them.
+ * Nearly all rows of a walk come in the order of the previous one. So each row points to its successor, which is found
+ * without hashing its key: for short rows that costs more than the comparison.
  */
 export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
-  readonly start: WalkPlace<T> = { next: undefined };
+  readonly start: WalkPosition<T> = { next: undefined };
   readonly #rows = new Map<string, AcceptedRow<T>>();
-  #newest: WalkPlace<T> = this.start;
+  #newest: WalkPosition<T> = this.start;
   #walks = notSeen;
 
   get size(): number {
@@ -49,27 +49,27 @@ export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
   }
 
   delete(key: string): void {
-    const gone = this.#rows.get(key);
-    if (!gone) return;
+    const removedRow = this.#rows.get(key);
+    if (!removedRow) return;
     this.#rows.delete(key);
-    // Its neighbour may still point to it: it must neither be found there nor hold on to others.
-    gone.walk = removed;
-    gone.next = undefined;
-    if (this.#newest === gone) this.#newest = this.start;
+    // Its predecessor may still point to it, so it must neither match nor retain other rows.
+    removedRow.walk = removed;
+    removedRow.next = undefined;
+    if (this.#newest === removedRow) this.#newest = this.start;
   }
 
   *[Symbol.iterator](): Generator<readonly [string, T], void, undefined> {
     for (const { key, row } of this.#rows.values()) yield [key, row];
   }
 
-  /** The number of a walk that begins: whatever another one saw, this one has not. */
+  /** Starts a walk, which has not seen any row yet. */
   beginWalk(): number {
     this.#walks += 1;
     return this.#walks;
   }
 
-  /** The row of a key, which a walk came to from another place. */
-  find(key: string, from: WalkPlace<T>): AcceptedRow<T> | undefined {
+  /** Finds the row of a key, starting from the walk's position. */
+  find(key: string, from: WalkPosition<T>): AcceptedRow<T> | undefined {
     const { next } = from;
     return next?.key === key && next.walk !== removed ? next : this.#rows.get(key);
   }
@@ -82,10 +82,10 @@ export class SnapshotRows<T> implements Iterable<readonly [string, T]> {
 }
 
 /**
- * The key of a row, as text. It also names the row in the state, and rows without one would all be taken for the same. A number that was
- * rounded may be the key of two rows.
+ * The key of a row as text. It identifies the row in the state: without keys, all rows would be the same one, and a
+ * rounded number could be the key of two.
  *
- * @throws DecodeError if it is none.
+ * @throws DecodeError if it is not a key.
  */
 export function rowKey<T>(key: (row: T) => unknown, row: T): string {
   const value = key(row);
@@ -94,8 +94,6 @@ export function rowKey<T>(key: (row: T) => unknown, row: T): string {
   const what = value === '' ? 'an empty text' : String(value);
   throw new DecodeError(
     `key gave ${what} for a row: it must be text or a whole number that tells the row from all others.`,
-    {
-      option: 'key',
-    },
+    { option: 'key' },
   );
 }

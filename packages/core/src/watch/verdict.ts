@@ -1,28 +1,28 @@
 import type { Difference } from './change.js';
 import type { Findings } from './walkComparison.js';
 
-/** A row that is in the accepted snapshot and was in none of the last complete walks. */
+/** An accepted row that was not in the last complete walks. */
 export interface Missing {
   readonly walks: number;
-  /** When the first of them ended, in ms since 1970: it has to outlive the process. */
+  /** When the first of these walks ended, in ms since 1970, because it must survive a restart. */
   readonly since: number;
-  /** The listing had shrunk suspiciously when it was missed. */
+  /** Whether the listing had shrunk suspiciously when the row went missing. */
   readonly isHeld: boolean;
 }
 
-/** When a row that is missing counts as removed. */
+/** When a missing row counts as removed. */
 export interface RemovalRules {
-  /** Complete walks in a row without it. */
+  /** Consecutive complete walks without it. */
   readonly confirmations: number;
-  /** A listing that lost more than this share of its rows, or all of them, is suspicious. */
+  /** A listing that lost more than this share of its rows, or all, is suspicious. */
   readonly holdAbove: number;
-  /** What is missing from a suspicious listing has to be missing for so many walks, and so many ms. */
+  /** A row missing from a suspicious listing is removed only after this many walks and ms. */
   readonly holdWalks: number;
   readonly holdFor: number;
   readonly acceptRemovals: boolean;
 }
 
-/** What one complete walk means for the accepted snapshot. */
+/** The result of a complete walk for the accepted snapshot. */
 interface Verdict<T> {
   readonly differences: readonly Difference<T>[];
   readonly missing: ReadonlyMap<string, Missing>;
@@ -32,11 +32,11 @@ interface Verdict<T> {
 interface Judgement {
   readonly rules: RemovalRules;
   readonly now: number;
-  /** The listing itself says that it has more rows than came: what is missing may be among them. */
+  /** Whether the listing reports more rows than it sent, so that missing rows may be among them. */
   readonly isShort?: boolean;
 }
 
-/** Decides what the findings of a complete walk mean. Pure. */
+/** Decides what a complete walk means. Pure. */
 export function judge<T>(
   { changed, added, gone, accepted }: Findings<T>,
   missingBefore: ReadonlyMap<string, Missing>,
@@ -52,7 +52,7 @@ export function judge<T>(
     const { walks, since, isHeld } = missingBefore.get(key) ?? { walks: 0, since: now, isHeld: false };
     const next = {
       walks: walks + 1,
-      // A clock that was put back must not hold it for as long as it was ahead.
+      // If the clock was set back, the row must not be held for that long.
       since: Math.min(since, now),
       isHeld: !rules.acceptRemovals && (isHeld || isSuspicious),
     };

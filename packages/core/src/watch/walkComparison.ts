@@ -1,24 +1,24 @@
 import type { Difference } from './change.js';
-import type { FieldsBetween } from './comparison.js';
-import type { AcceptedRow, SnapshotRows, WalkPlace } from './snapshotRows.js';
+import type { FieldsBetween } from './rowComparison.js';
+import type { AcceptedRow, SnapshotRows, WalkPosition } from './snapshotRows.js';
 
-/** How the rows of one complete walk differ from those that were accepted. */
+/** The differences between a complete walk and the accepted rows. */
 export interface Findings<T> {
   readonly changed: readonly Difference<T>[];
   readonly added: readonly Difference<T>[];
-  /** Accepted rows that the walk lacks, and their keys. */
+  /** Accepted rows that the walk lacks, with their keys. */
   readonly gone: readonly (readonly [string, T])[];
   readonly accepted: number;
-  /** Keys that the walk has listed more than once, with different rows: nobody can say which one is right. */
+  /** Keys that the walk listed several times with different rows. */
   readonly repeated: number;
 }
 
 /**
- * Compares the rows of one walk with the accepted ones as they come, so that only those that differ are kept: no walk is ever in
- * memory as a whole, and each row is compared while the processor still has it at hand.
+ * Compares the rows of a walk with the accepted ones as they arrive. Only differences are stored, so a walk is never in
+ * memory as a whole, and each row is compared while it is in the CPU cache.
  *
- * The accepted rows stay as they are. A walk that fails is dropped half-way and has left nothing but its number. One at a time: until
- * it ends or is dropped, no other may begin and no row be accepted.
+ * The accepted rows do not change, so a failed walk can be dropped. Only one comparison at a time: until it ends or is
+ * dropped, no other may start and no row be accepted.
  */
 export class WalkComparison<T> {
   readonly #accepted: SnapshotRows<T>;
@@ -27,19 +27,19 @@ export class WalkComparison<T> {
   readonly #changed = new Map<string, Difference<T>>();
   readonly #added = new Map<string, Difference<T>>();
   readonly #repeated = new Set<string>();
-  #place: WalkPlace<T>;
+  #position: WalkPosition<T>;
   #seen = 0;
 
   constructor(accepted: SnapshotRows<T>, fields: FieldsBetween<T>) {
     this.#accepted = accepted;
     this.#fields = fields;
     this.#walk = accepted.beginWalk();
-    this.#place = accepted.start;
+    this.#position = accepted.start;
   }
 
-  /** A row of the walk. Of two with one key the last one counts. */
+  /** Adds a row of the walk. If a key repeats, the last row counts. */
   add(key: string, after: T): void {
-    const accepted = this.#accepted.find(key, this.#place);
+    const accepted = this.#accepted.find(key, this.#position);
     if (accepted === undefined) {
       this.#checkRepeated(key, this.#added.get(key)?.after, after);
       this.#added.set(key, { type: 'added', key, before: null, after, fields: [] });
@@ -50,7 +50,7 @@ export class WalkComparison<T> {
     else {
       accepted.walk = this.#walk;
       this.#seen += 1;
-      this.#goTo(accepted);
+      this.#moveTo(accepted);
     }
     const before = accepted.row;
     const fields = this.#fields(before, after);
@@ -59,7 +59,7 @@ export class WalkComparison<T> {
   }
 
   end(): Findings<T> {
-    this.#place.next = undefined;
+    this.#position.next = undefined;
     return {
       changed: [...this.#changed.values()],
       added: [...this.#added.values()],
@@ -74,9 +74,9 @@ export class WalkComparison<T> {
     if (this.#fields(before, after).length > 0) this.#repeated.add(key);
   }
 
-  #goTo(row: AcceptedRow<T>): void {
-    // Most writes would write what is there: a look is cheaper.
-    if (this.#place.next !== row) this.#place.next = row;
-    this.#place = row;
+  #moveTo(row: AcceptedRow<T>): void {
+    // Usually it is equal already, and reading is cheaper than writing.
+    if (this.#position.next !== row) this.#position.next = row;
+    this.#position = row;
   }
 }

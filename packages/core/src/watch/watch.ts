@@ -13,35 +13,33 @@ import { Source, type SourceInfo } from '../source/source.js';
 import { tell } from '../source/sourceEvent.js';
 import { cancellable } from '../source/cancellable.js';
 import { changeColumns, type Change } from './change.js';
-import { fieldsBetween, type ComparisonOptions } from './comparison.js';
+import { fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
 
 /** Options of {@link watch}. */
 export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick<Identifiers, 'newId'> {
   /**
-   * Where the accepted snapshot is stored, so that a restart resumes from it and misses no change. Default: memory, so each start emits
-   * `initial` changes. The export of the changes may use the same state. Only one watch may use it at a time: a second one gets a LockError.
-   * If an operator makes the rows, it needs a `version`.
+   * Where the accepted snapshot is stored, so that a restart resumes from it and misses no change. Default: memory, so
+   * each start emits `initial` changes. The export of the changes may use the same state. Only one watch may use it at
+   * a time: a second one gets a LockError. If an operator makes the rows, it needs a `version`.
    */
   readonly state?: StateStore;
-  /** Complete walks in a row that a row must be missing from to count as removed. Default 2. 1 believes each walk. */
+  /** Consecutive complete walks that must lack a row before it counts as removed. Default 2. 1 trusts each walk. */
   readonly confirmations?: number;
   /**
-   * A listing that lost more than this share of its rows, or all of them, or that has fewer than its own `total`, is suspicious: the watch
-   * holds these removals until three walks over twice `every` agree. Default 0.5.
+   * A listing that lost more than this share of its rows, or all, or has fewer than its own `total`, is suspicious: its
+   * removals are held until three walks over twice `every` agree. Default 0.5.
    */
   readonly holdAbove?: number;
-  /** Reports confirmed removals at once, however many. Default `false`. */
+  /** Emits confirmed removals at once, however many. Default `false`. */
   readonly acceptRemovals?: boolean;
   /** Resumes state that was made with another key of the same project. Default `false`. */
   readonly sameProject?: boolean;
-  /**
-   * Failed polls in a row that the watch tolerates. Each run counts its own, so under cron each starts at 0. Default `Infinity`.
-   */
+  /** Consecutive failed polls to tolerate, counted per run (under cron, each starts at 0). Default `Infinity`. */
   readonly maxFailures?: number;
   /**
-   * `for`: ms for which polls may fail in a row before the watch ends with the last one's error. Default `Infinity`: a watch goes on, however
-   * long the API is away. How long each request is tried is the client's own `retry.for`.
+   * `for`: ms of failing polls before the watch ends with the last error. Default `Infinity`. Each request is limited
+   * by the client's own `retry.for`.
    */
   readonly retry?: { readonly for?: number };
   /** Ends after this many polls, failed ones included. Default `Infinity`. */
@@ -51,22 +49,23 @@ export interface WatchOptions<T> extends TickOptions, ComparisonOptions<T>, Pick
 }
 
 /**
- * Watches a listing: every difference between two accepted snapshots, once, and never a false one. A source whose pages are polls.
+ * Watches a listing: emits every difference between two accepted snapshots, once, and no false ones. A source whose
+ * pages are polls.
  *
- * A row is removed only when complete walks agree that it is gone; a walk that fails says nothing. With durable state the changes of
- * a poll are on the disk before the first of them leaves: whatever happens, they come again with the same ids until they were taken,
- * that is until the consumer asks for more, or an export has committed them.
+ * A row counts as removed only when complete walks agree; failed walks are ignored. With durable state, a poll's
+ * changes are on disk before the first is emitted. They are emitted again with the same ids, whatever happens, until
+ * the consumer asks for more or an export commits them.
  *
- * What changes and changes back between two polls is not seen. The rows of a change are those that the next poll is compared with: whoever
- * receives them must not change them. They are kept as JSON has them, so a row that JSON has no form for fails the poll.
+ * A change that is reverted between two polls is not seen. The emitted rows are compared with the next poll, so
+ * consumers must not modify them. They are stored as JSON: a row without a JSON form fails the poll.
  *
  * @example
  * watch(client.streams.list(), { every: 30_000, state: fileState('watch') })
  *   .subscribe(({ type, key, fields }) => console.log(type, key, fields));
  *
- * @throws ConfigError if an option makes no sense, or nothing tells one row from another. Later: what the first poll raises with 400,
- * 401 or 403, CheckpointError if the state is damaged or of another watch, LockError if it is in use, and the last error after
- * `maxFailures`.
+ * @throws ConfigError if an option is invalid, or rows have no key. Later: the error of the first poll with 400, 401 or
+ * 403, CheckpointError if the state is damaged or of another watch, LockError if it is in use, and the last error after
+ * `maxFailures` or `retry.for`.
  */
 export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Source<Change<T>> {
   const { info } = source;
@@ -80,7 +79,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   checkNumbers('retry', retry, (ms) => ms >= 0, 'of at least 0');
   if (!(holdAbove >= 0 && holdAbove <= 1))
     throw new ConfigError(`holdAbove is ${holdAbove}: it must be a share from 0 to 1.`, { option: 'holdAbove' });
-  // What makes no sense is refused here, and not by the first subscription.
+  // Validates the options now instead of at the first subscription.
   const newTicks = (): Ticks => new Ticks(options, clock, random);
   newTicks();
   const { schema } = info;
@@ -92,32 +91,15 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       { option: 'state' },
     );
   const settings: WatchSettings<T> = {
-    ...{
-      key,
-      fields: fieldsBetween(options, info.schema?.columns),
-      concurrency,
-      clock,
-      every,
-      newTicks,
-      onHealth: options.onHealth,
-      newId: options.newId,
-    },
-    rules: {
-      confirmations,
-      holdAbove,
-      holdWalks: Math.max(3, confirmations),
-      holdFor: 2 * every,
-      acceptRemovals,
-    },
+    ...{ key, concurrency, clock, every, newTicks, polls, maxFailures, state },
+    ...{ onHealth: options.onHealth, newId: options.newId, retryFor: retry.for ?? Infinity },
+    fields: fieldsBetween(options, schema?.columns),
+    rules: { confirmations, holdAbove, holdWalks: Math.max(3, confirmations), holdFor: 2 * every, acceptRemovals },
     identity: {
       watch: hashOf([info.name, info.rowsIdentity ?? info.identity]),
       ...(info.keyFingerprint && { keyFingerprint: info.keyFingerprint }),
       sameProject: options.sameProject ?? false,
     },
-    polls,
-    maxFailures,
-    retryFor: retry.for ?? Infinity,
-    state,
   };
   const watched = changeInfo(info, options);
   return new Source(watched, (walk) => {
@@ -157,7 +139,7 @@ function changeInfo<T>(
   };
 }
 
-/** What is known stays until the new first snapshot replaces it, which it must be able to. @throws LockError, CheckpointError. */
+/** Checks that the new first snapshot can replace the old state. @throws LockError, CheckpointError. */
 async function checkRestart(state: StateStore, signal: AbortSignal): Promise<void> {
   const release = await state.lock(signal, 'watch');
   try {

@@ -7,21 +7,21 @@ import { SnapshotRows } from './snapshotRows.js';
 import type { Missing } from './verdict.js';
 
 export interface WatchIdentity {
-  /** Of the source and what decides its rows. */
+  /** A hash of the source and what determines its rows. */
   readonly watch: string;
-  /** A short hash of the API key and a salt; absent where the source uses none. */
+  /** A short salted hash of the API key; absent if the source uses none. */
   readonly keyFingerprint?: (salt: string) => Promise<string>;
-  /** State that was made with another key is taken for state of the same project. */
+  /** Whether state of another key counts as state of the same project. */
   readonly sameProject?: boolean;
 }
 
 const rowsPerRecord = 500;
-/** So many records, changes and rows are always worth keeping, however small the snapshot is. */
-const minWeight = 1_000;
+/** Records, changes and rows to keep in any case, however small the snapshot is. */
+const minSize = 1_000;
 
 /**
- * A watch's memory: a snapshot, and what came after it. Folded, it is the accepted snapshot. What is staged is durable before any of
- * it is given out, so it can be given out again, unchanged, whatever the API says by then.
+ * The state of a watch: a snapshot and the deltas after it. Together they are the accepted snapshot. A staged delta is
+ * durable before any of it is emitted, so it can be emitted again, unchanged, whatever the API returns then.
  */
 export class WatchLog<T> {
   readonly #log: StateLog;
@@ -34,9 +34,9 @@ export class WatchLog<T> {
   readonly #newId: () => string;
   #staged: Delta<T>[] = [];
   #observedAt = '';
-  /** What the log holds behind its snapshot: compacted when it outweighs that. */
-  #weight = 0;
-  /** The log still speaks of the key before, since something was staged. */
+  /** The size of the log after its snapshot. If it exceeds the snapshot, the log is compacted. */
+  #size = 0;
+  /** The log still names the previous key, because something was staged. */
   #isRekeyed = false;
 
   constructor(log: StateLog, identity: WatchIdentity, newId = randomId) {
@@ -50,20 +50,20 @@ export class WatchLog<T> {
     return this.#snapshot;
   }
 
-  /** Tells this history of the listing from any other, e.g. from one that was begun anew: its changes have other ids. */
+  /** Identifies this history of the listing. One that starts over has other change ids. */
   get history(): string {
     return this.#history;
   }
 
-  /** The generation up to which the consumer has everything. */
+  /** The last generation that the consumer has completely. */
   get committed(): number {
     return this.#committed;
   }
 
   /**
-   * Reads what an earlier run left.
+   * Reads the state of an earlier run.
    *
-   * @param history begins anew under this name, unless what is there did so: what is there stays until the first snapshot replaces it.
+   * @param history starts over with this name, unless the state has it. The old state stays until the first snapshot.
    * @throws CheckpointError if it is damaged, or of another watch or key.
    */
   async open(history?: string): Promise<void> {
@@ -73,13 +73,13 @@ export class WatchLog<T> {
       if (history === undefined || history === this.#history || !SluiceError.is(error, 'checkpoint')) throw error;
     }
     if (history === undefined || history === this.#history) return;
-    this.#beginAnew(history);
+    this.#startHistory(history);
     await this.#checkKey();
   }
 
   async #read(): Promise<void> {
     let isEmpty = true;
-    let toCome = 0;
+    let rowsLeft = 0;
     for await (const record of this.#log.read()) {
       const decoded = decodeWatchRecord<T>(record, (key) => this.#rows.get(key));
       if (isEmpty !== (decoded.kind === 'base')) throw unreadable();
@@ -91,27 +91,27 @@ export class WatchLog<T> {
           this.#key = decoded.key;
           this.#committed = decoded.committed;
           this.#observedAt = decoded.observedAt;
-          toCome = decoded.size;
+          rowsLeft = decoded.size;
           this.#snapshot = { generation: decoded.generation, rows: this.#rows, missing: decoded.missing };
           break;
         case 'rows':
-          toCome -= decoded.rows.length;
+          rowsLeft -= decoded.rows.length;
           for (const [key, row] of decoded.rows) this.#rows.set(key, row);
           break;
         case 'delta':
           this.#checkOrder(decoded);
-          this.#take(decoded);
+          this.#accept(decoded);
           break;
         case 'committed':
-          this.#forget(decoded.generation);
-          this.#weight += 1;
+          this.#dropCommitted(decoded.generation);
+          this.#size += 1;
       }
     }
-    checkComplete(toCome);
+    checkComplete(rowsLeft);
     await this.#checkKey();
   }
 
-  /** What was staged and is not committed, the oldest first: the whole first snapshot, if that is what it is. */
+  /** Staged deltas that are not committed, the oldest first; maybe the whole first snapshot. */
   get uncommitted(): readonly Delta<T>[] {
     const isFirst = this.#snapshot.generation > 0 && this.#committed === 0;
     return isFirst ? [this.#firstDelta()] : this.#staged;
@@ -125,54 +125,54 @@ export class WatchLog<T> {
     await this.#log.replace(this.#base());
   }
 
-  /** Accepts what a walk has shown. Durable when it resolves. */
+  /** Accepts the delta of a walk. Durable when it resolves. */
   async stage(delta: Delta<T>): Promise<void> {
     await this.#log.append(encodeDelta(delta));
-    this.#take(delta);
+    this.#accept(delta);
   }
 
-  /** The consumer has everything up to a generation. */
+  /** Records that the consumer has everything up to a generation. */
   async commit(generation: number): Promise<void> {
-    const isNews = generation > this.#committed;
-    if (isNews) {
-      this.#forget(generation);
-      this.#weight += 1;
+    const isNewer = generation > this.#committed;
+    if (isNewer) {
+      this.#dropCommitted(generation);
+      this.#size += 1;
     }
-    // Rows that come and go between walks make records too, though nothing is ever given out.
-    const isOutdated = this.#isRekeyed || this.#weight > minWeight + this.#rows.size;
+    // Missing rows that return also add records, though nothing is emitted.
+    const isOutdated = this.#isRekeyed || this.#size > minSize + this.#rows.size;
     if (isOutdated && this.#staged.length === 0) {
-      this.#weight = 0;
+      this.#size = 0;
       this.#isRekeyed = false;
       await this.#log.replace(this.#base());
-    } else if (isNews) await this.#log.append({ committed: generation });
+    } else if (isNewer) await this.#log.append({ committed: generation });
   }
 
   close(): Promise<void> {
     return this.#log.close();
   }
 
-  #beginAnew(history: string): void {
+  #startHistory(history: string): void {
     this.#rows = new SnapshotRows<T>();
     this.#snapshot = { generation: 0, rows: this.#rows, missing: new Map() };
     this.#history = history;
     this.#committed = 0;
     this.#staged = [];
-    this.#weight = 0;
+    this.#size = 0;
     this.#key = undefined;
   }
 
-  #take(delta: Delta<T>): void {
+  #accept(delta: Delta<T>): void {
     this.#snapshot = applied(this.#rows, delta);
-    this.#weight += 1 + delta.differences.length + delta.missing.size;
+    this.#size += 1 + delta.differences.length + delta.missing.size;
     if (delta.differences.length > 0) this.#staged.push(delta);
   }
 
-  #forget(generation: number): void {
+  #dropCommitted(generation: number): void {
     this.#committed = generation;
     this.#staged = this.#staged.filter((delta) => delta.generation > generation);
   }
 
-  /** Until it is committed nothing is polled, so its rows are still as they were. */
+  /** Until it is committed there is no poll, so its rows have not changed. */
   #firstDelta(): Delta<T> {
     return {
       generation: 1,
@@ -192,14 +192,8 @@ export class WatchLog<T> {
     const { generation, missing } = this.#snapshot;
     yield {
       base: 1,
-      ...{
-        watch: this.#identity.watch,
-        history: this.#history,
-        generation,
-        observedAt: this.#observedAt,
-        committed: this.#committed,
-        size: this.#rows.size,
-      },
+      ...{ watch: this.#identity.watch, history: this.#history, generation, observedAt: this.#observedAt },
+      ...{ committed: this.#committed, size: this.#rows.size },
       missing: encodeMissing(missing),
       ...(this.#key && { key: this.#key }),
     };
@@ -213,7 +207,7 @@ export class WatchLog<T> {
     if (rows.length > 0) yield { rows };
   }
 
-  /** Each record has its checksum; this notices one that is missing. */
+  /** Checksums protect each record; this detects a missing one. */
   #checkOrder({ generation, differences }: Delta<T>): void {
     if (generation !== this.#snapshot.generation + (differences.length > 0 ? 1 : 0)) throw unreadable();
   }
@@ -238,14 +232,14 @@ export class WatchLog<T> {
         [{ kind: 'allow', option: 'sameProject' }],
       );
     this.#key = { salt, fingerprint };
-    // From the next commit on it is the new key's, unless something is staged.
+    // The next commit writes the new key, unless something is staged.
     this.#isRekeyed = isAnother;
   }
 }
 
-/** A snapshot is written whole or not at all, so no crash takes the end of it. */
-function checkComplete(toCome: number): void {
-  if (toCome === 0) return;
+/** A snapshot is written atomically, so a crash cannot truncate it. */
+function checkComplete(rowsLeft: number): void {
+  if (rowsLeft === 0) return;
   throw new CheckpointError(
     "The watch's log has lost rows of its snapshot, so it was damaged or changed. Begin anew with another state.",
   );

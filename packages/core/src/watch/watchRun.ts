@@ -12,7 +12,7 @@ import { done } from '../source/cancellable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change } from './change.js';
 import { checkStorable } from './checkStorable.js';
-import type { FieldsBetween } from './comparison.js';
+import type { FieldsBetween } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
 import { judge, type RemovalRules } from './verdict.js';
 import { WalkComparison, type Findings } from './walkComparison.js';
@@ -23,7 +23,7 @@ export interface WatchSettings<T> {
   readonly fields: FieldsBetween<T>;
   readonly rules: RemovalRules;
   readonly identity: WatchIdentity;
-  /** Without it each run begins anew. */
+  /** Without it, each run starts a new history. */
   readonly state: StateStore | undefined;
   readonly maxFailures: number;
   readonly retryFor: number;
@@ -37,19 +37,19 @@ export interface WatchSettings<T> {
 }
 
 interface WatchStart {
-  /** The generation that it goes on behind; absent at the start. */
+  /** The generation to resume after; absent at the start. */
   readonly startAt: number | undefined;
   readonly newHistory: string | undefined;
 }
 
-/** What one poll has walked: all rows of the first one, then how they differ. */
-interface Walked<T> {
+/** The result of one poll: all rows of the first one, later the differences. */
+interface PollResult<T> {
   readonly found: SnapshotRows<T> | Findings<T>;
   readonly repeated: number;
   readonly isShort: boolean;
 }
 
-/** One run of a watch: gives out again what was staged, then polls, compares, stages and gives out. */
+/** One run of a watch: emits again what was staged, then polls, compares, stages and emits. */
 export class WatchRun<T> {
   readonly #source: PageSource<T>;
   readonly #settings: WatchSettings<T>;
@@ -57,14 +57,14 @@ export class WatchRun<T> {
   readonly #ticks: Ticks;
   #release: Release | undefined;
   #log: WatchLog<T> | undefined;
-  /** Staged by an earlier run, and not yet given out by this one. */
+  /** Staged by an earlier run and not emitted by this one yet. */
   #staged: readonly Delta<T>[] = [];
-  /** The generation that was given out last: whoever asks for more has it. */
-  #given = 0;
+  /** The last emitted generation. A consumer that asks for more has received it. */
+  #emitted = 0;
   #polls = 0;
   #pages = 0;
   #failures = 0;
-  /** When the first of them began, by the monotonic clock. */
+  /** When the first of these failures began, by the monotonic clock. */
   #failingSince: number | undefined;
   #current: Promise<unknown> = Promise.resolve();
 
@@ -81,7 +81,7 @@ export class WatchRun<T> {
     return step;
   }
 
-  /** Closes what is open, once the step under way has let go of it. */
+  /** Closes state and lock after the current step. */
   async end(): Promise<void> {
     await this.#current;
     await this.#log?.close();
@@ -90,7 +90,7 @@ export class WatchRun<T> {
 
   async #advance(signal: AbortSignal): Promise<IteratorResult<Page<Change<T>>, undefined>> {
     const log = this.#log ?? (await this.#open(signal));
-    await log.commit(this.#given);
+    await log.commit(this.#emitted);
     const [staged, ...later] = this.#staged;
     if (staged) {
       this.#staged = later;
@@ -106,9 +106,9 @@ export class WatchRun<T> {
     const { state, identity, newId } = this.#settings;
     const { startAt, newHistory } = this.#start;
     this.#release = await state?.lock(signal, 'watch');
-    const log = new WatchLog<T>(state?.log('watch') ?? forgetful, identity, newId);
+    const log = new WatchLog<T>(state?.log('watch') ?? noLog, identity, newId);
     this.#log = log;
-    // Whoever has a generation of a history goes on with it.
+    // A consumer that has a generation continues its history.
     await log.open(startAt ? undefined : newHistory);
     this.#checkKeys(log.snapshot.rows);
     if (startAt !== undefined) {
@@ -130,13 +130,13 @@ export class WatchRun<T> {
     const { clock, rules } = this.#settings;
     const isFirst = snapshot.generation === 0;
     const began = clock.monotonic();
-    let walked: Walked<T>;
+    let result: PollResult<T>;
     try {
-      walked = isFirst ? await this.#gather(rules.confirmations, signal) : await this.#compare(snapshot.rows, signal);
+      result = isFirst ? await this.#collect(rules.confirmations, signal) : await this.#compare(snapshot.rows, signal);
     } catch (error) {
-      return this.#failed(pollFault(error), began, signal);
+      return this.#failed(pollError(error), began, signal);
     }
-    const { found, repeated, isShort } = walked;
+    const { found, repeated, isShort } = result;
     const recovered = this.#failures > 0 && ({ isRecovered: true } as const);
     const polled = { outcome: 'polled', ...recovered, ...(repeated > 0 && { repeated }) } as const;
     this.#failures = 0;
@@ -158,8 +158,8 @@ export class WatchRun<T> {
     return this.#page(hasChanged ? delta : undefined, health);
   }
 
-  /** All rows of some complete walks: a row that one of them missed is there all the same. */
-  async #gather(walks: number, signal: AbortSignal): Promise<Walked<T>> {
+  /** Collects all rows of several complete walks, in case one of them missed some. */
+  async #collect(walks: number, signal: AbortSignal): Promise<PollResult<T>> {
     const rows = new SnapshotRows<T>();
     const repeated = new Set<string>();
     for (let nth = 0; nth < walks; nth += 1) {
@@ -175,13 +175,13 @@ export class WatchRun<T> {
     return { found: rows, repeated: repeated.size, isShort: false };
   }
 
-  async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<Walked<T>> {
+  async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<PollResult<T>> {
     const walk = new WalkComparison(rows, this.#settings.fields);
-    const lacking = await this.#walk((key, row) => walk.add(key, row), signal);
+    const missingRows = await this.#walk((key, row) => walk.add(key, row), signal);
     const found = walk.end();
-    // Before anything is staged: a row that can't be kept fails the poll, and the watch goes on.
+    // Checked before staging: a row that cannot be stored fails the poll, and the watch continues.
     for (const { key, after } of [...found.changed, ...found.added]) checkStorable(key, after);
-    return { found, repeated: found.repeated, isShort: lacking > 0 };
+    return { found, repeated: found.repeated, isShort: missingRows > 0 };
   }
 
   #walk(take: (key: string, row: T) => void, signal: AbortSignal): Promise<number> {
@@ -189,7 +189,7 @@ export class WatchRun<T> {
     return walkOnce(this.#source, { concurrency, signal }, (row) => take(rowKey(key, row), row));
   }
 
-  /** Rows that are told apart by something else now would all come again, as if they were others. */
+  /** With another key, all rows would seem new. */
   #checkKeys(rows: SnapshotRows<T>): void {
     for (const [key, row] of rows) {
       if (keyOrNone(this.#settings.key, row) === key) continue;
@@ -205,16 +205,16 @@ export class WatchRun<T> {
     this.#failures += 1;
     this.#failingSince ??= began;
     const isTooLong = clock.monotonic() - this.#failingSince >= retryFor;
-    if (this.#failures > maxFailures || isTooLong || isFatal(error, this.#polls === 1)) throw error;
+    if (this.#failures > maxFailures || isTooLong || isPermanent(error, this.#polls === 1)) throw error;
     return this.#page(undefined, { outcome: 'failed', failures: this.#failures, error });
   }
 
-  /** G4: whoever looks on changes nothing. What fails there is its own affair, and every poll's health is on its page too. */
-  #tell(health: PageHealth): void {
+  /** G4: an observer that throws changes nothing. The health is also on the page. */
+  #reportHealth(health: PageHealth): void {
     try {
       this.#settings.onHealth?.(health);
     } catch {
-      // A watch has no other place to tell of it.
+      // A watch has nowhere else to report it.
     }
   }
 
@@ -224,24 +224,24 @@ export class WatchRun<T> {
   ): IteratorResult<Page<Change<T>>, undefined> {
     const { generation = 0, rows } = this.#log?.snapshot ?? {};
     const whole: PageHealth = { ...health, rows: rows?.size ?? 0, generation: delta?.generation ?? generation };
-    if (delta) this.#given = delta.generation;
+    if (delta) this.#emitted = delta.generation;
     const index = this.#pages;
     this.#pages += 1;
-    this.#tell(whole);
+    this.#reportHealth(whole);
     return {
       done: false,
       value: {
         items: delta ? changesOf(delta, this.#log?.history ?? '') : [],
-        position: positionAt(this.#given || (this.#log?.committed ?? 0), this.#pages),
+        position: positionAt(this.#emitted || (this.#log?.committed ?? 0), this.#pages),
         ...{ index, partition: 0, endsPartition: false, health: whole },
-        // Whoever keeps it has it for good before the next poll.
+        // Makes an export commit it before the next poll.
         ...(delta && { commit: true }),
       },
     };
   }
 }
 
-/** What a key function makes of a row that came back as JSON has it. */
+/** The key of a row that was restored from JSON; `undefined` if the function throws. */
 function keyOrNone<T>(key: (row: T) => unknown, row: T): unknown {
   try {
     return key(row);
@@ -250,8 +250,8 @@ function keyOrNone<T>(key: (row: T) => unknown, row: T): unknown {
   }
 }
 
-/** A memory that nobody will look into again: the run keeps what it needs. */
-const forgetful: StateLog = {
+/** Stores nothing, for a watch without state: the run keeps what it needs. */
+const noLog: StateLog = {
   bytes: 0,
   async *read() {
     yield* [];
@@ -262,12 +262,12 @@ const forgetful: StateLog = {
   close: () => Promise.resolve(),
 };
 
-/** A generation as a position: it goes on behind it. */
+/** The position after a generation. */
 function positionAt(generation: number, pages: number): Position {
   return { before: 0, begun: { '0': { next: { cursor: String(generation) }, pages, rows: 0 } }, rows: 0, pages };
 }
 
-/** The generation that a position names; `undefined` at the start. @throws ConfigError if it is no position of a watch. */
+/** The generation of a position; `undefined` at the start. @throws ConfigError if it is not a watch's position. */
 export function generationAt({ before, begun }: Position): number | undefined {
   const first = begun['0'];
   if (before === 0 && first === undefined) return undefined;
@@ -279,17 +279,14 @@ export function generationAt({ before, begun }: Position): number | undefined {
   throw new ConfigError('startAt is no position of a watch. Give one that a page of it had.', { option: 'startAt' });
 }
 
-/**
- * What a poll failed with. Whoever goes through a row that is nested absurdly deeply runs out of stack: that is the API's doing, and no
- * fault of the program.
- */
-function pollFault(error: unknown): unknown {
+/** The error of a failed poll. A stack overflow comes from a row that is nested too deeply: the API's error. */
+function pollError(error: unknown): unknown {
   if (!(error instanceof RangeError && error.message === 'Maximum call stack size exceeded')) return error;
   return new DecodeError("A row is nested too deeply to be gone through. Tell the API's operator.");
 }
 
-/** What will not be better next time. Right at the beginning, that includes a request which the API does not take. */
-function isFatal(error: unknown, isFirst: boolean): boolean {
+/** Whether retrying is pointless. For the first poll, that includes a request that the API refuses. */
+function isPermanent(error: unknown, isFirst: boolean): boolean {
   if (!SluiceError.is(error)) return true;
   if (['config', 'checkpoint', 'lock', 'plugin', 'sink'].includes(error.code)) return true;
   return isFirst && error.code === 'http' && [400, 401, 403].includes(Number(error.details['status']));

@@ -44,7 +44,7 @@ describe('the rows of an answer', () => {
   ])('at %j of %j are an error at %j', (rows, body, path, message) => {
     const fault = faultOf(() => records(rows).read({ body }, 'test.items'));
     expect(fault).toMatchObject({ code: 'decode', message: expect.stringMatching(message), details: { path } });
-    expect(fault).toMatchObject({ message: expect.stringMatching(/^test\.items was answered/) });
+    expect(fault).toMatchObject({ message: expect.stringMatching(/^test\.items: the server responded/) });
   });
 
   test('may be found by a function, which can tell where', () => {

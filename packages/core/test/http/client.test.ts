@@ -60,7 +60,7 @@ describe('a client that closes', () => {
       expectNoKey(end);
     }
     await server.until(() => server.requests[0]?.isAborted === true && server.connections === 0);
-    await expect(client.api.request(question)).rejects.toThrow('its client was closed');
+    await expect(client.api.request(question)).rejects.toThrow('the client was closed');
     expect(server.requests).toHaveLength(2);
     expect(client.limiter).toMatchObject({ queued: 0, running: 0 });
   });

@@ -256,7 +256,7 @@ const rows: readonly Row[] = [
     options: twice,
     attempts: 2,
     error: DecodeError,
-    says: /no UTF-8/,
+    says: /not UTF-8/,
   },
   {
     fault: 'T5 a character cut in half at the end',
@@ -264,7 +264,7 @@ const rows: readonly Row[] = [
     options: twice,
     attempts: 2,
     error: DecodeError,
-    says: /no UTF-8/,
+    says: /not UTF-8/,
   },
   {
     fault: 'T6 a reset before the answer',
@@ -391,7 +391,9 @@ describe.each([
     const other = await startServer(ok());
     const server = await startServer(answer(307, '', { location: `${other.url}/things` }));
     const error = await openTransport(server.url, { createAdapter }).get().catch(String);
-    expect(error).toMatch(/^UnexpectedRedirectError: test\.route was answered with a redirect \(307\) to http:/);
+    expect(error).toMatch(
+      /^UnexpectedRedirectError: test\.route: the server responded with a redirect \(307\) to http:/,
+    );
     expect(server.requests).toHaveLength(1);
     expect(other.requests).toHaveLength(0);
     expect(other.connections).toBe(0);

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { requestTimesOf } from '../../src/http/requestTimes.js';
-import { connectionMayDo } from '../../src/http/retryPolicy.js';
+import { mayConnectLater } from '../../src/http/retryPolicy.js';
 import { NetworkError, createClient, createSender } from '../../src/index.js';
 import { addressGuard } from '../../src/node/index.js';
 import { FakeClock } from '../fakeClock.js';
@@ -210,7 +210,7 @@ describe('T9 what can not pass ends at once:', () => {
     ['ERR_SSL_TLSV1_ALERT_INTERNAL_ERROR', true],
     [undefined, true],
   ])('%s may pass: %s', (code, mayPass) => {
-    expect(connectionMayDo(code, 'api.example.com')).toBe(mayPass);
+    expect(mayConnectLater(code, 'api.example.com')).toBe(mayPass);
   });
 
   test.each([
@@ -225,7 +225,7 @@ describe('T9 what can not pass ends at once:', () => {
     ['api.invalid', false],
     ['invalid.example.com', true],
   ])('the name %s may be found: %s', (host, mayPass) => {
-    expect(connectionMayDo('ENOTFOUND', host)).toBe(mayPass);
+    expect(mayConnectLater('ENOTFOUND', host)).toBe(mayPass);
   });
 
   test('https at a port that speaks http', async () => {

@@ -41,7 +41,9 @@ test('T2 nothing that a process prints or writes holds the key, whatever it prin
   for (const code of ['decode', 'http', 'network', 'rate-limited', 'timeout', 'unexpected-redirect']) {
     expect(outcome.stdout).toContain(`code: '${code}'`);
   }
-  expect(outcome.stderr).toMatch(/HttpError: test\.route was answered with 503 \("\[hidden\]"\)[^]*Node\.js v/);
+  expect(outcome.stderr).toMatch(
+    /HttpError: test\.route: the server responded with 503 \("\[hidden\]"\)[^]*Node\.js v/,
+  );
   expect(server.requests.every((request) => request.headers['x-api-key'] === canary)).toBe(true);
   const files = readdirSync(cwd).map((name) => readFileSync(join(cwd, name), 'utf8'));
   expect(files).toHaveLength(1);

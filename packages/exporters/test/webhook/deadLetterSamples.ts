@@ -39,5 +39,5 @@ export async function idsIn(path: string, fileSystem?: FileSystem): Promise<stri
 }
 
 export function refusal(status: number): HttpError {
-  return new HttpError(`The endpoint answered with ${String(status)}.`, { status, excerpt: 'because' });
+  return new HttpError(`The endpoint responded with ${String(status)}.`, { status, excerpt: 'because' });
 }

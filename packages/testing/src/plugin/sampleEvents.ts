@@ -1,6 +1,6 @@
 import type { ClientEvent, ErrorReport, HookName } from '@sluice/core';
 
-const error: ErrorReport = { name: 'HttpError', message: 'testing.rows was answered with 500.', code: 'http' };
+const error: ErrorReport = { name: 'HttpError', message: 'testing.rows: the server responded with 500.', code: 'http' };
 const of = { route: 'testing.rows', request: 1 };
 
 /** One event of each type at least, as a client tells them. */

@@ -1,26 +1,27 @@
 import { abortable } from '../../abortable.js';
 import { SluiceError } from '../../errors.js';
 import { AdapterFault, type AddressGuard, type GuardedHost, type ResolvedAddress } from './adapter.js';
+import { codeOf } from './incoming.js';
 
 export type CheckedAddresses = readonly [ResolvedAddress, ...ResolvedAddress[]];
 
-interface LookupEnds {
-  /** Ms until there must be an answer; 0 sets no deadline. */
+interface LookupLimits {
+  /** Deadline in ms; 0 sets none. */
   readonly timeout: number;
-  /** Told how to stop the lookup when nobody waits for it any more. The answer is called when it has ended. */
+  /** Registers how to stop the lookup when no request waits for it any more. Returns a function that unregisters. */
   readonly untilEmpty: (stop: () => void) => () => void;
 }
 
 /**
- * Looks a name up and checks every address it leads to. One that is forbidden refuses them all: which of them a socket would choose is
- * not ours to foresee. A lookup can't be stopped, but what it says after its end is dropped.
+ * Resolves a name and checks every address. One forbidden address refuses all, because we cannot know which one a
+ * socket would use. A lookup cannot be cancelled, so its result is ignored after the end.
  *
- * @throws ForbiddenAddressError, or an AdapterFault if there is no answer.
+ * @throws ForbiddenAddressError; AdapterFault if the lookup fails or is too late.
  */
 export async function checkedAddresses(
   guard: AddressGuard,
   host: GuardedHost,
-  { timeout, untilEmpty }: LookupEnds,
+  { timeout, untilEmpty }: LookupLimits,
 ): Promise<CheckedAddresses> {
   const ended = new AbortController();
   const deadline = timeout === 0 ? undefined : setTimeout(endLate, Math.min(timeout, longestTimer));
@@ -40,20 +41,16 @@ export async function checkedAddresses(
   }
 }
 
-/** Ms after which a timer would go off at once. */
+/** Longer delays overflow a timer, which then fires at once. */
 const longestTimer = 2 ** 31 - 1;
 
 async function lookup(guard: AddressGuard, hostname: string): Promise<ResolvedAddress[]> {
   try {
-    // Copies, so that what is checked is what is connected to, whoever else holds the originals. The family is what the address shows.
+    // Copies, so that the guard cannot change an address after its check. The address determines the family.
     return (await guard.resolve(hostname)).map(({ address }) => ({ address, family: address.includes(':') ? 6 : 4 }));
   } catch (error) {
     if (SluiceError.is(error)) throw error;
-    // Without the error itself: undici reads codes of its own in it.
+    // Only the code: undici interprets properties of the error itself.
     throw new AdapterFault('network', codeOf(error));
   }
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -10,11 +10,11 @@ import {
 } from './adapter.js';
 
 /**
- * The platform's `fetch` under axios, for browsers, workers, Bun and Deno. Redirects are not followed: they come as answers
- * where the platform shows them, and as status 302 without a body where it hides them. It has no deadline for connecting
- * of its own; the attempt's deadline covers it. Proxies are the platform's own business.
+ * The platform's `fetch` under axios, for browsers, workers, Bun and Deno. Redirects are not followed; where the
+ * platform hides them, they become status 302 without a body. There is no own deadline for connecting: the attempt's
+ * deadline covers it. Proxies are up to the platform.
  *
- * @throws ConfigError if it is given a guard: `fetch` looks names up by itself and shows no address.
+ * @throws ConfigError with a guard: `fetch` resolves names itself and shows no address.
  */
 export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: AdapterOptions): Adapter {
   if (guard)
@@ -24,7 +24,7 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
   return {
     async send(request) {
       const answer = answered(request);
-      // Platforms take their time to stop.
+      // Platforms do not always abort at once.
       return request.signal ? abortable(answer, request.signal) : answer;
     },
     close: () => Promise.resolve(),
@@ -35,7 +35,7 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
       ...{ method, headers, body: body ?? null, signal: signal ?? null },
       redirect: 'manual',
       credentials: 'omit',
-      // A page of a walk, or of a poll, has to come from the API.
+      // A page must come from the API, not from a cache.
       cache: 'no-store',
     }).catch((error: unknown) => {
       throw new AdapterFault('network', codeOf(error));
@@ -43,7 +43,7 @@ export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: Adapter
     return {
       status: answer.type === 'opaqueredirect' ? 302 : answer.status,
       headers: Object.fromEntries(answer.headers),
-      // Of a body that does not count as much as its status nothing is read here.
+      // With `beginning` only the status counts, so the body is not read.
       body: textBody(bodies === 'whole' ? await readText(answer, maxBodyBytes) : ''),
     };
   }
@@ -55,7 +55,7 @@ async function readText(answer: Response, maxBytes: number): Promise<string> {
   try {
     return await decoded(reader, maxBytes);
   } catch (error) {
-    // The rest is of no use, and how its end ends neither.
+    // The rest is not needed, nor is the result of cancelling it.
     reader.cancel().catch(() => undefined);
     throw error;
   }
@@ -84,7 +84,7 @@ function decodeText(decode: () => string): string {
   }
 }
 
-/** The word for it that some platforms give in the error's cause. */
+/** The code that some platforms give in the error's cause. */
 function codeOf(error: unknown): string | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;

@@ -5,38 +5,38 @@ import { AdapterFault } from './adapter.js';
 
 interface IncomingOptions {
   readonly maxBytes: number;
-  /** Ends it at once, whatever undici is doing: it takes an abort to heart only once it is connected. */
+  /** Ends it at once: undici reacts to an abort only once it is connected. */
   readonly signal: AbortSignal | undefined;
 }
 
 export interface Connection {
   begin(): void;
-  /** Whether it has carried a request before, and no byte has come for this one. */
+  /** Whether it has carried a request before, and no byte of this response has arrived. */
   readonly isUnanswered: boolean;
 }
 
 type Headers = Parameters<Required<Dispatcher.DispatchHandler>['onResponseStart']>[2];
 
-/** Bytes by which packed data may be longer than what it holds, where nothing in it could be packed. */
-const packingOverhead = 1024 * 1024;
+/** Bytes by which compressed data may exceed its content, if that cannot be compressed. */
+const compressionOverhead = 1024 * 1024;
 
-const notWanted = 'The answer is not wanted any more.';
+const noLongerNeeded = 'The response is no longer needed.';
 
 /**
- * An answer on its way in: first its status, then its body, decompressed, which stops at the first byte beyond `maxBytes`.
+ * An incoming response: its status, then its decompressed body, which stops at the first byte beyond `maxBytes`.
  *
- * A handler of undici's own, and not what its `request` answers: a stream for each body, which nobody reads as one, takes more of the
- * processor than all else that undici does.
+ * A handler for undici's `dispatch` instead of its `request`, which makes a stream of each body: that takes more CPU
+ * than everything else in undici.
  */
 export class Incoming implements Dispatcher.DispatchHandler {
   status = 0;
   headers: Headers = {};
   readonly chunks: Buffer[] = [];
-  /** Resolves with the status; rejects with what went wrong before it came, or with the signal's reason. */
+  /** Resolves when the status arrives; rejects with an earlier error or with the signal's reason. */
   readonly answered: Promise<void>;
-  /** Resolves with the end of the body. @throws AdapterFault if there are too many bytes, or the body breaks off. */
+  /** Resolves at the end of the body. @throws AdapterFault if it is too large or breaks off. */
   readonly complete: Promise<void>;
-  /** Finds what it comes over, in the moment in which its request is sent. */
+  /** Returns the connection. Called when the request is sent. */
   findConnection: () => Connection | undefined = () => undefined;
   readonly #maxBytes: number;
   readonly #signal: AbortSignal | undefined;
@@ -48,7 +48,7 @@ export class Incoming implements Dispatcher.DispatchHandler {
   #connection: Connection | undefined;
   #decompress: Transform | undefined;
   #bytes = 0;
-  #received = 0;
+  #receivedBytes = 0;
   #isOver = false;
 
   constructor({ maxBytes, signal }: IncomingOptions) {
@@ -60,7 +60,7 @@ export class Incoming implements Dispatcher.DispatchHandler {
     this.complete = new Promise((resolve, reject) => {
       [this.#finish, this.#fail] = [resolve, reject];
     });
-    // Whoever could not ask waits for neither, and whoever was refused an answer not for its body.
+    // Nobody may be waiting: not for either if the request could not be sent, nor for the body if there is no response.
     this.answered.catch(() => undefined);
     this.complete.catch(() => undefined);
     signal?.addEventListener('abort', this.#onAbort, { once: true });
@@ -71,7 +71,7 @@ export class Incoming implements Dispatcher.DispatchHandler {
     this.#end(new AdapterFault('cut-body'));
   }
 
-  /** Whether it was to come over a connection that has carried others, and not a byte of it did. */
+  /** Whether a reused connection has not delivered a byte of it. */
   get isUnanswered(): boolean {
     return this.#connection?.isUnanswered === true;
   }
@@ -80,7 +80,7 @@ export class Incoming implements Dispatcher.DispatchHandler {
     this.#connection = this.findConnection();
     this.#connection?.begin();
     this.#controller = controller;
-    if (this.#isOver) controller.abort(new Error(notWanted));
+    if (this.#isOver) controller.abort(new Error(noLongerNeeded));
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: Headers): void {
@@ -90,28 +90,28 @@ export class Incoming implements Dispatcher.DispatchHandler {
     this.#decompress = decompressor(headers['content-encoding']);
     this.#decompress
       ?.on('data', (chunk: Buffer) => this.#take(chunk))
-      // Packed data says by itself where it ends. What comes behind that is nothing, and might never end.
+      // Compressed data marks its own end. Anything after that is ignored, and might never end.
       .on('end', () => {
         this.#done();
-        this.#controller?.abort(new Error(notWanted));
+        this.#controller?.abort(new Error(noLongerNeeded));
       })
       .on('error', (error) => {
-        // Some servers call nothing at all packed: a refusal without a body is still a refusal.
-        if (this.#received === 0) this.#done();
+        // Some servers declare an empty body as compressed; the response still counts.
+        if (this.#receivedBytes === 0) this.#done();
         else this.#end(new AdapterFault('cut-body', codeOf(error)));
       });
     this.#answer();
   }
 
   /**
-   * It is never paused, which undici takes for a fault of its own where the connection ends meanwhile. So what waits to be unpacked is
-   * bounded here: packed data that is longer than what it may become is nothing that packing makes.
+   * Never pauses, because undici fails if a paused connection ends. Instead it limits the waiting data: compression
+   * cannot produce more than that from `maxBytes`.
    */
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isOver) return;
-    this.#received += chunk.length;
+    this.#receivedBytes += chunk.length;
     if (!this.#decompress) this.#take(chunk);
-    else if (this.#received > this.#maxBytes + packingOverhead) this.#end(new AdapterFault('too-large'));
+    else if (this.#receivedBytes > this.#maxBytes + compressionOverhead) this.#end(new AdapterFault('too-large'));
     else this.#decompress.write(chunk);
   }
 
@@ -140,19 +140,19 @@ export class Incoming implements Dispatcher.DispatchHandler {
   };
 
   #done(): void {
-    this.#leave();
+    this.#release();
     this.#finish();
   }
 
   #end(reason: unknown): void {
     if (this.#isOver) return;
-    this.#leave();
+    this.#release();
     this.#fail(reason);
-    this.#controller?.abort(new Error(notWanted));
+    this.#controller?.abort(new Error(noLongerNeeded));
     this.#decompress?.destroy();
   }
 
-  #leave(): void {
+  #release(): void {
     this.#isOver = true;
     this.#signal?.removeEventListener('abort', this.#onAbort);
   }

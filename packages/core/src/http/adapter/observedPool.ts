@@ -3,16 +3,12 @@ import Client from 'undici/lib/dispatcher/client.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import { type Connection, Incoming } from './incoming.js';
 
-/** A request that says what its answer is handed to. */
+/** A request that carries the handler of its response. */
 export interface ObservedRequest extends Dispatcher.DispatchOptions {
   readonly answer: Incoming;
 }
 
-/**
- * A pool that tells each answer on its way in about the connection it comes over: the `factory` of an agent.
- *
- * @param options undici's own, which it hands to a factory.
- */
+/** A pool that gives each response its connection: the `factory` of an agent. */
 export function observedPool(origin: string | URL, options: Pool.Options): Pool {
   return new Pool(origin, { ...options, factory: observedClient });
 }
@@ -32,19 +28,19 @@ function observedClient(origin: URL, options: Client.Options): Client {
   const dispatch = client.dispatch.bind(client);
   return Object.assign(client, {
     dispatch: (...[request, handler]: Parameters<Client['dispatch']>) => {
-      // The handler itself is wrapped by now.
+      // The handler is already wrapped, so the request carries it.
       if ('answer' in request && request.answer instanceof Incoming) request.answer.findConnection = () => connection;
       return dispatch(request, handler);
     },
   });
 }
 
-/** Watches what a socket reads, and mends the one thing in it that undici does not take. */
+/** Observes what a socket reads, and rewrites the one thing that undici does not accept. */
 class ObservedSocket implements Connection {
   #requests = 0;
   #hasAnswered = false;
   #reading: 'status' | 'interim' | 'answer' = 'status';
-  /** Where in its line the next byte stands. */
+  /** Position of the next byte in its line. */
   #at = 0;
 
   constructor(socket: { read(size?: number): unknown }) {
@@ -56,7 +52,7 @@ class ObservedSocket implements Connection {
     };
   }
 
-  /** Undici sends one request at a time, so what is read from here on answers it. */
+  /** Undici sends one request at a time, so everything read from now on is its response. */
   begin(): void {
     this.#requests += 1;
     this.#hasAnswered = false;
@@ -77,8 +73,8 @@ class ObservedSocket implements Connection {
   }
 
   /**
-   * Makes `102 Processing` of `100 Continue`: RFC 9110, section 15.2, has a client accept interim answers that it did not ask for, but
-   * undici breaks the connection for this one. It passes over all others.
+   * Turns `100 Continue` into `102 Processing`: clients must accept unsolicited interim responses (RFC 9110, section
+   * 15.2), but undici closes the connection on 100 alone.
    */
   #status(byte: number): number {
     const isBlankLine = this.#at === 0 && (byte === carriageReturn || byte === lineFeed);
@@ -87,12 +83,12 @@ class ObservedSocket implements Connection {
     if (this.#at === hundreds && byte !== zero + 1) this.#expect('answer');
     if (this.#at === hundreds + 1 && byte !== zero) this.#expect('interim');
     if (this.#at < hundreds + 2) return byte;
-    // 101 is no interim answer: another protocol follows, and nobody here has asked for one.
+    // 101 is not an interim response: another protocol follows, which we never request.
     this.#expect(byte === zero + 1 ? 'answer' : 'interim');
     return byte === zero ? zero + 2 : byte;
   }
 
-  /** Up to the blank line that ends an interim answer. */
+  /** Skips to the blank line that ends an interim response. */
   #skip(byte: number): void {
     if (byte === carriageReturn) return;
     if (byte !== lineFeed) this.#at += 1;
@@ -102,12 +98,12 @@ class ObservedSocket implements Connection {
 
   #expect(what: 'status' | 'interim' | 'answer'): void {
     this.#reading = what;
-    // The line that says what comes is not blank.
+    // After the status line, the current line is not blank.
     this.#at = what === 'interim' ? 1 : 0;
   }
 }
 
-/** Characters of a status line up to and with the first digit of the status: `HTTP/1.1 1`. */
+/** Position after the first digit of the status in a status line: `HTTP/1.1 1`. */
 const hundreds = 10;
 const carriageReturn = 13;
 const lineFeed = 10;

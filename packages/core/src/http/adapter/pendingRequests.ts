@@ -1,33 +1,30 @@
-/**
- * Counts who waits for an answer, by origin: what is under way on behalf of nobody can end. A request and the connection that it waits
- * for don't know of each other otherwise.
- */
+/** Counts pending requests by origin, so that connecting can stop when no request waits for it. */
 export class PendingRequests {
-  readonly #rooms = new Map<string, Room>();
+  readonly #origins = new Map<string, OriginRequests>();
 
-  /** One more waits. The answer is to be called when it waits no longer. */
+  /** Adds a request. Returns a function that removes it. */
   enter(origin: string): () => void {
-    const room = this.#rooms.get(origin) ?? { waiting: 0, callbacks: new Set() };
-    this.#rooms.set(origin, room);
-    room.waiting += 1;
+    const requests = this.#origins.get(origin) ?? { pending: 0, callbacks: new Set() };
+    this.#origins.set(origin, requests);
+    requests.pending += 1;
     return () => {
-      room.waiting -= 1;
-      if (room.waiting > 0) return;
-      this.#rooms.delete(origin);
-      for (const tell of room.callbacks) tell();
+      requests.pending -= 1;
+      if (requests.pending > 0) return;
+      this.#origins.delete(origin);
+      for (const callback of requests.callbacks) callback();
     };
   }
 
-  /** Calls back once nobody waits any more, be that now. The answer ends that. */
+  /** Calls back when no request is pending, maybe at once. Returns a function that cancels this. */
   whenEmpty(origin: string, callback: () => void): () => void {
-    const room = this.#rooms.get(origin);
-    if (!room) callback();
-    room?.callbacks.add(callback);
-    return () => room?.callbacks.delete(callback);
+    const requests = this.#origins.get(origin);
+    if (!requests) callback();
+    requests?.callbacks.add(callback);
+    return () => requests?.callbacks.delete(callback);
   }
 }
 
-interface Room {
-  waiting: number;
+interface OriginRequests {
+  pending: number;
   readonly callbacks: Set<() => void>;
 }

@@ -8,9 +8,9 @@ import { codeOf } from './incoming.js';
 import { observedPool } from './observedPool.js';
 
 /**
- * Goes through the proxies that the environment names. Loaded only where it names one.
+ * Uses the proxies that the environment names. Loaded only if there is one.
  *
- * @throws ConfigError if an environment variable names no proxy. Its value is not shown: it may hold a password.
+ * @throws ConfigError if a variable is not a proxy URL. Its value is not shown: it may contain a password.
  */
 export function proxyAgent(
   connect: buildConnector.connector,
@@ -24,7 +24,7 @@ export function proxyAgent(
       headersTimeout: 0,
       bodyTimeout: 0,
       requestTls: tls,
-      // A proxy that takes the connection and never opens the tunnel is found by the deadline for connecting, too.
+      // The deadline for connecting also covers a proxy that never opens the tunnel.
       clientFactory: (proxy) => tunnelling(new Pool(proxy, { connect, headersTimeout: timeout })),
     });
   } catch {
@@ -34,7 +34,7 @@ export function proxyAgent(
   }
 }
 
-/** A pool that says of a proxy which hangs up that it failed: undici would take that for a socket's whim, and ask it again at once, for ever. */
+/** A pool that fails if the proxy closes the connection. Undici would retry that at once, forever. */
 function tunnelling(proxy: Pool): Pool {
   return Object.assign(proxy, {
     connect: (options: Dispatcher.ConnectOptions) =>

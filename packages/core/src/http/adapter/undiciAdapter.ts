@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isIP, Socket, type LookupFunction } from 'node:net';
-import { setImmediate as turnOfTheLoop, setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as nextLoopTurn, setTimeout as wait } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import type { Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
@@ -22,13 +22,13 @@ import { codeOf, Incoming } from './incoming.js';
 import { observedPool, type ObservedRequest } from './observedPool.js';
 import { Utf8Body } from './utf8Body.js';
 
-/** `deflate` is read, but not asked for: servers disagree on what it is. */
+/** `deflate` is decoded but not requested, because servers disagree on what it is. */
 const encodings = { 'accept-encoding': 'gzip, br' };
 
 /**
- * Undici under axios: keep-alive, a deadline for connecting, and the proxies that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`
- * name. Loopback addresses never go through a proxy. Redirects are answers like others: undici does not follow them. With a guard
- * no connection is made to an address that it has not let through; what was made is used again.
+ * Undici under axios: keep-alive, a deadline for connecting, and the proxies of `HTTPS_PROXY`, `HTTP_PROXY` and
+ * `NO_PROXY`, never for loopback addresses. Undici does not follow redirects. With a guard, it connects only to
+ * addresses that the guard allowed; open connections are reused.
  */
 export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const { connectTimeout, maxBodyBytes, bodies = 'whole', guard, proxies = true } = adapterOptions;
@@ -37,21 +37,21 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   const pendingRequests = new PendingRequests();
   const connect = guard ? guarded(guard, timeout, pendingRequests) : detached(buildConnector({ timeout }));
   const isDirect = (url: URL): boolean => guard !== undefined || !proxies || isLoopback(url.hostname);
-  // Deadlines of an attempt are the transport's; undici's own would only add a second, coarser clock.
+  // The transport has the deadlines; undici's own would add a second, coarser clock.
   const options = { connect, factory: observedPool, headersTimeout: 0, bodyTimeout: 0 };
-  const direct = keptAndFresh((reuse) => new Agent({ ...options, ...reuse }));
+  const direct = dispatchers((reuse) => new Agent({ ...options, ...reuse }));
   let proxied: Dispatchers | undefined;
   const throughProxies = async (): Promise<Dispatchers> => {
     const { proxyAgent } = await import('./proxyAgent.js');
-    return (proxied ??= keptAndFresh((reuse) => proxyAgent(connect, timeout, reuse)));
+    return (proxied ??= dispatchers((reuse) => proxyAgent(connect, timeout, reuse)));
   };
   return {
     async send({ url: address, method, headers, body = null, isFresh = false, signal }) {
       const url = new URL(address);
       const answer = new Incoming({ maxBytes: maxBodyBytes, signal });
-      const leave = pendingRequests.enter(url.origin);
+      const release = pendingRequests.enter(url.origin);
       try {
-        // Where no proxy is named, nothing is waited for before the request leaves.
+        // Without a proxy, nothing is awaited before the request is sent.
         const isProxied = !isDirect(url) && (proxied !== undefined || namesProxy(process.env));
         const { kept, fresh } = isProxied ? (proxied ?? (await throughProxies())) : direct;
         const { origin, pathname, search } = url;
@@ -63,7 +63,7 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
         answer.drop();
         throw isStale(answer, error) ? new AdapterFault('stale', codeOf(error)) : faultBeforeAnswer(error);
       } finally {
-        leave();
+        release();
       }
       return {
         status: answer.status,
@@ -78,29 +78,26 @@ export function createAdapter(adapterOptions: AdapterOptions): Adapter {
   };
 }
 
-/** One that keeps its connections, and one that makes one for each request. */
+/** One dispatcher reuses connections, one opens a connection per request. */
 interface Dispatchers {
   readonly kept: Dispatcher;
   readonly fresh: Dispatcher;
 }
 
-function keptAndFresh(create: (reuse: { readonly pipelining?: 0 }) => Dispatcher): Dispatchers {
-  // Undici's word for a connection that ends with its answer.
+function dispatchers(create: (reuse: { readonly pipelining?: 0 }) => Dispatcher): Dispatchers {
+  // Undici closes such a connection after its response.
   return { kept: create({}), fresh: create({ pipelining: 0 }) };
 }
 
-/** Whether the environment names a proxy, by any of the names that undici looks for. */
+/** Whether the environment has one of the proxy variables that undici reads. */
 function namesProxy({ http_proxy, HTTP_PROXY, https_proxy, HTTPS_PROXY }: NodeJS.ProcessEnv): boolean {
   return [http_proxy, HTTP_PROXY, https_proxy, HTTPS_PROXY].some(Boolean);
 }
 
-/**
- * Connects with sockets that don't keep the process alive: the deadline of whoever waits for an answer does. So nothing is left
- * behind by a request that is aborted while its connection is being made, which undici does not stop.
- */
+/** Connects with sockets that do not keep the process alive: undici does not stop connecting for an aborted request. */
 function detached(connect: (...args: Parameters<buildConnector.connector>) => unknown): buildConnector.connector {
   return (options, callback) => {
-    // Its type does not say so, but undici's connector gives the socket at once.
+    // Contrary to its type, undici's connector returns the socket at once.
     const socket = connect(options, callback);
     if (!(socket instanceof Socket)) return;
     socket.unref();
@@ -108,17 +105,14 @@ function detached(connect: (...args: Parameters<buildConnector.connector>) => un
   };
 }
 
-/**
- * Connects to addresses that the guard has let through, and to no others: those of a name are looked up and checked first, and then
- * handed to the socket, which looks nothing up again.
- */
+/** Connects only to addresses that the guard allows. The socket gets the checked ones instead of resolving again. */
 function guarded(guard: AddressGuard, timeout: number, pendingRequests: PendingRequests): buildConnector.connector {
   const toLiteral = detached(buildConnector({ timeout }));
   return (options, callback) => {
     const { hostname, protocol, host = hostname } = options;
     const guardedHost = { hostname, isEncrypted: protocol === 'https:' };
     if (isIP(hostname) !== 0) {
-      // What it throws is undici's to catch, like what a connector throws by itself.
+      // Undici catches what this throws, as from any connector.
       guard.check(hostname, guardedHost);
       toLiteral(options, callback);
       return;
@@ -127,7 +121,7 @@ function guarded(guard: AddressGuard, timeout: number, pendingRequests: PendingR
     const untilEmpty = (stop: () => void): (() => void) => pendingRequests.whenEmpty(`${protocol}//${host}`, stop);
     checkedAddresses(guard, guardedHost, { timeout, untilEmpty })
       .then((addresses) => {
-        // A deadline of 0 is none, so one that is about to pass keeps its last ms.
+        // At least 1, because 0 means no deadline.
         const left = timeout === 0 ? 0 : Math.max(1, timeout - (performance.now() - began));
         detached(buildConnector({ timeout: left, lookup: lookupIn(addresses) }))(options, callback);
       })
@@ -135,7 +129,7 @@ function guarded(guard: AddressGuard, timeout: number, pendingRequests: PendingR
   };
 }
 
-/** Looks up nothing but what is known. All of it, so that a family that is out of order is passed over for the other one. */
+/** A lookup that returns the known addresses. With `all`, the socket can fall back to the other address family. */
 function lookupIn([first, ...others]: CheckedAddresses): LookupFunction {
   return (_hostname, { all }, callback) => {
     if (all === true) callback(null, [first, ...others]);
@@ -143,10 +137,7 @@ function lookupIn([first, ...others]: CheckedAddresses): LookupFunction {
   };
 }
 
-/**
- * Whether the server closed the connection while it idled, as any server may at any time. RFC 9112, section 9.3.1, has clients expect that,
- * and send again what does no harm twice.
- */
+/** Whether the server closed the idle connection, as it may (RFC 9112, section 9.3.1): the request is sent again. */
 function isStale({ isUnanswered }: Incoming, error: unknown): boolean {
   return isUnanswered && ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(codeOf(error) ?? '');
 }
@@ -165,13 +156,13 @@ function faultBeforeAnswer(error: unknown): AdapterFault | SluiceError {
   }
 }
 
-/** What a proxy answered that did not open a tunnel, e.g. 407: undici says so in words only. */
+/** The status of a proxy that did not open a tunnel, e.g. 407. Undici gives it only in the message. */
 function proxyRefusal(error: unknown): string | undefined {
   const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '') ?? [];
   return status === undefined ? undefined : `the proxy answered ${status}`;
 }
 
-/** Undici's own names are in lower case. */
+/** Undici gives names in lower case. */
 function joinedHeaders(headers: Incoming['headers']): Record<string, string> {
   const joined: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers))
@@ -179,30 +170,30 @@ function joinedHeaders(headers: Incoming['headers']): Record<string, string> {
   return joined;
 }
 
-/** Ms for a body that hardly matters: a connection that takes longer is not worth being used again. */
+/** Ms to read an ignored body: a connection that takes longer is not worth reusing. */
 const longestDrain = 1_000;
-/** Ms to wait for what a refusal says. */
-const longestExcuse = 250;
+/** Ms to wait for the body of an error. */
+const longestErrorWait = 250;
 
-/** What there is of a body, up to `maxBytes`. That of a success is not waited for: its status has said all. */
+/** What has arrived of a body, up to `maxBytes`. The body of a success is not awaited: its status is enough. */
 async function readBeginning(answer: Incoming, maxBytes: number): Promise<AnswerBody> {
   const isSuccess = answer.status >= 200 && answer.status < 300;
   const drain = setTimeout(() => answer.drop(), longestDrain);
-  // Nobody waits for the body of a success, so it keeps no process alive.
+  // Nobody waits for this body, so the timer must not keep the process alive.
   drain.unref();
-  // What breaks off is quoted as far as it came.
+  // A body that breaks off is quoted as far as it came.
   const reading = answer.complete.catch(() => undefined).finally(() => clearTimeout(drain));
-  // Mostly the body came along with the status, and the connection is free at once.
-  await Promise.race([reading, isSuccess ? turnOfTheLoop() : wait(longestExcuse, undefined, { ref: false })]);
+  // Usually the body arrived with the status, and the connection is free at once.
+  await Promise.race([reading, isSuccess ? nextLoopTurn() : wait(longestErrorWait, undefined, { ref: false })]);
   return textBody(isSuccess ? '' : Buffer.concat(answer.chunks).toString('utf8', 0, maxBytes));
 }
 
-/** What one answer may take of the heap: a walk holds several, and writing them down takes as much again. */
+/** Share of the heap for one response: a walk holds several, and serializing them takes as much again. */
 const heapShare = 1 / 16;
-/** No document takes more heap for a byte, so that shorter ones need no look. */
+/** Upper bound of heap per byte of JSON, so that short documents need no check. */
 const maxHeapPerByte = 64;
 
-/** A whole body, which may need `mostHeap` bytes once it is read. */
+/** A complete body, which may take `maxHeap` bytes once parsed. */
 async function readWhole({ complete, chunks }: Incoming, maxHeap: number): Promise<AnswerBody> {
   await complete;
   const whole = chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks);

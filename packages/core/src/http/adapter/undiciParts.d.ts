@@ -1,5 +1,5 @@
-// Undici by its parts, whose types it only gives as a whole. Its main entry would load some sixty files more: fetch, caches, mocks,
-// WebSockets. Its version is pinned exactly, so that a part that moves is found by us and by nobody else.
+// Parts of undici, which has types only as a whole. Its main entry would load some sixty files more. The exact version
+// is pinned, so that a moved part fails in our build and not for users.
 declare module 'undici/lib/dispatcher/agent.js' {
   export { Agent as default } from 'undici';
 }

@@ -1,7 +1,7 @@
 import { isAscii, transcode } from 'node:buffer';
 import type { AnswerBody } from './adapter.js';
 
-/** A body of valid UTF-8. Mostly it is read as JSON, and its text is never made. */
+/** A body of valid UTF-8. Usually only its JSON is read, so its text is made on demand. */
 export class Utf8Body implements AnswerBody {
   readonly #bytes: Buffer;
 
@@ -18,10 +18,7 @@ export class Utf8Body implements AnswerBody {
   }
 }
 
-/**
- * The text of valid UTF-8. As `bytes.toString()` makes it, in less time: that of ASCII is a copy, and `transcode` does several bytes at
- * once where `toString` does one.
- */
+/** The text of valid UTF-8, faster than `toString()`: ASCII is copied, `transcode` converts in blocks. */
 export function utf8Text(bytes: Buffer): string {
   return isAscii(bytes) ? bytes.toString('latin1') : transcode(bytes, 'utf8', 'utf16le').toString('utf16le');
 }
@@ -29,19 +26,19 @@ export function utf8Text(bytes: Buffer): string {
 const byteOrderMark = Buffer.from('\uFEFF');
 const backslash = 0x5c;
 
-/** Bytes of the shortest document that gains by it: in two bytes a character it would take 128 KiB, which V8 has a dear place for. */
+/** In two-byte text this takes 128 KiB, from which on V8 allocates more expensively. Shorter documents gain nothing. */
 const shortest = 64 * 1024;
-/** Bytes of a document for each place in it that is not ASCII, and of such a place. To escape more of them takes longer than it saves. */
+/** Minimum bytes per non-ASCII place, and the longest such place: beyond, escaping costs more than it saves. */
 const bytesPerPlace = 2_048;
 const longestPlace = 64;
 
 const digits = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
 /**
- * A text that says as JSON what a document in valid UTF-8 says, and that is none where the document is none: its own text, without
- * the mark that some begin with, or ASCII with escapes for the few characters of a long document that are not.
+ * JSON text with the meaning of a document in valid UTF-8, invalid if that is: its own text without a byte order mark,
+ * or, for a long document with few non-ASCII characters, ASCII with escapes.
  *
- * V8 keeps a text of ASCII in one byte a character, and most others in two.
+ * V8 stores ASCII in one byte per character, most other text in two.
  */
 export function jsonText(document: Buffer): string {
   const isMarked = document.subarray(0, byteOrderMark.length).equals(byteOrderMark);
@@ -50,7 +47,7 @@ export function jsonText(document: Buffer): string {
   return (bytes.length < shortest ? undefined : escapedText(bytes)) ?? utf8Text(bytes);
 }
 
-/** @returns nothing where that would be dear, or might make JSON of what is none. */
+/** @returns `undefined` if escaping would be slow, or could turn invalid JSON into valid JSON. */
 function escapedText(bytes: Buffer): string | undefined {
   const text = bytes.toString('latin1');
   const notAscii = /[\x80-\xff]+/g;
@@ -61,7 +58,7 @@ function escapedText(bytes: Buffer): string | undefined {
     const [from, end] = [place.index, notAscii.lastIndex];
     if (placesLeft === 0 || end - from > longestPlace) return undefined;
     placesLeft -= 1;
-    // Before an escape of ours, half of one that JSON does not know would become one that it knows.
+    // After a backslash, our escape would turn an invalid escape into a valid one.
     if (text.charCodeAt(from - 1) === backslash) return undefined;
     pieces.push(text.slice(written, from), escapes(bytes.toString('utf8', from, end)));
     written = end;

@@ -7,24 +7,24 @@ import { LazyRows } from './lazyRows.js';
 import { SeenTexts } from './seenTexts.js';
 import { sourceFault } from './sourceFault.js';
 
-/** One page of a chain, before the walk gives it its place among the others. */
+/** A page of a chain, before the walk orders it among others. */
 export interface ChainPage<T> {
-  /** The number of its rows, which are made when they are asked for. */
+  /** The number of rows, which `items` decodes on demand. */
   readonly rows: number;
   readonly items: () => readonly T[];
   readonly partition: number;
   readonly page: number;
   readonly endsPartition: boolean;
   readonly total: number | undefined;
-  /** Where the chain goes on after this page. Worked out when asked for, since few are written down. */
+  /** Where the chain continues. Computed on demand, because few positions are stored. */
   readonly position: () => ChainPosition | 'done';
 }
 
 const maxEmptyPages = 100;
-/** Servers refuse addresses of more than 8 to 64 KiB. To look for secrets in a text that is much longer costs seconds, and gigabytes. */
+/** Servers refuse URLs of more than 8 to 64 KiB. Searching longer texts for secrets takes seconds and gigabytes. */
 const longestCursor = 16_384;
 
-/** What a position remembers of the pages before it, as fingerprints. */
+/** Fingerprints of pages that a position stores. */
 interface KnownPages {
   first?: string;
   previous?: string;
@@ -32,14 +32,13 @@ interface KnownPages {
 }
 
 /**
- * One part of a plan: a chain of pages, each found through the one before. It refuses to go in circles.
+ * The pages of one partition, each found through the one before. It refuses loops.
  *
- * It remembers every page and every cursor as a few bytes (see `SeenTexts`), so that the first page that comes again is refused, wherever a
- * circle begins. A position has no room for that. It keeps three pages: the first, the previous, and a landmark, which is replaced at ever
- * longer distances. A walk that goes in a circle comes by the landmark again within three rounds, however long the circle is and however
- * often the walk was interrupted (Brent, 1980).
+ * It remembers all pages and cursors as hashes (see `SeenTexts`), so the first repeated page is refused. A position has
+ * no space for that. It stores three pages: the first, the previous, and a landmark, which is replaced at doubling
+ * distances. Thus even a walk that is interrupted often detects any loop within three rounds (Brent, 1980).
  */
-export class Chain<T> {
+export class PageChain<T> {
   readonly partition: number;
   isDone = false;
   readonly #definition: SourceDefinition<T>;
@@ -50,16 +49,16 @@ export class Chain<T> {
   #empty = 0;
   readonly #seenPages = new SeenTexts();
   readonly #seenCursors = new SeenTexts();
-  /** Replaced with each page, and never changed, but for the page that ends the chain by coming again. */
+  /** Replaced, not modified, with each page; only the page that ends the chain by repeating modifies it. */
   #known: KnownPages = {};
-  /** The API gave a cursor for the next page that it had given for an earlier one. */
+  /** The API repeated the cursor of an earlier page. */
   #isCircle = false;
-  /** The number of the page that becomes the landmark: a power of two, whatever position a walk went on from. */
+  /** The page that becomes the landmark: a power of two, whatever position the walk resumed from. */
   #nextLandmark: number;
-  /** The hash of the last row received; known to be none at the beginning of a partition. */
+  /** The hash of the last row; `undefined` at the start of a partition. */
   #lastRow: string | undefined;
-  /** The last page had no room beyond the known row, so the next one is asked for without it. */
-  #isCrowded = false;
+  /** The last page had only the known row, so the next request omits it. */
+  #isFilledByKnownRow = false;
 
   constructor(definition: SourceDefinition<T>, partition: number, from: ChainPosition | undefined) {
     this.#definition = definition;
@@ -81,28 +80,28 @@ export class Chain<T> {
     this.#lastRow = from.lastRow;
   }
 
-  /** Fetches the next page and checks that it is one. */
+  /** Fetches and checks the next page. */
   async next(signal: AbortSignal): Promise<ChainPage<T>> {
-    if (this.#isCircle) throw this.#circle();
+    if (this.#isCircle) throw this.#loopError();
     const at = this.#next;
-    // Going on by offset reads the last row again: if it is another one now, rows have moved and some would be lost.
-    const again = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isCrowded;
-    const fetched = await this.#fetch(again ? { offset: at.offset - 1 } : at, again, signal);
-    const late = new LazyRows(fetched, this.#definition.name);
-    const { received } = late;
-    if (again) this.#checkKnownRow(received);
-    else if (this.#isCrowded) this.#checkStep(received);
-    const news = again ? received.slice(1) : received;
-    this.#checkProgress(news);
+    // Continuing by offset reads the last row again: if it has changed, rows have moved and some would be lost.
+    const rereadsLast = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isFilledByKnownRow;
+    const fetched = await this.#fetch(rereadsLast ? { offset: at.offset - 1 } : at, rereadsLast, signal);
+    const lazyRows = new LazyRows(fetched, this.#definition.name);
+    const { received } = lazyRows;
+    if (rereadsLast) this.#checkKnownRow(received);
+    else if (this.#isFilledByKnownRow) this.#checkNotRepeated(received);
+    const newRows = rereadsLast ? received.slice(1) : received;
+    this.#checkProgress(newRows);
     this.#pages += 1;
-    this.#rows += news.length;
-    if (this.#offset !== undefined) this.#offset += news.length;
-    if (news.length > 0) this.#lastRow = hashOf(news.at(-1));
-    this.#isCrowded = again && news.length === 0 && fetched.next === 'by-offset';
-    this.#next = this.#isCrowded ? at : this.#markAfter(fetched.next, news.length);
+    this.#rows += newRows.length;
+    if (this.#offset !== undefined) this.#offset += newRows.length;
+    if (newRows.length > 0) this.#lastRow = hashOf(newRows.at(-1));
+    this.#isFilledByKnownRow = rereadsLast && newRows.length === 0 && fetched.next === 'by-offset';
+    this.#next = this.#isFilledByKnownRow ? at : this.#cursorAfter(fetched.next, newRows.length);
     this.isDone = this.#next === undefined;
     return {
-      ...{ rows: news.length, items: () => (again ? late.made.slice(1) : late.made) },
+      ...{ rows: newRows.length, items: () => (rereadsLast ? lazyRows.rows.slice(1) : lazyRows.rows) },
       ...{ partition: this.partition, page: this.#pages, endsPartition: this.isDone },
       ...{ total: fetched.total, position: this.#snapshot() },
     };
@@ -110,15 +109,15 @@ export class Chain<T> {
 
   async #fetch(
     at: PageCursor | undefined,
-    again: boolean,
+    rereadsLast: boolean,
     signal: AbortSignal,
   ): Promise<FetchedPage<T> | UndecodedPage<T>> {
     try {
       return this.#checkPage(
-        await this.#definition.fetch({ partition: this.partition, at, atLeast: again ? 2 : 1, signal }),
+        await this.#definition.fetch({ partition: this.partition, at, atLeast: rereadsLast ? 2 : 1, signal }),
       );
     } catch (error) {
-      // The same question without a cursor was answered, so it is the cursor that the API refuses: most likely it expired.
+      // The same request without a cursor succeeded, so the API refuses the cursor: most likely it expired.
       if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
         const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${refusal(error)}: it may have expired.`;
         throw new PaginationError('cursor-refused', message, {
@@ -146,7 +145,7 @@ export class Chain<T> {
     );
   }
 
-  #checkStep(received: readonly unknown[]): void {
+  #checkNotRepeated(received: readonly unknown[]): void {
     if (!this.#beginsWithLastRow(received)) return;
     throw this.#fault('no-progress', 'the API says that more rows follow, and sends the last one again');
   }
@@ -155,7 +154,7 @@ export class Chain<T> {
     return received.length > 0 && hashOf(received[0]) === this.#lastRow;
   }
 
-  /** Whatever the cursor says: a page that came before is no progress. */
+  /** A repeated page is an error, whatever the cursor says. */
   #checkProgress(received: readonly unknown[]): void {
     const { maxPages } = this.#definition;
     if (maxPages !== undefined && this.#pages >= maxPages)
@@ -178,7 +177,7 @@ export class Chain<T> {
       const { first, previous } = this.#known;
       const which =
         fingerprint === previous ? 'the page before' : fingerprint === first ? 'the first page' : 'an earlier page';
-      // The position before this page gets to know it, or whoever goes on from there would take its rows.
+      // Add it to the position before this page, or a resumed walk would emit its rows.
       if (which === 'an earlier page') this.#known.landmark = fingerprint;
       throw this.#fault(
         'no-progress',
@@ -193,7 +192,7 @@ export class Chain<T> {
     this.#known = { first, previous: fingerprint, landmark: isLandmark ? fingerprint : landmark };
   }
 
-  #markAfter(next: FetchedPage<T>['next'], received: number): PageCursor | undefined {
+  #cursorAfter(next: FetchedPage<T>['next'], received: number): PageCursor | undefined {
     if (next === 'end') return undefined;
     if (next !== 'by-offset') {
       this.#checkCursor(next.cursor);
@@ -202,7 +201,7 @@ export class Chain<T> {
           'secret-in-cursor',
           "the API sent a cursor that holds the API key, and cursors are written to checkpoints. Tell the API's operator",
         );
-      this.#watchCursor(next.cursor);
+      this.#rememberCursor(next.cursor);
       return next;
     }
     if (this.#offset === undefined)
@@ -216,16 +215,16 @@ export class Chain<T> {
   }
 
   /**
-   * A cursor that comes again leads to a page that was there, also where its rows have changed since. But some APIs have one cursor for a
-   * whole listing, or for a while of it, which they move on by themselves: where the cursor is the one just used, the rows alone can tell.
+   * A repeated cursor leads to an earlier page, even if its rows have changed. But some APIs keep one cursor and
+   * advance it themselves, so the cursor just used may repeat: its rows tell.
    */
-  #watchCursor(cursor: string): void {
+  #rememberCursor(cursor: string): void {
     const isSame = this.#next !== undefined && 'cursor' in this.#next && this.#next.cursor === cursor;
     this.#isCircle = !isSame && this.#seenCursors.has(cursor);
     this.#seenCursors.add(cursor);
   }
 
-  #circle(): PaginationError {
+  #loopError(): PaginationError {
     return this.#fault(
       'no-progress',
       `page ${this.#pages} gave a cursor for the next page that an earlier page had given, so the API goes round in a circle and rows would come twice. Tell the API's operator, and wait until it is mended`,
@@ -233,7 +232,7 @@ export class Chain<T> {
     );
   }
 
-  /** A cursor goes out in an address, and into checkpoints. */
+  /** A cursor is sent in a URL and stored in checkpoints. */
   #checkCursor(cursor: string): void {
     const fault =
       cursor.length > longestCursor
@@ -244,9 +243,7 @@ export class Chain<T> {
     if (fault === undefined) return;
     throw new DecodeError(
       `${this.#name} can't go on: the API sent a cursor that is ${fault}. Is the base address right?`,
-      {
-        ...{ partition: this.partition, page: this.#pages, path: 'cursor' },
-      },
+      { partition: this.partition, page: this.#pages, path: 'cursor' },
     );
   }
 
@@ -285,7 +282,7 @@ export class Chain<T> {
   }
 }
 
-/** The status by which an API refuses a request. Asked by code, since a plugin may bring a copy of this package along. */
+/** The status with which the API refused a request, if so. By code, since plugins may bring a copy of this package. */
 function refusal(error: unknown): number | undefined {
   const status = SluiceError.is(error, 'http') ? Number(error.details['status']) : 0;
   return [400, 404, 410].includes(status) ? status : undefined;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigError } from '../../src/index.js';
-import { fieldsBetween, type ComparisonOptions } from '../../src/watch/comparison.js';
+import { fieldsBetween, type ComparisonOptions } from '../../src/watch/rowComparison.js';
 
 type Pair = [before: unknown, after: unknown];
 
@@ -198,7 +198,7 @@ describe('C10 what is compared', () => {
     for (const name of ['stauts', 'stauts.deep', '']) {
       const make = (): unknown => fieldsBetween({ project: ['status', name] }, ['id', 'status']);
       expect(make).toThrow(ConfigError);
-      expect(make).toThrow(/which no row has\. There are: id, status/);
+      expect(make).toThrow(/which no row has\. Available: id, status/);
     }
     expect(() => fieldsBetween({ project: ['status.deep'] }, ['id', 'status'])).not.toThrow();
     expect(() => fieldsBetween({ project: ['whatever'] })).not.toThrow();

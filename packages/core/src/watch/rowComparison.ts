@@ -4,39 +4,39 @@ import type { RowKey } from '../source/definition.js';
 import { differingFields, isPlainlySame } from './differingFields.js';
 import { fieldAt, type FieldPath, fieldPaths, pick, without } from './fieldPath.js';
 
-/** How rows are told apart, and when two of them differ. */
+/** How rows are identified and compared. */
 export interface ComparisonOptions<T> {
   /**
-   * What tells a row from all others, as a whole number or as text that is not empty: a row without it fails the walk. It is also asked
-   * for rows that come back from the state, as JSON has them. Default: the key of the source's schema.
+   * Identifies a row: an integer or non-empty text. A row without one fails the walk. It is also called with rows
+   * restored from JSON. Default: the key of the source's schema.
    */
   readonly key?: (row: T) => RowKey;
-  /** What of a row is compared: some of its fields, or what a function makes of it. Default: all of it. */
+  /** What to compare: some fields, or the result of a function. Default: the whole row. */
   readonly project?: readonly string[] | ((row: T) => unknown);
-  /** Fields that are not compared, since they always move, e.g. `last_transaction_timestamp` or `stats.seen`. Default: none. */
+  /** Fields to ignore because they always change, e.g. `updatedAt` or `stats.seen`. Default: none. */
   readonly ignore?: readonly string[];
-  /** Whether two projections are the same. Default: equal JSON, whatever the order of names. */
+  /** Whether two projections are equal. Default: equal JSON, in any order of names. */
   readonly equals?: (before: unknown, after: unknown) => boolean;
 }
 
-/** The paths of the fields in which two rows differ, sorted; none if they are the same. */
+/** Returns the sorted paths of the fields in which two rows differ; empty if they are equal. */
 export type FieldsBetween<T> = (before: T, after: T) => readonly string[];
 
-/** What nearly all rows differ in: one for all of them. */
+/** The usual result, shared by all rows. */
 const none: readonly string[] = [];
 
 /**
- * The comparison that options describe.
+ * Creates the comparison that the options describe.
  *
- * @param columns the fields that rows are known to have, if anything is known of them.
- * @throws ConfigError if a field is named that no row has, or none is.
+ * @param columns the fields of the rows, if known
+ * @throws ConfigError if `project` is empty or names an unknown field.
  */
 export function fieldsBetween<T>(
   { project, ignore = [], equals }: ComparisonOptions<T>,
   columns: readonly string[] = [],
 ): FieldsBetween<T> {
   const ignored = new Set(ignore);
-  const between = equals ? byTheirEquality(equals, ignored) : byValue(ignored);
+  const between = equals ? byEquals(equals, ignored) : byValue(ignored);
   if (project === undefined) return between;
   if (typeof project === 'function') return (before, after) => between(project(before), project(after));
   if (project.length === 0)
@@ -45,8 +45,8 @@ export function fieldsBetween<T>(
     });
   checkFields(project, columns);
   const paths = fieldPaths(project);
-  const ofPicked: FieldsBetween<unknown> = (before, after) => between(pick(before, paths), pick(after, paths));
-  return equals ? ofPicked : byPath(paths, ignored, ofPicked);
+  const byPick: FieldsBetween<unknown> = (before, after) => between(pick(before, paths), pick(after, paths));
+  return equals ? byPick : byPath(paths, ignored, byPick);
 }
 
 function byValue(ignored: ReadonlySet<string>): FieldsBetween<unknown> {
@@ -54,7 +54,7 @@ function byValue(ignored: ReadonlySet<string>): FieldsBetween<unknown> {
     isPlainlySame(before, after, ignored) ? none : differingFields(before, after, ignored).toSorted();
 }
 
-/** Makes nothing of rows that are the same. */
+/** Compares by path, so that equal rows cost no allocation. */
 function byPath(
   paths: readonly FieldPath[],
   ignored: ReadonlySet<string>,
@@ -71,23 +71,23 @@ function byPath(
   };
 }
 
-function byTheirEquality(
+function byEquals(
   equals: (before: unknown, after: unknown) => boolean,
   ignored: ReadonlySet<string>,
 ): FieldsBetween<unknown> {
   return (before, after) => {
     if (equals(without(before, ignored), without(after, ignored))) return none;
     const fields = differingFields(before, after, ignored);
-    // It may see a difference where ours sees none.
+    // It may see a difference that we do not.
     return fields.length === 0 ? ['*'] : fields.toSorted();
   };
 }
 
-/** A field that is not compared may come one day, so only those that are must be known. */
+/** Only compared fields must be known: an ignored one may appear later. */
 function checkFields(names: readonly string[], columns: readonly string[]): void {
   const unknown = names.find((name) => columns.length > 0 && !columns.includes(name.split('.')[0] ?? name));
   if (unknown === undefined) return;
-  throw new ConfigError(`project names the field "${unknown}", which no row has. There are: ${columns.join(', ')}.`, {
+  throw new ConfigError(`project names the field "${unknown}", which no row has. Available: ${columns.join(', ')}.`, {
     option: 'project',
   });
 }
