@@ -3,14 +3,14 @@ import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './driven
 
 export type LimiterChecks = Readonly<Record<string, (trial: LimiterTrial) => Promise<void>>>;
 
-/** Permits, and what takes them back. */
+/** How permits are granted, released and aborted. */
 export const permitChecks: LimiterChecks = {
   'gives permits in the order of asking': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(driven.per / 2);
-    driven.askMany(6);
+    driven.acquireMany(6);
     await driven.untilBegun(6, 'After a pause');
-    driven.askMany(3);
+    driven.acquireMany(3);
     await driven.untilBegun(9, 'With nothing in their way');
     checkSame(driven.order, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'The order of permits, by the order of asking,');
   },
@@ -19,7 +19,7 @@ export const permitChecks: LimiterChecks = {
     const driven = await DrivenLimiter.on(trial);
     driven.checkState(0, 0, 'before anybody asked');
     driven.limiter.pause(driven.per);
-    driven.askMany(3);
+    driven.acquireMany(3);
     await driven.settle();
     driven.checkState(3, 0, 'when three wait');
     await driven.untilBegun(3, 'After a pause');
@@ -32,7 +32,7 @@ export const permitChecks: LimiterChecks = {
 
   'takes a permit back once, however often it is released': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
-    driven.askMany(3);
+    driven.acquireMany(3);
     await driven.untilBegun(3, 'With nothing in their way');
     driven.begun[0]?.permit?.release();
     driven.begun[0]?.permit?.release();
@@ -106,9 +106,9 @@ export const permitChecks: LimiterChecks = {
     const { per } = driven;
     const start = driven.time.now();
     driven.limiter.pause(2 * per);
-    driven.askMany(2);
+    driven.acquireMany(2);
     await driven.time.pass(per);
-    // Who asks in the middle of it waits as well.
+    // A request during the pause waits too.
     driven.acquire();
     await driven.untilBegun(3, 'After a pause');
     checkPaused(driven.begun, start + 2 * per);
@@ -179,18 +179,18 @@ function checkPaused(begun: readonly RequestedPermit[], until: number): void {
   check(early === undefined, `A permit began ${until - (early?.begunAt ?? 0)} ms before the end of a pause.`);
 }
 
-/** Answers how many listeners a signal has that were added from now on. */
+/** Returns a function that counts the listeners that a signal got since now. */
 function countListeners(signal: AbortSignal): () => number {
   const listeners = new Set<unknown>();
   const add = signal.addEventListener.bind(signal);
   const remove = signal.removeEventListener.bind(signal);
-  signal.addEventListener = (...how: Parameters<typeof add>) => {
-    listeners.add(how[1]);
-    add(...how);
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners.add(args[1]);
+    add(...args);
   };
-  signal.removeEventListener = (...how: Parameters<typeof remove>) => {
-    listeners.delete(how[1]);
-    remove(...how);
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners.delete(args[1]);
+    remove(...args);
   };
   return () => listeners.size;
 }

@@ -5,7 +5,7 @@ import { DrivenWriter } from './drivenWriter.js';
 import type { SinkChecks } from './rowChecks.js';
 import { pagesOf } from './samplePages.js';
 
-/** Sources that never end, as a watch: what they give is in its final place from the beginning. */
+/** Rows of endless sources, e.g. watches, are in their final place from the start. */
 export const endlessChecks: SinkChecks = {
   'shows what a source without an end gives as soon as it is committed': async (trial) => {
     const target = await DrivenSink.on(trial);
@@ -37,7 +37,7 @@ export const endlessChecks: SinkChecks = {
     await writer.writeAndCommit(...pages.slice(0, 2));
     await writer.suspend();
     await target.checkHolds(pages.slice(0, 2), 'When it was suspended');
-    target.startAnew();
+    target.restart();
     const again = await target.resume(writer.committed, { isEndless: true });
     await again.writeAndCommit(...pages.slice(again.committed.pages));
     await again.suspend();
@@ -45,7 +45,7 @@ export const endlessChecks: SinkChecks = {
   },
 };
 
-/** Not every target can take what never ends: what is compressed has no end to its last block. */
+/** Some targets refuse endless sources: a compressed file has an incomplete last block until its end. */
 async function openEndless<T>(target: DrivenSink<T>): Promise<DrivenWriter<T>> {
   const outcome = await target.tryOpen({ isEndless: true });
   if (outcome instanceof DrivenWriter) return outcome;

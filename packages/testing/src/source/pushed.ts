@@ -1,6 +1,6 @@
 import type { WalkedSource } from './walkedSource.js';
 
-/** All rows of a source, as a subscriber gets them. */
+/** The rows that a subscriber receives. */
 export function pushed<T>(walked: WalkedSource<T>): Promise<T[]> {
   const rows: T[] = [];
   const all = new Promise<T[]>((resolve, reject) => {
