@@ -2,8 +2,7 @@ import type { Answer, DocumentReader, FoundRows, Paging } from '@sluice/core';
 import { nftHoldingSchema, textFields, type NftHolding } from './nftHolding.js';
 
 /**
- * Finds the rows in a response. The reference and the live service differ, so `result` may be a list, one record,
- * `null` or absent.
+ * Finds the rows: `result` may be a list, one record, `null` or absent, as reference and live service differ.
  *
  * @throws DecodeError with the path in the document. It is not retried: a retry would get the same response.
  */

@@ -16,6 +16,7 @@ export interface NftHolding {
   readonly last_transaction_timestamp?: string | null;
   /** The ledger version of that change: numeric text. */
   readonly last_transaction_version?: string | null;
+  /** The token's name. */
   readonly name?: string | null;
   /** Account address of the wallet: hexadecimal text with `0x`. */
   readonly owner_address?: string | null;

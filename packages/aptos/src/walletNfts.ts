@@ -11,10 +11,7 @@ export interface WalletNftsOptions {
   readonly pageSize?: number;
   /** Includes only these collections, given by the hash of their data id (hexadecimal text). Default: all. */
   readonly includeCollections?: readonly string[];
-  /**
-   * Excludes these collections. Sent as `collection_blacklist`, which the API's reference describes wrongly, as a
-   * filter to include.
-   */
+  /** Excludes these collections, as `collection_blacklist`. The API's reference wrongly says that it includes. */
   readonly excludeCollections?: readonly string[];
   /** Rows to skip at the start. Needs a single group of owners. Default 0. */
   readonly offset?: number;

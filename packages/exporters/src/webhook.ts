@@ -31,17 +31,15 @@ export interface WebhookOptions<T>
   /** Records with the same key are sent in order. Default: the key of the row or changed row. `null`: no order. */
   readonly key?: ((row: T) => RowKey) | null;
   /**
-   * The id of a row, the same on every run, 1 to 256 characters. Default: a change's own id; for a row, a hash of
-   * source, key and content. Required if the rows have no key. Of rows with the same id, within 20,000, only the first
-   * is sent.
+   * A row's id, the same on every run, 1 to 256 characters. Default: a change's own id; else a hash of source, key and
+   * content. Required if rows have no key. Of rows with the same id, within 20,000, only the first is sent.
    */
   readonly id?: (row: T) => string;
   /** `envelope` (default): `{ id, type, timestamp, source, sequence, data }`. `bare`: the row alone, never batched. */
   readonly format?: WebhookFormat;
   /**
-   * A file for records that the endpoint refuses because of their content (400, 409, 413, 422). Default: none, and the
-   * first one fails the export. The file has a lock next to it; `breakLock` and `trustFileSystem` apply to it as to
-   * `fileState`.
+   * A file for records that the endpoint refuses because of their content (400, 409, 413, 422). Default: none, so the
+   * first one fails the export. `breakLock` and `trustFileSystem` apply to its lock.
    */
   readonly deadLetter?: string;
   /** Maximum number of dead letters; one more fails the export. Default 100. */

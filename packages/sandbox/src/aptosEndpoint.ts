@@ -9,8 +9,7 @@ import type { Endpoint } from './requestListener.js';
 
 /**
  * `GET …/wallets/nfts?limit&offset&cursor&owner_addresses&collection_blacklist&collection_whitelist`: up to 1,000
- * holdings of some wallets per page. A cursor overrides `offset`. With a collection filter, any page may be short or
- * empty.
+ * holdings per page. A cursor overrides `offset`. With a collection filter, any page may be short or empty.
  */
 export function aptosEndpoint(holdings: Holdings, cursors: Cursors, shape: Required<AnswerShape>): Endpoint {
   return (query) => {

@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /**
- * Allows requests from any origin. Returns whether it has answered a preflight, which browsers send before a request
- * with `X-API-Key`.
+ * Allows requests from any origin. Returns whether the request was a preflight, which it has answered.
  *
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  */

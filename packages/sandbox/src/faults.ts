@@ -2,8 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { pick } from './random.js';
 
 /**
- * A fault. The first group replaces the response, the second disturbs the transfer of the correct response, the third
- * changes the page.
+ * A fault. The first group replaces the response, the second disturbs its transfer, the third changes the page.
  *
  * @example
  * startSandbox({ script: ({ nth }) => (nth === 3 ? { kind: 'cut-body' } : undefined) });

@@ -4,10 +4,7 @@ import { nastyAmounts, nastyProperties, nastyText } from './nastyValues.js';
 import type { Owners } from './owners.js';
 import { draws, fraction, hex, pick } from './random.js';
 
-/**
- * One NFT holding, as the endpoint sends it. All fields but the properties are text; nasty rows may have `null` and
- * unknown fields.
- */
+/** One NFT holding, as the endpoint sends it. Nasty rows may have `null` and unknown fields. */
 export interface HoldingRow {
   /** Numeric text; in nasty rows above 2^53. */
   readonly amount: string;
@@ -27,10 +24,7 @@ export interface HoldingRow {
   readonly [newField: string]: unknown;
 }
 
-/**
- * Creates the function that computes a row from its index, the same at every call. The combination of owner, token hash
- * and property version is unique.
- */
+/** Creates the function from index to row. Owner, token hash and property version together are unique. */
 export function holdingRows(
   seed: number,
   nasty: number,

@@ -51,10 +51,7 @@ export class Holdings {
   }
 }
 
-/**
- * The rows of one query. A place counts all rows of its owners, so it does not depend on the filter. Each method takes
- * O(owners + rows read).
- */
+/** The rows of one query. A place counts all rows of its owners, kept or not. Methods take O(owners + rows read). */
 export class HoldingsView implements Iterable<HoldingRow> {
   readonly #runs: readonly Run[];
   readonly #kept: Kept;

@@ -2,8 +2,7 @@
 export type Draw = (index: number) => number;
 
 /**
- * A sequence per subject, so that a new subject does not change the others. In a sequence, all indices below 2^32 give
- * different words.
+ * One sequence per subject, so that a new subject does not change the others. Indices below 2^32 give distinct words.
  *
  * @param seed any number; only its lower 32 bits count
  * @param subject e.g. `'amount'`

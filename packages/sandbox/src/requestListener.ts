@@ -11,10 +11,7 @@ import type { OpenRequest, RequestLog } from './requestLog.js';
 import type { EndpointName, Settings } from './sandboxOptions.js';
 import { SlidingWindow } from './slidingWindow.js';
 
-/**
- * Checks a query, and returns the function that creates the body; a fault may change the page. Throws a `Refusal` for
- * an invalid query.
- */
+/** Checks a query (throws a `Refusal`), and returns the function that creates the body, which a fault may change. */
 export type Endpoint = (query: URLSearchParams) => (fault?: Fault) => unknown;
 
 /** An endpoint, its path and its rows. */

@@ -36,10 +36,7 @@ export interface SandboxOptions {
    * Share of rows with nasty values (line ends, formulas, huge amounts, nulls, unknown fields), 0 to 1. Default 0.2.
    */
   readonly nasty?: number;
-  /**
-   * More than `requests` in any `per` ms get 429 with Retry-After in seconds, rounded up. Refused ones don't count.
-   * Default: no limit.
-   */
+  /** Above `requests` in any `per` ms: 429 with Retry-After in seconds. Refused ones don't count. Default: no limit. */
   readonly rateLimit?: { readonly requests: number; readonly per: number };
   /** Latency of each response in ms: fixed, or random within bounds. Default 0. */
   readonly latency?: number | readonly [min: number, max: number];
@@ -49,19 +46,13 @@ export interface SandboxOptions {
   readonly cursorUses?: number;
   /** Faults by rate. Default: none. */
   readonly faults?: FaultRates;
-  /**
-   * Called for each request to an endpoint. Its fault overrides faults by rate, and applies to any response, including
-   * a refusal. `undefined`: no fault.
-   */
+  /** Called for each request. Its fault overrides faults by rate, and applies to any response, even a refusal. */
   readonly script?: (request: SandboxRequest) => Fault | undefined;
   /** Interval in ms at which one stream changes its status. Default: never. */
   readonly statusEvery?: number;
   /** Compresses bodies above 1 KiB for clients that accept gzip. Default false. */
   readonly compress?: boolean;
-  /**
-   * Allows browser requests from any origin (CORS). Preflights are answered at once, and are not counted, logged or
-   * passed to the script. Default false.
-   */
+  /** Allows browser requests from any origin (CORS). Preflights are not counted, logged or scripted. Default false. */
   readonly cors?: boolean;
   /**
    * The shape of responses: of the live service (`live`, default), of the API's reference (`reference`), or your own.

@@ -120,19 +120,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     },
     until: (condition) => log.until(condition),
     holding: (index) => holdings.row(index),
-    holdingsOf: (owners, filter) =>
-      holdings.of(
-        owners.map((owner) => fullAddress(owner) ?? owner),
-        filter,
-      ),
+    holdingsOf(owners, filter) {
+      const addresses = owners.map((owner) => fullAddress(owner) ?? owner);
+      return holdings.of(addresses, filter);
+    },
     stream: (index) => streams.row(index),
     streamRows: () => streams.read(0, streams.size).rows,
     setStream: (index, patch) => streams.set(index, patch),
     addStream: (patch = {}) => streams.add(patch),
     removeStream: (index) => streams.remove(index),
-    moveRows(endpoint, by = 1) {
-      rowsOf[endpoint].move(by);
-    },
+    moveRows: (endpoint, by = 1) => rowsOf[endpoint].move(by),
     close,
     [Symbol.asyncDispose]: close,
   };

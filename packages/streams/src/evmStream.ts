@@ -16,8 +16,10 @@ export interface EvmStream {
   readonly status?: string | null;
   /** Explains the status, e.g. why a stream failed. */
   readonly statusMessage?: string | null;
+  /** The URL that the stream delivers to. */
   readonly webhookUrl?: string | null;
   readonly description?: string | null;
+  /** The stream's label. */
   readonly tag?: string | null;
   /** Event signatures that the stream listens to. */
   readonly topic0?: readonly string[] | null;
@@ -39,6 +41,7 @@ export interface EvmStream {
   readonly advancedOptions?: readonly AdvancedOptions[] | AdvancedOptions | null;
   /** Chains that it listens to, e.g. `0x1`. */
   readonly chainIds?: readonly string[] | null;
+  /** Whether it is a demonstration stream. */
   readonly demo?: boolean | null;
   /** Contract calls whose results are delivered too. */
   readonly triggers?: readonly Trigger[] | Trigger | null;
@@ -85,6 +88,7 @@ export interface AbiEntry {
 export interface AbiInput extends AbiOutput {
   /** Whether an event's parameter is a topic. */
   readonly indexed?: boolean | null;
+  /** The members of a tuple. */
   readonly components?: readonly AbiInput[] | null;
 }
 
@@ -107,6 +111,7 @@ export interface Trigger {
   readonly contractAddress?: string | null;
   /** Arguments, or the fields that have them. */
   readonly inputs?: readonly unknown[] | null;
+  /** The function that is called. */
   readonly functionAbi?: AbiEntry | null;
   /** Limits the call to this event signature. */
   readonly topic0?: string | null;

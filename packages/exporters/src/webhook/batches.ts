@@ -37,8 +37,7 @@ export function batchesOf(records: readonly Numbered[], { count, bytes }: BatchL
 }
 
 /**
- * Puts records, each with its envelope, into one envelope. Its id is a hash of theirs, so a batch keeps its id when it
- * is sent again.
+ * Puts records, each in its envelope, into one envelope. Its id is a hash of theirs, so it is stable.
  *
  * @example {"id":"9f…","type":"batch","timestamp":"…","source":"aptos.walletNfts","sequence":101,"data":[{"id":"1c…"}]}
  */

@@ -38,8 +38,8 @@ export interface DeadLetterFileOptions extends FileStateOptions {
  * created with the first letter.
  *
  * Several exports may use one file, one after another. On resume, an export truncates only its own letters after its
- * committed position, because it sends those records again. A replay may have removed the file, so a file
- * without any of the export's letters is not an error.
+ * committed position, because it sends those records again. A replay may have removed the file, so a file without any
+ * of the export's letters is not an error.
  */
 export class DeadLetterFile {
   /** The letters from earlier runs of this export. */

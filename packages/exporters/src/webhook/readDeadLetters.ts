@@ -14,8 +14,7 @@ export interface ListedLetter extends FiledLetter {
 }
 
 /**
- * The letters of a file, in order. Changes nothing and needs no lock: during an export or replay it returns the letters
- * that are complete.
+ * The letters of a file, in order. Changes nothing and needs no lock, also during an export or a replay.
  *
  * @example
  * for await (const { letter, isReplayed } of readDeadLetters('dead.jsonl'))

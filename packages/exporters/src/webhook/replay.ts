@@ -5,17 +5,15 @@ import { replayDeadLetters, type ReplayCounts, type ReplayOptions } from './repl
 export type WebhookReplayOptions = EndpointOptions & Omit<ReplayOptions, 'send'>;
 
 /**
- * Sends the dead letters of a file again, with the same ids and text and new signatures. The URL may differ from the
- * first one.
+ * Sends the dead letters of a file again, with their ids and text and new signatures, perhaps to another URL.
  *
  * A letter that is refused again stays in the file and blocks later letters with its key. When none is left, the file
  * is removed. After a cancelled or killed replay, the same call resumes.
  *
  * @example const { left } = await replay('dead.jsonl', { url, secret });
  *
- * @throws the errors of `webhook` for invalid options and for an endpoint that accepts nothing; CheckpointError at a
- * line that is not a letter, before anything is sent; LockError if an export or another replay uses the file; SinkError
- * if it is missing.
+ * @throws the errors of `webhook` for its options and for its endpoint; CheckpointError at a line that is not a letter,
+ * before anything is sent; LockError if an export or another replay uses the file; SinkError if it is missing.
  */
 export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
   const endpoint = endpointOf(options);

@@ -52,9 +52,8 @@ export interface ReplayCounts {
  * Sends the letters of a file again, in order. A letter that is refused again stays in the file and blocks later
  * letters with its key. When none is left, the file is removed.
  *
- * An accepted letter is durably recorded in the journal before the next one with its key is sent; the file itself is
- * not changed. After a cancelled or killed replay, the same call resumes, and only letters that were being sent are
- * sent twice.
+ * An accepted letter is durably recorded in the journal before the next one with its key is sent; the file is not
+ * changed. After a cancelled or killed replay the same call resumes, and sends at most the running letters twice.
  *
  * @example await replayDeadLetters('dead.jsonl', { send: ({ id, body, signal }) => post(id, body, signal) });
  *

@@ -190,17 +190,18 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   async #storeDeadLetter(letter: DeadLetter): Promise<void> {
     const { sender, maxDeadLetters } = this.#options;
     const what = `${sender.name} refused a record (${letter.id}) with ${String(letter.status)}${letter.answer === '' ? '' : ` ("${letter.answer}")`}`;
+    const details = { id: letter.id, status: letter.status };
     if (!this.#letters)
       throw new SinkError(
         `${what}. Name a file for such records with deadLetter, then run it again: it goes on here.`,
-        { details: { id: letter.id, status: letter.status }, fault: 'endpoint' },
+        { details, fault: 'endpoint' },
       );
     const isParked = letter.attempts === 0;
     if (!isParked && this.#refused >= maxDeadLetters)
       throw new SinkError(
         `${what}, and ${this.#refused} before it: that is no accident any more. Look at ${this.#options.deadLetter ?? ''} for what is wrong.`,
         {
-          details: { id: letter.id, status: letter.status, deadLetters: this.#refused },
+          details: { ...details, deadLetters: this.#refused },
           advice: [{ kind: 'raise', option: 'maxDeadLetters' }],
           fault: 'endpoint',
         },

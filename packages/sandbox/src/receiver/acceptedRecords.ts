@@ -2,6 +2,7 @@ import type { DeliveredRecord } from './decodeRecords.js';
 
 /** A record that was accepted at least once. */
 export interface AcceptedRecord {
+  /** How often it was accepted. */
   readonly count: number;
   /** Its exact text when it was first accepted; in a batch, the text of its element. */
   readonly body: string;

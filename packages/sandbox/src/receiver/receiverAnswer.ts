@@ -2,8 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { jsonAnswer } from '../answer.js';
 
 /**
- * How a receiver responds to a delivery. Records are accepted with a 2xx status, with `'accept-then-error'` and with
- * `'reset-after-body'`.
+ * How a receiver responds. A 2xx, `'accept-then-error'` and `'reset-after-body'` accept the records.
  *
  * @example
  * startReceiver({ script: [{ status: 429, retryAfter: 2 }, 'reset-after-body', { kind: 'slow', ms: 300 }] });

@@ -50,16 +50,12 @@ export const permitChecks: LimiterChecks = {
     const reason = new Error('Not wanted any more.');
     const before = driven.time.now();
     stop.abort(reason);
-    await driven.eventually(
-      () => aborted.refusal !== undefined,
-      'A permit that was aborted while it waited was not refused',
-    );
+    await checkRefused(driven, aborted, reason, 'while it waited');
     driven.checkState(2, 0, 'as soon as one of three was aborted');
     check(
       trial.isRealTime || driven.time.now() === before,
       'A permit that was aborted while it waited was refused later.',
     );
-    checkRefused(aborted, reason);
     await driven.untilBegun(2, 'After a pause in which one of three was aborted');
     await driven.time.pass(driven.per);
     checkSame(driven.order, [first.nth, last.nth], 'The permits that began when the second of three was aborted');
@@ -70,11 +66,7 @@ export const permitChecks: LimiterChecks = {
     const driven = await DrivenLimiter.on(trial);
     const reason = new Error('Not wanted from the beginning.');
     const requested = driven.acquire({ signal: AbortSignal.abort(reason) });
-    await driven.eventually(
-      () => requested.refusal !== undefined || requested.permit !== undefined,
-      'A permit that was aborted already was not refused',
-    );
-    checkRefused(requested, reason);
+    await checkRefused(driven, requested, reason, 'already');
     driven.checkState(0, 0, 'when one was refused that was aborted already');
   },
 
@@ -153,16 +145,16 @@ export const permitChecks: LimiterChecks = {
     await driven.settle();
     const reason = new Error('Nobody waits that long.');
     stop.abort(reason);
-    await driven.eventually(
-      () => requested.refusal !== undefined,
-      'A permit that was aborted during a pause was not refused',
-    );
-    checkRefused(requested, reason);
+    await checkRefused(driven, requested, reason, 'during a pause');
     driven.checkState(0, 0, 'when the only one was aborted during a pause');
   },
 };
 
-function checkRefused(requested: RequestedPermit, reason: unknown): void {
+async function checkRefused(driven: DrivenLimiter, requested: RequestedPermit, reason: unknown, when: string) {
+  await driven.eventually(
+    () => requested.refusal !== undefined || requested.permit !== undefined,
+    `A permit that was aborted ${when} was not refused`,
+  );
   check(requested.permit === undefined, 'A permit was given that was aborted.');
   check(
     requested.refusal?.isThrown !== true,

@@ -64,22 +64,18 @@ export class DrivenSink<T> {
 
   /** A writer, or the error of the sink. */
   async tryOpen(opening: Opening, resumed?: Committed): Promise<DrivenWriter<T> | { readonly refusal: unknown }> {
+    const process = new AbortController();
     try {
-      return await this.#open(opening, resumed);
+      const writer = await this.inTime(this.sink.open(this.context(opening, process.signal)), 'open');
+      const driven = new DrivenWriter(writer, resumed);
+      this.abortAtEnd(writer, () => {
+        process.abort(new Error('The check is over.'));
+        return !driven.isEnded;
+      });
+      return driven;
     } catch (refusal) {
       return { refusal };
     }
-  }
-
-  async #open(opening: Opening, resumed: Committed | undefined): Promise<DrivenWriter<T>> {
-    const process = new AbortController();
-    const writer = await this.inTime(this.sink.open(this.context(opening, process.signal)), 'open');
-    const driven = new DrivenWriter(writer, resumed);
-    this.abortAtEnd(writer, () => {
-      process.abort(new Error('The check is over.'));
-      return !driven.isEnded;
-    });
-    return driven;
   }
 
   /** Aborts a writer after the check, because it may have open files or connections. */

@@ -5,15 +5,9 @@ import type { Fixture } from '../suite.js';
 export interface SinkFixture<T> extends Fixture {
   /** Creates the sink on this target, like a new process. */
   sink(): Sink<T>;
-  /**
-   * The rows in the target, in its order. Called only if the target exists: after a writer was closed, or flushed rows
-   * of an endless source.
-   */
+  /** The rows, in the order of the target. Called after a writer was closed, or flushed rows of an endless source. */
   rows(): readonly unknown[] | Promise<readonly unknown[]>;
-  /**
-   * Releases what a dead process would release, e.g. connections, and discards what is not durable. Default: nothing;
-   * the writer is not used again.
-   */
+  /** Releases what a dead process would, e.g. connections, and discards what is not durable. Default: nothing. */
   crash?(): void | Promise<void>;
 }
 
@@ -21,6 +15,7 @@ export interface SinkFixture<T> extends Fixture {
 export interface RowSamples<T> {
   /** The row with this number, from 0; all rows differ. */
   row(nth: number): T;
+  /** The schema of the source. */
   readonly schema?: RowSchema<T>;
   /** A row with nested values; absent if the sink accepts none. */
   nested?(): T;

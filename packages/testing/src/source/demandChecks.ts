@@ -1,6 +1,5 @@
 import { check, checkSame } from '../check.js';
 import { calm } from '../waiting.js';
-import { pushed } from './pushed.js';
 import type { SourceChecks } from './walkChecks.js';
 import { pulled, WalkedSource } from './walkedSource.js';
 
@@ -19,10 +18,10 @@ export const demandChecks: SourceChecks = {
 
   'makes requests of its own for each subscriber': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
-    await pushed(walked);
+    await walked.pushedRows();
     const first = walked.requests.made;
     check(first > 0, 'A subscriber got all rows without a request: `requests` of the fixture counts none.');
-    await pushed(walked);
+    await walked.pushedRows();
     checkSame(walked.requests.made - first, first, 'The number of requests for a second subscriber');
   },
 

@@ -13,11 +13,9 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
 
 /**
  * Checks that a source does what exports and subscribers rely on: it is cold, requests no more than needed, cancels at
- * once, emits the same rows pushed or pulled, resumes after any page with exactly the remaining rows, and emits errors
- * after all earlier rows.
+ * once, emits the same rows pushed or pulled, resumes after any page with the remaining rows, and emits errors last.
  *
- * Checks that need all rows are skipped for an endless source, e.g. a watch, and checks of an optional part of the
- * fixture without it.
+ * An endless source, e.g. a watch, skips the checks that need all rows; a fixture skips those of parts that it lacks.
  *
  * @example
  * testSource({

@@ -1,7 +1,6 @@
 import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Trial } from '../suite.js';
-import { pushed } from './pushed.js';
 import type { SourceFixture } from './sourceFixture.js';
 import { pulled, reloaded, rowsOf, WalkedSource } from './walkedSource.js';
 
@@ -15,8 +14,8 @@ export const walkChecks: SourceChecks = {
     const pulledRows = [];
     for await (const row of walked.source) pulledRows.push(row);
     checkRows(pulledRows, rows, 'Pulled row by row');
-    checkRows(await pushed(walked), rows, 'Pushed');
-    checkRows(await pushed(walked), rows, 'Pushed a second time');
+    checkRows(await walked.pushedRows(), rows, 'Pushed');
+    checkRows(await walked.pushedRows(), rows, 'Pushed a second time');
     checkRows(rowsOf(await walked.pages()), rows, 'Walked a second time');
     checkRows(rowsOf(await walked.pages({ prefetch: 3 })), rows, 'Walked with pages fetched ahead');
   },

@@ -72,6 +72,15 @@ export class WalkedSource<T> {
     return rowsOf(await this.pages({ ...options, startAt: reloaded(position) }));
   }
 
+  /** The rows that a subscriber receives. */
+  pushedRows(): Promise<T[]> {
+    const rows: T[] = [];
+    const all = new Promise<T[]>((resolve, reject) => {
+      this.source.subscribe({ next: (row) => rows.push(row), error: reject, complete: () => resolve(rows) });
+    });
+    return this.inTime(all, 'A subscription did not complete');
+  }
+
   next<R>(walk: AsyncIterator<R>): Promise<IteratorResult<R, unknown>> {
     return this.inTime(walk.next(), 'The next page did not come');
   }

@@ -12,8 +12,7 @@ export interface StateStoreSuiteOptions extends SuiteOptions {
 
 /**
  * Checks that a state store does what exports and watches rely on: records are loaded as they were saved and replaced
- * atomically; logs keep their order; a lock has one holder; and, if the fixture has `another`, the next process finds
- * everything.
+ * atomically; logs keep their order; a lock has one holder; with `another`, the next process finds everything.
  *
  * @example
  * testStateStore({ test, factory: () => ({ store: fileState(path), another: () => fileState(path) }) });
