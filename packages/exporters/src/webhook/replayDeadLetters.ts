@@ -96,7 +96,7 @@ interface Pending extends Pick<LetterLine, 'line' | 'start' | 'digest'> {
   readonly end: number;
 }
 
-/** One replay of a file, by whoever holds its lock. */
+/** One replay of a file, under its lock. */
 class Replay {
   readonly #path: string;
   readonly #settings: Settings;

@@ -131,9 +131,7 @@ export class DrivenSink<T> {
     checkRows(await this.rows(), this.readBack(pages), when);
   }
 
-  /**
-   * The same after a crash; of an at-least-once sink only that no row is lost. `written`: all pages that it was given.
-   */
+  /** The same after a crash; an at-least-once sink may repeat rows. `written`: all pages that it was given. */
   async checkSurvived(pages: readonly SinkPage<T>[], when: string, written = pages): Promise<void> {
     if (this.isExact) return this.checkHolds(pages, when);
     checkNoneLost(await this.rows(), { expected: this.readBack(pages), written: this.readBack(written) }, when);

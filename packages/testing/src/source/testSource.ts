@@ -13,7 +13,7 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
 
 /**
  * Checks that a source does what exports and subscribers rely on: it is cold, requests no more than needed, cancels at
- * once, emits the same rows pushed or pulled, resumes after any page with the remaining rows, and emits errors last.
+ * once, emits the same rows pushed or pulled, resumes after any page with the rest, and emits errors after all rows.
  *
  * An endless source, e.g. a watch, skips the checks that need all rows; a fixture skips those of parts that it lacks.
  *
