@@ -11,7 +11,9 @@ export const statuses = [
   200, 201, 203, 204, 205, 206, 226, 299, 300, 301, 302, 304, 307, 308, 399, 400, 401, 403, 404, 408, 409, 410, 418,
   422, 425, 429, 431, 451, 499, 500, 501, 502, 503, 504, 505, 520, 524, 599, 600, 700, 999,
 ];
-/** Invalid first lines of a response. */
+/** An informational response (RFC 9110, 15.2): after it a client waits for the final one. */
+export const informationalLine = 'HTTP/1.1 100 Continue';
+/** First lines of a response that are invalid, or not of a final response. */
 export const badLines = [
   'HTTP/1.1 000 OK',
   'HTTP/1.1 099 OK',
@@ -29,7 +31,7 @@ export const badLines = [
   '',
   '\0',
   '{"result":[]}',
-  'HTTP/1.1 100 Continue',
+  informationalLine,
   'HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: upgrade',
   'PRI * HTTP/2.0\r\n\r\nSM',
 ];

@@ -3,6 +3,7 @@ import { expectedPage, type Expected } from '../../test/hostile/expectedPage.js'
 import { bodyOf, packings, readAs } from './body.js';
 import { framed, inPieces, type Arrival } from './framing.js';
 import type { SentAnswer } from './hostileServer.js';
+import { informationalLine } from './oddLines.js';
 import type { Wire } from './wire.js';
 
 /** Some documents with more bytes would take too much of the child's memory once parsed. */
@@ -23,7 +24,9 @@ export function onTheWire(
 }
 
 /** The permitted reactions of an HTTP parser to what it need not understand. */
-function doubts({ status, headers }: Wire): readonly Expected[] {
+function doubts({ line, status, headers }: Wire): readonly Expected[] {
+  // The final response never comes.
+  if (line === informationalLine) return [{ codes: ['timeout', 'network'] }];
   if (status === undefined) return [{ codes: ['network', 'decode', 'http', 'unexpected-redirect', 'rate-limited'] }];
   return headers.some(({ isDoubtful }) => isDoubtful) ? [{ codes: ['network', 'decode'] }] : [];
 }

@@ -13,8 +13,10 @@ export interface DiskFaults {
   readonly full: number;
 }
 
-/** What a killed process, or a machine without power, leaves of a disk. */
-export const restarts = ['killed', 'all', 'dropped', 'names', 'bytes', 'torn'] as const;
+/** What a machine without power leaves of a disk; most often some of what was not synced. */
+export const powerCuts = ['all', 'dropped', 'names', 'bytes', 'torn', 'torn', 'torn'] as const;
+/** What a killed process leaves, besides. */
+export const restarts = ['killed', ...powerCuts] as const;
 
 /** Calls that were with the system when the process died. */
 type Waiting = Set<() => Promise<unknown>>;

@@ -16,19 +16,19 @@ export const mutantList: readonly Mutant[] = [
     ['the name of .part is not durable at the first commit', "await this.#syncFolder('created');", ''],
     [
       'the final name is not durable before .part is unlinked',
-      "    // The new name is durable before the old one goes, or a power cut could take both.\n    await this.#syncFolder('put in place');\n",
+      "    // The new name is durable before the old one goes, or a power cut could remove both.\n    await this.#syncFolder('put in place');\n",
       '',
     ],
     [
       'a commit does not flush the rows',
-      'await together([this.#opened.flush(), this.#makeNameDurable()]);',
-      'await together([Promise.resolve(this.#opened.sinkPosition), this.#makeNameDurable()]);',
+      'await settleAll([this.#opened.flush(), this.#makeNameDurable()]);',
+      'await settleAll([Promise.resolve(this.#opened.sinkPosition), this.#makeNameDurable()]);',
     ],
     ['nothing is truncated on resume', 'await this.#file?.cut();\n  }', '}'],
     ['a cleared .part is not durably gone', "await this.#syncFolder('cleared away');", ''],
     [
       'a sealed file that is in place is linked again',
-      'this.#isInPlace = true;\n    this.#isCommitted',
+      'this.#isPublished = true;\n    this.#isCommitted',
       'this.#isCommitted',
     ],
   ]),
@@ -65,26 +65,26 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'removed segments come back after a power cut',
-      "if (isGone) await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');\n    else if",
-      'if (isGone) return;\n    if',
+      "if (isRemoved) await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');\n    else if",
+      'if (isRemoved) return;\n    if',
     ],
   ]),
   ...inFile('packages/core/src/node/orderedPartitionWriter.ts', [
     [
       'segments are removed before the checkpoint forgets them',
-      'if (!this.#named.includes(name)) await this.#folder.remove(name);',
+      'if (!this.#namedFiles.includes(name)) await this.#folder.remove(name);',
       'await this.#folder.remove(name);',
     ],
     [
       'outdated segments are removed in the commit that makes them so',
-      'this.#outdated = this.#named.filter((name) => !named.includes(name));',
-      'await together(this.#named.filter((name) => !named.includes(name)).map((name) => this.#folder.remove(name)));',
+      'this.#outdatedFiles = this.#namedFiles.filter((name) => !named.includes(name));',
+      'await settleAll(this.#namedFiles.filter((name) => !named.includes(name)).map((name) => this.#folder.remove(name)));',
     ],
     ['segments are not cut on resume', 'await segment?.cut();', ''],
     [
       'segments are not flushed',
-      'return segment ? segment.flush() : { bytes: 0, crc32: 0 };',
-      'return segment ? segment.sinkPosition : { bytes: 0, crc32: 0 };',
+      'segment ? await segment.flush() : startOfFile;',
+      'segment?.sinkPosition ?? startOfFile;',
     ],
     [
       'partitions go into the file in the order in which they end',
@@ -98,7 +98,7 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/core/src/node/appendFile.ts', [
-    ['rows are not synced', 'await explained(file.sync()', 'await explained(Promise.resolve()'],
+    ['rows are not synced', "await explained(this.#file.sync(), this.path, 'written');", ''],
   ]),
   ...inFile('packages/core/src/node/fileLog.ts', [
     [
@@ -130,7 +130,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a stopped walk is sealed',
-      '    // A walk that is stopped ends like one that is through: only the latter may be sealed.\n    if (this.#isEnding()) return done;\n',
+      '    // A cancelled walk ends like a complete one, but only a complete one may be sealed.\n    if (this.#isEnding()) return done;\n',
       '',
     ],
     [

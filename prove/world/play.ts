@@ -263,11 +263,15 @@ function sentenceOf(error: unknown): string {
 function killDue(kill: Kill | undefined, life: Life | undefined): (last: string) => boolean {
   if (!kill || !life) return () => false;
   if ('events' in kill) return () => life.events >= kill.events;
+  const [name = '', part = ''] = kill.at.split(' ');
   let met = 0;
-  const [name = '', when] = kill.at.split(' ');
+  let due = Infinity;
   return (last) => {
-    if (last.startsWith('disk ') && last.includes(` ${name} `) && last.endsWith(' done') === (when === 'done'))
-      met += 1;
-    return met >= kill.nth;
+    const isMet =
+      last.startsWith(`disk ${name} `) &&
+      last.endsWith(' done') === kill.isDone &&
+      last.slice(name.length).includes(part);
+    if (isMet && (met += 1) === kill.nth) due = life.events + kill.later;
+    return life.events >= due;
   };
 }

@@ -1,4 +1,4 @@
-import { restarts, type DiskFaults } from './disk.js';
+import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import type { NetworkFaults } from './network.js';
 import { Random } from '../../test/kit/random.js';
 import type { ApiModel } from './services.js';
@@ -21,9 +21,19 @@ export interface Scenario {
   readonly kills: readonly Kill[];
 }
 
-/** Kills a process when so many of its events have happened, or at an event of a kind; and what is on the disk then. */
+/** When a process is killed, and what is on the disk then. */
 export type Kill = { readonly leaves: (typeof restarts)[number] } & (
-  { readonly events: number } | { readonly at: string; readonly nth: number }
+  | { readonly events: number }
+  | {
+      /** A call of the disk and a part of a path, e.g. `unlink .part`. */
+      readonly at: string;
+      /** Not as the call takes effect, but as the process hears of it. */
+      readonly isDone: boolean;
+      /** At which of those calls. */
+      readonly nth: number;
+      /** So many events after it. */
+      readonly later: number;
+    }
 );
 
 /** What runs. */
@@ -67,11 +77,22 @@ export type Alteration = { readonly at: number } & (
   | { readonly what: 'move'; readonly by: number }
 );
 
-/** The events at which a kill is worth most: around names, syncs and cuts. */
-const tender = [
-  ...(['link', 'unlink', 'rename', 'removeFolder', 'makeFolder', 'truncate', 'sync', 'syncFolder'] as const),
-  ...(['open', 'write'] as const),
-];
+/** The calls at which a kill is worth most: those that change names, sync, or cut. */
+const tender = {
+  all: [
+    ...['rename checkpoint', 'unlink checkpoint', 'sync new-checkpoint', 'open checkpoint', 'syncFolder /data'],
+    ...['unlink new-', 'list /data', 'removeFolder /data', 'makeFolder /data', 'unlink lock', 'rename lock'],
+  ],
+  export: [
+    ...['link .part', 'unlink .part', 'unlink .part', 'truncate .part', 'sync .part', 'open .part', 'isOurs .part'],
+    ...['open rows-', 'sync rows-', 'unlink rows-', 'truncate rows-'],
+  ],
+  watch: [
+    ...['write changes', 'sync changes', 'truncate changes', 'open changes', 'write watch.log', 'sync watch.log'],
+    ...['rename watch.log', 'truncate watch.log'],
+  ],
+  forward: ['write spool.log', 'sync spool.log', 'rename spool.log', 'truncate spool.log', 'write dead', 'sync dead'],
+} as const;
 
 /** The world of a seed. */
 export function scenarioOf(seed: number): Scenario {
@@ -100,7 +121,7 @@ export function scenarioOf(seed: number): Scenario {
     },
     disk: random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
     clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
-    kills: Array.from({ length: random.int(1, 6) }, () => killOf(random)),
+    kills: Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
   };
 }
 
@@ -164,9 +185,26 @@ function outage(random: Random): readonly [number, number] {
   return [from, from + random.pick([2_000, 20_000, 90_000])];
 }
 
-function killOf(random: Random): Kill {
-  const leaves = random.chance(0.4) ? 'killed' : random.pick(restarts);
-  if (random.chance(0.4)) return { leaves, events: random.int(1, random.pick([30, 150, 500])) };
-  const at = random.pick(['link', ...tender]);
-  return { leaves, at: random.chance(0.5) ? at : `${at} done`, nth: random.int(1, random.pick([1, 3, 20])) };
+/** A kill, or two close to each other: what a killed process left unsynced is only lost when the power goes then. */
+function killsOf(random: Random, job: Job): readonly Kill[] {
+  const first = killOf(random, job);
+  if (!random.chance(0.2)) return [first];
+  return [
+    { ...first, leaves: 'killed' },
+    { leaves: random.pick(powerCuts), events: random.int(1, random.pick([20, 60])) },
+  ];
+}
+
+function killOf(random: Random, { kind }: Job): Kill {
+  const leaves = random.chance(0.3) ? 'killed' : random.pick(powerCuts);
+  if (random.chance(0.3)) return { leaves, events: random.int(1, random.pick([30, 150, 500])) };
+  return {
+    ...{
+      leaves,
+      at: random.pick(random.chance(0.5) ? tender.all : tender[kind]),
+      isDone: random.chance(0.5),
+      nth: random.int(1, random.pick([1, 1, 3, 20])),
+    },
+    later: random.chance(0.5) ? 0 : random.int(1, random.pick([3, 15, 60])),
+  };
 }

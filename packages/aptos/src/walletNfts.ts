@@ -2,6 +2,7 @@ import { checkCount, ConfigError, groupsOf, listing, type WalkBounds, type Watch
 import { decodeNft, findNfts, nftPaging } from './decodeNft.js';
 import { nftHoldingSchema, type NftHolding } from './nftHolding.js';
 import { ownerAddress } from './ownerAddress.js';
+import { walletsSchema } from './decodeWallets.js';
 
 /** Options of `client.aptos.walletNfts`. */
 export interface WalletNftsOptions {
@@ -43,6 +44,7 @@ export const walletNfts = listing({
   ...nftHoldingSchema,
   description: 'The NFTs that wallets hold.',
   path: '/wallets/nfts',
+  params: walletsSchema,
   query: ({ excludeCollections, includeCollections }: Wallets) => ({
     collection_blacklist: hashes('excludeCollections', excludeCollections),
     collection_whitelist: hashes('includeCollections', includeCollections),
@@ -82,7 +84,6 @@ function ownerGroups(
 }
 
 function distinctOwners(addresses: readonly string[], warn: (message: string) => void): string[] {
-  checkList('ownerAddresses', addresses);
   if (addresses.length === 0)
     throw new ConfigError('ownerAddresses is empty: give at least one address.', { option: 'ownerAddresses' });
   const owners = addresses.map(ownerAddress);
@@ -93,15 +94,8 @@ function distinctOwners(addresses: readonly string[], warn: (message: string) =>
   return distinct;
 }
 
-/** Types do not prevent a single string: a command line or JavaScript may pass one. */
-function checkList(option: string, value: unknown): void {
-  if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return;
-  throw new ConfigError(`${option} must be a list of strings, even if it has only one entry.`, { option });
-}
-
 /** The API may ignore a filter that it cannot parse, and return too many rows without an error. */
 function hashes(option: string, values: readonly string[] = []): readonly string[] | undefined {
-  checkList(option, values);
   const wrong = values.find((value) => !/^(0x)?[0-9a-f]{1,64}$/i.test(value));
   if (wrong !== undefined)
     throw new ConfigError(

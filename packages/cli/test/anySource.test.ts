@@ -111,6 +111,44 @@ describe('sluice export API.SOURCE', () => {
     expect(stdout.split('\r\n')).toHaveLength(122);
   });
 
+  test('takes one owner as a list, as the source describes it', async () => {
+    await using sandbox = await startSandbox({ holdings: 30 });
+    const [owner = ''] = sandbox.owners;
+    const args = ['export', 'aptos.walletNfts', '--to', '-', '--columns', 'name'];
+    const given = [...args, '--param', `ownerAddresses=${owner}`, '--rate', 'unlimited'];
+    const { code, stdout } = await runIn(given, configFolder({}), settingsFor(sandbox));
+    expect({ code, rows: stdout.split('\r\n').length - 2 }).toEqual({
+      code: 0,
+      rows: [...sandbox.holdingsOf([owner])].length,
+    });
+  });
+
+  test.each<[string, string[], string]>([
+    [
+      'no parameter',
+      [],
+      'aptos.walletNfts needs the parameter ownerAddresses. Give --param ownerAddresses=…, once for each.',
+    ],
+    [
+      'what is not a list of texts',
+      ['ownerAddresses:=3'],
+      'aptos.walletNfts: --param ownerAddresses must be a list of strings, even if it has only one entry.',
+    ],
+    [
+      'a filter that is not a hash',
+      ['ownerAddresses=0x1', 'includeCollections=zz'],
+      'aptos.walletNfts: "zz" in --param includeCollections is not a hash of a collection\'s data id: it must be 1 to 64 hex digits.',
+    ],
+  ])('names the parameter of an API of the command line, for %s', async (_name, params, sentence) => {
+    await using sandbox = await startSandbox({ holdings: 3 });
+    const args = ['export', 'aptos.walletNfts', '--to', '-', ...params.flatMap((param) => ['--param', param])];
+    expect(await runIn(args, configFolder({}), settingsFor(sandbox))).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: `sluice: ${sentence}\n`,
+    });
+  });
+
   test.each<[string, string[], string]>([
     [
       'an API that is not there',

@@ -98,7 +98,7 @@ test('one that refuses or fails is told, and fails; where it may only want param
       'fail',
       'library.catalogue',
       expect.stringMatching(
-        /^does not answer without a key: .*401.* Put it into the environment variable SLUICE_API_KEY/,
+        /^does not answer without a key: .*401.* Set SLUICE_API_KEY/,
       ),
     ],
     [

@@ -133,8 +133,11 @@ describe('what is said', () => {
       'a parameter that decides what is listed, the first row, collection_whitelist',
     ],
   ])('another plan, by the settings %j of %s', (changed, source, flags) => {
-    const fault = new CheckpointError(`It belongs to another plan (${changed.join(', ')}).`, { changed, source });
-    expect(sentenceOf(fault)).toBe(`It belongs to another plan (${flags}).`);
+    const fault = new CheckpointError(`It was written with different settings (${changed.join(', ')}).`, {
+      changed,
+      source,
+    });
+    expect(sentenceOf(fault)).toBe(`It was written with different settings (${flags}).`);
   });
 
   test('stays on one line and does nothing to the terminal', () => {

@@ -90,13 +90,13 @@ describe('the signing secret', () => {
     ['in the replay', [...replay, '--to', url, '--secret-file', secret]],
   ])('as an argument (%s) is refused, with the reason and the right places', async (_, args) => {
     expect(await refused(args)).toBe(
-      "sluice: The signing secret can't be an argument, since other users of this machine could read it in the list of processes, and the shell keeps it in its history. Put it into a file that --secret-file names, or into the environment variable SLUICE_WEBHOOK_SECRET.\n",
+      "sluice: The signing secret can't be an argument, since other users of this machine could read it in the list of processes, and the shell keeps it in its history. Store it in a file and give --secret-file FILE, or set SLUICE_WEBHOOK_SECRET.\n",
     );
   });
 
   test('that is missing, unreadable, empty, none, or one of three is refused; nothing of it is repeated', async () => {
     expect(await refused(forward)).toContain(
-      'There is no secret to sign with. Put it into a file that --secret-file names, or into the environment variable SLUICE_WEBHOOK_SECRET.',
+      'There is no secret to sign with. Store it in a file and give --secret-file FILE, or set SLUICE_WEBHOOK_SECRET.',
     );
     const folder = folderWithSecret();
     mkdirSync(join(folder, 'canary-folder'));

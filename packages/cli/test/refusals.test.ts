@@ -71,7 +71,7 @@ describe('E6 a checkpoint of another plan is refused', () => {
     ];
     for (const [flag, changed] of others)
       expect(await refused(changed, { cwd })).toBe(
-        `sluice: The checkpoint belongs to another plan (${flag}). Use the previous settings, or start over with --restart: nothing was changed.\n`,
+        `sluice: The checkpoint was written with different settings (${flag}). Use the previous settings, or start over with --restart: nothing was changed.\n`,
       );
     const streams = ['streams', 'export', '--to', 'out.csv'];
     expect(await refused(streams, { cwd })).toContain('(what is exported)');
@@ -105,7 +105,7 @@ describe('E6 what does not fit together is refused', () => {
       /out\.csv\.part is shorter \(100 bytes\) than its checkpoint says \(\d+\)\./,
       (cwd) => truncate(join(cwd, 'out.csv.part'), 100),
     ],
-    ['a .part that is gone', /out\.csv\.part is not there any more/, (cwd) => rm(join(cwd, 'out.csv.part'))],
+    ['a .part that is gone', /out\.csv\.part no longer exists/, (cwd) => rm(join(cwd, 'out.csv.part'))],
     ['a checkpoint without a byte', /checkpoint is empty/, (cwd) => truncate(join(cwd, checkpoint), 0)],
     ['a checkpoint with a flipped byte', /checkpoint is damaged/, (cwd) => flipByte(join(cwd, checkpoint))],
     [

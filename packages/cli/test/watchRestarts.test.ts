@@ -109,7 +109,7 @@ describe('C6 a watch into a file', () => {
     };
     await refused('exists already, and was not touched. Give another name, or replace it with --if-exists overwrite.');
     expect((await sluice([...args, '--if-exists', 'overwrite'], options)).code).toBe(0);
-    await refused('belongs to another plan (--only', '--only', 'status');
+    await refused('was written with different settings (--only', '--only', 'status');
     await refused('exists already, and was not touched.', '--restart');
     await writeFile(join(cwd, 'changes.jsonl'), 'mine\n');
     await refused('was changed by somebody else since the last commit, and not as log rotation does it. Move it away,');

@@ -174,7 +174,7 @@ test.each([
 test('a missing key, address or owners file is refused, and the sentence says where to put it', async () => {
   const { SLUICE_API_KEY = '', ...keyless } = settings;
   expect(await refused(exportNfts, { env: keyless })).toContain(
-    'There is no API key. Put it into the environment variable SLUICE_API_KEY',
+    'There is no API key. Set SLUICE_API_KEY',
   );
   expect(await refused(exportNfts, { env: { ...keyless, SLUICE_API_KEY: ' \n' } })).toContain('There is no API key.');
   expect(await refused(exportNfts, { env: { SLUICE_API_KEY } })).toContain('SLUICE_APTOS_URL, or give --aptos-url');
@@ -191,7 +191,7 @@ test.each([['--api-key'], ['--api-key=canary-5f1d77a1e0'], ['--apikey'], ['-api-
   async (option) => {
     const said = await refused([...exportNfts, option, 'canary-5f1d77a1e0']);
     expect(said).toContain("The API key can't be an argument, since other users of this machine could read it");
-    expect(said).toContain('SLUICE_API_KEY, or into a file that --api-key-file names.');
+    expect(said).toContain('Set SLUICE_API_KEY, or store it in a file and give --api-key-file FILE.');
   },
 );
 

@@ -67,7 +67,7 @@ export const keyVariable = 'SLUICE_API_KEY';
 const keyOption = '--api-key-file';
 
 /** What to do with a key. */
-export const whereKeysGo = `Put it into the environment variable ${keyVariable}, or into a file that ${keyOption} names.`;
+export const whereKeysGo = `Set ${keyVariable}, or store it in a file and give ${keyOption} FILE.`;
 
 /** Refuses a key among the arguments, wherever it stands. @throws UsageError that says why; the key is not repeated. */
 export function refuseKeyAsArgument(args: readonly string[]): void {
@@ -82,7 +82,7 @@ export const secretVariable = 'SLUICE_WEBHOOK_SECRET';
 const secretOption = '--secret-file';
 
 /** What to do with a secret. */
-export const whereSecretsGo = `Put it into a file that ${secretOption} names, or into the environment variable ${secretVariable}.`;
+export const whereSecretsGo = `Store it in a file and give ${secretOption} FILE, or set ${secretVariable}.`;
 
 /** Refuses a signing secret among the arguments, wherever it stands. @throws UsageError that says why; the secret is not repeated. */
 export function refuseSecretAsArgument(args: readonly string[]): void {

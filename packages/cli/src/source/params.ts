@@ -2,6 +2,8 @@ import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/cor
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 
+type ParamDescription = NonNullable<SourceDescription['params']>[number];
+
 /** What a source is asked for on a command line, by name. */
 type Params = Readonly<Record<string, unknown>>;
 
@@ -18,26 +20,32 @@ export function askedBy<R>(source: ApiSource, params: Params, make: (params: Par
   }
 }
 
-/** The library says it to programs. `undefined` where it is about something else than a parameter. */
+/** The error in the words of `--param`; `undefined` if it is not about a parameter. */
 function paramError(error: unknown, source: ApiSource, given: Params): UsageError | undefined {
   if (!SluiceError.is(error, 'config')) return undefined;
   const { name, params } = source.describe();
-  const { param: path } = error.details;
+  const { param: path, reason, option } = error.details;
+  const own = params?.find((known) => known.name === option);
+  if (own) return optionError(error.summary, own, name, given);
   if (typeof path !== 'string') return undefined;
   if (params?.length === 0)
     return new UsageError(`${name} takes no parameters. Leave out ${Object.keys(given).map(flagFor).join(', ')}.`);
-  const lead = `${name} can't be asked like that: `;
-  if (!error.message.startsWith(lead)) return undefined;
-  const said = error.message.slice(lead.length);
+  if (typeof reason !== 'string') return undefined;
   if (path === '')
     return new UsageError(
-      `${lead}${said} Say what is wanted with --param NAME=…; "sluice sources" lists what there is.`,
+      `${name} refuses its parameters: ${reason}. Give them with --param NAME=…; "sluice sources" lists what there is.`,
     );
-  const what = said.startsWith(`${path}: `) ? said.slice(path.length + 2) : said;
   const [param = path] = /^[^.[]+/.exec(path) ?? [];
   const way = wayToGive(param, params?.find((known) => known.name === param)?.type);
-  if (!(param in given)) return new UsageError(`${name} needs the parameter ${path}: ${what} Give ${way}.`);
-  return new UsageError(`${name} refuses ${flagFor(param)}${inside(path, param)}: ${what} Give ${way}.`);
+  if (!(param in given)) return new UsageError(`${name} needs the parameter ${path}: ${reason}. Give ${way}.`);
+  return new UsageError(`${name} refuses ${flagFor(param)}${inside(path, param)}: ${reason}. Give ${way}.`);
+}
+
+/** A source's own check says it of an option of the library, which is a parameter here. */
+function optionError(summary: string, param: ParamDescription, source: string, given: Params): UsageError {
+  const way = wayToGive(param.name, param.type);
+  if (!(param.name in given)) return new UsageError(`${source} needs the parameter ${param.name}. Give ${way}.`);
+  return new UsageError(`${source}: ${summary.replace(param.name, () => flagFor(param.name))}`);
 }
 
 function flagFor(param: string): string {

@@ -45,6 +45,8 @@ export interface Phrase {
   readonly min?: number;
   /** Wider than this it is cut. */
   readonly max?: number;
+  /** Cut short it would be of no use, so it is left out instead. */
+  readonly isHint?: boolean;
 }
 
 /** Phrases as one line, without its end. Those without text are left out; what goes beyond `columns` is cut. */
@@ -52,12 +54,13 @@ export function phrasesAsLine(phrases: readonly Phrase[], columns = Infinity): s
   let line = '';
   let width = 0;
   let padding = '';
-  for (const { text, paint = (whole: string) => whole, gap = 2, min = 0, max = Infinity } of phrases) {
+  for (const { text, paint = (whole: string) => whole, gap = 2, min = 0, max = Infinity, isHint } of phrases) {
     if (text === '') continue;
     const between = line === '' ? '' : padding + ' '.repeat(gap);
     const room = Math.min(max, columns - width - between.length);
     if (room < 1) break;
     const shown = cutToWidth(visibleText(text), room);
+    if (isHint && shown !== visibleText(text)) continue;
     line += between + paint(shown);
     width += between.length + displayWidth(shown);
     padding = ' '.repeat(Math.max(0, min - displayWidth(shown)));

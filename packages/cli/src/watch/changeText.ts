@@ -54,7 +54,7 @@ export function changeLines<T extends object>(
 function beginPhrases<T>(rows: readonly T[], { noun, inShort }: RowView<T>, { dim }: Colors): Phrase[] {
   return [
     { text: `${formatCount(rows.length, ...noun)} at the start${inShort(rows)}` },
-    { text: '(--format jsonl lists them)', paint: dim },
+    { text: '(--format jsonl lists them)', paint: dim, isHint: true },
   ];
 }
 

@@ -56,6 +56,9 @@ test('many statuses are summed up in a few words', () => {
   const [line = '', ...others] = changeLines(changes, streamView(colors), { colors });
   expect(others).toEqual([]);
   expect(line).toContain('  8 streams at the start: 2 b, 1 a, 1 c, 1 d, 1 e, 1 f, …  (--format jsonl lists them)');
+  // A hint that does not fit is left out, and not cut.
+  const [narrow = ''] = changeLines(changes, streamView(colors), { colors, columns: 100 });
+  expect(narrow).toMatch(/1 f, …$/);
 });
 
 test('a line is cut to the width that it is given, colours left out of it', () => {

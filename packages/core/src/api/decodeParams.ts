@@ -30,11 +30,12 @@ export function decodeParams<Out>(name: string, { schema, known }: ParamCheck<Ou
     });
   if (!schema) return given as Out;
   const result = resultOf(schema, given);
-  if (!isResult(result)) throw new ConfigError(`${name} can't be asked like that: ${lateSchema}.`);
+  if (!isResult(result)) throw new ConfigError(`${name} refuses its parameters: ${lateSchema}.`);
   if (!result.issues) return result.value;
   const { path, what } = issuesText(result.issues, given);
   const param = path.replace(/^\./, '');
-  throw new ConfigError(`${name} can't be asked like that: ${param === '' ? '' : `${param}: `}${what}.`, { param });
+  const refused = param === '' ? 'its parameters' : `the parameter ${param}`;
+  throw new ConfigError(`${name} refuses ${refused}: ${what}.`, { param, reason: what });
 }
 
 function thereAre(known: readonly ParamDescription[] = []): string {

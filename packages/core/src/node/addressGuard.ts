@@ -9,34 +9,36 @@ import { loopback, specialAddress, type SpecialAddress } from './specialAddresse
 /** Options of {@link addressGuard}. */
 export interface AddressGuardOptions {
   /**
-   * What is open although it is not public, and without https: host names, addresses and CIDRs. Default: nothing.
+   * Exceptions, which also need no https: host names, addresses and CIDRs. Default: none.
    *
-   * - A host name (`hooks.internal`, `localhost`) opens what it leads to, in URLs with that name, but for metadata and link-local
-   *   addresses, and IPv6 addresses with an IPv4 address inside. `localhost` also opens URLs with a loopback address.
-   * - An address (`10.0.0.8`) opens itself, with the same exceptions, whatever name leads there.
-   * - A CIDR (`10.0.0.0/8`) opens every address in it, without exceptions.
+   * - A host name (`hooks.internal`, `localhost`) allows what it resolves to, in URLs with that name, except metadata
+   *   and link-local addresses and IPv6 addresses that contain an IPv4 address. `localhost` also allows URLs with a
+   *   loopback address.
+   * - An address (`10.0.0.8`) allows itself, with the same exceptions, whatever name resolves to it.
+   * - A CIDR (`10.0.0.0/8`) allows every address in it, without exceptions.
    */
   readonly allow?: readonly string[];
-  /** Every address of a name. Default: what the operating system says, its hosts file included. */
+  /** Resolves a name to all its addresses. Default: as the operating system does, including its hosts file. */
   readonly resolve?: (hostname: string) => Promise<readonly ResolvedAddress[]>;
 }
 
-/** A guard that also knows URLs. */
+/** A guard that also checks URLs. */
 export interface UrlGuard extends AddressGuard {
   /**
-   * Says what can be said before anything is looked up.
+   * Checks what is known before a name is resolved.
    *
-   * @throws ConfigError if the URL is neither https nor open, or holds a user name or a password.
-   * @throws ForbiddenAddressError if its host is an address that is not open.
+   * @throws ConfigError if the URL is neither https nor allowed, or contains a user name or a password.
+   * @throws ForbiddenAddressError if its host is an address that is not allowed.
    */
   checkUrl(url: URL): void;
 }
 
 /**
- * Keeps requests to addresses that others choose away from this machine and its network: only public addresses over https are
- * open, and what `allow` names. Addresses are judged as they are, in whatever way they were written or found.
+ * Keeps requests to addresses that others choose away from this machine and its network: it allows only public
+ * addresses over https, and what `allow` names. However an address is written or found, the guard checks its canonical
+ * form.
  *
- * @throws ConfigError if an entry of `allow` is no host name, address or CIDR.
+ * @throws ConfigError if an entry of `allow` is not a host name, address or CIDR.
  * @example
  * const guard = addressGuard({ allow: ['hooks.internal', '10.20.0.0/16'] })
  * guard.checkUrl(new URL('https://169.254.169.254/')) // throws a ForbiddenAddressError
@@ -61,7 +63,7 @@ export function addressGuard({ allow = [], resolve = resolveBySystem }: AddressG
       const isName = isIP(address) === 0;
       const host = { hostname: url.hostname, isEncrypted };
       const objection = isName ? undefined : objectionTo(address, host, allowed);
-      // Where an address may be open, those that the name leads to decide: when it is connected to.
+      // If an address may be allowed, `check` decides when the name is resolved.
       const isNeverOpen = isName && !isEncrypted && !allowed.hasAddresses && !isAllowedHost(url.hostname, allowed);
       if (isNeverOpen || objection === 'unencrypted')
         throw new ConfigError(
@@ -74,7 +76,7 @@ export function addressGuard({ allow = [], resolve = resolveBySystem }: AddressG
   };
 }
 
-/** What speaks against a connection: what the address is, or only that it is public and not reached over https. */
+/** Why a connection is refused: the kind of address, or a public address without https. */
 type Objection = SpecialAddress | 'unencrypted';
 
 function objectionTo(
@@ -83,7 +85,7 @@ function objectionTo(
   allowed: AllowedAddresses,
 ): Objection | undefined {
   const plain = plainAddress(address);
-  // A socket would look it up like a name.
+  // A socket would resolve it like a name.
   if (!plain) return { kind: 'something that is no address', needsCidr: false };
   if (allowed.cidrs.has(plain.text)) return undefined;
   const special = specialAddress(plain);
@@ -109,7 +111,7 @@ function forbidden(address: string, { hostname }: GuardedHost, objection: Object
   );
 }
 
-/** Which entries of `allowAddresses` open an address. */
+/** The entries of `allowAddresses` that allow an address. */
 function entriesFor(text: string, host: string, objection: Objection): string {
   if (objection === 'unencrypted') return `Use https; without it, only the entry ${host} allows this.`;
   if (!objection.needsCidr) return `The entry ${host === text ? text : `${host} or ${text}`} allows it.`;
@@ -117,7 +119,7 @@ function entriesFor(text: string, host: string, objection: Objection): string {
   return `Only a CIDR that holds it allows it, such as ${cidr}: a host name or the address alone does not.`;
 }
 
-/** A host of a URL without the brackets that an IPv6 address has there. */
+/** Removes the brackets of an IPv6 address in a URL. */
 function bare(hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1');
 }

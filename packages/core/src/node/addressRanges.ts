@@ -1,23 +1,23 @@
 import { BlockList, isIP } from 'node:net';
 
-/** A set of addresses, given as CIDRs and single addresses. They are taken in when somebody first asks, since most processes never do. */
+/** A set of addresses and CIDRs. It is built on first use, since most processes never need it. */
 export class AddressRanges {
   readonly #ranges: readonly string[];
   #lists: { readonly ipv4: BlockList; readonly ipv6: BlockList } | undefined;
 
-  /** @param ranges each an address, or one with the number of bits that count: `10.0.0.0/8`. */
+  /** @param ranges addresses and CIDRs, e.g. `10.0.0.0/8`. */
   constructor(ranges: readonly string[]) {
     this.#ranges = ranges;
   }
 
-  /** @param address one in its {@link plainAddress plain} form. */
+  /** @param address in its {@link plainAddress plain} form. */
   has(address: string): boolean {
     this.#lists ??= listsOf(this.#ranges);
     return isIP(address) === 4 ? this.#lists.ipv4.check(address, 'ipv4') : this.#lists.ipv6.check(address, 'ipv6');
   }
 }
 
-/** Apart, since a BlockList of both finds 10.0.0.1 in `::/0`. */
+/** Separate lists, since a BlockList of both finds 10.0.0.1 in `::/0`. */
 function listsOf(ranges: readonly string[]): { readonly ipv4: BlockList; readonly ipv6: BlockList } {
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const range of ranges) {

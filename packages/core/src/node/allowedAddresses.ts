@@ -8,15 +8,11 @@ export interface AllowedAddresses {
   readonly cidrs: AddressRanges;
   readonly addresses: AddressRanges;
   readonly hostnames: ReadonlySet<string>;
-  /** Whether an address may be open whatever the name that leads to it. */
+  /** Whether an entry allows addresses independent of the name that resolves to them. */
   readonly hasAddresses: boolean;
 }
 
-/**
- * Reads entries: host names, addresses and CIDRs.
- *
- * @throws ConfigError naming the first entry that is none of these.
- */
+/** Parses host names, addresses and CIDRs. @throws ConfigError naming the first invalid entry. */
 export function allowedAddresses(entries: readonly string[]): AllowedAddresses {
   const cidrs: string[] = [];
   const addresses: string[] = [];
@@ -35,7 +31,7 @@ export function allowedAddresses(entries: readonly string[]): AllowedAddresses {
   };
 }
 
-/** A host name as it is compared: the dot at its end, which says that it is whole, makes no other host of it. */
+/** A host name for comparison: in lower case, without the trailing dot of an absolute name. */
 export function plainHostname(hostname: string): string {
   return hostname.toLowerCase().replace(/\.$/, '');
 }
@@ -44,26 +40,22 @@ function checkedCidr(entry: string): string {
   const [, address = '', bits] = /^([\da-f:.]+)\/(0|[1-9]\d{0,2})$/i.exec(entry) ?? [];
   const max = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
   if (plainAddress(address)?.isMapped)
-    throw new ConfigError(
-      `${JSON.stringify(entry)} in allowAddresses is an IPv4 address written as an IPv6 one. Give the IPv4 range itself, such as 10.0.0.0/8.`,
-      { option: 'allowAddresses' },
-    );
+    throw invalid(entry, 'an IPv4 address written as an IPv6 one. Give the IPv4 range itself, such as 10.0.0.0/8.');
   if (Number(bits) <= max) return entry;
-  throw new ConfigError(
-    `${JSON.stringify(entry)} in allowAddresses is not a CIDR. Give an address and how many of its bits count, such as 10.0.0.0/8.`,
-    { option: 'allowAddresses' },
-  );
+  throw invalid(entry, 'not a CIDR. Give an address and how many of its bits count, such as 10.0.0.0/8.');
 }
 
 function checkedHostname(entry: string): string {
   const hostname = plainHostname(domainToASCII(entry));
-  // What ends in a number would be read as an address: `127.1`, `0x7f000001`.
+  // A name that ends in a number would be read as an address: `127.1`, `0x7f000001`.
   const isName =
     hostname.length <= 253 &&
     /^([a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?\.)*[a-z\d_]([a-z\d_-]{0,61}[a-z\d_])?$/.test(hostname);
   if (isName && isIP(hostname) === 0) return hostname;
-  throw new ConfigError(
-    `${JSON.stringify(entry)} in allowAddresses is not a host name, address or CIDR. Give one like hooks.example.com, 10.0.0.8 or 10.0.0.0/8, without a port.`,
-    { option: 'allowAddresses' },
-  );
+  const examples = 'hooks.example.com, 10.0.0.8 or 10.0.0.0/8';
+  throw invalid(entry, `not a host name, address or CIDR. Give one like ${examples}, without a port.`);
+}
+
+function invalid(entry: string, what: string): ConfigError {
+  return new ConfigError(`${JSON.stringify(entry)} in allowAddresses is ${what}`, { option: 'allowAddresses' });
 }

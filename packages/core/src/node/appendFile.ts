@@ -1,49 +1,49 @@
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
-import { isCount } from '../values.js';
+import { isCount, isRecord } from '../values.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem, type WritableFile } from './fileSystem.js';
 
-/** How far a file was written, and a checksum of all up to there: what a checkpoint keeps of it. Plain JSON. */
+/** The length of a file and the checksum of its bytes, as stored in a checkpoint. Plain JSON. */
 export type FilePosition = Readonly<Record<'bytes' | 'crc32', number>>;
+
+/** The position in an empty file. */
+export const startOfFile: FilePosition = { bytes: 0, crc32: 0 };
 
 const encoder = new TextEncoder();
 const bytesPerRead = 1024 * 1024;
-/**
- * Bytes that are collected before they are written: fewer calls of the system, and the next ones are made while these are on their way. The
- * larger room is for a file that has filled the smaller one a few times since it was flushed.
- */
-const [minRoom, maxRoom] = [64 * 1024, 256 * 1024];
-/** So much is written before the disk is set to work on it, so that little is left to wait for at a commit. */
+/** Sizes of the buffer. A file gets the larger one after writing `maxBuffer` bytes since its last flush. */
+const [minBuffer, maxBuffer] = [64 * 1024, 256 * 1024];
+/** Bytes after which a sync starts in the background, so that the next commit has little to wait for. */
 const bytesPerWriteBack = 2 * 1024 * 1024;
 
 /**
- * A file that only ever grows, and knows the checksum of all that is in it. It tells changes apart, and does not stop a forger.
+ * A file that only grows, with a checksum of its content. The checksum detects changes, not forgery.
  *
- * What is appended goes into one of two rooms: while one fills, the other is written; bytes that fill one by themselves are written as they
- * are. So a fault of the disk may be told by a later call than the one that brought the bytes, and by `flush` at the latest.
+ * Appended bytes fill one of two buffers while the other is written; chunks as large as a buffer are written directly.
+ * So a disk error may be raised by a later call, at the latest by `flush`.
  */
 export class AppendFile {
   readonly path: string;
   readonly #file: WritableFile;
   #bytes: number;
   #crc32: number;
-  /** A sync failed: the system may have dropped what it could not write, and says so only once. */
+  /** A sync failed: the system may have dropped bytes, and reports that only once. */
   #isPoisoned = false;
-  /** What is not given to the system yet: the first bytes of a room. */
-  #room: Uint8Array | undefined;
-  #filled = 0;
-  /** How far it went at the last flush. */
+  /** Bytes that are not written yet, at the start of the buffer. */
+  #buffer: Uint8Array | undefined;
+  #buffered = 0;
+  /** The position of the last flush. */
   #flushed: FilePosition;
-  /** The other room, while nobody writes it. */
-  #spare: Uint8Array | undefined;
-  /** A write that nobody waits for yet, and how far the file goes with it. */
+  /** The other buffer, while it is not being written. */
+  #spareBuffer: Uint8Array | undefined;
+  /** The pending write, and how far the file is written. */
   #writing: Promise<void> = Promise.resolve();
   #written: number;
-  /** That write failed: told to the next one who brings bytes, or asks for them. */
-  #hasFailed = false;
-  /** A sync that nobody waits for yet, and how far it goes. */
+  /** The write failed: the next call raises its error. */
+  #hasWriteFailed = false;
+  /** The pending background sync, and how far it covers the file. */
   #writeBack: Promise<void> | undefined;
   #writtenBack: number;
 
@@ -55,23 +55,23 @@ export class AppendFile {
     this.#flushed = sinkPosition;
   }
 
-  /** `private`: nobody else may read it. @throws SinkError if it can't be made, or is there already. */
+  /** `private`: only its owner may read it. @throws SinkError if it exists or can't be created. */
   static async create(fileSystem: FileSystem, path: string, mode: 'new' | 'private' = 'new'): Promise<AppendFile> {
     const file = await explained(fileSystem.open(path, mode), path, 'created');
-    return new AppendFile(path, file, { bytes: 0, crc32: 0 });
+    return new AppendFile(path, file, startOfFile);
   }
 
   /**
-   * Opens a file at a place that `flush` answered, and touches nothing yet: `cut` takes off what lies behind.
+   * Opens a file at a position from `flush`. It is unchanged until `cut`.
    *
-   * @throws CheckpointError if the file is missing, shorter, or another one up to there.
+   * @throws CheckpointError if the file is missing, shorter, or different up to the position.
    */
   static async reopen(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<AppendFile> {
     const kind = await explained(fileSystem.kind(path), path, 'looked at');
     if (kind !== 'file')
       throw new CheckpointError(
         kind === 'absent'
-          ? `${path} is not there any more, though a checkpoint says how to go on with it.`
+          ? `${path} no longer exists, although a checkpoint refers to it.`
           : `${path} is not a regular file any more: move it away.`,
         { path },
         [{ kind: 'restart' }],
@@ -97,7 +97,7 @@ export class AppendFile {
     return new AppendFile(path, file, sinkPosition);
   }
 
-  /** Whether a file holds just what was written up to a place. One that can't be read, or is a link, is none of ours. */
+  /** Whether a file ends at a position with the same content; `false` if it can't be read or is a link. */
   static async isAt(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<boolean> {
     if ((await explained(fileSystem.kind(path), path, 'looked at')) !== 'file') return false;
     const file = await explained(openIfReadable(fileSystem, path), path, 'opened');
@@ -110,10 +110,9 @@ export class AppendFile {
     }
   }
 
-  /** Takes off what lies behind the place at which it was opened. */
+  /** Truncates the file to the position at which it was opened. */
   async cut(): Promise<void> {
-    const size = await explained(this.#file.size(), this.path, 'looked at');
-    if (size > this.#bytes) await explained(this.#file.truncate(this.#bytes), this.path, 'cut back');
+    if ((await this.size()) > this.#bytes) await explained(this.#file.truncate(this.#bytes), this.path, 'cut back');
   }
 
   get bytes(): number {
@@ -124,76 +123,76 @@ export class AppendFile {
     return { bytes: this.#bytes, crc32: this.#crc32 };
   }
 
-  /** Puts text or bytes behind the last byte; durable with the next `flush`. */
+  /** Appends text or bytes, which are durable after the next `flush`. */
   async append(content: string | Uint8Array): Promise<void> {
-    this.#checkTrust();
-    if (this.#hasFailed) await this.#writing;
-    if (typeof content !== 'string' && content.length >= minRoom) {
-      await this.#appendWhole(content);
+    this.#checkNotPoisoned();
+    if (this.#hasWriteFailed) await this.#writing;
+    if (typeof content !== 'string' && content.length >= minBuffer) {
+      await this.#appendDirectly(content);
       this.#startWriteBack();
       return;
     }
     let rest = content;
     while (rest.length > 0) {
-      const room = (this.#room ??= this.#newRoom());
-      const { taken, put } = filledIn(room.subarray(this.#filled), rest);
-      this.#crc32 = crc32(room.subarray(this.#filled, this.#filled + put), this.#crc32);
+      const buffer = (this.#buffer ??= this.#newBuffer());
+      const { taken, put } = fill(buffer.subarray(this.#buffered), rest);
+      this.#crc32 = crc32(buffer.subarray(this.#buffered, this.#buffered + put), this.#crc32);
       this.#bytes += put;
-      this.#filled += put;
+      this.#buffered += put;
       rest = typeof rest === 'string' ? rest.slice(taken) : rest.subarray(taken);
       if (rest.length > 0) {
-        await this.#passOn();
+        await this.#writeBuffer();
         this.#startWriteBack();
       }
     }
   }
 
-  #newRoom(): Uint8Array {
-    const size = this.#bytes - this.#flushed.bytes < maxRoom ? minRoom : maxRoom;
-    const room = this.#spare?.length === size ? this.#spare : new Uint8Array(size);
-    this.#spare = undefined;
-    return room;
+  #newBuffer(): Uint8Array {
+    const size = this.#bytes - this.#flushed.bytes < maxBuffer ? minBuffer : maxBuffer;
+    const buffer = this.#spareBuffer?.length === size ? this.#spareBuffer : new Uint8Array(size);
+    this.#spareBuffer = undefined;
+    return buffer;
   }
 
-  /** What fills a room by itself is written as it is. It is waited for, since its bytes are the caller's. */
-  async #appendWhole(bytes: Uint8Array): Promise<void> {
-    await this.#passOn();
+  /** Writes a large chunk without a buffer. Awaited, since the bytes belong to the caller. */
+  async #appendDirectly(bytes: Uint8Array): Promise<void> {
+    await this.#writeBuffer();
     await this.#writing;
     this.#crc32 = crc32(bytes, this.#crc32);
     this.#bytes += bytes.length;
-    this.#beginWriting(bytes);
+    this.#startWriting(bytes);
     await this.#writing;
   }
 
-  /** Begins to write what was collected, once the room before it is written. */
-  async #passOn(): Promise<void> {
-    const [room, filled] = [this.#room, this.#filled];
+  /** Starts to write the buffer, once the previous write is done. */
+  async #writeBuffer(): Promise<void> {
+    const [buffer, filled] = [this.#buffer, this.#buffered];
     await this.#writing;
-    if (!room || filled === 0) return;
-    [this.#room, this.#filled] = [undefined, 0];
-    this.#beginWriting(room.subarray(0, filled), () => {
-      this.#spare = room;
+    if (!buffer || filled === 0) return;
+    [this.#buffer, this.#buffered] = [undefined, 0];
+    this.#startWriting(buffer.subarray(0, filled), () => {
+      this.#spareBuffer = buffer;
     });
   }
 
-  #beginWriting(bytes: Uint8Array, onWritten?: () => void): void {
+  #startWriting(bytes: Uint8Array, onWritten?: () => void): void {
     this.#writing = this.#write(bytes).then(onWritten);
     this.#writing.catch(() => {
-      this.#hasFailed = true;
+      this.#hasWriteFailed = true;
     });
   }
 
-  async #settle(): Promise<void> {
-    await this.#passOn();
+  async #writePending(): Promise<void> {
+    await this.#writeBuffer();
     await this.#writing;
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
-    // Behind an end that was moved, a write would leave a gap that has the right size.
+    // After a changed end, a write would leave a gap, and the size would be right.
     await this.#checkSize(this.#written);
     let rest = bytes;
     while (rest.length > 0) {
-      // A disk that is nearly full takes a part of what it is given, without an error.
+      // A disk that is nearly full writes only some of the bytes, without an error.
       const written = await explained(this.#file.write(rest, this.#written), this.path, 'written');
       if (written === 0)
         throw new SinkError(
@@ -205,12 +204,12 @@ export class AppendFile {
   }
 
   /**
-   * All that is in it, a piece at a time. A piece is overwritten by the next one.
+   * Yields the content in pieces. Each piece is overwritten by the next one.
    *
-   * @throws SinkError behind the last piece, if these are not the bytes that were appended.
+   * @throws SinkError after the last piece, if the content is not what was appended.
    */
   async *read(): AsyncGenerator<Uint8Array, void, undefined> {
-    await this.#settle();
+    await this.#writePending();
     let [sum, seen] = [0, 0];
     for await (const piece of pieces(this.#file, this.path, this.#bytes)) {
       sum = crc32(piece, sum);
@@ -220,20 +219,20 @@ export class AppendFile {
     if (seen !== this.#bytes || sum !== this.#crc32) throw await this.#damaged('does not hold what was written to it');
   }
 
-  /** Reads all of it again. @throws SinkError if it is not what was appended, no more and no less. */
+  /** Reads the content again. @throws SinkError if it is not exactly what was appended. */
   async verify(): Promise<void> {
-    await this.#settle();
+    await this.#writePending();
     await this.#checkSize(this.#bytes);
     const sum = await checksum(this.#file, this.path, this.#bytes);
     if (sum !== this.#crc32) throw await this.#damaged('does not hold what was written to it');
   }
 
-  /** Makes all that was appended durable; answers the place to go on from. */
+  /** Makes all appended bytes durable; resolves to the position to resume from. */
   async flush(): Promise<FilePosition> {
-    this.#checkTrust();
-    await this.#settle();
-    // A part that waits for its turn may get nothing more for long.
-    this.#room = this.#spare = undefined;
+    this.#checkNotPoisoned();
+    await this.#writePending();
+    // A partition that waits for others may get nothing more for long.
+    this.#buffer = this.#spareBuffer = undefined;
     await this.#sync();
     await this.#checkSize(this.#bytes);
     this.#flushed = this.sinkPosition;
@@ -241,11 +240,11 @@ export class AppendFile {
   }
 
   async #checkSize(bytes: number): Promise<void> {
-    const size = await explained(this.#file.size(), this.path, 'looked at');
+    const size = await this.size();
     if (size !== bytes) throw await this.#damaged(`has ${size} bytes, but ${bytes} were written`);
   }
 
-  /** Somebody else has changed it. Whether one can go on behind the last flush depends on what is left of that. */
+  /** Somebody else changed the file. It can be resumed if it is unchanged up to the last flush. */
   async #damaged(what: string): Promise<SinkError> {
     const { bytes, crc32: sum } = this.#flushed;
     const isSound = (await checksum(this.#file, this.path, bytes)) === sum;
@@ -257,7 +256,7 @@ export class AppendFile {
     });
   }
 
-  /** Sets the disk to work, unless it is: what goes wrong is told by the next call. Not on the way to a sync, which would wait for both. */
+  /** Starts a sync unless one is pending. The next call raises its error. `flush` does not use it. */
   #startWriteBack(): void {
     if (this.#writeBack || this.#written - this.#writtenBack < bytesPerWriteBack) return;
     this.#writtenBack = this.#written;
@@ -273,61 +272,61 @@ export class AppendFile {
 
   async #sync(): Promise<void> {
     await this.#writeBack;
-    this.#checkTrust();
+    this.#checkNotPoisoned();
     this.#isPoisoned = true;
     await explained(this.#file.sync(), this.path, 'written');
     this.#isPoisoned = false;
     this.#writtenBack = this.#written;
   }
 
-  #checkTrust(): void {
+  #checkNotPoisoned(): void {
     if (this.#isPoisoned)
       throw new SinkError(
         `${this.path} could not be made durable, so nothing more is written to it. Look at the disk, then run it again.`,
       );
   }
 
-  /** What its path names by now: this very file, one that somebody put there since, or nothing. */
+  /** Whether the path names this file, another one or nothing. */
   async whatHasItsName(fileSystem: FileSystem): Promise<'this' | 'another' | 'nothing'> {
     const [mine, named] = [await this.#file.identity(), await fileSystem.identity(this.path)];
     return mine === named ? 'this' : named === undefined ? 'nothing' : 'another';
   }
 
-  /** Gives it a name that nobody has, so that its own is free again; answers that name. `undefined` if its own is another file's by now. */
+  /** Renames it to a free name, which is returned; `undefined` if its path names another file now. */
   async setAside(fileSystem: FileSystem): Promise<string | undefined> {
     if ((await explained(this.whatHasItsName(fileSystem), this.path, 'looked at')) !== 'this') return undefined;
     for (let nth = 1; ; nth += 1) {
       const name = `${this.path}.damaged${nth === 1 ? '' : `-${nth}`}`;
-      if (!(await explained(gaveFreeName(fileSystem, this.path, name), this.path, 'renamed'))) continue;
+      if (!(await explained(renameIfFree(fileSystem, this.path, name), this.path, 'renamed'))) continue;
       await explained(fileSystem.syncFolder(dirname(this.path)), this.path, 'renamed');
       return name;
     }
   }
 
-  /** Changes when somebody changes its bytes. */
+  /** Changes when somebody changes the content. */
   version(): Promise<string> {
     return explained(this.#file.version(), this.path, 'looked at');
   }
 
-  /** Bytes in it now. */
+  /** The current length in bytes. */
   size(): Promise<number> {
     return explained(this.#file.size(), this.path, 'looked at');
   }
 
-  /** Whether its first bytes are zeros, or are not there at all: what is left before the next write where somebody cut a file to nothing. */
+  /** Whether the first bytes are zeros or missing, as after a truncation by somebody else. */
   async isCut(bytes: number): Promise<boolean> {
     for await (const piece of pieces(this.#file, this.path, bytes)) if (piece.some((byte) => byte !== 0)) return false;
     return true;
   }
 
-  /** Takes off what was written behind a place, unless somebody else wrote there, too. Nothing is appended to it any more. */
+  /** Truncates to a position, unless somebody else wrote too. Nothing may be appended after this. */
   async takeBack({ bytes }: FilePosition): Promise<void> {
     if ((await this.size()) !== this.#written || this.#written === bytes) return;
     await explained(this.#file.truncate(bytes), this.path, 'cut back');
     await explained(this.#file.sync(), this.path, 'cut back');
   }
 
-  /** Lets go of it. Makes nothing durable, and drops what was collected since the last `flush`. */
+  /** Closes the file, and drops what was buffered since the last `flush`. */
   async close(): Promise<void> {
     await this.#writing.catch(() => undefined);
     await this.#writeBack;
@@ -335,8 +334,8 @@ export class AppendFile {
   }
 }
 
-/** Renames a file, unless the new name is taken; answers whether it was free. Some file systems know no links, and a look has to do there. */
-async function gaveFreeName(fileSystem: FileSystem, from: string, to: string): Promise<boolean> {
+/** Renames a file; returns whether the name was free. Without links, as on some file systems, a check has to do. */
+async function renameIfFree(fileSystem: FileSystem, from: string, to: string): Promise<boolean> {
   try {
     await fileSystem.link(from, to);
     await fileSystem.unlink(from);
@@ -350,16 +349,16 @@ async function gaveFreeName(fileSystem: FileSystem, from: string, to: string): P
   return true;
 }
 
-/** What a checkpoint says of a file. @throws CheckpointError if it says nothing of use. */
-export function decodeFilePlace(sinkPosition: unknown): FilePosition {
-  if (typeof sinkPosition === 'object' && sinkPosition !== null && 'bytes' in sinkPosition && 'crc32' in sinkPosition) {
+/** Decodes the position in a checkpoint. @throws CheckpointError if it is not one. */
+export function decodeFilePosition(sinkPosition: unknown): FilePosition {
+  if (isRecord(sinkPosition)) {
     const { bytes, crc32: sum } = sinkPosition;
     if (isCount(bytes) && isCount(sum)) return { bytes, crc32: sum };
   }
   throw new CheckpointError('The checkpoint does not say where in the file to go on.', {}, [{ kind: 'restart' }]);
 }
 
-/** @throws CheckpointError if a file is another user's: he may change it at any time, and so may whoever puts a link there. */
+/** @throws CheckpointError if another user owns the file, and so may change it at any time. */
 async function checkOwner(fileSystem: FileSystem, path: string): Promise<void> {
   if (await explained(fileSystem.isOurs(path), path, 'looked at')) return;
   throw new CheckpointError(
@@ -368,12 +367,12 @@ async function checkOwner(fileSystem: FileSystem, path: string): Promise<void> {
   );
 }
 
-/** Whether an error says that somebody else has changed a file of ours. */
+/** Whether an error says that somebody else changed the file. */
 export function isDamage(error: unknown): error is SluiceError {
   return SluiceError.is(error, 'sink') && error.details['damaged'] !== undefined;
 }
 
-/** Turns the operating system's word for a fault into an error that says what to do. */
+/** Turns an error of the operating system into one that says what to do. */
 export async function explained<R>(call: Promise<R>, path: string, what: string): Promise<R> {
   try {
     return await call;
@@ -383,14 +382,14 @@ export async function explained<R>(call: Promise<R>, path: string, what: string)
   }
 }
 
-/** Puts as much of `content` as there is room for: how much of it was taken, and how many bytes that made. */
-function filledIn(room: Uint8Array, content: string | Uint8Array): { readonly taken: number; readonly put: number } {
+/** Copies what fits into the buffer: `taken` units of the content, as `put` bytes. */
+function fill(buffer: Uint8Array, content: string | Uint8Array): { readonly taken: number; readonly put: number } {
   if (typeof content === 'string') {
-    const { read, written } = encoder.encodeInto(content, room);
+    const { read, written } = encoder.encodeInto(content, buffer);
     return { taken: read, put: written };
   }
-  const put = Math.min(room.length, content.length);
-  room.set(content.subarray(0, put));
+  const put = Math.min(buffer.length, content.length);
+  buffer.set(content.subarray(0, put));
   return { taken: put, put };
 }
 
@@ -403,7 +402,7 @@ async function openIfReadable(fileSystem: FileSystem, path: string): Promise<Wri
   }
 }
 
-/** The checksum of a file's first bytes; `undefined` if it ends before. */
+/** The checksum of the first bytes; `undefined` if the file is shorter. */
 async function checksum(file: WritableFile, path: string, bytes: number): Promise<number | undefined> {
   let sum = 0;
   let seen = 0;

@@ -1,7 +1,7 @@
 import { SinkError } from '../errors.js';
 import { platformCode } from './fileSystem.js';
 
-/** What a disk's refusal means for whoever exports, and the way out. `what` was tried: `written`, `opened` … */
+/** Explains an error of the disk and says what to do. `what` was tried: `written`, `opened` … */
 export function diskFault(error: unknown, path: string, what: string): SinkError {
   const code = platformCode(error) ?? 'unknown fault';
   return new SinkError(`${path} can't be ${what} (${code}): ${adviceFor(code, what)}`, {
@@ -23,7 +23,7 @@ function adviceFor(code: string, what: string): string {
         ? 'there is no permission to open it.'
         : 'there is no permission to write here. Choose another folder.';
     case 'ENOENT':
-      return what === 'created' ? 'this folder takes no files. Choose another one.' : 'it is not there any more.';
+      return what === 'created' ? 'this folder takes no files. Choose another one.' : 'it no longer exists.';
     case 'EEXIST':
       return 'it is there already.';
     case 'ENOTDIR':

@@ -1,29 +1,29 @@
 import { dirname } from 'node:path';
 import { CheckpointError, SinkError, SluiceError } from '../errors.js';
-import { AppendFile, explained, isDamage, type FilePosition } from './appendFile.js';
+import { AppendFile, explained, isDamage, startOfFile, type FilePosition } from './appendFile.js';
 import type { FileSystem } from './fileSystem.js';
 import { checkTarget, type TargetFile } from './partFile.js';
 
 interface EndlessFileOptions {
   readonly ifExists: 'fail' | 'overwrite';
   readonly header: string;
-  /** Makes a place durable that stands for what is committed already: that of a file that was begun anew. */
+  /** Saves the position in a new file for all rows committed so far. */
   readonly recommit: (sinkPosition: FilePosition) => Promise<void>;
 }
 
-/** A rotation in the middle of each of so many attempts is none any more. */
+/** More rotations during one flush are an error. */
 const maxRotations = 10;
-const start: FilePosition = { bytes: 0, crc32: 0 };
 
 /**
- * A file whose rows never end, e.g. the changes of a watch. It has its name from the beginning, and grows by what is flushed at once.
+ * A file whose rows never end, e.g. the changes of a watch. It has its final name from the start, and grows with each
+ * flush.
  *
- * Log rotation may take it at any time, also while nobody writes to it: by another name (rename), or by copying it and cutting it to nothing
- * (copytruncate). Then it is begun anew under its name. What was flushed stays where it went; all else goes into the new file, for which it
- * is kept in memory until then. The place of the new file is committed before the first of its rows is written, so that a kill finds
- * nothing that does not fit.
+ * Log rotation may rename it, or copy and truncate it (copytruncate), at any time, also between runs. A new file then
+ * starts under its name. Flushed rows stay in the old file; rows after the last flush are kept in memory and go into
+ * the new file. The new file's position is committed before its first row is written, so that a killed run can be
+ * resumed.
  *
- * Changed in any other way, it is refused.
+ * Any other change is refused.
  */
 export class EndlessFile implements TargetFile {
   readonly path: string;
@@ -33,11 +33,11 @@ export class EndlessFile implements TargetFile {
   #pending: (string | Uint8Array)[] = [];
   #pendingBytes = 0;
   #size = 0;
-  /** How far it went at the last flush. */
-  #committed = start;
-  /** How it looked after the last flush. */
+  /** The position of the last flush. */
+  #committed = startOfFile;
+  /** The file's version after the last flush. */
   #version: string | undefined;
-  /** It was rotated while nobody wrote to it. */
+  /** It was rotated between runs. */
   #isRotated = false;
   #isCommitted = false;
 
@@ -60,7 +60,7 @@ export class EndlessFile implements TargetFile {
   }
 
   async create(restart: boolean): Promise<void> {
-    // One that was begun and not committed has its name already, and is ours.
+    // On a restart, a file that was begun but not committed already has this name, and is ours.
     if (!restart) await this.check();
     const isReplaced = restart || this.#options.ifExists === 'overwrite';
     if (isReplaced && (await explained(this.#fs.kind(this.path), this.path, 'looked at')) === 'file')
@@ -74,19 +74,19 @@ export class EndlessFile implements TargetFile {
     }
   }
 
-  async goOn(sinkPosition: FilePosition): Promise<void> {
+  async resume(sinkPosition: FilePosition): Promise<void> {
     this.#committed = sinkPosition;
     this.#isCommitted = true;
-    this.#isRotated = await this.#wasRotated(sinkPosition);
+    this.#isRotated = await this.#wasRotatedSince(sinkPosition);
     if (!this.#isRotated) this.#file = await this.#unlessEdited(AppendFile.reopen(this.#fs, this.path, sinkPosition));
   }
 
-  /** Whether it was rotated since a place in it was committed. */
-  async #wasRotated({ bytes }: FilePosition): Promise<boolean> {
+  /** Whether the file was rotated since a position was committed. */
+  async #wasRotatedSince({ bytes }: FilePosition): Promise<boolean> {
     if (bytes === 0) return (await explained(this.#fs.kind(this.path), this.path, 'looked at')) === 'absent';
     const kind = await explained(this.#fs.kind(this.path), this.path, 'looked at');
     if (kind !== 'file') return kind === 'absent';
-    const file = await AppendFile.reopen(this.#fs, this.path, start);
+    const file = await AppendFile.reopen(this.#fs, this.path, startOfFile);
     try {
       return await file.isCut(bytes);
     } finally {
@@ -94,13 +94,13 @@ export class EndlessFile implements TargetFile {
     }
   }
 
-  /** Nothing was sealed: what never ends is gone on with. */
-  goOnSealed(sinkPosition: FilePosition): Promise<void> {
-    return this.goOn(sinkPosition);
+  /** It was never sealed. */
+  resumeSealed(sinkPosition: FilePosition): Promise<void> {
+    return this.resume(sinkPosition);
   }
 
   async cut(): Promise<void> {
-    if (this.#isRotated) return this.#beginAnew();
+    if (this.#isRotated) return this.#startNewFile();
     await this.#opened.cut();
     this.#version = await this.#opened.version();
   }
@@ -113,9 +113,9 @@ export class EndlessFile implements TargetFile {
 
   async flush(): Promise<FilePosition> {
     for (let rotations = 0; rotations <= maxRotations; rotations += 1) {
-      if (await this.#isGone()) await this.#beginAnew();
+      if (await this.#wasRotatedMeanwhile()) await this.#startNewFile();
       await this.#unlessEdited(this.#checkUnchanged());
-      const sinkPosition = await this.#written();
+      const sinkPosition = await this.#writePending();
       if (!sinkPosition) continue;
       this.#committed = sinkPosition;
       this.#isCommitted = true;
@@ -130,87 +130,87 @@ export class EndlessFile implements TargetFile {
     );
   }
 
-  /** Writes what waits; `undefined` where the file was rotated meanwhile. */
-  async #written(): Promise<FilePosition | undefined> {
+  /** Writes the pending rows. Resolves to `undefined` if the file was rotated meanwhile. */
+  async #writePending(): Promise<FilePosition | undefined> {
     const file = this.#opened;
     try {
       for (const content of this.#pending) await file.append(content);
       const sinkPosition = await file.flush();
-      if (!(await this.#isGone())) return sinkPosition;
+      if (!(await this.#wasRotatedMeanwhile())) return sinkPosition;
     } catch (error) {
       if (!isDamage(error)) throw error;
-      if (!(await this.#isGone())) return this.#unlessEdited(Promise.reject(error));
+      if (!(await this.#wasRotatedMeanwhile())) return this.#unlessEdited(Promise.reject(error));
     }
-    // These rows go into the new file, so they are not left in the old one.
-    if ((await this.#named()) !== 'this') await file.takeBack(this.#committed);
+    // The new file gets these rows, so they are removed from the old one.
+    if ((await this.#fileAtPath()) !== 'this') await file.takeBack(this.#committed);
     return undefined;
   }
 
-  /** Whether it was rotated: nothing has its name, or what was committed is no more than zeros, where it was cut to nothing. */
-  async #isGone(): Promise<boolean> {
-    const named = await this.#named();
+  /** Nothing has its name, another, empty file has it, or the committed bytes were truncated and are zeros. */
+  async #wasRotatedMeanwhile(): Promise<boolean> {
+    const named = await this.#fileAtPath();
     if (named === 'nothing') return true;
     if (named === 'this') return this.#opened.bytes > 0 && this.#opened.isCut(Math.max(1, this.#committed.bytes));
-    const other = await AppendFile.reopen(this.#fs, this.path, start);
+    const other = await AppendFile.reopen(this.#fs, this.path, startOfFile);
     try {
       if ((await other.size()) === 0) return true;
     } finally {
       await other.close();
     }
-    throw new SinkError(this.#editedText(), { details: { path: this.path } });
+    throw new SinkError(this.#editedMessage(), { details: { path: this.path } });
   }
 
-  /** @throws SinkError if somebody has changed what was flushed. It is read again only where its time says that somebody was there. */
+  /** Reads the file again only if its version changed. @throws SinkError if somebody changed what was flushed. */
   async #checkUnchanged(): Promise<void> {
     if (this.#version === undefined || (await this.#opened.version()) === this.#version) return;
     await this.#opened.verify();
   }
 
-  /** Says what to do where somebody has changed the file in another way than a rotation does. */
+  /** Explains a change that is not a rotation. */
   async #unlessEdited<R>(work: Promise<R>): Promise<R> {
     try {
       return await work;
     } catch (error) {
-      if (isDamage(error)) throw new SinkError(this.#editedText(), { details: { path: this.path }, cause: error });
+      if (isDamage(error)) throw new SinkError(this.#editedMessage(), { details: { path: this.path }, cause: error });
       if (SluiceError.is(error, 'checkpoint') && error.details['isEdited'] === true)
-        throw new CheckpointError(this.#editedText(), { path: this.path });
+        throw new CheckpointError(this.#editedMessage(), { path: this.path });
       throw error;
     }
   }
 
-  #editedText(): string {
+  #editedMessage(): string {
     return `${this.path} was changed by somebody else since the last commit, and not as log rotation does it. Move it away, then run it again: a new file is begun, and no row is lost.`;
   }
 
-  async #beginAnew(): Promise<void> {
+  async #startNewFile(): Promise<void> {
     const { header, recommit } = this.#options;
     const old = this.#file;
-    this.#file = await this.#freshFile();
+    this.#file = await this.#createEmptyFile();
     await old?.close();
     this.#version = undefined;
     this.#isRotated = false;
-    // What waits began in the midst of a file.
+    // The pending rows began in the middle of a file, without a header.
     if (this.#committed.bytes > 0 && this.#pending.length > 0) {
       this.#pending.unshift(header);
       this.#pendingBytes += Buffer.byteLength(header);
     }
-    this.#committed = start;
-    await recommit(start);
+    this.#committed = startOfFile;
+    await recommit(startOfFile);
   }
 
-  /** An empty file under its name, durably. */
-  async #freshFile(): Promise<AppendFile> {
+  /** Creates or empties the file, durably. */
+  async #createEmptyFile(): Promise<AppendFile> {
     if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) === 'absent') {
       try {
         const made = await AppendFile.create(this.#fs, this.path);
         await this.#syncName('created');
         return made;
       } catch (error) {
-        // Whoever rotates files may have made it at this moment.
+        // The program that rotates may have created it just now.
         if (!SluiceError.is(error) || error.details['platformCode'] !== 'EEXIST') throw error;
       }
     }
-    const file = await AppendFile.reopen(this.#fs, this.path, start);
+    const file = await AppendFile.reopen(this.#fs, this.path, startOfFile);
     try {
       await file.cut();
       await file.flush();
@@ -222,12 +222,12 @@ export class EndlessFile implements TargetFile {
     }
   }
 
-  /** Never: it is suspended. */
+  /** Never called: an endless file is suspended. */
   publish(): Promise<number> {
     return Promise.resolve(this.size);
   }
 
-  /** One that people follow stays where it is. */
+  /** It may be followed by other programs, so it keeps its name. */
   setAside(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
@@ -248,7 +248,7 @@ export class EndlessFile implements TargetFile {
     return isUsable;
   }
 
-  #named(): Promise<'this' | 'another' | 'nothing'> {
+  #fileAtPath(): Promise<'this' | 'another' | 'nothing'> {
     return explained(this.#opened.whatHasItsName(this.#fs), this.path, 'looked at');
   }
 

@@ -4,19 +4,18 @@ import { CheckpointError, SinkError } from '../errors.js';
 import type { StateLog } from '../sink/stateStore.js';
 import { explained } from './appendFile.js';
 import { unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
-import { together } from './together.js';
+import { settleAll } from './settleAll.js';
 import { unfinishedName, writeAll } from './wholeFile.js';
-import { checkWrittenByUs } from './writtenByUs.js';
+import { checkReplaceable } from './checkReplaceable.js';
 
-/** What every log begins with, whatever its version. */
 const mark = 'sluice-log ';
 const header = `${mark}1\n`;
 const bytesPerRead = 256 * 1024;
 const bytesPerWrite = 256 * 1024;
 
 /**
- * A log in a file: a line with the format, then one line a record, each with its checksum. A record is durable before the next one is
- * written, so a crash leaves at most the last one torn: that is cut off. Anything else that does not fit is damage.
+ * A log in a file: a line with the format, then one line per record with its checksum. A record is durable before the
+ * next one is written, so a crash tears at most the last one, which is truncated. Any other mismatch is damage.
  *
  * @example 'sluice-log 1\\n8d2f00a1 {"generation":1}\\n'
  */
@@ -29,8 +28,8 @@ export class FileLog implements StateLog {
   #file: WritableFile | undefined;
   #bytes = 0;
   #isPoisoned = false;
-  /** What has the log's name was ours, or not there, when it was looked at: it may be replaced. */
-  #isKnown = false;
+  /** The file was ours or absent when it was checked. */
+  #isReplaceable = false;
 
   constructor(fileSystem: FileSystem, folder: string, name: string, newId: () => string) {
     this.#newId = newId;
@@ -46,7 +45,7 @@ export class FileLog implements StateLog {
 
   async *read(): AsyncGenerator<unknown, void, undefined> {
     if ((await explained(this.#fs.kind(this.#path), this.#path, 'looked at')) === 'absent') {
-      this.#isKnown = true;
+      this.#isReplaceable = true;
       return;
     }
     if (!(await explained(this.#fs.isOurs(this.#path), this.#path, 'looked at')))
@@ -57,11 +56,11 @@ export class FileLog implements StateLog {
     for await (const line of this.#lines(file)) {
       if (end === 0) {
         this.#checkHeader(line);
-        this.#isKnown = true;
+        this.#isReplaceable = true;
         end = line.length;
         continue;
       }
-      // Behind a torn record there is nothing: it was the last one.
+      // Only the last record can be torn.
       if (torn !== undefined) throw this.#damage(`is damaged at byte ${torn}`);
       const record = decodeLine(line);
       if (record === undefined) torn = end;
@@ -72,7 +71,7 @@ export class FileLog implements StateLog {
     }
     if (end === 0) throw this.#damage('is empty');
     if (torn !== undefined) await explained(file.truncate(end), this.#path, 'cut back');
-    // What a killed process wrote is seen before it is durable. Whoever relies on it makes it so first.
+    // A killed process may have written this without a sync.
     await explained(file.sync(), this.#path, 'written');
     this.#bytes = end;
   }
@@ -109,7 +108,7 @@ export class FileLog implements StateLog {
       await explained(file.sync(), this.#path, 'written');
       await explained(file.close(), this.#path, 'written');
       await this.close();
-      // From here on it is not known which of the two files has the name, until both are through.
+      // Until rename and sync succeed, either file may have the name.
       this.#isPoisoned = true;
       await explained(this.#fs.rename(fresh, this.#path), this.#path, 'written');
     } catch (error) {
@@ -137,14 +136,14 @@ export class FileLog implements StateLog {
   }
 
   async checkReplaceable(): Promise<void> {
-    if (this.#isKnown) return;
-    await explained(checkWrittenByUs(this.#fs, this.#path, mark), this.#path, 'written');
-    this.#isKnown = true;
+    if (this.#isReplaceable) return;
+    await explained(checkReplaceable(this.#fs, this.#path, mark), this.#path, 'written');
+    this.#isReplaceable = true;
   }
 
-  /** Records in a file that nobody can find any more are lost: nothing may rely on them. */
+  /** Records in a file that was removed or replaced are lost. */
   async #checkName(file: WritableFile): Promise<void> {
-    const identities = together([file.identity(), this.#fs.identity(this.#path)]);
+    const identities = settleAll([file.identity(), this.#fs.identity(this.#path)]);
     const [mine, named] = await explained(identities, this.#path, 'looked at');
     if (mine === named) return;
     throw new SinkError(
@@ -157,7 +156,7 @@ export class FileLog implements StateLog {
     return (this.#file ??= await explained(this.#fs.open(this.#path, 'existing'), this.#path, 'opened'));
   }
 
-  /** Lines with their ends; the last one may lack it. */
+  /** Yields lines including their ends; the last one may lack it. */
   async *#lines(file: WritableFile): AsyncGenerator<Buffer, void, undefined> {
     const piece = new Uint8Array(bytesPerRead);
     let rest: Buffer[] = [];
@@ -209,7 +208,7 @@ function encodeLine(record: object): Buffer {
   return Buffer.from(`${checksum(json)} ${json}\n`);
 }
 
-/** What a line holds; `undefined` if it was not written whole. */
+/** `undefined` if the line is not complete. */
 function decodeLine(line: Buffer): { readonly value: unknown } | undefined {
   const [, sum, json = ''] = /^([0-9a-f]{8}) (.*)\n$/s.exec(line.toString()) ?? [];
   if (sum === undefined || checksum(json) !== sum) return undefined;

@@ -3,30 +3,30 @@ import { checkCount } from '../checks.js';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder, RowFormat, Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
-import { AppendFile, decodeFilePlace, explained, isDamage } from './appendFile.js';
+import { AppendFile, decodeFilePosition, explained, isDamage } from './appendFile.js';
 import { ByteBlocks, type Gzip } from './byteBlocks.js';
 import { EndlessFile } from './endlessFile.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
 import { PartFile, type TargetFile } from './partFile.js';
-import { placeOfOnePart, OrderedPartitionWriter, placeWithoutPart } from './orderedPartitionWriter.js';
+import { positionOfOnePartition, OrderedPartitionWriter, positionWithoutPartition } from './orderedPartitionWriter.js';
 import { SegmentFolder } from './segmentFolder.js';
-import { together } from './together.js';
+import { settleAll } from './settleAll.js';
 
 /** Where and how a file is written. */
 export interface FileTarget {
-  /** Its final name. Until the end the rows are in `path.part` beside it. */
+  /** The final name. Until the end the rows are in `path.part` next to it. */
   readonly path: string;
-  /** What to do where the final name is taken: `fail` (the default) touches nothing, `overwrite` replaces the file at the end. */
+  /** If the final name is taken: `fail` (the default) changes nothing, `overwrite` replaces the file at the end. */
   readonly ifExists?: 'fail' | 'overwrite';
-  /** Compresses with gzip. Default: when the name ends in `.gz`. */
+  /** Compresses with gzip. Default: if the name ends in `.gz`. */
   readonly gzip?: boolean | Gzip;
   /** Default: the machine's own. */
   readonly fileSystem?: FileSystem;
 }
 
 /**
- * Writes rows to a file, in the plan's order whatever the concurrency. Its final name never holds a partial file: rows go to
- * `path.part`, which takes the name at the end; those that must wait for others lie in `path.sluice` until then.
+ * Writes rows to a file, in plan order at any concurrency. Its final name never holds a partial file: rows go to
+ * `path.part`, which is renamed at the end. Rows that wait for other partitions are in `path.sluice` until then.
  *
  * @throws ConfigError if the path is empty or names a folder; on opening, SinkError if the target can't be written.
  */
@@ -36,7 +36,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     throw new ConfigError(`The path ${target.path} ends like a folder's. Give the name of a file.`);
   const gzip = gzipOf(target);
   const { fileSystem = nodeFileSystem } = target;
-  const checkEnd = (isEndless: boolean): void => {
+  const checkGzip = (isEndless: boolean): void => {
     if (isEndless && gzip)
       throw new ConfigError(
         `${target.path} would be compressed, and what never ends has no end to its last block. Write it as it is.`,
@@ -47,23 +47,23 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     identity: { format: format.identity, gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null },
     target: resolve(target.path),
     delivery: 'exactly-once',
-    withoutPartition: placeWithoutPart,
+    withoutPartition: positionWithoutPartition,
     finished: async (sinkPosition) => {
       const path = resolve(target.path);
-      const at = decodeFilePlace(sinkPosition);
+      const at = decodeFilePosition(sinkPosition);
       const isThere = target.ifExists !== 'overwrite' && (await AppendFile.isAt(fileSystem, path, at));
       return isThere ? { target: path, bytes: at.bytes } : undefined;
     },
     check: async ({ schema, restart, stateFolder, isEndless }) => {
       format.encoder(schema);
-      checkEnd(isEndless);
-      await (isEndless ? endlessFile(target, '', {}) : partFile(target)).check(restart);
+      checkGzip(isEndless);
+      await targetFile(target, { isEndless }, '').check(restart);
       await checkVolume(fileSystem, resolve(target.path), stateFolder);
     },
     open: async (context) => {
       const encoder = format.encoder(context.schema);
-      checkEnd(context.isEndless);
-      const file = context.isEndless ? endlessFile(target, encoder.header, context) : partFile(target);
+      checkGzip(context.isEndless);
+      const file = targetFile(target, context, encoder.header);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new OrderedPartitionWriter(file, folder, () => new ByteBlocks(gzip));
       if (context.resumeAt) await checkVolume(fileSystem, file.path, context.stateFolder);
@@ -73,14 +73,10 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
   };
 }
 
-/**
- * Rows and state go back together after a crash only if one disk holds both.
- *
- * @throws SinkError if they lie on two.
- */
+/** After a crash, rows and state are consistent only on the same disk. @throws SinkError if they are not on one. */
 async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: string | undefined): Promise<void> {
   if (stateFolder === undefined) return;
-  const [target, state] = await together(
+  const [target, state] = await settleAll(
     [dirname(path), stateFolder].map((folder) => explained(fileSystem.volume(folder), folder, 'looked at')),
   );
   if (target?.id === state?.id) return;
@@ -89,18 +85,15 @@ async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: st
   );
 }
 
-function partFile({ fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget): PartFile {
-  return new PartFile(fileSystem, resolve(path), ifExists);
-}
-
-function endlessFile(
+function targetFile(
   { fileSystem = nodeFileSystem, path, ifExists = 'fail' }: FileTarget,
+  { isEndless, recommit }: Pick<SinkContext<never>, 'isEndless' | 'recommit'>,
   header: string,
-  { recommit }: Pick<SinkContext<never>, 'recommit'>,
-): EndlessFile {
+): TargetFile {
+  if (!isEndless) return new PartFile(fileSystem, resolve(path), ifExists);
   return new EndlessFile(fileSystem, resolve(path), {
     ...{ ifExists, header },
-    recommit: async (at) => recommit?.(placeOfOnePart(at)),
+    recommit: async (at) => recommit?.(positionOfOnePartition(at)),
   });
 }
 
@@ -112,14 +105,14 @@ async function openTarget(
   try {
     if (!resumeAt) {
       await file.create(restart);
-      // The name was free, so what waits beside it is left from a run that is gone.
+      // The name was free, so waiting rows are those of an earlier run that is gone.
       await order.clear();
     } else if (resumeAt.isSealed) {
-      await file.goOnSealed(decodeFilePlace(resumeAt.sinkPosition));
+      await file.resumeSealed(decodeFilePosition(resumeAt.sinkPosition));
       await order.clear();
     } else {
-      // All is looked at before anything is touched: what does not fit is left as it was.
-      await file.goOn(decodeFilePlace(resumeAt.sinkPosition));
+      // Everything is checked before anything is changed.
+      await file.resume(decodeFilePosition(resumeAt.sinkPosition));
       await order.restore(resumeAt.sinkPosition);
       await file.cut();
       await order.cut();
@@ -132,7 +125,7 @@ async function openTarget(
   }
 }
 
-/** A member of 10 pages costs 7 % more bytes than one single member would; smaller ones cost more, larger ones are lost in a crash. */
+/** 10 pages cost 7 % more bytes than one single member; smaller members cost more, larger ones lose more in a crash. */
 const defaultPagesPerMember = 10;
 
 function gzipOf({ path, gzip = path.endsWith('.gz') }: FileTarget): Gzip | undefined {
@@ -157,11 +150,11 @@ class FileWriter<T> implements SinkWriter<T> {
 
   async write({ items, partition, endsPartition }: SinkPage<T>): Promise<void> {
     const header = partition === 0 && this.#order.isEmpty ? this.#encoder.header : '';
-    // All of them before the first one is written: of a page with a row that has no text there is nothing in the file.
+    // All are encoded before the first is written: if a row can't be encoded, nothing of its page is written.
     await this.#unlessDamaged(this.#order.write(partition, [header, ...this.#texts(items)], endsPartition));
   }
 
-  /** The text of a page, a few rows at a time. A text of the whole is large, and to make room for large ones costs more than to fill it. */
+  /** Encodes a few rows at a time: large texts are slow to allocate. */
   #texts(items: readonly T[]): string[] {
     const texts: string[] = [];
     for (let at = 0; at < items.length; at += rowsPerText)
@@ -181,12 +174,12 @@ class FileWriter<T> implements SinkWriter<T> {
 
   async close(): Promise<SinkReport> {
     const bytes = await this.#unlessDamaged(this.#file.publish());
-    // The file is in place: what can't be cleared away beside it is no fault of the export's.
+    // The file is published: that a leftover can't be removed is not an error of the export.
     await this.#order.close().catch(() => undefined);
     return { target: this.#file.path, bytes };
   }
 
-  /** Where nothing is left to go on from, the damaged file gets another name, so that the next run can start over. */
+  /** If nothing is left to resume, renames the damaged file, so that the next run can start over. */
   async #unlessDamaged<R>(work: Promise<R>): Promise<R> {
     try {
       return await work;

@@ -11,13 +11,13 @@ import { type FileSystem, nodeFileSystem, unlinkIfThere } from './fileSystem.js'
 import { holderOf, lockFolder, type LockHolder } from './folderLock.js';
 import { nodeProcesses, type Processes } from './processIdentity.js';
 import { intendedName, readWhole, unfinishedName, writeWhole } from './wholeFile.js';
-import { checkWrittenByUs } from './writtenByUs.js';
+import { checkReplaceable } from './checkReplaceable.js';
 
 /** Options of {@link fileState}. */
 export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
   /**
-   * Takes the lock from a holder on another machine or in another container, whose state is unknown. Default `false`. If that process
-   * still runs, both write, and the result is corrupt.
+   * Takes the lock from a holder on another machine or in another container, whose state is unknown. Default `false`.
+   * If that process still runs, both write, and the result is corrupt.
    */
   readonly breakLock?: boolean;
   /** Accepts a network file system at your own risk: it may lose data that it reported as written. Default `false`. */
@@ -33,20 +33,20 @@ export interface FileStateOptions extends Pick<Identifiers, 'newId'> {
 /** State in a folder. */
 export interface FileState extends StateStore {
   readonly folder: string;
-  /** Who works with it now; `undefined` if nobody does. */
+  /** The process that locked it; `undefined` if none did. */
   holder(use?: StateUse): Promise<LockHolder | undefined>;
 }
 
 /**
- * State that survives a crash of the process, and of the machine: small files in a folder of their own, each replaced whole or not at
- * all. The folder is made when it is locked and goes when nothing is left in it; what is made can be read by its owner only. One folder serves
- * one target; put it on the same file system.
+ * State that survives crashes of the process and of the machine: small files in a folder, each replaced completely or
+ * not at all. Locking creates the folder, and it is removed when it is empty. Only its owner can read it. One folder
+ * serves one target; keep both on the same file system.
  *
  * @example
  * await exportTo(holdings, csv({ path: 'holdings.csv' }), { state: fileState('holdings.csv.sluice') }).run();
  *
- * @throws ConfigError if the folder's name is empty. Later: LockError if another process works with it, CheckpointError if a file in
- * it can't be read, SinkError if the disk refuses, or if it is a network's.
+ * @throws ConfigError if the folder's name is empty. Later: LockError if another process uses it, CheckpointError if a
+ * file in it can't be read, SinkError if the disk refuses or is a network's.
  */
 export function fileState(folder: string, options: FileStateOptions = {}): FileState {
   if (folder === '') throw new ConfigError("The path of the state's folder is empty.");
@@ -59,9 +59,9 @@ class FolderState implements FileState {
   readonly #processes: Processes;
   readonly #options: FileStateOptions;
   readonly #newId: () => string;
-  /** Records that were ours, or not there, when they were looked at. All others are before they are replaced. */
-  readonly #known = new Set<string>();
-  /** Those of this very object wait here, so that they come in turn. */
+  /** Records that were ours or absent when they were checked. All others are checked before they are replaced. */
+  readonly #replaceable = new Set<string>();
+  /** Calls of `lock` on this object wait here. */
   readonly #queues = lockQueues();
 
   constructor(folder: string, options: FileStateOptions) {
@@ -75,6 +75,7 @@ class FolderState implements FileState {
   async lock(signal: AbortSignal, use: StateUse = 'export'): Promise<Release> {
     const { breakLock = false, clock = systemClock } = this.#options;
     const leave = await this.#queues[use].acquire(signal);
+    let release = leave;
     try {
       const locks = {
         use,
@@ -85,24 +86,19 @@ class FolderState implements FileState {
         breakLock,
         signal,
       };
-      const release = await lockFolder(this.folder, locks);
-      this.#known.clear();
-      const releaseBoth = async (): Promise<void> => {
-        await release();
+      const unlock = await lockFolder(this.folder, locks);
+      release = async () => {
+        await unlock();
         await leave();
       };
-      try {
-        await this.#checkVolume();
-        // What a killed process wrote is seen before it is durable. Whoever relies on it makes it so first. Where nothing is but the lock,
-        // a power cut may bring back what was removed; with the first record that is saved it is gone for good.
-        if (await this.#clearUnfinished(use)) await this.#sync(this.folder);
-      } catch (error) {
-        await releaseBoth();
-        throw error;
-      }
-      return releaseBoth;
+      this.#replaceable.clear();
+      await this.#checkVolume();
+      // A killed process may not have synced its files. If only the lock is there, a power cut may restore removed
+      // files, until the first record is saved.
+      if (await this.#clearUnfinished(use)) await this.#sync(this.folder);
+      return release;
     } catch (error) {
-      await leave();
+      await release();
       throw error;
     }
   }
@@ -116,7 +112,7 @@ class FolderState implements FileState {
       );
     const bytes = await readWhole(this.#fs, path);
     const record = bytes && decodeRecord(bytes, path);
-    this.#known.add(name);
+    this.#replaceable.add(name);
     return record;
   }
 
@@ -149,12 +145,12 @@ class FolderState implements FileState {
     return holderOf(this.folder, { use, fileSystem: this.#fs, processes: this.#processes });
   }
 
-  /** @throws CheckpointError if what has the record's name is not ours. */
+  /** @throws CheckpointError if the file with the record's name is not ours. */
   async #checkReplaceable(name: string): Promise<void> {
-    if (this.#known.has(name)) return;
+    if (this.#replaceable.has(name)) return;
     const path = join(this.folder, name);
-    await explained(checkWrittenByUs(this.#fs, path, recordMark), path, 'written');
-    this.#known.add(name);
+    await explained(checkReplaceable(this.#fs, path, recordMark), path, 'written');
+    this.#replaceable.add(name);
   }
 
   #sync(path: string): Promise<void> {
@@ -173,29 +169,26 @@ class FolderState implements FileState {
       onWarning?.(`${this.folder} lies in memory: an interrupted export is lost when the machine stops.`);
   }
 
-  /**
-   * What was being written when somebody was killed. What belongs to another use may be being written now. Answers whether anything but the
-   * lock was there.
-   */
+  /** Removes unfinished files, except those of the other use. Returns whether there is more than the lock. */
   async #clearUnfinished(use: StateUse): Promise<boolean> {
     const names = await explained(this.#fs.list(this.folder), this.folder, 'looked at');
-    const isLeft = (name: string): boolean => {
+    const isUnfinished = (name: string): boolean => {
       const intended = intendedName(name);
       if (intended === undefined) return false;
       return (intended === 'watch.log' || intended.startsWith('lock-watch-')) === (use === 'watch');
     };
-    for (const name of names.filter(isLeft)) await this.#fs.unlink(join(this.folder, name)).catch(() => undefined);
+    for (const name of names.filter(isUnfinished))
+      await this.#fs.unlink(join(this.folder, name)).catch(() => undefined);
     return names.length > 1;
   }
 }
 
 const version = 1;
-/** What every record begins with, whatever its version. */
 const recordMark = 'sluice-state ';
 
 /**
- * A record as the bytes of a file: a line with format, version and checksum, then JSON. So any damage shows, and a newer version can
- * be told from damage.
+ * A record as a file: a line with format, version and checksum, then JSON. It detects any damage, and tells it from a
+ * newer version.
  *
  * @example 'sluice-state 1 sha256:5f2c…\n{"v":1,…}\n'
  */
@@ -204,7 +197,7 @@ function encodeRecord(record: object): string {
   return `${recordMark}${version} sha256:${checksum(json)}\n${json}`;
 }
 
-/** Reads what `encodeRecord` wrote. @throws CheckpointError if it is something else, damaged, or of a newer version. */
+/** @throws CheckpointError if `encodeRecord` of this version did not write it, or it is damaged. */
 function decodeRecord(bytes: Buffer, path: string): unknown {
   const fault = (what: string): CheckpointError =>
     new CheckpointError(`${path} ${what}`, { path }, [{ kind: 'restart' }]);
@@ -212,11 +205,7 @@ function decodeRecord(bytes: Buffer, path: string): unknown {
   const end = bytes.indexOf('\n') + 1;
   const [, written, sum] =
     /^sluice-state (\d+)(?: sha256:([0-9a-f]{64}))?/.exec(bytes.toString('latin1', 0, end)) ?? [];
-  // Not even a restart replaces what may be somebody else's.
-  if (written === undefined)
-    throw new CheckpointError(`${path} is not a state of Sluice, or is damaged: move it away.`, { path }, [
-      { kind: 'restart' },
-    ]);
+  if (written === undefined) throw fault('is not a state of Sluice, or is damaged: move it away.');
   if (Number(written) > version)
     throw fault(
       `was written by a newer version of Sluice (format ${written}, this one knows ${version}). Use that one.`,

@@ -1,62 +1,62 @@
 import { constants } from 'node:fs';
 import { link, lstat, mkdir, open, readdir, rename, rmdir, stat, statfs, unlink } from 'node:fs/promises';
 
-/** A file that is open for writing, and for reading what was written. */
+/** A file that is open for reading and writing. */
 export interface WritableFile {
-  /** Writes some of `bytes` at `position`; answers how many, which may be fewer than given. */
+  /** Writes some of `bytes` at `position`; returns how many, maybe fewer than given. */
   write(bytes: Uint8Array, position: number): Promise<number>;
-  /** Fills some of `bytes` from `position` on; answers how many, 0 at the end of the file. */
+  /** Reads some bytes from `position` on; returns how many, 0 at the end of the file. */
   read(bytes: Uint8Array, position: number): Promise<number>;
-  /** Cuts off what lies behind `size` bytes. */
+  /** Removes what follows the first `size` bytes. */
   truncate(size: number): Promise<void>;
-  /** Resolves when what was written is on the disk. */
+  /** Resolves when all writes are on the disk. */
   sync(): Promise<void>;
-  /** Bytes in it, durable or not. */
+  /** Its length in bytes, durable or not. */
   size(): Promise<number>;
-  /** What tells this file from any other, whatever its name is by now. */
+  /** Tells this file from any other, whatever its name is now. */
   identity(): Promise<string>;
-  /** Changes when somebody changes its bytes, as far as the system's clock for files can tell two moments apart. */
+  /** Changes with the file's bytes, as precisely as the file system's clock. */
   version(): Promise<string>;
-  /** Lets go of it. Makes nothing durable. */
+  /** Closes it without a sync. */
   close(): Promise<void>;
 }
 
-/** What kind of thing a path names. */
+/** What a path names. */
 export type PathKind = 'absent' | 'file' | 'folder' | 'special';
 
-/** What a path lies on. */
+/** The file system of a path. */
 export interface Volume {
-  /** Equal for two paths on the same file system. */
+  /** Equal for paths on the same file system. */
   readonly id: string;
-  /** `memory` is gone with the machine's power. A `network` may say that it has written what it has not. */
+  /** `memory` is lost with the machine's power. A `network` may report writes that are not durable. */
   readonly kind: 'disk' | 'memory' | 'network';
 }
 
-/** All that sinks and state do to a disk, in one place, so that a test can stand between them and it. */
+/** All disk operations of sinks and state. Tests can replace it. */
 export interface FileSystem {
   /**
-   * `new`: the file must not be there yet. `private`: neither must it, and nobody else may read it. `existing`: it must be there.
-   * `readable`: it must, and need not be writable. A link is not followed: it fails with `ELOOP`; and what is no regular file with
-   * `EFTYPE`.
+   * `new` and `private` create a file, which must not exist; only its owner may read a private one. `existing` and
+   * `readable` open one, which need not be writable if `readable`. Fails with `ELOOP` for a link, and with `EFTYPE` for
+   * anything but a regular file.
    */
   open(path: string, mode: 'new' | 'private' | 'existing' | 'readable'): Promise<WritableFile>;
-  /** The identity of the file that has this name now; `undefined` if none has. */
+  /** The identity of the file that has this name; `undefined` if none has. */
   identity(path: string): Promise<string | undefined>;
-  /** Whether this process's user owns what has this name, and so may change it without asking; also where nothing has it. */
+  /** Whether this process's user owns the file, and so may change it at any time; `true` if there is none. */
   isOurs(path: string): Promise<boolean>;
-  /** The file system that holds a folder or file. */
+  /** The file system that holds a path. */
   volume(path: string): Promise<Volume>;
   /** Follows links: a link to a folder is a folder. */
   kind(path: string): Promise<PathKind>;
-  /** Replaces what has the other name, all of it or nothing. */
+  /** Replaces what has the other name, atomically. */
   rename(from: string, to: string): Promise<void>;
-  /** Gives a file a second name; fails with `EEXIST` where the name is taken. */
+  /** Gives a file a second name; fails with `EEXIST` if it is taken. */
   link(from: string, to: string): Promise<void>;
-  /** Fails with `ENOENT` where nothing has the name. */
+  /** Fails with `ENOENT` if there is none. */
   unlink(path: string): Promise<void>;
-  /** Makes a folder that its owner alone may look into. Answers whether it did; `false` if it was there. */
+  /** Makes a folder that only its owner can open. Resolves to `false` if it existed. */
   makeFolder(path: string): Promise<boolean>;
-  /** Fails with `ENOTEMPTY` where something is left in it. */
+  /** Fails with `ENOTEMPTY` unless it is empty. */
   removeFolder(path: string): Promise<void>;
   /** The names in a folder. */
   list(path: string): Promise<readonly string[]>;
@@ -64,7 +64,7 @@ export interface FileSystem {
   syncFolder(path: string): Promise<void>;
 }
 
-/** Flags that a system lacks, as Windows some of these, count as 0. Without O_NONBLOCK a FIFO would wait for its other end for ever. */
+/** Flags unknown to a system, e.g. Windows, count as 0. O_NONBLOCK: a FIFO would wait for its other end forever. */
 const openFlags = {
   new: constants.O_CREAT | constants.O_EXCL | constants.O_RDWR,
   private: constants.O_CREAT | constants.O_EXCL | constants.O_RDWR,
@@ -76,7 +76,7 @@ const openFlags = {
 export const nodeFileSystem: FileSystem = {
   async open(path, mode) {
     const handle = await open(path, openFlags[mode], mode === 'private' ? 0o600 : 0o666);
-    // What this call has made is a regular file, and each commit makes one.
+    // A file that this call created is a regular one, so it needs no check, which each commit would pay for.
     const isMade = mode === 'new' || mode === 'private';
     if (!isMade && !(await handle.stat()).isFile()) {
       await handle.close();
@@ -97,22 +97,14 @@ export const nodeFileSystem: FileSystem = {
     };
   },
   async identity(path) {
-    try {
-      return identityOf(await lstat(path, { bigint: true }));
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
+    const found = await unlessAbsent(lstat(path, { bigint: true }));
+    return found && identityOf(found);
   },
   async isOurs(path) {
     const user = process.geteuid?.();
     if (user === undefined) return true;
-    try {
-      return (await lstat(path)).uid === user;
-    } catch (error) {
-      if (isNotFound(error)) return true;
-      throw error;
-    }
+    const found = await unlessAbsent(lstat(path));
+    return !found || found.uid === user;
   },
   async volume(path) {
     const [{ dev }, { type }] = await Promise.all([stat(path, { bigint: true }), statfs(path)]);
@@ -125,10 +117,10 @@ export const nodeFileSystem: FileSystem = {
         const found = await stat(path);
         return found.isFile() ? 'file' : found.isDirectory() ? 'folder' : 'special';
       } catch (error) {
-        if (!isNotFound(error)) throw error;
+        if (platformCode(error) !== 'ENOENT') throw error;
         const name = await lstat(path).catch(() => undefined);
         if (!name) return 'absent';
-        // A link that leads nowhere is there all the same. Anything else was made since, and can be looked at now.
+        // A link without a target exists too. Anything else appeared just now, and is checked again.
         if (name.isSymbolicLink()) return 'special';
       }
     }
@@ -143,20 +135,17 @@ export const nodeFileSystem: FileSystem = {
         return true;
       } catch (error) {
         if (platformCode(error) !== 'EEXIST') throw error;
-        const there = await stat(path).catch((reason: unknown) => {
-          if (isNotFound(reason)) return undefined;
-          throw reason;
-        });
-        if (there?.isDirectory()) return false;
-        // It is a link that leads nowhere, or a folder that somebody has just taken away.
-        if (there || (await lstat(path).catch(() => undefined))) throw error;
+        const existing = await unlessAbsent(stat(path));
+        if (existing?.isDirectory()) return false;
+        // Otherwise a folder was just removed, so try again.
+        if (existing || (await lstat(path).catch(() => undefined))) throw error;
       }
     }
   },
   removeFolder: (path) => rmdir(path),
   list: (path) => readdir(path),
   async syncFolder(path) {
-    // Windows has no such thing: it knows only files that are synced.
+    // Windows can sync only files.
     if (process.platform === 'win32') return;
     const handle = await open(path, constants.O_RDONLY);
     try {
@@ -171,32 +160,31 @@ function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }
   return `${dev}:${ino}`;
 }
 
-function isNotFound(error: unknown): boolean {
-  return platformCode(error) === 'ENOENT';
+/** `undefined` if the path of a call does not exist. */
+export async function unlessAbsent<R>(call: Promise<R>): Promise<R | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (platformCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
-/** Removes a name, unless somebody did already. */
+/** Removes a file, if it exists. */
 export async function unlinkIfThere(fileSystem: FileSystem, path: string): Promise<void> {
-  await fileSystem.unlink(path).catch((error: unknown) => {
-    if (!isNotFound(error)) throw error;
-  });
+  await unlessAbsent(fileSystem.unlink(path));
 }
 
-/** The operating system's word for a fault, e.g. `ENOSPC`. */
+/** The operating system's code for an error, e.g. `ENOSPC`. */
 export function platformCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/**
- * File systems by the number that statfs(2) gives on Linux (linux/magic.h, and statfs(2)'s own list). Elsewhere the numbers mean other
- * things, so there nothing is found.
- */
-type Kinds = ReadonlySet<number>;
+/** Numbers of statfs(2) on Linux (see linux/magic.h). Elsewhere they mean other things, so the sets are empty. */
+const onLinux = (...kinds: number[]): ReadonlySet<number> => new Set(process.platform === 'linux' ? kinds : []);
 
-const onLinux = (...kinds: number[]): Kinds => new Set(process.platform === 'linux' ? kinds : []);
-
-/** What lies on another machine, or behind a program: a sync may answer before anything is durable, and a lock may hold nobody off. */
-const networkKinds: Kinds = onLinux(
+/** On another machine, or in a program: a sync may not make anything durable, and a lock may lock nobody out. */
+const networkKinds = onLinux(
   0x6969, // NFS
   0x517b, // SMB
   0xfe534d42, // SMB 2
@@ -211,8 +199,8 @@ const networkKinds: Kinds = onLinux(
   0x47504653, // GPFS
 );
 
-/** What is gone when the machine stops. */
-const memoryKinds: Kinds = onLinux(
+/** Lost when the machine stops. */
+const memoryKinds = onLinux(
   0x01021994, // tmpfs
   0x858458f6, // ramfs
 );

@@ -2,28 +2,27 @@ import { dirname, join } from 'node:path';
 import { sleep, type Clock } from '../clock.js';
 import { LockError, SinkError } from '../errors.js';
 import { watchedAlready, type Release, type StateUse } from '../sink/lockQueue.js';
-
 import { explained } from './appendFile.js';
-import { platformCode, unlinkIfThere, type FileSystem } from './fileSystem.js';
+import { platformCode, unlessAbsent, unlinkIfThere, type FileSystem } from './fileSystem.js';
 import { isProcessIdentity, type Liveness, type ProcessIdentity, type Processes } from './processIdentity.js';
-import { together } from './together.js';
+import { settleAll } from './settleAll.js';
 import { readWhole, unfinishedName, writeWhole } from './wholeFile.js';
 
 interface FolderLockOptions {
-  /** Whoever locks it for something else is not in the way. */
+  /** The other use does not conflict. */
   readonly use: StateUse;
   readonly fileSystem: FileSystem;
   readonly processes: Processes;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** Takes the lock from a holder of whom nothing can be said, e.g. one on another machine. Never from one that runs here. */
+  /** Takes the lock from a holder of unknown state, e.g. on another machine. Never from one that runs here. */
   readonly breakLock: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Who holds a folder, or wants to. */
+/** A process that holds a folder, or tries to. */
 export interface LockHolder {
-  /** `undefined` if its file can't be read. */
+  /** `undefined` if its claim can't be read. */
   readonly process: ProcessIdentity | undefined;
   readonly liveness: Liveness;
 }
@@ -33,19 +32,19 @@ interface Claim extends LockHolder {
 }
 
 const prefixOf = (use: StateUse): string => `lock-${use}-`;
-/** Looks, and ms between them, until the first of several contenders gives up waiting for the others to withdraw. */
-const maxLooks = 40;
-const lookEvery = 10;
+/** How often, and with how many ms between, the first of several contenders checks whether the others withdrew. */
+const maxChecks = 40;
+const checkEvery = 10;
 
 /**
- * Locks a folder against other processes, and makes it where it is missing. Within one process it waits, a watch only for one that is
- * closing.
+ * Locks a folder, which it creates if needed, against other processes. Within one process it waits; a watch waits only
+ * for one that is closing.
  *
- * Claim, then look: each contender puts down a complete file under a name of its own, and only then looks for others. Of two
- * contenders the one that claimed second sees the first, so never do both win. Since nobody else ever uses a dead one's name, its
- * file can be removed without a race. Of contenders that see each other, the one whose name sorts first stays.
+ * Claim, then check: each contender writes a complete file under its own name, and only then looks for others. Of two
+ * contenders, the second one to claim sees the first, so they never both win. Nobody reuses the name of a dead process,
+ * so its file can be removed without a race. If contenders see each other, the one whose name sorts first stays.
  *
- * @throws LockError if another process holds it, one of whom nothing can be said, or another watch of this one.
+ * @throws LockError if another process holds it, one whose state is unknown, or another watch of this process.
  */
 export async function lockFolder(folder: string, options: FolderLockOptions): Promise<Release> {
   const { fileSystem, clock, signal } = options;
@@ -53,23 +52,23 @@ export async function lockFolder(folder: string, options: FolderLockOptions): Pr
     signal.throwIfAborted();
     const own = await claim(folder, options);
     const withdraw = async (): Promise<void> => {
-      // A file that stays is nobody's any more: neither this process's, nor once that has ended.
+      // A file that stays does not count: here since `claims` lacks it, elsewhere once this process has ended.
       options.processes.claims.delete(own);
       await fileSystem.unlink(join(folder, own)).catch(() => undefined);
       await fileSystem.removeFolder(folder).catch(() => undefined);
     };
     try {
-      if (await outlast(folder, own, options)) return withdraw;
+      if (await waitForOthers(folder, own, options)) return withdraw;
     } catch (error) {
       await withdraw();
       throw error;
     }
     await withdraw();
-    await sleep(clock, lookEvery, signal);
+    await sleep(clock, checkEvery, signal);
   }
 }
 
-/** Who holds a folder now, or tries to; nobody if `undefined`. */
+/** The current holder or contender, if any. */
 export async function holderOf(
   folder: string,
   options: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
@@ -89,20 +88,20 @@ async function claim(
     await makeFolder(folder, fileSystem);
     const fresh = join(folder, unfinishedName(own, newId()));
     try {
-      await together([
-        // Synced, so that a power cut leaves no claim that says nothing.
+      await settleAll([
+        // Synced, so that a power cut leaves no empty claim.
         writeWhole(fileSystem, fresh, text),
-        // Also where it was there already: whoever made it may have been killed before its name was durable.
+        // Also for an existing folder: its creator may have been killed before the name was durable.
         explained(fileSystem.syncFolder(dirname(folder)), folder, 'created'),
       ]);
       await fileSystem.rename(fresh, join(folder, own));
-      // Now it is the newest: whoever has looked without seeing it is older, and will be seen.
+      // Now this claim is the newest: any claimant that did not see it has an older claim, which this one will see.
       processes.claims.delete(own);
       processes.claims.set(own, signal);
       return own;
     } catch (error) {
-      // The holder before may have taken the folder with it, or cleared away what it took for a dead one's.
-      if (platformCode(error) === 'ENOENT' && attempt < maxLooks) continue;
+      // The previous holder may have removed the folder, or this unfinished file as that of a dead process.
+      if (platformCode(error) === 'ENOENT' && attempt < maxChecks) continue;
       processes.claims.delete(own);
       await fileSystem.unlink(fresh).catch(() => undefined);
       await fileSystem.removeFolder(folder).catch(() => undefined);
@@ -124,19 +123,19 @@ async function makeFolder(folder: string, fileSystem: FileSystem): Promise<void>
   }
 }
 
-/** Waits until nobody else is there. Answers `false` if this process has an older claim that is worth waiting for. */
-async function outlast(folder: string, own: string, options: FolderLockOptions): Promise<boolean> {
-  for (let look = 1; ; look += 1) {
+/** Waits until there are no others. Resolves to `false` if this process has an older claim to wait for. */
+async function waitForOthers(folder: string, own: string, options: FolderLockOptions): Promise<boolean> {
+  for (let check = 1; ; check += 1) {
     const others = (await livingClaims(folder, options)).filter(({ name }) => name !== own);
     if (others.length === 0) return true;
     const rival = others.find(({ liveness }) => liveness !== 'self');
-    if (rival && (rival.name < own || look === maxLooks)) throw refusal(folder, rival);
+    if (rival && (rival.name < own || check === maxChecks)) throw refusal(folder, rival);
     if (!rival && isClaimedBefore(own, others, folder, options)) return false;
-    await sleep(options.clock, lookEvery, options.signal);
+    await sleep(options.clock, checkEvery, options.signal);
   }
 }
 
-/** @throws LockError if it is a watch's, and that is not closing. */
+/** @throws LockError if the older claim is that of a watch which is not closing. */
 function isClaimedBefore(
   own: string,
   others: readonly Claim[],
@@ -153,7 +152,7 @@ function isClaimedBefore(
   return false;
 }
 
-/** Claims that count, in the order of their names; those of the dead are removed. */
+/** The claims of living processes, sorted by name. Removes those of dead ones. */
 async function livingClaims(folder: string, options: FolderLockOptions): Promise<Claim[]> {
   const claims = await claimsIn(folder, options);
   const living: Claim[] = [];
@@ -171,7 +170,7 @@ async function claimsIn(
   folder: string,
   { fileSystem, processes, use }: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
 ): Promise<Claim[]> {
-  const names = await explained(listed(fileSystem, folder), folder, 'looked at');
+  const names = (await explained(unlessAbsent(fileSystem.list(folder)), folder, 'looked at')) ?? [];
   const claims: Claim[] = [];
   for (const name of names.filter((each) => each.startsWith(prefixOf(use))).sort()) {
     const bytes = await readWhole(fileSystem, join(folder, name));
@@ -190,13 +189,6 @@ function decodeIdentity(bytes: Buffer): ProcessIdentity | undefined {
   } catch {
     return undefined;
   }
-}
-
-async function listed(fileSystem: FileSystem, folder: string): Promise<readonly string[]> {
-  return fileSystem.list(folder).catch((error: unknown) => {
-    if (platformCode(error) === 'ENOENT') return [];
-    throw error;
-  });
 }
 
 function refusal(folder: string, { name, process, liveness }: Claim): LockError {

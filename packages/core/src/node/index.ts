@@ -1,5 +1,5 @@
 /**
- * What needs Node: state, sinks and address guards on a machine of its own.
+ * State, sinks and address guards that need Node.
  *
  * @module @sluice/core/node
  */

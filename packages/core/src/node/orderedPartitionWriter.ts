@@ -1,52 +1,51 @@
 import { CheckpointError } from '../errors.js';
 import type { Json } from '../source/definition.js';
 import { isCount, isRecord } from '../values.js';
-import { type AppendFile, decodeFilePlace, type FilePosition } from './appendFile.js';
+import { type AppendFile, decodeFilePosition, type FilePosition, startOfFile } from './appendFile.js';
 import type { ByteBlocks } from './byteBlocks.js';
 import type { SegmentFolder } from './segmentFolder.js';
-import { together } from './together.js';
+import { settleAll } from './settleAll.js';
 
 export interface OrderedFile {
   readonly size: number;
-  /** Where the next byte goes. */
+  /** The end of the file. */
   readonly sinkPosition: FilePosition;
   append(content: string | Uint8Array): Promise<void>;
-  /** Makes all that was appended durable; answers the place to go on from. */
+  /** Makes all appended bytes durable; resolves to the position to resume from. */
   flush(): Promise<FilePosition>;
-  /** Gives it another name, after somebody else has changed it; answers that name. */
+  /** Renames a file that somebody else changed; resolves to its new name. */
   setAside(): Promise<string | undefined>;
 }
 
-/** One part of the plan on its way into the file. */
 interface PartitionBuffer {
   readonly blocks: ByteBlocks;
-  /** Where its bytes wait until the partitions before it are through. */
+  /** Holds its bytes until the partitions before it are complete. */
   segment: AppendFile | undefined;
   isEnded: boolean;
 }
 
 /**
- * Puts the pages of partitions that are walked side by side into one file, in the plan's order, whatever order they come in.
+ * Writes the pages of partitions that are walked in parallel into one file, in plan order.
  *
- * Pages of the first unfinished partition go straight into the file. Those of a later one wait in a segment, which is taken over once
- * all partitions before it are through. So the file's bytes are the same for any concurrency.
+ * Pages of the first unfinished partition go into the file. Those of later ones go into segments, each copied into the
+ * file once all partitions before it are complete. So the file is the same at any concurrency.
  *
- * A place names the file's length and every segment's, so all of them go back together. What the next place will no longer name is
- * cleared away one commit later: until then the last checkpoint may still need it.
+ * A position contains the lengths of the file and of every segment, so they are truncated consistently. Files that the
+ * next position no longer names are removed one commit later: the last checkpoint may still need them.
  */
 export class OrderedPartitionWriter {
   readonly #file: OrderedFile;
   readonly #folder: SegmentFolder;
   readonly #newBlocks: () => ByteBlocks;
   readonly #buffers = new Map<number, PartitionBuffer>();
-  /** The first unfinished partition, and where in the file its rows begin. */
+  /** The first unfinished partition, and where it starts in the file. */
   #front = 0;
-  #frontAt: FilePosition = { bytes: 0, crc32: 0 };
+  #frontAt = startOfFile;
   #commits = 0;
-  /** Files that the last place named. */
-  #named: readonly string[] = [];
-  /** Those that the place before named, and the last one does not. */
-  #outdated: readonly string[] = [];
+  /** Files that the last position names. */
+  #namedFiles: readonly string[] = [];
+  /** Files that the position before it names, and the last one does not. */
+  #outdatedFiles: readonly string[] = [];
 
   constructor(file: OrderedFile, folder: SegmentFolder, newBlocks: () => ByteBlocks) {
     this.#file = file;
@@ -58,31 +57,28 @@ export class OrderedPartitionWriter {
     return this.#front === 0 && this.#file.size === 0 && (this.#buffers.get(0)?.blocks.isEmpty ?? true);
   }
 
-  /** Puts the texts of one page behind what the partition has so far. */
+  /** Writes one page of a partition. */
   async write(partition: number, texts: readonly string[], endsPartition: boolean): Promise<void> {
     const buffer = this.#buffer(partition);
     await this.#append(partition, buffer, await buffer.blocks.add(texts));
     if (endsPartition) await this.#end(partition, buffer);
   }
 
-  /**
-   * Makes all that was written durable; answers the place to go on from. The files are made so side by side, since a disk takes hardly
-   * longer for all of them than for one.
-   */
+  /** Makes all rows durable; resolves to the position to resume from. Syncs in parallel hardly take longer than one. */
   async flush(): Promise<Json> {
-    // The checkpoint that followed the last flush is durable by now, so only what it names is still needed.
-    await together(this.#outdated.map((name) => this.#folder.remove(name)));
+    // The checkpoint after the last flush is durable now, so only its files are needed.
+    await settleAll(this.#outdatedFiles.map((name) => this.#folder.remove(name)));
     this.#commits += 1;
     for (const [partition, buffer] of this.#buffers)
-      await this.#append(partition, buffer, await buffer.blocks.settled());
-    const [sinkPosition, segments, waiting] = await together([
+      await this.#append(partition, buffer, await buffer.blocks.takeCompressed());
+    const [sinkPosition, segments, waiting] = await settleAll([
       this.#file.flush(),
       this.#flushSegments(),
       this.#flushWaiting(),
     ]);
     const named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
-    this.#outdated = this.#named.filter((name) => !named.includes(name));
-    this.#named = named;
+    this.#outdatedFiles = this.#namedFiles.filter((name) => !named.includes(name));
+    this.#namedFiles = named;
     return {
       ...sinkPosition,
       front: this.#front,
@@ -95,55 +91,55 @@ export class OrderedPartitionWriter {
 
   async #flushSegments(): Promise<Record<string, Json>> {
     const waiting = [...this.#buffers].filter(([partition]) => partition !== this.#front);
-    const sinkPositions = waiting.map(async ([partition, buffer]): Promise<[string, Json]> => {
-      const sinkPosition = await placeOf(buffer);
-      return [String(partition), { ...sinkPosition, isEnded: buffer.isEnded }];
+    const sinkPositions = waiting.map(async ([partition, { segment, isEnded }]): Promise<[string, Json]> => {
+      const sinkPosition = segment ? await segment.flush() : startOfFile;
+      return [String(partition), { ...sinkPosition, isEnded }];
     });
-    return Object.fromEntries(await together(sinkPositions));
+    return Object.fromEntries(await settleAll(sinkPositions));
   }
 
-  /** Goes on from a place that `flush` answered. Nothing is touched before `cut`. @throws CheckpointError if the segments do not fit. */
+  /** Resumes at a position from `flush`; changes nothing before `cut`. @throws CheckpointError if segments differ. */
   async restore(sinkPosition: Json): Promise<void> {
-    const { front, frontAt, commits, segments, waiting } = decodePlace(sinkPosition);
+    const { front, frontAt, commits, segments, waiting } = decodePosition(sinkPosition);
     this.#front = front;
     this.#frontAt = frontAt;
     this.#commits = commits;
-    for (const { partition, at, isEnded } of segments) {
-      const segment = at.bytes > 0 ? await this.#folder.reopen(String(partition), at) : undefined;
-      this.#buffers.set(partition, { blocks: this.#newBlocks(), segment, isEnded });
+    for (const [partition, { isEnded, ...end }] of Object.entries(segments)) {
+      const segment = end.bytes > 0 ? await this.#folder.reopen(partition, end) : undefined;
+      this.#buffers.set(Number(partition), { blocks: this.#newBlocks(), segment, isEnded });
     }
     if (waiting) await this.#loadWaiting(waiting);
-    this.#named = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
+    this.#namedFiles = [...this.#segmentNames(), ...(waiting ? [waiting.name] : [])];
   }
 
-  /** Takes off what was written behind the place. */
+  /** Truncates what was written after the position. */
   async cut(): Promise<void> {
     for (const { segment } of this.#buffers.values()) await segment?.cut();
-    await this.#folder.clear(this.#named);
+    await this.#folder.clear(this.#namedFiles);
   }
 
-  /** Ends what is still open: the last part of a source that does not say where its partitions end. */
+  /** Ends open partitions: the source need not say where the last one ends. */
   async end(): Promise<void> {
     for (const [partition, buffer] of [...this.#buffers].sort(([a], [b]) => a - b)) await this.#end(partition, buffer);
   }
 
-  /** Closes the segments, and clears them away unless somebody may go on with them. */
+  /** Closes the segments, and removes them unless they are kept for the next run. */
   async abandon(isKept: boolean): Promise<void> {
     for (const { segment } of this.#buffers.values()) await segment?.close().catch(() => undefined);
     if (!isKept) await this.close().catch(() => undefined);
   }
 
   /**
-   * Gives a file that somebody else has changed another name, and answers that.
+   * Renames a file that somebody else changed; resolves to its new name.
    *
-   * @param path the file itself, or one of those where rows wait.
+   * @param path of the file or a segment.
    */
   setAside(path: string): Promise<string | undefined> {
     const buffer = [...this.#buffers.values()].find(({ segment }) => segment?.path === path);
     return buffer?.segment ? this.#folder.setAside(buffer.segment) : this.#file.setAside();
   }
 
-  /** Clears away what waits, this run's and any earlier one's. */
+  /** Removes the waiting rows of this run and earlier ones. */
   clear(): Promise<void> {
     return this.#folder.clear();
   }
@@ -188,31 +184,31 @@ export class OrderedPartitionWriter {
   async #takeOver(name: string, segment: AppendFile): Promise<void> {
     for await (const piece of segment.read()) await this.#file.append(piece);
     await segment.close();
-    if (!this.#named.includes(name)) await this.#folder.remove(name);
+    if (!this.#namedFiles.includes(name)) await this.#folder.remove(name);
   }
 
   #segmentNames(): string[] {
     return [...this.#buffers].flatMap(([partition, { segment }]) => (segment ? [String(partition)] : []));
   }
 
-  async #flushWaiting(): Promise<SavedWaiting | undefined> {
+  async #flushWaiting(): Promise<WaitingPages | undefined> {
     const waiting = await this.#saveWaiting();
     await this.#folder.sync();
     return waiting;
   }
 
-  /** Pages that wait for their block's end are kept as text: a stop adds no boundary to what is compressed. */
-  async #saveWaiting(): Promise<SavedWaiting | undefined> {
+  /** Waiting pages are saved as text: a stop adds no boundary to the compressed data. */
+  async #saveWaiting(): Promise<WaitingPages | undefined> {
     const waiting = [...this.#buffers].filter(([, { blocks }]) => !blocks.isEmpty);
     if (waiting.length === 0) return undefined;
     const texts = Object.fromEntries(waiting.map(([partition, { blocks }]) => [partition, blocks.waiting]));
     const name = `waiting-${this.#commits}`;
-    const at = await this.#folder.save(name, JSON.stringify(texts));
-    return { name, ...at, partitions: waiting.map(([partition]) => partition) };
+    const end = await this.#folder.save(name, JSON.stringify(texts));
+    return { name, ...end, partitions: waiting.map(([partition]) => partition) };
   }
 
-  async #loadWaiting({ name, at, partitions }: WaitingPlace): Promise<void> {
-    const texts: unknown = JSON.parse(await this.#folder.load(name, at));
+  async #loadWaiting({ name, partitions, ...end }: WaitingPages): Promise<void> {
+    const texts: unknown = JSON.parse(await this.#folder.load(name, end));
     if (!isRecord(texts)) throw unreadable();
     for (const partition of partitions) {
       const pages = texts[partition];
@@ -223,79 +219,65 @@ export class OrderedPartitionWriter {
   }
 }
 
-/** The place in a file of one partition that no other rows wait for. */
-export function placeOfOnePart(at: FilePosition): Json {
-  return { ...at, front: 0, frontAt: { bytes: 0, crc32: 0 }, commits: 0, segments: {} };
+/** The position in a file with the rows of a single partition. */
+export function positionOfOnePartition(at: FilePosition): Json {
+  return { ...at, front: 0, frontAt: startOfFile, commits: 0, segments: {} };
 }
 
 /**
- * The place that `place` would be without the rows of one unfinished partition: as if it had not been begun. The others keep theirs.
+ * The position as if one unfinished partition had not begun.
  *
- * @throws CheckpointError if the place can't be read, or the partition is finished.
+ * @throws CheckpointError if the position can't be read, or the partition is finished.
  */
-export function placeWithoutPart(sinkPosition: Json, partition: number): Json {
-  const { front, frontAt, commits, segments, waiting } = decodePlace(sinkPosition);
+export function positionWithoutPartition(sinkPosition: Json, partition: number): Json {
+  const { front, frontAt, commits, segments, waiting } = decodePosition(sinkPosition);
   if (partition < front) throw unreadable();
   const partitions = waiting?.partitions.filter((each) => each !== partition) ?? [];
   return {
-    ...(partition === front ? frontAt : decodeFilePlace(sinkPosition)),
+    ...(partition === front ? frontAt : decodeFilePosition(sinkPosition)),
     front,
     frontAt,
     commits,
-    segments: Object.fromEntries(
-      segments
-        .filter((segment) => segment.partition !== partition)
-        .map(({ partition: nth, at, isEnded }) => [nth, { ...at, isEnded }]),
-    ),
-    ...(waiting && partitions.length > 0 && { waiting: { name: waiting.name, ...waiting.at, partitions } }),
+    segments: Object.fromEntries(Object.entries(segments).filter(([nth]) => nth !== String(partition))),
+    ...(waiting && partitions.length > 0 && { waiting: { ...waiting, partitions } }),
   };
 }
 
-async function placeOf({ segment }: PartitionBuffer): Promise<FilePosition> {
-  return segment ? segment.flush() : { bytes: 0, crc32: 0 };
-}
+type WaitingPages = FilePosition & { readonly name: string; readonly partitions: readonly number[] };
 
-type SavedWaiting = FilePosition & { readonly name: string; readonly partitions: readonly number[] };
-
-interface WaitingPlace {
-  readonly name: string;
-  readonly at: FilePosition;
-  readonly partitions: readonly number[];
-}
-
-interface Place {
+interface OrderedPosition {
   readonly front: number;
   readonly frontAt: FilePosition;
   readonly commits: number;
-  readonly segments: readonly { readonly partition: number; readonly at: FilePosition; readonly isEnded: boolean }[];
-  readonly waiting: WaitingPlace | undefined;
+  readonly segments: Readonly<Record<string, FilePosition & { readonly isEnded: boolean }>>;
+  readonly waiting: WaitingPages | undefined;
 }
 
-function decodePlace(sinkPosition: unknown): Place {
+function decodePosition(sinkPosition: unknown): OrderedPosition {
   if (!isRecord(sinkPosition)) throw unreadable();
   const { front, frontAt, commits, segments, waiting } = sinkPosition;
   if (!isCount(front) || !isCount(commits) || !isRecord(segments)) throw unreadable();
   return {
     front,
-    frontAt: decodeFilePlace(frontAt),
+    frontAt: decodeFilePosition(frontAt),
     commits,
-    segments: Object.entries(segments).map(([partition, segment]) => ({
-      partition: Number(partition),
-      at: decodeFilePlace(segment),
-      isEnded: isRecord(segment) && segment['isEnded'] === true,
-    })),
+    segments: Object.fromEntries(
+      Object.entries(segments).map(([partition, segment]) => {
+        const isEnded = isRecord(segment) && segment['isEnded'] === true;
+        return [partition, { ...decodeFilePosition(segment), isEnded }];
+      }),
+    ),
     waiting: waiting === undefined ? undefined : decodeWaiting(waiting),
   };
 }
 
-function decodeWaiting(waiting: unknown): WaitingPlace {
-  if (!isRecord(waiting) || typeof waiting['name'] !== 'string' || !Array.isArray(waiting['partitions']))
-    throw unreadable();
-  return { name: waiting['name'], at: decodeFilePlace(waiting), partitions: waiting['partitions'].filter(isCount) };
+function decodeWaiting(waiting: unknown): WaitingPages {
+  if (!isRecord(waiting)) throw unreadable();
+  const { name, partitions } = waiting;
+  if (typeof name !== 'string' || !Array.isArray(partitions)) throw unreadable();
+  return { name, ...decodeFilePosition(waiting), partitions: partitions.filter(isCount) };
 }
 
 function unreadable(): CheckpointError {
-  return new CheckpointError('The checkpoint does not say how to go on with the parts of the plan.', {}, [
-    { kind: 'restart' },
-  ]);
+  return new CheckpointError('The checkpoint does not say how to resume the partitions.', {}, [{ kind: 'restart' }]);
 }

@@ -4,33 +4,33 @@ import { AppendFile, explained, type FilePosition } from './appendFile.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem } from './fileSystem.js';
 import type { OrderedFile } from './orderedPartitionWriter.js';
-import { together } from './together.js';
+import { settleAll } from './settleAll.js';
 
-/** A file that rows go into until it is complete, or for ever. */
+/** A file for rows that is published when it is complete, or never ends. */
 export interface TargetFile extends OrderedFile {
   readonly path: string;
-  /** Refuses what `create` would refuse, and touches nothing. */
+  /** Refuses what `create` would refuse, without changes. */
   check(restart: boolean): Promise<void>;
   create(restart: boolean): Promise<void>;
-  /** Goes on behind a place that `flush` answered. Nothing is touched before `cut`. */
-  goOn(sinkPosition: FilePosition): Promise<void>;
-  /** Goes on where everything is written up to a place: how far the last run came with putting it in place shows only on the disk. */
-  goOnSealed(sinkPosition: FilePosition): Promise<void>;
+  /** Resumes at a position from `flush`. The file is unchanged until `cut`. */
+  resume(sinkPosition: FilePosition): Promise<void>;
+  /** Resumes a complete file. Only the disk shows how far the last run got with publishing it. */
+  resumeSealed(sinkPosition: FilePosition): Promise<void>;
   cut(): Promise<void>;
-  /** Gives the file its final name; answers its size. */
+  /** Gives the file its final name; resolves to its size. */
   publish(): Promise<number>;
   /**
-   * Closes it, and clears it away unless somebody can still use it. Answers whether it was kept.
+   * Closes the file, and removes it unless it can be resumed. Resolves to whether it was kept.
    *
-   * @throws SinkError if it should be cleared away and can't be.
+   * @throws SinkError if it can't be removed.
    */
   abandon(isResumable: boolean): Promise<boolean>;
 }
 
 /**
- * `path.part`: created or cut back, appended to, and at the end put in place, so that `path` never holds a partial file.
+ * `path.part`, which is published as `path` once it is complete.
  *
- * Every step leaves the disk in a state from which the next run can go on, whichever of the names not yet synced are lost.
+ * After every step the next run can resume, whichever of the names not yet synced are lost.
  */
 export class PartFile implements TargetFile {
   readonly path: string;
@@ -39,12 +39,12 @@ export class PartFile implements TargetFile {
   readonly #ifExists: 'fail' | 'overwrite';
   #file: AppendFile | undefined;
   #size = 0;
-  /** A checkpoint may know a place in it; without one nobody can go on with it. */
+  /** A checkpoint may refer to it; without one it can't be resumed. */
   #isCommitted = false;
-  /** All rows are in it: it is worth keeping, whatever comes. */
+  /** It has all rows, so it is kept in any case. */
   #isComplete = false;
-  #isInPlace = false;
-  /** A file that was just created is missed by nobody until a checkpoint speaks of it. */
+  #isPublished = false;
+  /** Nobody needs the name of a new file until a checkpoint refers to it. */
   #isNameDurable = true;
 
   constructor(fileSystem: FileSystem, path: string, ifExists: 'fail' | 'overwrite') {
@@ -88,7 +88,7 @@ export class PartFile implements TargetFile {
     this.#isNameDurable = false;
   }
 
-  async goOn(sinkPosition: FilePosition): Promise<void> {
+  async resume(sinkPosition: FilePosition): Promise<void> {
     this.#file = await AppendFile.reopen(this.#fs, this.#part, sinkPosition);
     this.#isCommitted = true;
     await this.#checkTarget();
@@ -98,18 +98,18 @@ export class PartFile implements TargetFile {
     await this.#file?.cut();
   }
 
-  async goOnSealed(sinkPosition: FilePosition): Promise<void> {
+  async resumeSealed(sinkPosition: FilePosition): Promise<void> {
     if (!(await AppendFile.isAt(this.#fs, this.path, sinkPosition))) {
-      await this.goOn(sinkPosition);
+      await this.resume(sinkPosition);
       await this.cut();
       return;
     }
     if (await AppendFile.isAt(this.#fs, this.#part, sinkPosition)) {
-      // Whoever linked it may have been killed before the new name was durable.
+      // The run that linked it may have been killed before the name was durable.
       await this.#syncFolder('put in place');
       await explained(this.#fs.unlink(this.#part), this.#part, 'put in place');
     }
-    this.#isInPlace = true;
+    this.#isPublished = true;
     this.#isCommitted = true;
     this.#size = sinkPosition.bytes;
   }
@@ -119,20 +119,20 @@ export class PartFile implements TargetFile {
   }
 
   async flush(): Promise<FilePosition> {
-    // Rows in a file that nobody can find any more are lost: no checkpoint may speak of them.
-    const [sinkPosition] = await together([this.#opened.flush(), this.#makeNameDurable()]);
+    // Rows in a file without a durable name are lost, so no checkpoint may refer to them.
+    const [sinkPosition] = await settleAll([this.#opened.flush(), this.#makeNameDurable()]);
     await this.#checkName();
     this.#isCommitted = true;
     return sinkPosition;
   }
 
   async publish(): Promise<number> {
-    // Somebody else may have written to it at any time, unseen: what it holds is known only once it was read.
+    // Somebody else may have changed it unnoticed, so it is read again.
     await this.#file?.verify();
     this.#isComplete = true;
     await this.#checkName();
     await this.#close();
-    if (!this.#isInPlace) await (this.#ifExists === 'overwrite' ? this.#replace() : this.#takeName());
+    if (!this.#isPublished) await (this.#ifExists === 'overwrite' ? this.#replace() : this.#linkName());
     await this.#syncFolder('put in place');
     return this.#size;
   }
@@ -147,7 +147,7 @@ export class PartFile implements TargetFile {
       const named = await this.#file?.whatHasItsName(this.#fs);
       if (!isUsable && named === 'this') {
         await explained(this.#fs.unlink(this.#part), this.#part, 'cleared away');
-        // Durable before the checkpoint goes, or a power cut could bring it back with nothing to say whose it is.
+        // Before the checkpoint is removed: a power cut could restore the file, and nothing would say whose it is.
         await this.#syncFolder('cleared away');
       }
     } finally {
@@ -156,7 +156,7 @@ export class PartFile implements TargetFile {
     return isUsable;
   }
 
-  /** Another run may have been told to start over meanwhile: what has the name then is its file, half-written. */
+  /** An export that was started over meanwhile may have replaced the file with its own. */
   async #checkName(): Promise<void> {
     const named = this.#file && (await explained(this.#file.whatHasItsName(this.#fs), this.#part, 'looked at'));
     if (named === undefined || named === 'this') return;
@@ -177,26 +177,27 @@ export class PartFile implements TargetFile {
     await explained(this.#fs.rename(this.#part, this.path), this.#part, 'put in place');
   }
 
-  /** Takes the final name only where it is free: a link, unlike a rename, replaces nothing. */
-  async #takeName(): Promise<void> {
+  /** Links the final name: unlike a rename, a link never replaces a file. */
+  async #linkName(): Promise<void> {
     try {
       await this.#fs.link(this.#part, this.path);
     } catch (error) {
       const code = platformCode(error);
-      if (code === 'EEXIST') throw this.#nameTaken();
-      // Some file systems know no links; a last look has to do there.
+      if (code === 'EEXIST') throw this.#nameTakenError();
+      // Some file systems have no links: a last check has to do there.
       if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS')
         throw diskFault(error, this.#part, 'put in place');
-      if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) !== 'absent') throw this.#nameTaken();
+      if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) !== 'absent')
+        throw this.#nameTakenError();
       await this.#replace();
       return;
     }
-    // The new name is durable before the old one goes, or a power cut could take both.
+    // The new name is durable before the old one goes, or a power cut could remove both.
     await this.#syncFolder('put in place');
     await explained(this.#fs.unlink(this.#part), this.#part, 'put in place');
   }
 
-  #nameTaken(): SinkError {
+  #nameTakenError(): SinkError {
     return new SinkError(
       `${this.path} appeared while the export ran, and was not touched. All rows are in ${this.#part}: give that file another name.`,
     );
@@ -225,7 +226,7 @@ export class PartFile implements TargetFile {
   }
 }
 
-/** Refuses a path that no file can be written to, and touches nothing. @throws SinkError */
+/** Refuses a path that can't be written, without changes. @throws SinkError */
 export async function checkTarget(fileSystem: FileSystem, path: string, ifExists: 'fail' | 'overwrite'): Promise<void> {
   const folder = dirname(path);
   const folderKind = await explained(fileSystem.kind(folder), folder, 'looked at');

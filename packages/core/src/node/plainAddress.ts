@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 
 export interface PlainAddress {
-  /** Without a zone index (`fe80::1%eth0`), and an IPv4 address that was written as an IPv6 one as what it is. */
+  /** Without a zone index (`fe80::1%eth0`); an IPv4-mapped address in its IPv4 form. */
   readonly text: string;
-  /** Whether it was an IPv4 address written as an IPv6 one: `::ffff:10.0.0.1`. A connection to it is one to 10.0.0.1. */
+  /** Whether it was IPv4-mapped (`::ffff:10.0.0.1`): a connection goes to the IPv4 address. */
   readonly isMapped: boolean;
 }
 
-/** What an address is, however it is written; `undefined` if it is none. */
+/** The canonical form of an address; `undefined` if it is not one. */
 export function plainAddress(address: string): PlainAddress | undefined {
   const text = address.replace(/%.*$/s, '');
   switch (isIP(text)) {
@@ -23,7 +23,7 @@ export function plainAddress(address: string): PlainAddress | undefined {
 }
 
 function mappedIn(address: string): string | undefined {
-  // A URL writes an IPv6 address in one way only: short, and without dots.
+  // A URL has a single form for an IPv6 address: short, and without dots.
   const [, high, low] = /^\[::ffff:([\da-f]+):([\da-f]+)\]$/.exec(new URL(`http://[${address}]`).hostname) ?? [];
   if (high === undefined || low === undefined) return undefined;
   return [high, low].flatMap((group) => [parseInt(group, 16) >> 8, parseInt(group, 16) & 0xff]).join('.');

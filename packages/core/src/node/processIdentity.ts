@@ -4,36 +4,36 @@ import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import { isCount, isRecord } from '../values.js';
 
-/** What tells a process from every other one that is, was or will be. A process number alone is used again. Texts are empty where unknown. */
+/** Identifies a process for all time, since process numbers are reused. Unknown texts are empty. */
 export interface ProcessIdentity {
   readonly host: string;
-  /** Tells two machines apart that have the same name. */
+  /** Differs between machines with the same host name. */
   readonly machine: string;
-  /** Differs from one start of the machine to the next. */
+  /** Differs between starts of the machine. */
   readonly boot: string;
-  /** What the process number counts in: containers count by themselves. */
+  /** The process number's namespace, e.g. a container. */
   readonly space: string;
   readonly pid: number;
-  /** When the process began, as its system says it. */
+  /** When it started, in the format of the operating system. */
   readonly startedAt: string;
 }
 
-/** What can be said of a process, seen from another one. */
+/** The state of a process, seen from another one. */
 export type Liveness = 'self' | 'alive' | 'dead' | 'unknown';
 
-/** Who runs. A test can stand in for it. */
+/** The processes of a machine. Tests can replace it. */
 export interface Processes {
   self(): Promise<ProcessIdentity>;
-  /** `unknown` for one on another machine, or in another container. */
+  /** `unknown` for a process on another machine, or in another container. */
   livenessOf(other: ProcessIdentity): Promise<Liveness>;
   /**
-   * Names that this process has claimed and not given back, the oldest first, each with what is aborted once its holder is closing. One
-   * that it does not know is left from a release that failed.
+   * The claims of this process, oldest first, each with a signal that is aborted once its holder is closing. A claim of
+   * this process that is not in here is left from a failed release.
    */
   readonly claims: Map<string, AbortSignal>;
 }
 
-/** The processes of this machine. What this one has claimed is known to all of it, whoever claimed it. */
+/** This machine's processes. All code of this process shares its claims. */
 export const nodeProcesses: Processes = {
   self: thisProcess,
   livenessOf: async (other) => livenessSeenFrom(await thisProcess(), other),
@@ -57,7 +57,7 @@ async function livenessSeenFrom(self: ProcessIdentity, other: ProcessIdentity): 
   if (other.space !== self.space) return 'unknown';
   if (!isRunning(other.pid)) return 'dead';
   const { startedAt, isZombie } = await statusOf(other.pid);
-  // Killed, and not yet fetched by its parent, which may never do so.
+  // Killed, but its parent, which may never do so, has not reaped it.
   if (isZombie) return 'dead';
   if (differ(startedAt, other.startedAt)) return 'dead';
   if (startedAt === '' || other.startedAt === '') return 'unknown';
@@ -77,7 +77,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // A process of somebody else may not be signalled, and runs all the same.
+    // It runs, but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
@@ -87,7 +87,7 @@ async function bootId(): Promise<string> {
   return textOf('/proc/sys/kernel/random/boot_id');
 }
 
-/** When a process began, empty if that can't be known, and whether it has ended without anybody having asked how. */
+/** The start time, empty if unknown, and whether the process has ended but is not reaped. */
 async function statusOf(pid: number): Promise<{ readonly startedAt: string; readonly isZombie: boolean }> {
   if (process.platform === 'darwin') {
     const line = await outputOf('/bin/ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
@@ -95,7 +95,7 @@ async function statusOf(pid: number): Promise<{ readonly startedAt: string; read
     return { startedAt: startedAt.join(' '), isZombie: stat.startsWith('Z') };
   }
   const stat = await textOf(`/proc/${pid}/stat`);
-  // Fields 3 and 22 of proc(5): the state, and clock ticks since the machine's start. The second is a name that may hold anything.
+  // Fields 3 and 22 of proc(5): the state, and the start in clock ticks. Field 2 is a name with any characters.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { startedAt: fields[19] ?? '', isZombie: ['Z', 'X', 'x'].includes(fields[0] ?? '') };
 }
@@ -105,7 +105,7 @@ async function textOf(path: string): Promise<string> {
 }
 
 async function outputOf(command: string, args: readonly string[]): Promise<string> {
-  // Times are told in the zone and the words of whoever asks: two processes must get the same.
+  // The output depends on time zone and language, and must be equal in all processes.
   const env = { TZ: 'UTC0', LC_ALL: 'C' };
   return promisify(execFile)(command, [...args], { env }).then(
     ({ stdout }) => stdout.trim(),

@@ -4,11 +4,11 @@ import { unlinkIfThere, type FileSystem } from './fileSystem.js';
 
 const prefix = 'rows-';
 
-/** The folder beside a file where rows wait that can't go into the file yet. It is made when the first ones come. */
+/** The folder next to a file for rows that can't go into it yet. It is created when they come. */
 export class SegmentFolder {
   readonly path: string;
   readonly #fs: FileSystem;
-  #isMade = false;
+  #isCreated = false;
   #hasNewNames = false;
 
   constructor(fileSystem: FileSystem, path: string) {
@@ -17,10 +17,10 @@ export class SegmentFolder {
   }
 
   async create(name: string): Promise<AppendFile> {
-    if (!this.#isMade) {
+    if (!this.#isCreated) {
       if (await explained(this.#fs.makeFolder(this.path), this.path, 'created'))
         await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'created');
-      this.#isMade = true;
+      this.#isCreated = true;
     }
     const file = await AppendFile.create(this.#fs, join(this.path, prefix + name), 'private');
     this.#hasNewNames = true;
@@ -28,7 +28,7 @@ export class SegmentFolder {
   }
 
   reopen(name: string, sinkPosition: FilePosition): Promise<AppendFile> {
-    this.#isMade = true;
+    this.#isCreated = true;
     return AppendFile.reopen(this.#fs, join(this.path, prefix + name), sinkPosition);
   }
 
@@ -46,15 +46,14 @@ export class SegmentFolder {
   async load(name: string, sinkPosition: FilePosition): Promise<string> {
     const file = await this.reopen(name, sinkPosition);
     try {
-      const partitions: Uint8Array[] = [];
-      for await (const piece of file.read()) partitions.push(piece.slice());
-      return Buffer.concat(partitions).toString();
+      const pieces: Uint8Array[] = [];
+      for await (const piece of file.read()) pieces.push(piece.slice());
+      return Buffer.concat(pieces).toString();
     } finally {
       await file.close();
     }
   }
 
-  /** Gives a file another name, for good; answers that. */
   setAside(file: AppendFile): Promise<string | undefined> {
     return file.setAside(this.#fs);
   }
@@ -65,38 +64,37 @@ export class SegmentFolder {
     this.#hasNewNames = false;
   }
 
-  /** Whether this run made something in it, or found something to go on with. */
+  /** Whether this run created or resumed a file in it. */
   get isUsed(): boolean {
-    return this.#isMade;
+    return this.#isCreated;
   }
 
-  /** What somebody else has removed by then is none the worse for it: nothing needs it any more. */
+  /** Succeeds if somebody else removed it: it is not needed any more. */
   async remove(name: string): Promise<void> {
     await explained(unlinkIfThere(this.#fs, join(this.path, prefix + name)), this.path, 'cleared');
   }
 
-  /** Clears away all rows but those in `kept` files, and the folder with them if nothing else is in it. */
+  /** Removes all rows except those in `kept`, and then the folder if it is empty. */
   async clear(kept: readonly string[] = []): Promise<void> {
     if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) !== 'folder') return;
     const names = await explained(this.#fs.list(this.path), this.path, 'looked at');
-    const ended = names.filter(
-      (name) => name.startsWith(prefix) && !isSetAside(name) && !kept.some((each) => name === prefix + each),
-    );
-    for (const name of ended) await this.remove(name.slice(prefix.length));
+    const ours = names.filter((name) => name.startsWith(prefix) && !isSetAside(name));
+    const removed = ours.map((name) => name.slice(prefix.length)).filter((name) => !kept.includes(name));
+    for (const name of removed) await this.remove(name);
     if (kept.length > 0) return;
-    this.#isMade = false;
-    // Somebody else's things may be in it, as a checkpoint is: then it stays.
-    const isGone = await this.#fs.removeFolder(this.path).then(
+    this.#isCreated = false;
+    // It stays if it contains something else, e.g. a checkpoint.
+    const isRemoved = await this.#fs.removeFolder(this.path).then(
       () => true,
       () => false,
     );
-    // The rows are gone durably before the checkpoint is, which may be elsewhere: nobody would clear them away any more.
-    if (isGone) await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');
-    else if (ended.length > 0) await explained(this.#fs.syncFolder(this.path), this.path, 'cleared');
+    // Durable before the checkpoint goes, which may be elsewhere: afterwards nobody would remove these rows.
+    if (isRemoved) await explained(this.#fs.syncFolder(dirname(this.path)), this.path, 'cleared');
+    else if (removed.length > 0) await explained(this.#fs.syncFolder(this.path), this.path, 'cleared');
   }
 }
 
-/** Rows that somebody else has changed: they are kept for people to look at. */
+/** Rows that somebody else changed are kept for inspection. */
 function isSetAside(name: string): boolean {
   return /\.damaged(-\d+)?$/.test(name);
 }

@@ -2,20 +2,17 @@ import { isIPv6 } from 'node:net';
 import { AddressRanges } from './addressRanges.js';
 import type { PlainAddress } from './plainAddress.js';
 
-/** A sort of address that is not open to everyone. */
+/** A kind of address that is not public. */
 export interface SpecialAddress {
-  /** With its article: it stands in sentences. */
+  /** With its article, for messages. */
   readonly kind: string;
-  /**
-   * Whether a name must not open it, nor the address alone, but only a CIDR that holds it: who asks for that knows what it is. True of
-   * what may give away a machine's credentials.
-   */
+  /** Whether only a CIDR that contains the address allows it, since it may give away the machine's credentials. */
   readonly needsCidr: boolean;
 }
 
 /**
- * What keeps an address from being open to everyone; `undefined` if nothing does. Refused is whatever IANA's registries of
- * special-purpose addresses don't call globally reachable, and of IPv6 all that has not been given out.
+ * Why an address is not public; `undefined` if it is. Refuses what the IANA registries of special-purpose addresses do
+ * not call globally reachable, and IPv6 addresses outside of global unicast.
  *
  * @see https://www.iana.org/assignments/iana-ipv4-special-registry
  * @see https://www.iana.org/assignments/iana-ipv6-special-registry
@@ -28,7 +25,7 @@ export function specialAddress({ text, isMapped }: PlainAddress): SpecialAddress
   return isIPv6(text) && !globalUnicast.has(text) ? reserved : undefined;
 }
 
-/** ISATAP (RFC 5214): any prefix, and an IPv4 address behind `0000:5efe` or `0200:5efe`. */
+/** ISATAP (RFC 5214): any prefix, and an IPv4 address after `0000:5efe` or `0200:5efe`. */
 function isTunnel(address: string): boolean {
   if (!isIPv6(address)) return false;
   const [head = '', tail = ''] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
@@ -46,10 +43,10 @@ const globalUnicast = new AddressRanges(['2000::/3']);
 
 const reserved = { kind: 'a reserved address', needsCidr: false };
 
-/** No name server that means well answers with one. */
+/** No honest name server returns one. */
 const mapped = { kind: 'an IPv4-mapped address', needsCidr: false };
 
-/** The first that fits counts. */
+/** The first match counts. */
 const table: readonly (SpecialAddress & { readonly ranges: AddressRanges })[] = [
   {
     kind: 'a metadata address',
@@ -73,22 +70,21 @@ const table: readonly (SpecialAddress & { readonly ranges: AddressRanges })[] = 
     ]),
   },
   {
-    // Where metadata services live, those that are not listed here included.
+    // Metadata services that are not listed above use these, too.
     kind: 'a link-local address',
     needsCidr: true,
     ranges: new AddressRanges(['169.254.0.0/16', 'fe80::/10']),
   },
   { kind: 'a loopback address', needsCidr: false, ranges: loopback },
   {
-    // To Linux it is this machine.
+    // Linux connects to this machine.
     kind: 'an unspecified address',
     needsCidr: false,
     ranges: new AddressRanges(['0.0.0.0/8', '::']),
   },
   {
-    // The address inside may be a metadata address, and where it stands is up to the network.
-    kind: 'an IPv6 address with an IPv4 address inside',
-    needsCidr: true,
+    // The embedded address may be a metadata address; where it is routed is up to the network.
+    ...tunnel,
     ranges: new AddressRanges([
       '::/96', // IPv4-compatible
       '::ffff:0:0:0/96', // IPv4-translated
@@ -104,7 +100,7 @@ const table: readonly (SpecialAddress & { readonly ranges: AddressRanges })[] = 
     ranges: new AddressRanges(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10']),
   },
   {
-    // Between a provider and its customers; clouds use it like private ones.
+    // Between a provider and its customers; clouds use it like private ranges.
     kind: 'a shared address',
     needsCidr: false,
     ranges: new AddressRanges(['100.64.0.0/10']),

@@ -1,5 +1,5 @@
 import type { Writable } from 'node:stream';
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setImmediate as nextTurnOfEventLoop } from 'node:timers/promises';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowFormat, Sink } from '../sink/sink.js';
 import { ByteBlocks } from './byteBlocks.js';
@@ -9,9 +9,9 @@ const pagesPerMember = 10;
 const fullDisk: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
- * Writes rows to a stream, e.g. `process.stdout`, and waits for it when it is slow. The stream is not ended, since it is not ours.
+ * Writes rows to a stream, e.g. `process.stdout`, at the pace of its reader. It does not end the stream.
  *
- * @throws SinkError when the stream breaks; `details.platformCode` is `EPIPE` when its reader went away.
+ * @throws SinkError if the stream breaks; `details.platformCode` is `EPIPE` if its reader is gone.
  */
 export function streamSink<T>(
   format: RowFormat<T>,
@@ -31,13 +31,13 @@ export function streamSink<T>(
       const blocks = new ByteBlocks(gzip ? { pagesPerMember } : undefined);
       let bytes = 0;
       let isNew = resumeAt === undefined;
-      // A broken stream tells everybody who listens, and ends the process if nobody does.
+      // An `error` event without a listener would end the process.
       stream.on('error', ignore);
       const write = async (contents: readonly (string | Uint8Array)[]): Promise<void> => {
         for (const content of contents) {
           const chunk = typeof content === 'string' ? Buffer.from(content) : content;
           if (chunk.length === 0) continue;
-          await written(stream, chunk, signal);
+          await writeChunk(stream, chunk, signal);
           bytes += chunk.length;
         }
       };
@@ -51,12 +51,12 @@ export function streamSink<T>(
           return blocks.waiting.length === 0;
         },
         write: async ({ items }) => {
-          // By then the question for the next page has left, and the API is at work on it while these rows become text.
-          await turnOfTheLoop();
+          // Lets the request for the next page leave first, so that the API works while these rows are encoded.
+          await nextTurnOfEventLoop();
           await write(await blocks.add([headerOnce() + encoder.encode(items)]));
         },
         flush: async () => {
-          await write(await blocks.settled());
+          await write(await blocks.takeCompressed());
           return { bytes };
         },
         seal: async () => {
@@ -68,7 +68,7 @@ export function streamSink<T>(
           stream.off('error', ignore);
           return Promise.resolve({ target: 'the stream', bytes });
         },
-        // The listener stays: what broke may be told to listeners only after this.
+        // The listener stays: an error may be emitted after this.
         abort: () => Promise.resolve(),
       };
     },
@@ -76,25 +76,25 @@ export function streamSink<T>(
 }
 
 function ignore(): void {
-  // Whoever wrote is told by its own callback.
+  // The write's callback reports the error.
 }
 
-/** Resolves when the stream has passed a chunk on. A reader may never come back for it: `signal` ends the wait. */
-function written(stream: Writable, chunk: Uint8Array, signal: AbortSignal): Promise<void> {
+/** Resolves when the stream has taken the chunk. Its reader may never continue: `signal` ends the wait. */
+function writeChunk(stream: Writable, chunk: Uint8Array, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const leave = (): void => {
+    const cleanUp = (): void => {
       stream.off('close', onClose);
       signal.removeEventListener('abort', onAbort);
     };
     const fail = (code: string): void => {
-      leave();
+      cleanUp();
       const wayOut = fullDisk.has(code) ? ': the disk is full. Make room, then run it again' : '';
       reject(new SinkError(`The output can't be written (${code})${wayOut}.`, { details: { platformCode: code } }));
     };
-    // A stream that is destroyed in the middle of a write need not call back.
+    // A stream that is destroyed during a write may not call back.
     const onClose = (): void => fail('ERR_STREAM_PREMATURE_CLOSE');
     const onAbort = (): void => {
-      leave();
+      cleanUp();
       reject(signal.reason);
     };
     stream.once('close', onClose);
@@ -104,7 +104,7 @@ function written(stream: Writable, chunk: Uint8Array, signal: AbortSignal): Prom
         fail(platformCode(error) ?? 'unknown fault');
         return;
       }
-      leave();
+      cleanUp();
       resolve();
     });
   });

@@ -1,17 +1,10 @@
 import { SinkError } from '../errors.js';
 import { explained } from './appendFile.js';
-import { type FileSystem, platformCode, type WritableFile } from './fileSystem.js';
+import { type FileSystem, unlessAbsent, type WritableFile } from './fileSystem.js';
 
-/** All bytes of a small file; `undefined` if there is none. @throws SinkError if it can't be read. */
+/** Reads a small file; `undefined` if there is none. @throws SinkError if it can't be read. */
 export async function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer | undefined> {
-  const file = await explained(
-    fileSystem.open(path, 'readable').catch((error: unknown) => {
-      if (platformCode(error) === 'ENOENT') return undefined;
-      throw error;
-    }),
-    path,
-    'opened',
-  );
+  const file = await explained(unlessAbsent(fileSystem.open(path, 'readable')), path, 'opened');
   if (!file) return undefined;
   try {
     const bytes = Buffer.alloc(await explained(file.size(), path, 'looked at'));
@@ -27,10 +20,10 @@ export async function readWhole(fileSystem: FileSystem, path: string): Promise<B
 }
 
 /**
- * Writes a new small file that its owner alone can read, and makes its bytes durable, though not yet its name. What could not be written whole
- * is cleared away.
+ * Writes a new small file that only its owner can read, and makes its bytes, not its name, durable. A failed write is
+ * removed.
  *
- * @param known what people know the file by, where it has another name until it is complete.
+ * @param known its name in errors, if that differs from `path`.
  */
 export async function writeWhole(fileSystem: FileSystem, path: string, text: string, known = path): Promise<void> {
   const file = await fileSystem.open(path, 'private');
@@ -45,7 +38,7 @@ export async function writeWhole(fileSystem: FileSystem, path: string, text: str
   }
 }
 
-/** Writes all of `bytes`: a disk that is nearly full takes a part of what it is given, without an error. @throws SinkError */
+/** Writes all bytes: a disk that is nearly full may write fewer, without an error. @throws SinkError */
 export async function writeAll(file: WritableFile, path: string, bytes: Uint8Array, position: number): Promise<void> {
   for (let at = 0; at < bytes.length;) {
     const written = await explained(file.write(bytes.subarray(at), position + at), path, 'written');
@@ -59,8 +52,8 @@ const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}';
 const pattern = new RegExp(`^sluice-${uuid}-new-(.+)$`);
 
 /**
- * A name for a file that is not complete yet, and is to be called `name`. Each `id`, a UUID, is used once, and nobody else calls a file like that: so
- * what a kill left behind can be cleared away by its name, also where people keep files of their own beside it.
+ * The temporary name of a file that becomes `name`. Each `id`, a UUID, is used once, and no other program uses such
+ * names, so leftovers of a killed process can be removed by name.
  *
  * @example unfinishedName('checkpoint', '0b1f…') // 'sluice-0b1f…-new-checkpoint'
  */
@@ -68,7 +61,7 @@ export function unfinishedName(name: string, id: string): string {
   return `sluice-${id}-new-${name}`;
 }
 
-/** What an unfinished file was to be called; `undefined` for any other file. */
+/** The final name of an unfinished file; `undefined` for any other file. */
 export function intendedName(name: string): string | undefined {
   return pattern.exec(name)?.[1];
 }

@@ -10,38 +10,38 @@ import { walkOnce } from './walkOnce.js';
 /** Options of {@link poll}. */
 export interface PollOptions extends TickOptions {
   /**
-   * Called when a walk failed with an error that may pass (see {@link isTransient}); `failures` counts those in a row. The flow goes on at
-   * the next tick, or ends with what this throws. Any other error ends the flow. Default: every error ends the flow.
+   * Called when a walk failed with a transient error (see {@link isTransient}); `failures` counts consecutive ones. The
+   * flow continues at the next tick, or fails with what this throws. Any other error ends the flow. Default: every
+   * error does.
    */
   readonly onFailure?: (error: SluiceError, failures: number) => void;
 }
 
-/** A whole listing, as one walk found it. */
+/** A complete listing, as one walk found it. */
 export interface Snapshot<T> {
   readonly rows: readonly T[];
-  /** When the walk ended, by our clock: ISO 8601, UTC. */
+  /** When the walk ended, by the local clock: ISO 8601, UTC. */
   readonly observedAt: string;
 }
 
 /**
- * Walks a source again and again, and gives each complete walk as one snapshot.
+ * Walks a source at a fixed rate and emits each complete walk as one snapshot. Polls never overlap: a tick during a
+ * walk is skipped. Nothing is polled ahead of a consumer that pulls.
  *
- * Polls never overlap: a tick that comes while one is under way is skipped. Nothing is polled ahead of a consumer that pulls.
- *
- * A walk that fails ends the flow with its error, unless there is an `onFailure`. Don't put a bare `retry` behind it: that polls again at
- * once, and for ever where the key is wrong or the client is closed. `retry({ delay })` with {@link isTransient} does neither.
+ * Without `onFailure` a failed walk ends the flow. A bare `retry` would poll again at once, and forever if the key is
+ * wrong or the client is closed: use `retry({ delay })` with {@link isTransient}.
  *
  * @example
  * poll(client.streams.list(), { every: 30_000, onFailure: (error) => console.error(error.message) })
  *   .pipe(map(({ rows }) => rows.length))
  *   .subscribe({ next: console.log, error: console.error });
  *
- * @throws ConfigError if `every` or `jitter` makes no sense.
+ * @throws ConfigError if `every` or `jitter` is invalid.
  */
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
   const { clock = systemClock, random = Math.random, concurrency, onFailure } = options;
   const newTicks = (): Ticks => new Ticks(options, clock, random);
-  // What makes no sense is refused here, and not by the first subscription.
+  // Rejects invalid options now, not at the first subscription.
   newTicks();
   return new Flow(() => {
     const ticks = newTicks();

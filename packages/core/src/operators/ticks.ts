@@ -1,13 +1,13 @@
 import { type Clock, sleep } from '../clock.js';
 import { ConfigError } from '../errors.js';
 
-/** When a source is walked again, and how. */
+/** When and how a source is polled. */
 export interface TickOptions {
-  /** Ms from one tick to the next: a fixed rate, however long the work takes. Ticks that are missed meanwhile are skipped. */
+  /** Ms from one tick to the next, whatever a walk takes. Ticks that are missed meanwhile are skipped. */
   readonly every: number;
-  /** Puts each tick off by up to this share of `every`, at random, so that many clients don't ask at once. Default 0. */
+  /** Delays each tick at random by up to this share of `every`, so that many clients do not poll at once. Default 0. */
   readonly jitter?: number;
-  /** Whether the first tick comes at once. Default `true`; else after `every`. */
+  /** Whether the first tick is immediate (the default) or after `every`. */
   readonly immediate?: boolean;
   /** Partitions of the source's plan walked at once. Default 1. */
   readonly concurrency?: number;
@@ -26,7 +26,7 @@ export class Ticks {
   #last: number;
   #began: number | undefined;
 
-  /** @throws ConfigError if the rate or the jitter makes no sense. */
+  /** @throws ConfigError if the rate or the jitter is invalid. */
   constructor({ every, jitter = 0, immediate = true }: TickOptions, clock: Clock, random: () => number) {
     if (!(every > 0 && Number.isFinite(every)))
       throw new ConfigError(`every is ${every}: it must be a positive number of ms.`, { option: 'every' });
@@ -39,26 +39,25 @@ export class Ticks {
     this.#last = immediate ? -1 : 0;
   }
 
-  /** Resolves at the next tick, or `skipped` ticks later; rejects with `signal.reason` when aborted before. */
+  /** Resolves at the next tick, or `skipped` ticks later. Rejects with `signal.reason` when aborted before. */
   async next(signal: AbortSignal, skipped = 0): Promise<void> {
     const now = this.#clock.monotonic();
     this.#began ??= now;
-    const late = this.#jitter * this.#random();
-    // A tick that is put off is not missed before its time.
-    const passed = Math.ceil((now - this.#began) / this.#every - late);
+    const delay = this.#jitter * this.#random();
+    // A delayed tick is not missed before its time.
+    const passed = Math.ceil((now - this.#began) / this.#every - delay);
     this.#last = Math.max(this.#last + 1 + skipped, passed);
-    const due = this.#began + (this.#last + late) * this.#every;
+    const due = this.#began + (this.#last + delay) * this.#every;
     if (due > now) await sleep(this.#clock, due - now, signal);
     else signal.throwIfAborted();
   }
 }
 
-/** An API that is down is not helped by being asked. */
 const maxSkipped = 7;
-/** Ms. However rarely it is asked, nobody should have to wait much longer to hear that it is back. */
+/** Ms that skipped ticks may add to the wait until a recovered API is polled again. */
 const longestExtraWait = 5 * 60_000;
 
-/** How many ticks are skipped after so many failed polls in a row, with `every` ms from one to the next. */
+/** Ticks skipped after so many failed polls in a row, since requests do not help an API that is down. `every` in ms. */
 export function skippedTicks(failures: number, every: number): number {
   if (failures === 0) return 0;
   return Math.min(2 ** (failures - 1) - 1, maxSkipped, Math.floor(longestExtraWait / every));

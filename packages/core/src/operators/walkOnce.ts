@@ -3,10 +3,10 @@ import type { Page } from '../source/page.js';
 import type { PageSource } from '../source/pageSource.js';
 
 /**
- * Hands every row of one complete walk on, page by page.
+ * Calls `take` with every row of one complete walk.
  *
- * @returns how many more rows there are by the listing's own total; 0 where it gives none.
- * @throws whatever the walk raises; `signal.reason` when aborted.
+ * @returns how many rows are missing by the listing's own total; 0 if it gives none.
+ * @throws what the walk raises; `signal.reason` when aborted.
  */
 export async function walkOnce<T>(
   source: PageSource<T>,
@@ -16,17 +16,17 @@ export async function walkOnce<T>(
   signal.throwIfAborted();
   const pages = source.pages(concurrency === undefined ? {} : { concurrency })[Symbol.asyncIterator]();
   const stop = (): void => {
-    // Whoever stops it has no interest in what still goes wrong.
+    // Errors after a cancellation are of no interest.
     pages.return?.().catch(() => undefined);
   };
   signal.addEventListener('abort', stop, { once: true });
-  /** What each part of the plan said last. */
+  /** The last total of each partition. */
   const totals = new Map<number, number | undefined>();
   let last: Page<T> | undefined;
   try {
     for (;;) {
       const next = await abortable(pages.next(), signal);
-      // A walk that is stopped ends like one that is through: only the latter is complete.
+      // A cancelled walk ends like a complete one.
       signal.throwIfAborted();
       if (next.done) return source.info.maxRows === undefined ? lacking(totals, last) : 0;
       last = next.value;
@@ -35,12 +35,12 @@ export async function walkOnce<T>(
     }
   } finally {
     signal.removeEventListener('abort', stop);
-    // Also where a row could not be taken: nothing is fetched for nobody.
+    // Also if `take` threw: nothing is fetched ahead any more.
     stop();
   }
 }
 
-/** By the walk's own count, since an operator on its pages may have made fewer or more rows of them. */
+/** Compares with the rows that the walk counted: an operator on its pages may have added or removed some. */
 function lacking(totals: ReadonlyMap<number, number | undefined>, last: Page<unknown> | undefined): number {
   let rows = 0;
   for (const total of totals.values()) {

@@ -5,9 +5,9 @@ import type { WithNamespace, WithNeedsNamed } from './fit.js';
 import type { Plugin } from './plugin.js';
 
 /**
- * Checks what was loaded as a plugin, e.g. from a file that a user named. Nothing of it is called.
+ * Checks a value that was loaded as a plugin, e.g. from a user's file. It calls nothing of it.
  *
- * @param called how it is called in the message. Default: by its name.
+ * @param called its name in the message. Default: the plugin's name.
  *
  * @example
  * declare const loaded: unknown;
@@ -24,7 +24,7 @@ function isPlugin(value: unknown): value is Plugin {
   return faultOf(value) === undefined;
 }
 
-/** A letter, then letters, digits, `-` and `_`: such names are properties, parts of file names and words on a command line alike. */
+/** Valid in properties, file names and commands: a letter, then letters, digits, `-` and `_`. */
 export const nameForm = /^[A-Za-z][\w-]{0,63}$/;
 
 function faultOf(value: unknown): string | undefined {
@@ -46,7 +46,7 @@ function faultOf(value: unknown): string | undefined {
   );
 }
 
-/** What is wrong with functions that stand under names. */
+/** What is wrong with a record of functions. */
 function faultIn(part: string, value: unknown, faultOfName: (name: string) => string | undefined): string | undefined {
   if (!isRecord(value)) return `its ${part} are ${kindOf(value)}, and not an object of functions`;
   for (const [name, entry] of Object.entries(value)) {
@@ -59,10 +59,10 @@ function faultIn(part: string, value: unknown, faultOfName: (name: string) => st
 }
 
 function hookFault(name: string): string | undefined {
-  return isHookName(name) ? undefined : `is no event. There are: ${hookNames.join(', ')}`;
+  return isHookName(name) ? undefined : `is no event. Available: ${hookNames.join(', ')}`;
 }
 
-/** One letter before a colon is a drive. */
+/** A single letter before a colon is a drive. */
 function nameFault(name: string): string | undefined {
   if (nameForm.test(name) && name.length > 1) return undefined;
   return 'is no name for one: it must be a letter, then 1 to 63 letters, digits, "-" or "_"';
@@ -74,11 +74,11 @@ function shownName(value: unknown): string {
 }
 
 /**
- * Defines a plugin, and works its types out: its name, its namespace from what `setup` returns, and what it requires from the type of
- * `setup`'s second parameter.
+ * Defines a plugin and infers its types: its name, its namespace from the result of `setup`, and what it requires from
+ * the type of `setup`'s second parameter.
  *
- * The client's key goes to every base address that its plugins open: use a client of its own for an API with another key, and only plugins
- * that you trust.
+ * The client sends its key to every base address that its plugins open: use a separate client for an API with another
+ * key, and only plugins that you trust.
  *
  * @example
  * const prices = (options: { readonly baseUrl: string }) =>
@@ -94,7 +94,7 @@ function shownName(value: unknown): string {
  * const client = createClient({ apiKey }).use(aptos({ baseUrl })).use(prices({ baseUrl }));
  * console.log(await client.prices.latest());
  *
- * @throws PluginError if it is none, which the compiler can't always see.
+ * @throws PluginError if it is not a plugin, which the compiler can't always see.
  */
 export function definePlugin<
   const Name extends string,

@@ -6,7 +6,7 @@ import type { ErrorEvent, SourceEvent } from '../source/sourceEvent.js';
 export interface WarningEvent {
   readonly type: 'warning';
   readonly message: string;
-  /** The name of the plugin that says so. */
+  /** The name of the plugin that warns. */
   readonly plugin: string;
 }
 
@@ -14,37 +14,37 @@ export interface WarningEvent {
 export interface InfoEvent {
   readonly type: 'info';
   readonly message: string;
-  /** The name of the plugin that says so. */
+  /** The name of the plugin that reports it. */
   readonly plugin: string;
 }
 
-/** A plugin failed where nobody waits for it. Nothing else was affected. */
+/** A plugin failed where no caller could be told. Nothing else was affected. */
 export interface PluginFaultEvent {
   readonly type: 'plugin-fault';
-  /** Its name. */
+  /** The plugin's name. */
   readonly plugin: string;
-  /** The hook that threw, rejected, or answered with too many events, or `dispose`. */
+  /** The hook that threw, rejected or emitted too many events, or `dispose`. */
   readonly hook: HookName | 'dispose';
   readonly error: ErrorReport;
 }
 
-/** The client is closed: no request is under way any more and none will be. Its plugins are disposed of next. */
+/** The client is closed: it has no pending requests and will send none. It disposes of its plugins next. */
 export interface CloseEvent {
   readonly type: 'close';
 }
 
-/** What a client tells those who watch it. Events are frozen, and hold neither the key nor anything that leads back into the client. */
+/** What a client emits. Events are frozen, and contain neither the key nor a reference into the client. */
 export type ClientEvent =
   HttpEvent | SourceEvent | ErrorEvent<'request'> | WarningEvent | InfoEvent | PluginFaultEvent | CloseEvent;
 
-/** What a hook may be for: the types of events. */
+/** The types of events. */
 export type HookName = ClientEvent['type'];
 
 /**
- * Functions that are told of events, by the event's type. What they return is ignored, and what they throw, or reject with, becomes a
- * `plugin-fault`: a hook observes, and whoever wants to alter requests writes a {@link Link}.
+ * Functions that receive events, by type. Their results are ignored; what they throw or reject with becomes a
+ * `plugin-fault`. A hook only observes: to alter requests, write a {@link Link}.
  *
- * They run at once, while the request or the page waits: what takes long belongs behind a queue.
+ * Hooks are called synchronously, and the request or page waits: move slow work into a queue.
  *
  * @example
  * const hooks: Hooks = { retry: ({ route, reason }) => console.error(`${route} is tried again after ${reason}`) };
@@ -53,7 +53,7 @@ export type Hooks = {
   readonly [Name in HookName]?: (event: Extract<ClientEvent, { readonly type: Name }>) => unknown;
 };
 
-/** All there are. A type of event that is missing here does not compile. */
+/** A missing type of event does not compile. */
 const names: Readonly<Record<HookName, true>> = {
   request: true,
   attempt: true,
@@ -74,5 +74,5 @@ export function isHookName(name: string): name is HookName {
   return Object.hasOwn(names, name);
 }
 
-/** The types of events, in the order in which they come about. */
+/** The types of events, in the order in which they occur. */
 export const hookNames: readonly HookName[] = Object.keys(names).filter(isHookName);

@@ -5,51 +5,51 @@ import { hookNames, type ClientEvent, type HookName, type Hooks, type PluginFaul
 
 interface Listener {
   readonly plugin: string;
-  // A method, so that a hook for one type of event fits: it is only ever called with that one.
+  // A method, so that the compiler accepts a hook for one type of event: it is only called with that one.
   hook(event: ClientEvent): unknown;
 }
 
-/** An event on its way, and how many others had to be told to bring it about. */
+/** An event to dispatch, and how many events led to it. */
 interface Pending {
   readonly event: ClientEvent;
   readonly depth: number;
 }
 
-/** A hook that answers events with events goes in a circle at some point. What lies deeper than this is dropped. */
-const deepest = 8;
+/** Hooks that answer events with events may do so forever. Deeper events are dropped. */
+const maxDepth = 8;
 
-/** An event and all that hooks answer it with. A hook that answers each event with several would let nobody else have a turn. */
-const maxAtOnce = 1_000;
+/** An event and all that hooks emit because of it: more would block everything else. */
+const maxEvents = 1_000;
 
 /**
- * Tells hooks and subscribers what happens. Each event reaches all of them, in the order in which plugins were added, before the next one
- * does. Nothing that they do reaches whoever tells: what they throw is reported, or left to RxJS.
+ * Dispatches events to hooks, in the order in which plugins were added, and to subscribers, one event after the other.
+ * The emitter sees no errors: those of hooks are reported, those of subscribers are left to RxJS.
  */
 export class EventHub {
   readonly events: Observable<ClientEvent>;
   readonly #subject = new Subject<ClientEvent>();
   readonly #listeners = new Map<HookName, readonly Listener[]>();
   readonly #redact: (text: string) => string;
-  /** The event that is told from outside, and those that it brought about. */
+  /** The event emitted from outside, and those that it led to. */
   #pending: Pending[] = [];
-  /** That of the event being told; 0 between them. */
+  /** The depth of the event being dispatched; 0 if none is. */
   #depth = 0;
-  /** Whose hook is being called, and for what. */
-  #called: Pick<PluginFaultEvent, 'plugin' | 'hook'> | undefined;
+  /** The hook being called. */
+  #currentHook: Pick<PluginFaultEvent, 'plugin' | 'hook'> | undefined;
 
-  /** @param redact takes secrets out of texts that plugins and errors bring along. */
+  /** @param redact removes secrets from texts of plugins and errors. */
   constructor(redact: (text: string) => string) {
     this.#redact = redact;
     this.events = this.#subject.asObservable();
   }
 
-  /** Makes the event and tells it, if somebody watches: otherwise this costs next to nothing. */
+  /** Makes and dispatches an event, unless nobody listens: then it costs next to nothing. */
   readonly emit = (make: () => ClientEvent): void => {
     if (!this.#subject.observed && this.#listeners.size === 0) return;
-    if (this.#depth >= deepest || this.#pending.length > maxAtOnce) return;
-    const event = this.#pending.length < maxAtOnce ? make() : this.#storm();
-    if (event) this.#pending.push({ event: this.#safe(event), depth: this.#depth + 1 });
-    if (this.#depth === 0) this.#drain();
+    if (this.#depth >= maxDepth || this.#pending.length > maxEvents) return;
+    const event = this.#pending.length < maxEvents ? make() : this.#overflowFault();
+    if (event) this.#pending.push({ event: this.#redacted(event), depth: this.#depth + 1 });
+    if (this.#depth === 0) this.#dispatchPending();
   };
 
   add(plugin: string, hooks: Hooks): void {
@@ -68,7 +68,7 @@ export class EventHub {
     }
   }
 
-  /** Reports what a plugin threw where nobody waits for it. */
+  /** Reports an error of a plugin that has no caller to throw to. */
   fault(plugin: string, hook: HookName | 'dispose', error: unknown): void {
     this.emit(() => ({ type: 'plugin-fault', plugin, hook, error: reportOf(error) }));
   }
@@ -78,12 +78,12 @@ export class EventHub {
     this.#subject.complete();
   }
 
-  #drain(): void {
+  #dispatchPending(): void {
     try {
-      // What is added meanwhile is told as well.
+      // Includes events that are added meanwhile.
       for (const { event, depth } of this.#pending) {
         this.#depth = depth;
-        this.#tell(event);
+        this.#dispatch(event);
       }
     } finally {
       this.#depth = 0;
@@ -91,13 +91,13 @@ export class EventHub {
     }
   }
 
-  #tell(event: ClientEvent): void {
+  #dispatch(event: ClientEvent): void {
     for (const listener of this.#listeners.get(event.type) ?? []) {
       const report = (error: unknown): void => {
-        // Of the report of a report there would be no end.
+        // A failing hook for reports would cause endless reports.
         if (event.type !== 'plugin-fault') this.fault(listener.plugin, event.type, error);
       };
-      this.#called = { plugin: listener.plugin, hook: event.type };
+      this.#currentHook = { plugin: listener.plugin, hook: event.type };
       try {
         const answer = listener.hook(event);
         if (typeof answer === 'object' && answer !== null) Promise.resolve(answer).catch(report);
@@ -105,25 +105,25 @@ export class EventHub {
         report(error);
       }
     }
-    this.#called = undefined;
+    this.#currentHook = undefined;
     try {
       this.#subject.next(event);
     } catch {
-      // RxJS reports what a subscriber throws as an unhandled error, apart from us. Only a switch of its past makes it come here.
+      // RxJS reports a subscriber's error as unhandled. It throws here only with a deprecated switch.
     }
   }
 
-  /** Told in the stead of the first event that is dropped, where it is a hook that goes too far. */
-  #storm(): PluginFaultEvent | undefined {
+  /** Replaces the first event that is dropped, if a hook emitted it. */
+  #overflowFault(): PluginFaultEvent | undefined {
     const error = new PluginError(
-      `Hooks answered one event with more than ${String(maxAtOnce)} others. The rest was dropped: let them answer with less.`,
+      `Hooks answered one event with more than ${String(maxEvents)} others. The rest was dropped: let them answer with less.`,
     );
-    return this.#called && { type: 'plugin-fault', ...this.#called, error: reportOf(error) };
+    return this.#currentHook && { type: 'plugin-fault', ...this.#currentHook, error: reportOf(error) };
   }
 
-  /** A copy that nobody alters, and that holds no secret in what plugins, APIs and errors bring along. */
-  #safe(event: ClientEvent): ClientEvent {
-    // What no compiler has seen may give anything for a text.
+  /** A frozen copy, without secrets in the texts of plugins, APIs and errors. */
+  #redacted(event: ClientEvent): ClientEvent {
+    // A plugin in JavaScript may pass anything as a text.
     const redact = (text: string): string => this.#redact(textOf(text));
     return Object.freeze({
       ...event,

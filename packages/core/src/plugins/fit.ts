@@ -1,9 +1,9 @@
 /**
- * What the compiler checks of a plugin before it is used. Each type is `unknown`, which asks for nothing, or a {@link Refused} with the
- * reason as the name of a property that no plugin has: so it stands in the compiler's message.
+ * What the compiler checks before a plugin is used. Each type is `unknown`, which any plugin satisfies, or
+ * {@link Refused} with a reason that the compiler reports.
  */
 
-/** The language gives these a meaning on any object, or on every promise. */
+/** They have a meaning on any object or promise. */
 export const reservedNames = [
   'then',
   'catch',
@@ -25,23 +25,23 @@ interface Refused<Reason extends string> {
   readonly refused: Reason;
 }
 
-/** Asks for a name that neither the client nor another plugin has. */
+/** Requires a name that neither the client nor another plugin has. */
 export type WithFreeName<Name extends string, Taken> = Name extends Taken | (typeof reservedNames)[number]
   ? Refused<`The name "${Name}" is taken or reserved on this client.`>
   : unknown;
 
-/** Asks for a client that has the plugins whose namespaces are needed. `Own` are the client's own members, which are no plugins. */
+/** Requires a client whose plugins provide the needed namespaces. `Own` are the client's own members. */
 export type WithNeedsMet<Needs, Client, Own> = [keyof Needs] extends [Exclude<keyof Client, Own>]
   ? Client extends Needs
     ? unknown
     : Refused<'A plugin that it requires has another namespace than the one it was written for.'>
   : Refused<`Use this plugin before it: ${Exclude<keyof Needs & string, Exclude<keyof Client, Own>>}.`>;
 
-/** Asks that every namespace that `setup` takes is named in `requires`. */
+/** Requires that `requires` names every namespace that `setup` takes. */
 export type WithNeedsNamed<Needs, Named extends readonly string[]> = [keyof Needs] extends [Named[number]]
   ? unknown
   : Refused<`Its setup takes what its requires does not name: ${Exclude<keyof Needs & string, Named[number]>}.`>;
 
-/** Asks for a namespace that is there at once. */
+/** Requires a synchronous namespace. */
 export type WithNamespace<Api> =
   Api extends PromiseLike<unknown> ? Refused<'Its setup is async, but a namespace has to be there at once.'> : unknown;

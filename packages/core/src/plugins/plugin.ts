@@ -6,19 +6,19 @@ import type { StateStore } from '../sink/stateStore.js';
 import type { SourceEvent } from '../source/sourceEvent.js';
 import type { Hooks } from './clientEvent.js';
 
-/** What a plugin's source asks an API for. */
+/** A request of a plugin's source. */
 export interface ApiRequest {
   /** A name for events, costs and errors, e.g. `aptos.walletNfts`. */
   readonly route: string;
   /** Below the base address, with a leading slash. */
   readonly path: string;
   readonly query: Query;
-  /** Default: as the endpoint was opened. */
+  /** Default: the endpoint's. */
   readonly arrays?: ArrayFormat;
   readonly signal?: AbortSignal;
 }
 
-/** What an API answered. */
+/** A response of an API. */
 export interface ApiResponse {
   readonly status: number;
   /** Names in lower case. */
@@ -31,24 +31,21 @@ export interface ApiResponse {
 export interface Endpoint {
   /** Resolves to the decoded JSON document, or rejects with a `SluiceError`. */
   request(request: ApiRequest): Promise<unknown>;
-  /** The same with the answer's status and headers. */
+  /** As `request`, with the response's status and headers. */
   send(request: ApiRequest): Promise<ApiResponse>;
   /** Scheme, host and path that requests go to. */
   readonly baseUrl: string;
-  /** Whether a secret of the client's stands in `text`. A server could hide the key in a cursor; such a cursor must not be kept. */
+  /** Whether `text` contains a secret of the client, e.g. in a cursor of the server, which must not be stored then. */
   isSecret(text: string): boolean;
-  /** A short hash of the key and a salt: it tells two keys apart, hence two projects, and gives neither away. */
+  /** A short hash of key and salt: it tells keys, hence projects, apart and does not reveal them. */
   keyFingerprint(salt: string): Promise<string>;
-  /**
-   * Tells those who watch the client what a source does. `createSource` calls it, where the definition names this endpoint. What is no
-   * event of a source is dropped, with a warning.
-   */
+  /** Emits an event of a source, as `createSource` does for its endpoint. Replaces anything else by a warning. */
   observe(event: SourceEvent): void;
   /** Emits a warning event of the client. */
   warn(message: string): void;
 }
 
-/** Tells those who watch the client: scrubbed of secrets, and in the plugin's name. */
+/** Emits events in the plugin's name, without secrets. */
 export interface PluginLogger {
   /** Emits an `info` event. */
   info(message: string): void;
@@ -56,11 +53,11 @@ export interface PluginLogger {
   warn(message: string): void;
 }
 
-/** What a plugin is handed: capabilities, not axios and not the key. */
+/** What `setup` receives: neither axios nor the key. */
 export interface PluginContext {
   /**
-   * Opens an API at a base address that the user gave. The client's key goes to every base address that its plugins open: an API
-   * with another key wants a client of its own, and users use only plugins that they trust. So take the address as an option.
+   * Opens an API at a base address, which should be an option of the plugin, since the client's key is sent there. An
+   * API with another key needs a separate client.
    *
    * @throws ConfigError unless the address is `https:`, or `http:` on loopback (or with the client's `allowInsecure`).
    */
@@ -69,53 +66,53 @@ export interface PluginContext {
   /** A number in [0, 1). */
   readonly random: () => number;
   readonly logger: PluginLogger;
-  /** Small records of the plugin's own. In memory, unless the client's option `state` says where else. */
+  /** Small records of the plugin. In memory, unless the client's option `state` names another store. */
   readonly state: StateStore;
 }
 
-/** What a named sink or store is made with besides its target. */
+/** What makes a named sink or store, besides its target. */
 export interface NamedTargetContext {
-  /** An absolute path: relative ones that a target names are meant from there. */
+  /** An absolute path, to which relative paths in a target refer. */
   readonly folder: string;
 }
 
 /**
- * Makes a sink of a target that a user named, e.g. of `holdings.db` in `--to sqlite:holdings.db`. It takes rows of any kind.
+ * Makes a sink for a target that a user named, e.g. `holdings.db` in `--to sqlite:holdings.db`. It takes any rows.
  *
- * @throws ConfigError if the target makes no sense.
+ * @throws ConfigError if the target is invalid.
  */
 export type NamedSink = (target: string, context: NamedTargetContext) => Sink<object> | Promise<Sink<object>>;
 
-/** Makes a state store of a target that a user named. @throws ConfigError if the target makes no sense. */
+/** Makes a state store for a target that a user named. @throws ConfigError if the target is invalid. */
 export type NamedStore = (target: string, context: NamedTargetContext) => StateStore | Promise<StateStore>;
 
 /**
- * What adds something to a client: a namespace (`client.use(plugin).name`), hooks, links, sinks or stores.
+ * Extends a client: with a namespace (`client.use(plugin).name`), hooks, links, sinks or stores.
  *
- * Make one with {@link definePlugin}, which works the types out; or write an object of this type. One object may be used on several
- * clients, which know nothing of each other; what its functions keep outside of `setup` is then shared by them.
+ * Make one with {@link definePlugin}, which infers the types, or write an object of this type. An object may be used on
+ * several clients, which then share what its functions store outside of `setup`.
  */
 export interface Plugin<Name extends string = string, Api extends object = object, Needs extends object = object> {
-  /** A letter, then letters, digits, `-` and `_`, 64 at most. On each client it is taken once. */
+  /** A letter, then letters, digits, `-` and `_`, 64 at most. Unique on a client. */
   readonly name: Name;
-  /** Names of plugins that have to be in use before this one; `setup` is handed their namespaces. Default: none. */
+  /** Names of plugins that must be used before this one. `setup` receives their namespaces. Default: none. */
   readonly requires?: readonly string[];
   /**
-   * Makes the namespace, at once: what takes time belongs into its functions. Without it the namespace is empty. If it throws, the
-   * client is closed, and with it the plugins before this one are disposed of. It adds no other plugin: `use` refuses meanwhile.
+   * Makes the namespace synchronously: slow work belongs into its functions. Default: an empty one. If it throws, the
+   * client is closed, and the plugins before this one are disposed of. It can't call the client's `use`.
    */
   setup?(context: PluginContext, needs: Needs): Api;
-  /** Called with the client's events from now on. */
+  /** Called with the client's events after `setup`. */
   readonly hooks?: Hooks;
-  /** Put inside the client's own links and those of the plugins before this one, the first one outermost. */
+  /** Added inside the links of the client and of the plugins before this one, the first one outermost. */
   readonly links?: readonly Link[];
-  /** Sinks by name, as the command line reaches them with `--to NAME:TARGET`. Names are like plugins', of at least two characters. */
+  /** Sinks by name, e.g. for `--to NAME:TARGET`. Names are like those of plugins, with at least two characters. */
   readonly sinks?: Readonly<Record<string, NamedSink>>;
   /** State stores by name. */
   readonly stores?: Readonly<Record<string, NamedStore>>;
   /**
-   * Called when the client closes, in the reverse order of set-up, after the last request. After 10 seconds it is waited for no more. It
-   * must not wait for the client's `close`, which waits for it: that takes these 10 seconds, and is a fault then.
+   * Called when the client closes, after its last request, in the reverse order of set-up. It may take 10 seconds, then
+   * it is a fault. It must not wait for the client's `close`, which waits for it.
    */
   dispose?(): void | Promise<void>;
 }

@@ -14,24 +14,24 @@ import type { ApiResponse, ApiRequest, Endpoint, PluginContext, PluginLogger } f
 
 const noEvent = 'It told of something that is no event of a source: it was dropped.';
 
-/** What the plugins of a client share, and mostly don't get to see. */
+/** What the plugins of a client share. Most of it is hidden from them. */
 export interface ContextParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly hub: EventHub;
   readonly keys: KeyRing;
   readonly secrets: Secrets;
-  /** Where the key may go: each endpoint adds its own. */
+  /** Where the key may be sent: each endpoint adds its own origin. */
   readonly origins: Set<string>;
   readonly transport: Transport;
   readonly allowInsecure: boolean;
   readonly state: (plugin: string) => StateStore;
 }
 
-/** What one plugin is handed. Nothing of it leads to the key. */
+/** The context of one plugin, from which the key can't be reached. */
 export function pluginContext(plugin: string, parts: ContextParts): PluginContext {
   const { clock, random, hub } = parts;
-  // A plugin that no compiler has seen may say anything.
+  // A plugin in JavaScript may pass anything.
   const logger: PluginLogger = Object.freeze({
     info: (message: unknown) => hub.emit(() => ({ type: 'info', message: textOf(message), plugin })),
     warn: (message: unknown) => hub.emit(() => ({ type: 'warning', message: textOf(message), plugin })),
@@ -41,7 +41,7 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
     ...{ clock, random, logger },
     endpoint: (baseUrl: string, { arrays = 'brackets' }: { readonly arrays?: ArrayFormat } = {}) =>
       endpoint(baseUrl, { arrays, plugin }, parts, logger),
-    // Made when it is asked for: most plugins keep nothing.
+    // Made on first use: most plugins store nothing.
     get state() {
       return (state ??= parts.state(plugin));
     },
@@ -75,32 +75,23 @@ function endpoint(
     request: async (request) => (await send(request)).body,
     isSecret: (text) => secrets.has(text),
     keyFingerprint: (salt) => keys.fingerprint(salt),
-    observe: (event) => hub.emit(() => sourceEventOf(event) ?? { type: 'warning', message: noEvent, plugin }),
+    observe: (event) => hub.emit(() => decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin }),
     warn: (message) => logger.warn(message),
   } satisfies Endpoint);
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a plugin told of a source, made anew of the fields that such an event has; `undefined` if it is none. A plugin may tell anything. */
-function sourceEventOf(told: unknown): SourceEvent | undefined {
+/** Copies the fields of a source's event; `undefined` if it is not one. A plugin may pass anything. */
+function decodeSourceEvent(value: unknown): SourceEvent | undefined {
   try {
-    return isRecord(told) ? eventOf({ ...told }) : undefined;
+    if (!isRecord(value)) return undefined;
+    const { type, ...fields } = value;
+    if (type === 'page') return pageOf(fields);
+    if (type === 'commit') return commitOf(fields);
+    return type === 'error' ? errorOf(fields) : undefined;
   } catch {
     return undefined;
-  }
-}
-
-function eventOf(fields: Fields): SourceEvent | undefined {
-  switch (fields['type']) {
-    case 'page':
-      return pageOf(fields);
-    case 'commit':
-      return commitOf(fields);
-    case 'error':
-      return errorOf(fields);
-    default:
-      return undefined;
   }
 }
 

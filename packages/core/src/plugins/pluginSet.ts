@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.js';
+import { settlesWithin, type Clock } from '../clock.js';
 import { PluginError } from '../errors.js';
 import type { Sink } from '../sink/sink.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -7,10 +7,10 @@ import { reservedNames } from './fit.js';
 import type { Plugin, PluginContext } from './plugin.js';
 import { Registry } from './registry.js';
 
-/** Ms that a plugin may take to be disposed of. */
+/** Ms that a plugin's disposal may take. */
 const longestDisposal = 10_000;
 
-/** The plugins of a client, in the order in which they were set up. */
+/** The plugins of a client, in the order of their set-up. */
 export class PluginSet {
   readonly sinks = new Registry<Sink<object>>('sink', (made) => has(made, ['open']));
   readonly stores = new Registry<StateStore>('store', (made) => has(made, ['lock', 'load', 'save', 'remove', 'log']));
@@ -24,7 +24,7 @@ export class PluginSet {
     this.#clock = clock;
   }
 
-  /** @throws PluginError unless all its names are free on this client, and what it requires is in use. */
+  /** @throws PluginError unless its names are free on this client, and the plugins that it requires are in use. */
   check({ name, requires = [], sinks, stores }: Plugin, client: object): void {
     const reserved: readonly string[] = reservedNames;
     if (name in client || reserved.includes(name))
@@ -40,11 +40,7 @@ export class PluginSet {
     this.stores.check(name, stores);
   }
 
-  /**
-   * Sets a plugin up, and answers its namespace.
-   *
-   * @throws whatever its setup throws; PluginError if that makes no namespace.
-   */
+  /** Returns the plugin's namespace. @throws what its setup throws; PluginError if the result is not a namespace. */
   setUp(plugin: Plugin, context: PluginContext): object {
     const { name, requires = [], hooks, sinks, stores } = plugin;
     const needs = Object.fromEntries(requires.map((each) => [each, this.#apis.get(each)]));
@@ -58,14 +54,14 @@ export class PluginSet {
   }
 
   /**
-   * Disposes of all of them, the last one first.
+   * Disposes of all plugins, the last one first. Each failure is an event.
    *
-   * @throws PluginError if one of them failed, once all are through. Events tell of each.
+   * @throws PluginError of the first failure, after the last disposal.
    */
   async dispose(): Promise<void> {
     let failure: PluginError | undefined;
     for (let plugin = this.#plugins.pop(); plugin; plugin = this.#plugins.pop()) {
-      // What happens from here on finds it half gone.
+      // A disposed plugin receives no more events.
       this.#hub.remove(plugin.name);
       try {
         await this.#disposal(plugin);
@@ -81,35 +77,26 @@ export class PluginSet {
     if (failure) throw failure;
   }
 
-  /** A plugin that hangs must not keep those before it from being disposed of. */
+  /** Limited in time, so that a plugin that hangs does not keep those before it from being disposed of. */
   async #disposal(plugin: Plugin): Promise<void> {
     if (!plugin.dispose) return;
-    let cancel: () => void = () => undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      cancel = this.#clock.after(longestDisposal, () => {
-        reject(
-          new Error(
-            `It took longer than ${String(longestDisposal / 1000)} s. Does it wait for the client's close, which waits for it?`,
-          ),
-        );
-      });
-    });
-    try {
-      await Promise.race([plugin.dispose(), late]);
-    } finally {
-      cancel();
-    }
+    const disposal = Promise.resolve(plugin.dispose());
+    if (!(await settlesWithin(this.#clock, longestDisposal, disposal)))
+      throw new Error(
+        `It took longer than ${String(longestDisposal / 1000)} s. Does it wait for the client's close, which waits for it?`,
+      );
+    await disposal;
   }
 }
 
-/** @throws PluginError unless it is an object, and there already: what no compiler has seen may return anything. */
+/** @throws PluginError unless it is an object and not a promise: a plugin in JavaScript may return anything. */
 function namespaceOf(name: string, api: unknown): object {
   if ((typeof api !== 'object' && typeof api !== 'function') || api === null)
     throw new PluginError(
       `The plugin "${name}" could not set up: its setup has to return an object, {} if there is nothing in it.`,
     );
   if (!has(api, ['then'])) return api;
-  // What becomes of the promise is told to nobody: there is no client any more.
+  // The client is closed, so nobody can be told how the promise ends.
   Promise.resolve(api).catch(() => undefined);
   throw new PluginError(
     `The plugin "${name}" could not set up: its setup is async, but a namespace has to be there at once. Wait inside of its functions.`,

@@ -3,10 +3,10 @@ import type { NamedTargetContext } from './plugin.js';
 
 type Make<T> = (target: string, context: NamedTargetContext) => T | Promise<T>;
 
-/** What plugins make of targets that users name, e.g. sinks. */
+/** What makes e.g. sinks for targets that users name. */
 export type Registered<T> = ReadonlyMap<string, (target: string, context: NamedTargetContext) => Promise<T>>;
 
-/** Which plugin makes what. A name is taken once, whoever takes it. */
+/** The sinks or stores of a client's plugins. Each name is taken once. */
 export class Registry<T> {
   readonly #owners = new Map<string, string>();
   readonly #registered = new Map<string, (target: string, context: NamedTargetContext) => Promise<T>>();
@@ -14,8 +14,8 @@ export class Registry<T> {
   readonly #isOne: (made: unknown) => boolean;
 
   /**
-   * @param kind what is made, in a word, for messages.
-   * @param isOne tells it from what a plugin that no compiler has seen may make.
+   * @param kind a word for messages.
+   * @param isOne checks the result, since a plugin in JavaScript may make anything.
    */
   constructor(kind: string, isOne: (made: unknown) => boolean) {
     this.#kind = kind;
@@ -41,12 +41,12 @@ export class Registry<T> {
     }
   }
 
-  /** All there are, as of now. It is a copy: nobody registers anything through it. */
+  /** A copy, so that nobody registers anything through it. */
   get all(): Registered<T> {
     return new Map(this.#registered);
   }
 
-  /** Targets stay out of the messages: a password may stand in them. */
+  /** Messages do not show targets, which may contain passwords. */
   async #made(which: string, make: () => T | Promise<T>): Promise<T> {
     let made: T;
     try {

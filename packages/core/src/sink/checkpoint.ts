@@ -3,42 +3,38 @@ import { isPosition, withoutPartition, type Position } from '../position.js';
 import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
 
-/** The durable record "all rows up to this position are in the sink, up to this place". */
+/** The durable record "all rows up to this position are in the sink, up to this sink position". */
 export interface Checkpoint {
   readonly v: 1;
-  /** The run that began the export, for people who compare logs. */
+  /** Id of the run that began the export, for comparing logs. */
   readonly runId: string;
-  /** The run started over, whatever was there: a source that remembers begins anew as well, with the name of this run. */
+  /** The run started over. A source with state of its own then starts over too, under this run's id. */
   readonly isRestart?: true;
-  /** What is exported, for people: the source's name, and the parts of its plan. */
+  /** For people: the source's name and the number of partitions. */
   readonly source: string;
   readonly partitions: number;
-  /** A hash of the target's path. Files may be moved, so it counts only as long as there is no place to tell them by. */
+  /** A hash of the target's path. Files may be moved, so it is compared only while there is no `sinkPosition`. */
   readonly target?: string;
-  /** Of the source and the sink together, as a whole and by setting; a checkpoint of another plan is refused. */
+  /** Hashes of source and sink: of all settings, and of each. A checkpoint with another plan is refused. */
   readonly planHash: string;
   readonly settings: Readonly<Record<string, string>>;
-  /** Of the key that the rows were asked for with; absent where the source uses none. */
+  /** Of the API key; absent if the source uses none. */
   readonly key?: { readonly salt: string; readonly fingerprint: string };
   readonly position: Position;
-  /** Rows and pages in the sink; an operator on pages may have made fewer or more rows than the walk gave out. */
+  /** In the sink. An operator on pages may have changed the number of rows that the walk emitted. */
   readonly rows: number;
   readonly pages: number;
-  /** Those of each partition that was begun and is not finished. */
+  /** Counts of each unfinished partition. */
   readonly begun: Readonly<Record<string, { readonly rows: number; readonly pages: number }>>;
-  /** Where the sink goes on; absent until it was opened for the first time. */
+  /** Where the sink resumes; absent before its first commit. */
   readonly sinkPosition?: Json;
-  /** Everything is written; only the last step, putting the target in place, may be missing. */
+  /** All rows are written; only publishing the target may be missing. */
   readonly isSealed?: true;
-  /** The target is in place since then (ISO 8601). The record stays, so that the same export knows its own target when it is run again. */
+  /** When the target was published (ISO 8601). The record stays, so that a repeated export recognizes its target. */
   readonly finishedAt?: string;
 }
 
-/**
- * The checkpoint that would be there if one unfinished partition had not been begun. `place` is that of the sink without that partition.
- *
- * @example checkpointWithoutPartition(checkpoint, 3, sink.withoutPart(checkpoint.place, 3))
- */
+/** The checkpoint as if one unfinished partition had not begun. `sinkPosition` is without that partition, too. */
 export function checkpointWithoutPartition(checkpoint: Checkpoint, partition: number, sinkPosition: Json): Checkpoint {
   const { [partition]: gone = { rows: 0, pages: 0 }, ...begun } = checkpoint.begun;
   return {
@@ -49,9 +45,9 @@ export function checkpointWithoutPartition(checkpoint: Checkpoint, partition: nu
 }
 
 /**
- * Reads a checkpoint that a store gave back. Whether it fits what is to be exported is another question.
+ * Decodes a checkpoint from a store. Whether it matches the export is checked elsewhere.
  *
- * @throws CheckpointError if it is none, or newer than we are.
+ * @throws CheckpointError if it is not a checkpoint, or was written by a newer version.
  */
 export function decodeCheckpoint(record: unknown): Checkpoint {
   if (isCheckpoint(record)) return record;

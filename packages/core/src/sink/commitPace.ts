@@ -1,26 +1,20 @@
 import type { Clock } from '../clock.js';
 
-interface CommitPaceOptions {
-  /** Pages between two commits, and nothing else. Default: as {@link CommitPace} says. */
-  readonly commitEvery: number | undefined;
-  readonly clock: Clock;
-}
-
-/** Most pages between two commits, where nobody says how many. */
+/** Default: at most this many pages between two commits. */
 const maxPages = 200;
 
-/** Ms from one commit to the next, where nobody says how many pages lie between them. */
+/** Default: ms between two commits. */
 const usualWait = 1_000;
 
-/** A commit that takes long is followed by so many times its length without one: on whatever disk, it takes less than a twentieth of the time. */
+/** The next commit waits for this multiple of the last one's duration, so commits take under 5 % of the time. */
 const restsPerCommit = 20;
 
 /**
- * Says when a commit is due: after a number of pages, or as soon as a page asks for one.
+ * Decides when a commit is due: after `commitEvery` pages, or when a page requests one.
  *
- * Where nobody gives a number, it is a second after the last commit, and after 200 pages at the latest. A commit takes a few ms of a disk, so it
- * costs less than a hundredth of the time where an API sets the pace, and a few hundredths where nothing but the machine does; and a crash takes
- * a second's work back, whether an API gives a page a minute or forty a second.
+ * Default: one second after the last commit, and after 200 pages at the latest. A commit takes a few ms: under 1 % of
+ * the time if the API sets the pace, a few percent if only the machine does. A crash loses about a second of work, at
+ * any rate of pages.
  */
 export class CommitPace {
   readonly #every: number;
@@ -31,32 +25,32 @@ export class CommitPace {
   #since: number;
   #wait = usualWait;
 
-  constructor({ commitEvery, clock }: CommitPaceOptions) {
+  constructor(commitEvery: number | undefined, clock: Clock) {
     this.#every = commitEvery ?? maxPages;
     this.#isTimed = commitEvery === undefined;
     this.#clock = clock;
     this.#since = clock.monotonic();
   }
 
-  /** A page was written. One that asks is committed as soon as the sink allows it, which may be a few pages later. */
+  /** Counts a written page. One with `commit` is committed as soon as the sink allows it, maybe some pages later. */
   add({ commit = false }: { readonly commit?: boolean }): void {
     this.#pages += 1;
     this.#isAsked ||= commit;
   }
 
-  /** All that was written is committed, or taken back. */
+  /** All written pages are committed or removed. */
   settle(): void {
     this.#pages = 0;
     this.#isAsked = false;
   }
 
-  /** The time until the next commit begins now. `took`: ms that the last one took. */
+  /** Restarts the wait for the next commit. `took`: duration of the last one in ms. */
   restart(took = 0): void {
     this.#since = this.#clock.monotonic();
     this.#wait = Math.max(usualWait, restsPerCommit * took);
   }
 
-  /** Whether pages were written that no commit speaks of yet. */
+  /** Whether pages were written since the last commit. */
   get isBehind(): boolean {
     return this.#pages > 0;
   }
@@ -65,7 +59,7 @@ export class CommitPace {
     return this.#isAsked || this.#pages >= this.#every || this.left <= 0;
   }
 
-  /** Ms until what was written is to be committed, should no other page come: `Infinity` where only a page can bring that about. */
+  /** Ms until a commit is due if no other page comes: `Infinity` if only a page can make one due. */
   get left(): number {
     if (!this.#isTimed || !this.isBehind) return Infinity;
     return this.#since + this.#wait - this.#clock.monotonic();

@@ -1,21 +1,21 @@
 import type { Page } from '../source/page.js';
 import type { Checkpoint } from './checkpoint.js';
 
-/** What an export has moved; rows and pages count those of an interrupted run before it too. */
+/** What an export has moved. Rows and pages include those of earlier, interrupted runs. */
 export interface ExportCounts {
   readonly rows: number;
   readonly pages: number;
-  /** Rows kept from an interrupted run. */
+  /** Rows kept from earlier, interrupted runs. */
   readonly resumedRows: number;
-  /** Rows that are kept if this run is interrupted now: those of the last commit. */
+  /** Rows of the last commit: they are kept if this run is interrupted now. */
   readonly committedRows: number;
-  /** Rows in the whole listing, where the API says so. */
+  /** Rows in the whole listing, if the API reports it. */
   readonly total?: number;
 }
 
-type KeptCounts = Pick<Checkpoint, 'rows' | 'pages' | 'begun'>;
+type CheckpointCounts = Pick<Checkpoint, 'rows' | 'pages' | 'begun'>;
 
-/** Counts what goes into a sink, by partition where the partition is not finished. */
+/** Counts what goes into a sink, and separately for each unfinished partition. */
 export class ExportTally {
   #rows = 0;
   #pages = 0;
@@ -24,14 +24,14 @@ export class ExportTally {
   #total: number | undefined;
   readonly #begun = new Map<string, { readonly rows: number; readonly pages: number }>();
 
-  /** Goes on from what a checkpoint of an earlier run says is in the sink. */
-  resume(kept: KeptCounts): void {
-    this.#resumedRows = kept.rows;
-    this.goBack(kept);
+  /** Starts from the counts of an earlier run's checkpoint. */
+  resume(counts: CheckpointCounts): void {
+    this.#resumedRows = counts.rows;
+    this.rollBack(counts);
   }
 
-  /** Goes back to what a checkpoint of this run says. */
-  goBack({ rows, pages, begun }: KeptCounts): void {
+  /** Returns to the counts of a checkpoint of this run. */
+  rollBack({ rows, pages, begun }: CheckpointCounts): void {
     this.#rows = this.#committedRows = rows;
     this.#pages = pages;
     this.#resumedRows = Math.min(this.#resumedRows, rows);
@@ -48,13 +48,12 @@ export class ExportTally {
     else this.#begun.set(String(partition), { rows: rows + items.length, pages: pages + 1 });
   }
 
-  /** What was added so far is kept now. */
   commit(): void {
     this.#committedRows = this.#rows;
   }
 
-  /** What a checkpoint says of all that was added so far. */
-  get kept(): KeptCounts {
+  /** The counts of a checkpoint that commits now. */
+  get committable(): CheckpointCounts {
     return { rows: this.#rows, pages: this.#pages, begun: Object.fromEntries(this.#begun) };
   }
 

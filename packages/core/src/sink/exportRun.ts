@@ -20,13 +20,13 @@ import type { StateStore } from './stateStore.js';
 /** Options of an export. */
 export interface ExportOptions extends Identifiers {
   /**
-   * Where checkpoints are stored. Default: none, so an export that fails starts over. Rows of an endless source stay in the target, but the
-   * export cannot be resumed.
+   * Where checkpoints are stored. Default: none, so an export that fails starts over. Rows of an endless source stay in
+   * the target, but the export can't be resumed.
    */
   readonly state?: StateStore;
   /**
-   * Pages between two commits. Default: the export commits once a second (less often if commits are slow), and after 200 pages at the
-   * latest. With fewer pages, less is fetched again after a crash, but each commit waits some ms for the disk.
+   * Pages between two commits. Default: one commit a second (fewer if they are slow), and at least every 200 pages.
+   * Fewer pages mean fewer repeated requests after a crash, but each commit waits some ms for the disk.
    */
   readonly commitEvery?: number;
   /** Partitions of the plan walked at once. Default 1. */
@@ -38,39 +38,40 @@ export interface ExportOptions extends Identifiers {
   /** Resumes a checkpoint that was made with another key of the same project. Default `false`. */
   readonly sameProject?: boolean;
   /**
-   * What to do when the API refuses a cursor, e.g. an expired one. `fail` (the default) stops and keeps the rows. `restart-partition`
-   * removes the rows of that partition and walks it again, three times at most. It needs `state`, and a sink that can remove rows.
+   * What to do if the API refuses a cursor, e.g. an expired one. `fail` (the default) stops and keeps the rows.
+   * `restart-partition` removes the partition's rows and walks it again, at most three times. It needs `state`, and a
+   * sink that can remove rows.
    */
   readonly onExpired?: 'fail' | 'restart-partition';
   /** Called with warnings that do not fail the export. */
   readonly onWarning?: (message: string) => void;
   /**
-   * Called with what the next run resumes from, whenever that changes: first what an earlier run left, then each commit. `undefined` if no
-   * row is committed, and when the export has finished. It is not called before the state was read.
+   * Called with the checkpoint to resume from, whenever it changes: first that of an earlier run, then each commit.
+   * `undefined` if no row is committed, and when the export has finished. Not called before the state is read.
    */
   readonly onCommitted?: (checkpoint: Checkpoint | undefined) => void;
-  /** Says when a second has passed since the last commit. Default: the machine's clock, whatever the client's is. */
+  /** Measures the time since the last commit. Default: the machine's clock, whatever the client's is. */
   readonly clock?: Clock;
 }
 
-/** How far an export has come. */
+/** The progress of an export. */
 export interface ExportProgress extends ExportCounts {
   readonly isDone: false;
 }
 
-/** What an export that reached its end has done. */
+/** The outcome of an export that finished. */
 export interface ExportReport extends ExportCounts, SinkReport {
   readonly isDone: true;
-  /**
-   * When an earlier run finished this export (ISO 8601), whose target is still as it left it: nothing was asked for or written. Absent
-   * where this run finished it.
-   */
+  /** When an earlier run finished this export (ISO 8601): nothing was requested or written. Otherwise absent. */
   readonly finishedAt?: string;
 }
 
-type Step = IteratorResult<ExportProgress | ExportReport, undefined>;
+/** A chunk of the flow that `exportTo` returns. */
+export type ExportStep = readonly [ExportProgress | ExportReport];
 
-/** A partition whose cursor is refused more often is walked too slowly for the API: walking it anew would never end. */
+type Step = IteratorResult<ExportStep, undefined>;
+
+/** If a partition's cursor is refused more often, its walk is too slow for the API, and restarts would never end. */
 const maxRestartsOfPartition = 3;
 
 /** One run of an export: opens, writes page by page, commits, closes. */
@@ -89,12 +90,12 @@ export class ExportRun<T> {
   #pages: AsyncIterator<Page<T>> | undefined;
   #checkpoint: Checkpoint | undefined;
   #last: Page<T> | undefined;
-  /** Something of this plan was given to the sink, now or by an earlier run. */
+  /** This run or an earlier one gave the sink something of this plan. */
   #isBegun = false;
-  /** The sink is at work, or failed: then it is only to be given up. */
+  /** A call of the sink is pending or failed: then it can only be aborted. */
   #isSinkBusy = false;
   #failure: unknown;
-  /** The step under way: whoever ends the run waits for it, since a write can't be taken back half-way. */
+  /** The current step. `end` waits for it, since a write can't be interrupted half-way. */
   #current: Promise<unknown> = Promise.resolve();
 
   constructor(source: PageSource<T>, sink: Sink<T>, options: ExportOptions) {
@@ -103,53 +104,52 @@ export class ExportRun<T> {
     this.#sink = sink;
     this.#options = options;
     this.#clock = clock;
-    this.#pace = new CommitPace({ commitEvery, clock });
+    this.#pace = new CommitPace(commitEvery, clock);
   }
 
   step(): Promise<Step> {
     const step = this.report ? Promise.resolve(done) : this.#advance();
     this.#current = step.catch((error: unknown) => {
       this.#failure = error;
-      if (!this.#isEnding()) this.#tellError(error);
+      if (!this.#isEnding()) this.#emitError(error);
     });
     return step;
   }
 
-  /** Stops the walk at once, then closes what is open. */
+  /** Cancels the walk at once, then closes everything. */
   async end(): Promise<void> {
     this.#ending.abort();
     const stopped = this.#stopPages();
     await this.#current;
-    // A watch has state of its own to let go of.
+    // A watch releases state of its own.
     if (this.#source.info.isEndless) await stopped;
     try {
-      if (!this.report) await this.#giveUp();
+      if (!this.report) await this.#abort();
     } finally {
       await this.#release?.();
     }
   }
 
-  /** Not every source stops as fast as ours: what it still does concerns nobody any more. */
   async #stopPages(): Promise<void> {
     await this.#pages?.return?.().catch(() => undefined);
   }
 
   /**
-   * Without a commit there is nothing to go on from: the sink clears away what it began, and no checkpoint speaks of it. But what an endless
-   * source gave was taken for good, and will not come again.
+   * Aborts the sink. Without a commit it removes its target, and the checkpoint is removed. Rows of an endless source
+   * are kept, since it does not emit them again.
    */
-  async #giveUp(): Promise<void> {
+  async #abort(): Promise<void> {
     if (!this.#writer) return;
     const isKept = this.#isKeptWithoutState;
     const isResumable = isKept || (this.#isBegun && this.#isWorthKeeping && !isLost(this.#failure));
-    // That these may fail too must not hide why.
+    // A failure here must not hide the original error.
     if (isKept && this.#pace.isBehind && !this.#isSinkBusy) await this.#commitIfPossible().catch(() => undefined);
-    // Then the checkpoint stays, and says that what is left is ours.
-    const isGivenUp = await this.#writer.abort(this.#failure, { isResumable }).then(
+    // If this fails, the checkpoint stays: it says that what is left in the target is ours.
+    const isAborted = await this.#writer.abort(this.#failure, { isResumable }).then(
       () => true,
       () => false,
     );
-    if (isGivenUp && !isResumable) await this.#removeCheckpoint().catch(() => undefined);
+    if (isAborted && !isResumable) await this.#removeCheckpoint().catch(() => undefined);
   }
 
   #isEnding(): boolean {
@@ -160,24 +160,24 @@ export class ExportRun<T> {
     if (!this.#writer) {
       const finished = await this.#begin();
       if (finished) return this.#done(finished);
-      // Told before anything is asked for, so that people know at once what is kept.
+      // Before the first request, so that users see at once what was kept.
       if (this.#checkpoint?.sinkPosition !== undefined) return this.#progress();
     }
     const writer = this.#opened;
     if (this.#checkpoint?.isSealed) return this.#finish(writer);
     if (this.#isEnding()) return done;
     const next = await this.#nextPage();
-    // A walk that is stopped ends like one that is through: only the latter may be sealed.
+    // A cancelled walk ends like a complete one, but only a complete one may be sealed.
     if (this.#isEnding()) return done;
     if (next === 'restarted') return this.#progress();
     if (next.done) {
       if (this.#source.info.isEndless && writer.suspend) {
-        // It ended, but not for good: the checkpoint stays, and the next run goes on.
+        // It ended only for now: the checkpoint stays, and the next run resumes.
         await this.#commitIfPossible();
         return this.#done(await writer.suspend());
       }
       await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
-      if (this.#checkpoint) this.#tellCommit(true);
+      if (this.#checkpoint) this.#emitCommit(true);
       return this.#finish(writer);
     }
     const page = next.value;
@@ -192,7 +192,7 @@ export class ExportRun<T> {
     return this.#progress();
   }
 
-  /** Locks, finds out where to go on, and opens what is needed; unless an earlier run has finished, which answers what that has left. */
+  /** Locks the state, finds the checkpoint, opens source and sink. If an earlier run finished, returns its report. */
   async #begin(): Promise<(SinkReport & Pick<ExportReport, 'finishedAt'>) | undefined> {
     const { state, restart = false, sameProject = false } = this.#options;
     this.#release = await state?.lock(this.#ending.signal);
@@ -204,12 +204,12 @@ export class ExportRun<T> {
     const search = { info: this.#source.info, sink: this.#sink, state, restart, sameProject, newId, sha256 };
     const { checkpoint, isNew, finished } = await findCheckpoint(search);
     this.#checkpoint = checkpoint;
-    if (!restart) this.#tellCommitted(checkpoint);
+    if (!restart) this.#reportCommitted(checkpoint);
     const { sinkPosition, isSealed = false, finishedAt } = checkpoint;
     this.#tally.resume(checkpoint);
     if (finished) return { ...finished, ...(finishedAt !== undefined && { finishedAt }) };
     if (!isNew) {
-      // Without a place it was killed before its first commit. What lies there was checked to be nobody else's, so it is ours.
+      // Killed before its first commit. That run had checked the target, so what is there now is ours.
       await this.#open(sinkPosition === undefined ? { restart: true } : { resumeAt: { sinkPosition, isSealed } });
       await this.#commitStart();
       this.#isBegun = sinkPosition !== undefined;
@@ -221,7 +221,7 @@ export class ExportRun<T> {
     try {
       await this.#open({ restart });
     } catch (error) {
-      // Unless something was left behind, which only this checkpoint says to be ours, there is nothing to go on with.
+      // If something was left behind, the checkpoint stays: only it says that this is ours.
       const isClean = Promise.resolve(this.#sink.check?.(this.#context({ restart: false })));
       await isClean.then(() => this.#removeCheckpoint()).catch(() => undefined);
       throw error;
@@ -230,7 +230,7 @@ export class ExportRun<T> {
     return undefined;
   }
 
-  /** Where the sink has a place before its first row, there is something to go back to from now on. */
+  /** Commits the position before the first row, if the sink has one, so that a run killed from here on resumes. */
   async #commitStart(): Promise<void> {
     const { start } = this.#opened;
     if (start !== undefined && this.#checkpoint?.sinkPosition === undefined) await this.#commit(start, {});
@@ -239,7 +239,7 @@ export class ExportRun<T> {
   async #open(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): Promise<void> {
     const { concurrency, prefetch } = this.#options;
     const newHistory = this.#newHistory;
-    // Asked for before the target is touched, since options that make no sense are refused here.
+    // Before the target is touched, since invalid options are rejected here.
     const pages = this.#source.pages({
       startAt: this.#checkpoint?.position ?? startOfPlan,
       ...(concurrency !== undefined && { concurrency }),
@@ -269,19 +269,19 @@ export class ExportRun<T> {
   async #nextPage(): Promise<IteratorResult<Page<T>, unknown> | 'restarted'> {
     try {
       const next = abortable(this.#walk.next(), this.#ending.signal);
-      // Pages may come in bursts: what was written is not left open to a kill until the next one.
+      // Pages may come in bursts: written rows do not wait for the next page to be committed.
       const left = this.#canCommit ? this.#pace.left : Infinity;
       if (!(await settlesWithin(this.#clock, left, next))) await this.#commitIfPossible();
       return await next;
     } catch (error) {
-      // The position knows by now which page came again: a next run then refuses it before it takes its rows.
+      // The position records which page was repeated, so the next run refuses it before it takes its rows.
       if (SluiceError.is(error, 'no-progress') && this.#last) await this.#commitIfPossible().catch(() => undefined);
       if (this.#isEnding() || !(await this.#restartPartition(error))) throw error;
       return 'restarted';
     }
   }
 
-  /** Takes back the rows of a partition whose cursor the API refused, so that it is walked anew. Answers whether it may. */
+  /** Removes the rows of a partition whose cursor was refused, and walks it again. Returns `false` if it may not. */
   async #restartPartition(error: unknown): Promise<boolean> {
     if (this.#options.onExpired !== 'restart-partition' || !SluiceError.is(error, 'cursor-refused')) return false;
     const { partition } = error.details;
@@ -293,7 +293,7 @@ export class ExportRun<T> {
     const before = this.#checkpoint;
     if (before?.sinkPosition === undefined) return false;
     void this.#stopPages();
-    // The checkpoint goes back first: whoever is killed from here on cuts the target back to it.
+    // First the checkpoint: after a kill, the next run truncates the target to it.
     const checkpoint = checkpointWithoutPartition(
       before,
       partition,
@@ -304,7 +304,7 @@ export class ExportRun<T> {
     const writer = this.#opened;
     this.#writer = undefined;
     await writer.abort(error, { isResumable: true });
-    this.#tally.goBack(checkpoint);
+    this.#tally.rollBack(checkpoint);
     this.#last = undefined;
     this.#pace.settle();
     const rows = before.begun[partition]?.rows ?? 0;
@@ -319,22 +319,22 @@ export class ExportRun<T> {
     this.#isSinkBusy = true;
     const sinkPosition = await this.#opened.flush();
     this.#isSinkBusy = false;
-    // Without a page of this run it is what an earlier one left that has settled meanwhile.
+    // Without a page of this run, only what an earlier run left has been committed, and the position stays.
     await this.#commit(sinkPosition, this.#last ? { position: this.#last.position } : {});
     this.#pace.restart(this.#clock.monotonic() - began);
-    this.#tellCommit(false);
+    this.#emitCommit(false);
   }
 
-  /** The rows are durable by now: only then may the checkpoint say so. */
+  /** The rows must be durable before this: only then may the checkpoint refer to them. */
   async #commit(sinkPosition: Json, change: { position?: Position; isSealed?: true }): Promise<void> {
     this.#pace.settle();
     if (!this.#checkpoint) return;
-    this.#checkpoint = { ...this.#checkpoint, ...change, sinkPosition, ...this.#tally.kept };
+    this.#checkpoint = { ...this.#checkpoint, ...change, sinkPosition, ...this.#tally.committable };
     await this.#save(this.#checkpoint);
     this.#tally.commit();
   }
 
-  /** The rows of the last commit have another place now. */
+  /** The rows of the last commit have another sink position now. */
   async #recommit(sinkPosition: Json): Promise<void> {
     if (!this.#checkpoint) return;
     this.#checkpoint = { ...this.#checkpoint, sinkPosition };
@@ -343,66 +343,63 @@ export class ExportRun<T> {
 
   async #finish(writer: SinkWriter<T>): Promise<Step> {
     const report = await writer.close();
-    // Without a checkpoint a target that is not in its place is cleared away, so its rows are kept only now.
-    if (!this.#checkpoint) this.#tellCommit(true);
-    await this.#keepFinished();
+    // Without a checkpoint, an unpublished target is removed on failure, so only now are its rows kept.
+    if (!this.#checkpoint) this.#emitCommit(true);
+    await this.#saveFinished();
     return this.#done(report);
   }
 
-  /**
-   * Whoever is killed from here on finds the finished export when it is run again. Where that can't be written, as on a full disk, the
-   * target is in place all the same, and no checkpoint says that something is left to do.
-   */
-  async #keepFinished(): Promise<void> {
+  /** Marks the export as finished. If that can't be saved, the checkpoint goes: nothing is left to resume. */
+  async #saveFinished(): Promise<void> {
     if (!this.#checkpoint || !this.#sink.finished) return this.#removeCheckpoint();
     const finishedAt = new Date(this.#clock.now()).toISOString();
     await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#removeCheckpoint());
   }
 
-  #tellCommit(isSealed: boolean): void {
+  #emitCommit(isSealed: boolean): void {
     const { name, observe } = this.#source.info;
     const { rows, pages } = this.#tally.counts;
     tell(observe, { type: 'commit', source: name, sink: this.#sink.name, rows, pages, isSealed });
   }
 
-  #tellError(error: unknown): void {
+  #emitError(error: unknown): void {
     const { name, observe } = this.#source.info;
     tell(observe, { type: 'error', of: 'export', name, error: reportOf(error) });
   }
 
   #done(report: SinkReport & Pick<ExportReport, 'finishedAt'>): Step {
     this.report = { ...this.#tally.counts, ...report, isDone: true };
-    return { done: false, value: this.report };
+    return { done: false, value: [this.report] };
   }
 
   async #removeCheckpoint(): Promise<void> {
     if (!this.#checkpoint) return;
     await this.#options.state?.remove(checkpointName);
-    this.#tellCommitted(undefined);
+    this.#reportCommitted(undefined);
   }
 
   async #save(checkpoint: Checkpoint): Promise<void> {
     try {
       await this.#options.state?.save(checkpointName, checkpoint);
     } catch (error) {
-      // Somebody has removed the folder, and the checkpoint with it.
-      if (SluiceError.is(error) && error.details['platformCode'] === 'ENOENT') this.#tellCommitted(undefined);
+      // The state's folder was removed, and the checkpoint with it.
+      if (SluiceError.is(error) && error.details['platformCode'] === 'ENOENT') this.#reportCommitted(undefined);
       throw error;
     }
-    this.#tellCommitted(checkpoint);
+    this.#reportCommitted(checkpoint);
   }
 
-  /** Before its first commit an export has nothing to resume from, though its checkpoint is there; nor has one that finished. */
-  #tellCommitted(checkpoint: Checkpoint | undefined): void {
+  /** An export without a commit has nothing to resume from, although it has a checkpoint; nor has a finished one. */
+  #reportCommitted(checkpoint: Checkpoint | undefined): void {
     const isResumable = checkpoint?.sinkPosition !== undefined && checkpoint.finishedAt === undefined;
     this.#options.onCommitted?.(isResumable ? checkpoint : undefined);
   }
 
   #progress(): Step {
-    return { done: false, value: { ...this.#tally.counts, isDone: false } };
+    return { done: false, value: [{ ...this.#tally.counts, isDone: false }] };
   }
 
-  /** Said again until there is something to go on from: whoever is killed before that has begun nothing anew. */
+  /** The id under which a source starts over. Every run of a restarted export passes it: the first may be killed. */
   get #newHistory(): string | undefined {
     if (this.#checkpoint) return this.#checkpoint.isRestart && this.#checkpoint.runId;
     return this.#options.restart ? (this.#options.newId ?? randomId)() : undefined;
@@ -412,14 +409,14 @@ export class ExportRun<T> {
     return this.#checkpoint !== undefined || this.#isKeptWithoutState;
   }
 
-  /** No checkpoint says how to go on with it, but a source without an end has no better end than where it is stopped. */
+  /** Without a state store, an endless source has no better end than where it is stopped. */
   get #isKeptWithoutState(): boolean {
     return !this.#options.state && this.#source.info.isEndless === true;
   }
 
   /**
-   * What lies behind its last commit, an exactly-once sink cuts off. So while no page lies before it there is nothing to keep, and whoever
-   * asks for something else next time finds neither rows nor a checkpoint in the way. Others may have passed rows on already.
+   * An exactly-once sink truncates what follows its last commit. If that has no pages, keeping it would only refuse a
+   * next export with other settings. Other sinks may have passed rows on.
    */
   get #isWorthKeeping(): boolean {
     if (this.#checkpoint?.sinkPosition === undefined) return false;
@@ -438,7 +435,7 @@ export class ExportRun<T> {
   }
 }
 
-/** Whether a sink says that nothing is left to go on from. */
+/** Whether a sink reports that nothing is left to resume. */
 function isLost(failure: unknown): boolean {
   return SluiceError.is(failure) && failure.details['isLost'] === true;
 }

@@ -14,43 +14,42 @@ interface CheckpointSearch<T> {
   readonly info: SourceInfo<T>;
   readonly sink: Sink<T>;
   readonly state: StateStore;
-  /** Whatever is there is not looked at. */
+  /** Ignores an existing checkpoint. */
   readonly restart: boolean;
-  /** A checkpoint that was made with another key is taken for one of the same project. */
+  /** Accepts a checkpoint that was made with another key. */
   readonly sameProject: boolean;
   readonly newId?: Identifiers['newId'] | undefined;
   readonly sha256?: Identifiers['sha256'] | undefined;
 }
 
-/** A checkpoint, and whether it was there: a new one is not in the store yet. */
 interface FoundCheckpoint {
   readonly checkpoint: Checkpoint;
   readonly isNew: boolean;
-  /** What the finished export has left, where the checkpoint is that of one, and all of it is still there. */
+  /** The report of the finished export, if its target is unchanged. */
   readonly finished?: SinkReport;
 }
 
 /**
- * The checkpoint to go on from, or a new one of the plan's start.
+ * Loads the checkpoint to resume, or makes a new one for the start of the plan, which is not saved yet.
  *
- * @throws CheckpointError if there is one that can't be read, or is of another plan or key; ConfigError if the plan has no identity.
+ * @throws CheckpointError if it can't be read or has another plan or key; ConfigError if the plan has no identity.
  */
 export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<FoundCheckpoint> {
   const { info, sink, state, restart, sameProject, newId = randomId } = search;
   const plan = await exportPlan(info, sink, search.sha256);
   const record = restart ? undefined : await state.load(checkpointName);
   const target = sink.target === undefined ? undefined : hashOf(sink.target);
-  const anew = async (): Promise<FoundCheckpoint> => {
+  const newCheckpoint = async (): Promise<FoundCheckpoint> => {
     const first = await firstCheckpoint(info, plan, { target, newId });
     return { checkpoint: restart ? { ...first, isRestart: true } : first, isNew: true };
   };
-  if (record === undefined) return anew();
+  if (record === undefined) return newCheckpoint();
   const found = decodeCheckpoint(record);
   if (found.finishedAt !== undefined) {
-    // It keeps nothing back: of another plan or project, or without its target, it counts for nothing.
-    const isSame = found.planHash === plan.hash && (sameProject || (await isOfKey(found, info)));
+    // A finished export is never refused: with another plan or project, or a changed target, it is ignored.
+    const isSame = found.planHash === plan.hash && (sameProject || (await hasSameKey(found, info)));
     const finished = isSame && found.sinkPosition !== undefined ? await sink.finished?.(found.sinkPosition) : undefined;
-    return finished ? { checkpoint: found, isNew: false, finished } : anew();
+    return finished ? { checkpoint: found, isNew: false, finished } : newCheckpoint();
   }
   checkPlan(found, plan, sink);
   if (found.sinkPosition === undefined && found.target !== target)
@@ -60,7 +59,7 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
       [{ kind: 'restart' }],
     );
   const key = await currentKey(found.key?.salt ?? newId(), info);
-  if (!sameProject && !(await isOfKey(found, info)))
+  if (!sameProject && !(await hasSameKey(found, info)))
     throw new CheckpointError(
       'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these.',
       {},
@@ -69,7 +68,7 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   return { checkpoint: key ? { ...found, key } : found, isNew: false };
 }
 
-/** One without a row is refused as well: whoever was killed may have left rows behind it, and only its own plan knows them for ours. */
+/** Refuses one without rows, too: a killed run may have left rows that only its own plan identifies as ours. */
 function checkPlan(
   found: Checkpoint,
   { hash, settings }: ExportPlan,
@@ -78,10 +77,10 @@ function checkPlan(
   if (found.planHash === hash) return;
   const changed = changedSettings(found.settings, settings);
   const what = changed.length === 0 ? '' : ` (${changed.join(', ')})`;
-  // What can't go back to a place may have passed on rows that no checkpoint speaks of.
+  // A sink that can't truncate may have passed on rows that no checkpoint counts.
   const isEmpty = found.rows === 0 && delivery === 'exactly-once';
   throw new CheckpointError(
-    `The checkpoint belongs to another plan${what}${isEmpty ? ', of which no row is kept yet, so that a restart loses none' : ''}.`,
+    `The checkpoint was written with different settings${what}.${isEmpty ? ' It has no rows yet, so a restart loses none.' : ''}`,
     { changed, source: found.source },
     [{ kind: 'rerun' }, { kind: 'restart' }],
   );
@@ -103,7 +102,7 @@ async function firstCheckpoint<T>(
   };
 }
 
-async function isOfKey<T>({ key }: Checkpoint, info: SourceInfo<T>): Promise<boolean> {
+async function hasSameKey<T>({ key }: Checkpoint, info: SourceInfo<T>): Promise<boolean> {
   const current = key && (await currentKey(key.salt, info));
   return key?.fingerprint === current?.fingerprint || current === undefined;
 }
@@ -112,15 +111,15 @@ async function currentKey<T>(salt: string, { keyFingerprint }: SourceInfo<T>): P
   return keyFingerprint && { salt, fingerprint: await keyFingerprint(salt) };
 }
 
-/** What decides an export's bytes, as hashes: small, and it tells nothing of what it stands for. */
+/** The settings that determine an export's bytes, as hashes: small, and they reveal nothing. */
 interface ExportPlan {
-  /** Of all of it, in hex (SHA-256). Equal plans have equal hashes, in whatever order they name things. */
+  /** SHA-256 of all settings, in hex, whatever the order of their names. */
   readonly hash: string;
-  /** Of each of its settings, by path, so that it can be told which one changed. */
+  /** A hash of each setting by path, to tell which one changed. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** @throws ConfigError if an operator on the source's pages has no version, since it can't be told then what it does. */
+/** @throws ConfigError if an operator on pages has no version, since a change of it would not be noticed. */
 export async function exportPlan<T>(info: SourceInfo<T>, sink: Sink<T>, hash = sha256): Promise<ExportPlan> {
   if (info.isUnversioned)
     throw new ConfigError(
@@ -148,7 +147,7 @@ export function changedSettings(before: ExportPlan['settings'], now: ExportPlan[
   return [...new Set(changed.map(nameOf))].sort();
 }
 
-/** Settings whose own names say nothing to people: they are ours, or a part of something that people know as a whole. */
+/** Settings that users know by another name, or only as a part of something else. */
 const names: readonly (readonly [path: RegExp, name: string])[] = [
   [/^asked(?:\.of)*$/, 'what is asked for'],
   [/^asked(?:\.of)*\.path$/, 'path or a parameter in it'],
@@ -167,7 +166,7 @@ function settingsOf(value: Json, path: string): [string, Json][] {
   return Object.entries(value).flatMap(([name, field]) => settingsOf(field, path === '' ? name : `${path}.${name}`));
 }
 
-/** JSON with names in order. */
+/** JSON with sorted names. */
 function canonical(value: Json): string {
   if (isList(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);

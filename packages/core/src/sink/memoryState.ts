@@ -2,15 +2,15 @@ import { lockQueues } from './lockQueue.js';
 import type { StateLog, StateStore } from './stateStore.js';
 
 /**
- * State that lives as long as the process: enough to go on after an error, not after a crash.
+ * State in memory: enough to resume after an error, not after a crash.
  *
  * @example
  * const state = memoryState();
  * await exportTo(source, sink, { state }).run().catch(console.error);
- * await exportTo(source, sink, { state }).run(); // goes on behind the last committed page
+ * await exportTo(source, sink, { state }).run(); // resumes after the last committed page
  */
 export function memoryState(): StateStore {
-  // As text, so that nobody's later change reaches a record and only plain JSON gets in.
+  // As text, so that later changes do not reach a record, and only plain JSON is stored.
   const records = new Map<string, string>();
   const logs = new Map<string, string[]>();
   const queues = lockQueues();

@@ -1,89 +1,76 @@
 import type { Json, RowSchema } from '../source/definition.js';
 import type { StateLog } from './stateStore.js';
 
-/** What a sink is told when it opens. */
+/** What a sink receives when it opens. */
 export interface SinkContext<T> {
   /** The source's name, e.g. `aptos.walletNfts`. */
   readonly source: string;
-  /** The rows' shape, where the source knows it. */
+  /** The rows' shape, if the source knows it. */
   readonly schema?: RowSchema<T>;
-  /**
-   * Goes on from this place, which an earlier `flush` (or `seal`) of the same target answered: everything behind it is cut off.
-   * Absent = a new target.
-   */
+  /** Resumes at a position that `flush` or `seal` returned, and truncates what follows. Absent for a new target. */
   readonly resumeAt?: { readonly sinkPosition: Json; readonly isSealed: boolean };
-  /** Replaces what an earlier run left behind, finished or not. Never set where it may be somebody else's. */
+  /** Replaces what an earlier run left, finished or not. Never set if it may belong to somebody else. */
   readonly restart: boolean;
-  /** Where the checkpoint is kept, if that is a folder on a disk. */
+  /** The checkpoint's folder, if it is on a disk. */
   readonly stateFolder?: string;
-  /** Opens a log beside the checkpoint, for what a sink has to remember by itself; absent where the export keeps no state. */
+  /** Opens a log next to the checkpoint, for what a sink has to remember itself. Absent without state. */
   readonly log?: (name: string) => StateLog;
-  /**
-   * Makes a place durable that stands for all rows of the last commit, where the old place is gone: that of a file which was begun anew.
-   * Absent where the export keeps no state.
-   */
+  /** Saves another position for the rows of the last commit, e.g. after a log rotation. Absent without state. */
   readonly recommit?: (sinkPosition: Json) => Promise<void>;
-  /** The source never ends: what is written is in its final place from the beginning, and is never sealed. */
+  /** The source never ends: its target has its final name from the start, and is never sealed. */
   readonly isEndless: boolean;
-  /** Aborted when the export is to stop: a call that may never be done should reject then. */
+  /** Aborted when the export is cancelled: a call that might never finish should reject then. */
   readonly signal: AbortSignal;
 }
 
-/** What a page's rows come with. */
+/** The rows of a page. */
 export interface SinkPage<T> {
   readonly items: readonly T[];
-  /** Which part of the plan they belong to, and whether it ends here (also with no items). */
+  /** The partition of the rows, and whether it ends here, even without rows. */
   readonly partition: number;
   readonly endsPartition: boolean;
 }
 
-/** What a sink says at the end. */
+/** The outcome of a sink. */
 export interface SinkReport {
-  /** Where the rows are now, for people: a path, an address. */
+  /** Where the rows are, for people: a path, an address. */
   readonly target: string;
   readonly bytes?: number;
-  /** Rows that the target did not take, kept elsewhere; absent if there are none. */
+  /** Rows that the target refused and where they are stored; absent if there are none. */
   readonly deadLetters?: { readonly count: number; readonly path: string };
 }
 
 /**
- * A target that is open. Its calls never overlap; after an error only `abort` is called. An error whose `details` say `isLost: true` means
- * that nothing is left to go on from: the checkpoint goes, and the next run starts over.
+ * An open target. Its calls never overlap; after an error only `abort` is called. `isLost: true` in an error's
+ * `details` means that nothing is left to resume: the checkpoint is removed, and the next run starts over.
  */
 export interface SinkWriter<T> {
-  /**
-   * The place before the first row, of a new target. It is committed at once, so that a run that is killed before its first commit is gone
-   * on with too, and not begun anew.
-   */
+  /** The position before the first row of a new target. It is committed at once, so a killed run can be resumed. */
   readonly start?: Json;
   /**
-   * Takes a page's rows, which are durable only with the next `flush` or `seal`. A page may have thousands of them, and values in values;
-   * equal rows without a key are rows of their own. A sink changes none of them, and neither does whoever gives them: they may be kept as
-   * they are until then.
+   * Takes a page's rows, possibly thousands, with nested values; they are durable after the next `flush` or `seal`.
+   * Equal rows without a key are separate rows. Nobody changes them, so a sink may keep them until then.
    */
   readonly write: (page: SinkPage<T>) => Promise<void>;
-  /** Whether a commit may fall here. A sink that writes in blocks says no inside of one. Default: always. */
+  /** Whether a commit is possible now, e.g. not within a block. Default: always. */
   readonly isCommittable?: boolean;
   /**
-   * Makes all that was written durable; answers the place to go on from, plain JSON. The place is in a durable checkpoint before the
-   * next call of `flush` or `seal`, so what only older places name may go then.
+   * Makes all rows durable and returns the position to resume from, plain JSON. A checkpoint has it before the next
+   * `flush` or `seal`, so what only older positions need may be removed then.
    */
   readonly flush: () => Promise<Json>;
-  /** Writes what belongs behind the last row and makes it durable; answers the place from which only `close` is left. */
+  /** Writes what follows the last row, makes it durable, and returns the position from which only `close` is left. */
   readonly seal: () => Promise<Json>;
-  /** Closes the target of a source that never ends, to go on another day. All is flushed. Without it, such a target is sealed. */
+  /** Closes the target of an endless source so that it can be resumed. All rows are flushed. Default: it is sealed. */
   readonly suspend?: () => Promise<SinkReport>;
-  /** Puts the sealed target in its final place. */
+  /** Publishes the sealed target. */
   readonly close: () => Promise<SinkReport>;
-  /**
-   * Gives up. `isResumable`: leaves everything so that `resumeAt` can go on; otherwise clears away what is not finished, and rejects
-   * if it can't.
-   */
+  /** Gives up. `isResumable`: keeps what `resumeAt` needs. Otherwise removes what is unfinished, or rejects. */
   readonly abort: (reason: unknown, options: { readonly isResumable: boolean }) => Promise<void>;
 }
 
 /**
- * Where rows go. A sink is a description: each export opens it anew.
+ * Where rows go. A sink is a description: each export opens it again.
  *
  * @example
  * const counting = (): Sink<unknown> => ({
@@ -97,46 +84,38 @@ export interface SinkWriter<T> {
  */
 export interface Sink<T> {
   readonly name: string;
-  /** What decides the bytes, as plain JSON: format, columns. Another identity is another plan. */
+  /** What determines the bytes, as plain JSON: format, columns. A checkpoint with another identity is refused. */
   readonly identity: Json;
-  /** Where the rows go, if there may be several such places: a path, an address. It is not part of the plan. */
+  /** Where the rows go, if that may differ: a path, an address. Not part of the plan. */
   readonly target?: string;
-  /** `exactly-once`: it can go back to a place. `at-least-once`: rows behind the last commit may come twice after a crash. */
+  /** `exactly-once`: it truncates to a position. `at-least-once`: a crash may repeat rows after the last commit. */
   readonly delivery: 'exactly-once' | 'at-least-once';
-  /**
-   * Refuses a target that `open` would refuse, and touches nothing. An export asks before it writes its first checkpoint, so
-   * that one which never began leaves none behind.
-   */
+  /** Refuses what `open` would refuse, without changes. It is called before the first checkpoint is saved. */
   readonly check?: (context: SinkContext<T>) => Promise<void>;
-  /**
-   * The place that `place` would be if one unfinished partition had not been begun; touches nothing. A sink without it can't take the
-   * rows of one partition back.
-   */
+  /** The position as if an unfinished partition had not begun. Default: the sink can't remove a partition's rows. */
   readonly withoutPartition?: (sinkPosition: Json, partition: number) => Json;
   /**
-   * What a finished export has left, if it is still there as `close` left it, up to a place that `seal` answered; touches nothing. With it
-   * an export that is run again after it finished, says so and does nothing. A sink without it takes all rows again.
+   * The report of a finished export whose target is as `close` left it, at a position from `seal`; changes nothing.
+   * With it a repeated export does nothing; without it all rows are written again.
    */
   readonly finished?: (sinkPosition: Json) => Promise<SinkReport | undefined>;
-  /** @throws SinkError if the target can't be written. Nothing was changed then. */
+  /** @throws SinkError if the target can't be written; then nothing was changed. */
   readonly open: (context: SinkContext<T>) => Promise<SinkWriter<T>>;
 }
 
-/** Writes rows as text, some of them at a time. */
+/** Encodes rows as text. */
 export interface RowEncoder<T> {
-  /** What stands before the first row. */
+  /** Written before the first row. */
   readonly header: string;
-  /**
-   * The text of these rows: a page of them, or a few of one. All texts, one behind the other, are the whole, wherever the rows are cut.
-   */
+  /** The text of a page, or of some of its rows. The texts joined must not depend on how the rows are divided. */
   encode(items: readonly T[]): string;
 }
 
-/** A text format for rows, ready for any sink that takes bytes. */
+/** A text format for any sink that takes bytes. */
 export interface RowFormat<T> {
   readonly name: string;
-  /** What decides the bytes, as plain JSON. */
+  /** What determines the bytes, as plain JSON. */
   readonly identity: Json;
-  /** @throws ConfigError if the schema is not enough, e.g. without columns. */
+  /** @throws ConfigError if the schema does not suffice, e.g. without columns. */
   encoder(schema: RowSchema<T> | undefined): RowEncoder<T>;
 }

@@ -1,4 +1,4 @@
-import { Observable, Subscription, type OperatorFunction } from 'rxjs';
+import { Observable, Subscription, type OperatorFunction, type Subscriber } from 'rxjs';
 import { checkCount } from '../checks.js';
 import { BackpressureError } from '../errors.js';
 import type { RowSchema } from '../source/definition.js';
@@ -7,21 +7,22 @@ import type { Sink, SinkWriter } from './sink.js';
 
 /** Options of {@link writeTo}. */
 export interface WriteOptions<T> {
-  /** Rows kept while the sink is busy. Default 10,000. */
+  /** Rows buffered while the sink is busy. Default 10,000. */
   readonly buffer?: number;
-  /** What happens to rows that find the buffer full: an error (the default), or the oldest or the newest ones are lost. */
+  /** If the buffer is full: fail (the default), or drop the oldest or newest rows. */
   readonly overflow?: 'error' | 'drop-oldest' | 'drop-newest';
-  /** The rows' columns, for sinks that need them and have none of their own. */
+  /** The rows' columns, for sinks that need them. */
   readonly schema?: RowSchema<T>;
 }
 
 /**
- * Writes any Observable's rows to a sink, and emits progress and at last the report. There is no resume: for that, export a
- * source. A pushed Observable can't be slowed down, so rows wait in a buffer while the sink is busy.
+ * Writes an Observable's rows to a sink; emits progress and finally the report. It can't resume: for that, export a
+ * source. A pushed Observable can't be slowed down, so rows are buffered while the sink is busy.
  *
  * @example source.pipe(filter(isLarge), map(toRow), writeTo(jsonl({ path: 'large.jsonl' }))).subscribe()
  *
- * @throws BackpressureError when the buffer overflows, SinkError if the target can't be written; what was begun is cleared away.
+ * @throws BackpressureError if the buffer overflows, SinkError if the target can't be written; incomplete targets are
+ * removed.
  */
 export function writeTo<T>(
   sink: Sink<T>,
@@ -33,16 +34,7 @@ export function writeTo<T>(
     new Observable((subscriber) => {
       const upstream = new Subscription();
       subscriber.add(upstream);
-      const writing = new BufferedWriting(
-        sink,
-        { ...options, buffer },
-        {
-          stop: () => upstream.unsubscribe(),
-          progress: (progress) => subscriber.next(progress),
-          fail: (error) => subscriber.error(error),
-          finish: () => subscriber.complete(),
-        },
-      );
+      const writing = new BufferedWriting(sink, { ...options, buffer }, subscriber, upstream);
       subscriber.add(() => writing.abort(undefined));
       upstream.add(
         rows.subscribe({
@@ -54,28 +46,28 @@ export function writeTo<T>(
     });
 }
 
-interface Listener {
-  stop(): void;
-  progress(progress: ExportProgress | ExportReport): void;
-  fail(error: unknown): void;
-  finish(): void;
-}
-
-/** Takes rows at any time, and writes them one batch after the other. */
+/** Buffers rows and writes one batch after the other. */
 class BufferedWriting<T> {
   readonly #sink: Sink<T>;
   readonly #options: WriteOptions<T> & { readonly buffer: number };
-  readonly #listener: Listener;
+  readonly #subscriber: Subscriber<ExportProgress | ExportReport>;
+  readonly #upstream: Subscription;
   readonly #stopped = new AbortController();
   #rows: T[] = [];
   #isComplete = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;
 
-  constructor(sink: Sink<T>, options: WriteOptions<T> & { readonly buffer: number }, listener: Listener) {
+  constructor(
+    sink: Sink<T>,
+    options: WriteOptions<T> & { readonly buffer: number },
+    subscriber: Subscriber<ExportProgress | ExportReport>,
+    upstream: Subscription,
+  ) {
     this.#sink = sink;
     this.#options = options;
-    this.#listener = listener;
+    this.#subscriber = subscriber;
+    this.#upstream = upstream;
     void this.#run();
   }
 
@@ -103,7 +95,7 @@ class BufferedWriting<T> {
   abort(error: unknown): void {
     this.#failure ??= { error };
     this.#stopped.abort();
-    this.#listener.stop();
+    this.#upstream.unsubscribe();
     this.#wake();
   }
 
@@ -120,8 +112,8 @@ class BufferedWriting<T> {
       });
       const report = await this.#writeAll(writer);
       if (report) {
-        this.#listener.progress(report);
-        this.#listener.finish();
+        this.#subscriber.next(report);
+        this.#subscriber.complete();
         return;
       }
     } catch (error) {
@@ -129,10 +121,10 @@ class BufferedWriting<T> {
     }
     const error = this.#failure?.error;
     await writer?.abort(error, { isResumable: false }).catch(() => undefined);
-    this.#listener.fail(error);
+    this.#subscriber.error(error);
   }
 
-  /** Answers nothing if it was given up on the way. */
+  /** `undefined` if it was aborted. */
   async #writeAll(writer: SinkWriter<T>): Promise<ExportReport | undefined> {
     let rows = 0;
     let pages = 0;
@@ -143,7 +135,7 @@ class BufferedWriting<T> {
         await writer.write({ items, partition: 0, endsPartition: false });
         rows += items.length;
         pages += 1;
-        this.#listener.progress({ isDone: false, rows, pages, resumedRows: 0, committedRows: 0 });
+        this.#subscriber.next({ isDone: false, rows, pages, resumedRows: 0, committedRows: 0 });
       } else if (this.#isComplete) {
         await writer.seal();
         return { rows, pages, resumedRows: 0, committedRows: 0, ...(await writer.close()), isDone: true };

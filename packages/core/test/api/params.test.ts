@@ -53,8 +53,8 @@ describe.each(schemas)('parameters that %s checks', (_library, schema) => {
   ])('are refused before any request where they are %j', async (given, param) => {
     const { items, asked } = await setUp(schema);
     const asking = (): unknown => items(given);
-    expect(asking).toThrow(expect.objectContaining({ code: 'config', details: { param } }));
-    expect(asking).toThrow(new RegExp(`^test\\.items can't be asked like that: ${param}: `));
+    expect(asking).toThrow(expect.objectContaining({ code: 'config', details: expect.objectContaining({ param }) }));
+    expect(asking).toThrow(new RegExp(`^test\\.items refuses the parameter ${param}: `));
     expect(() => items.watch(given as never, { every: 10 })).toThrow(expect.objectContaining({ code: 'config' }));
     expect(asked).toEqual([]);
   });

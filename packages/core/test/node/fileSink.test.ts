@@ -475,7 +475,7 @@ describe('E6 a .part file that', () => {
       (partition) => truncateSync(partition, 100),
       /is shorter \(100 bytes\).*restart/,
     ],
-    ['is gone', (partition) => unlinkSync(partition), /not there any more.*restart/],
+    ['is gone', (partition) => unlinkSync(partition), /no longer exists.*restart/],
     [
       'was edited',
       (partition) => writeFileSync(partition, textAt(partition)?.replace('row 1', 'row 7') ?? ''),

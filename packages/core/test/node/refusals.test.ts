@@ -103,8 +103,8 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
       (path) => truncateSync(`${path}.part`, 5),
       /rows\.txt\.part is shorter \(5 bytes\) than its checkpoint says/,
     ],
-    ['a .part that is gone', (path) => rmSync(`${path}.part`), /rows\.txt\.part is not there any more/],
-    ['a segment that is gone', (path) => rmSync(join(`${path}.sluice`, 'rows-1')), /rows-1 is not there any more/],
+    ['a .part that is gone', (path) => rmSync(`${path}.part`), /rows\.txt\.part no longer exists/],
+    ['a segment that is gone', (path) => rmSync(join(`${path}.sluice`, 'rows-1')), /rows-1 no longer exists/],
     [
       'an edited segment',
       (path) => writeFileSync(join(`${path}.sluice`, 'rows-1'), 'x'.repeat(100)),
@@ -147,7 +147,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
       const error = await refused(path, options);
       expect(error).toBeInstanceOf(CheckpointError);
       expect(error.message).toBe(
-        `The checkpoint belongs to another plan (${changed}). Use the previous settings, or start over with restart: nothing was changed.`,
+        `The checkpoint was written with different settings (${changed}). Use the previous settings, or start over with restart: nothing was changed.`,
       );
     }
     // Neither concurrency nor how often it is committed are part of the plan.

@@ -255,7 +255,7 @@ describe('what was loaded by name', () => {
     [named({ links: [5] }), 'its links are no list of functions'],
     [named({ hooks: [] }), 'its hooks are a list, and not an object of functions'],
     [named({ hooks: { retry: 5 } }), '"retry" in its hooks is a number, and not a function'],
-    [named({ hooks: { onError: () => 0 } }), '"onError" in its hooks is no event. There are: request, attempt,'],
+    [named({ hooks: { onError: () => 0 } }), '"onError" in its hooks is no event. Available: request, attempt,'],
     [named({ hooks: { toString: () => 0 } }), '"toString" in its hooks is no event'],
     [named({ sinks: 'csv' }), 'its sinks are text, and not an object of functions'],
     [named({ sinks: { csv: nowhere } }), '"csv" in its sinks is an object, and not a function'],

@@ -410,7 +410,7 @@ describe('exportTo with state', () => {
       exportTo(list({ pageSize: 50 }), { ...sink, delivery }, { state }).run();
     await state.save('checkpoint', kept);
     await expect(other('exactly-once')).rejects.toThrow(
-      'The checkpoint belongs to another plan (pageSize), of which no row is kept yet, so that a restart loses none. Use the previous settings, or start over with restart: nothing was changed.',
+      'The checkpoint was written with different settings (pageSize). It has no rows yet, so a restart loses none. Use the previous settings, or start over with restart: nothing was changed.',
     );
     await expect(other('at-least-once')).rejects.toThrow('(pageSize). Use the previous settings, or start');
     expect(await state.load('checkpoint')).toEqual(kept);

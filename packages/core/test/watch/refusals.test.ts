@@ -192,7 +192,7 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
       return exportTo(watch(listing.source(), options), fileSink(changeLines, { path }), { state }).run();
     };
     await run(['status', 'id']);
-    await expect(run(['status'])).rejects.toThrow(/belongs to another plan \(project\)/);
+    await expect(run(['status'])).rejects.toThrow(/was written with different settings \(project\)/);
     await run(['id', 'status']);
   });
 

@@ -1,14 +1,14 @@
 import { CheckpointError } from '../errors.js';
-import { platformCode, type FileSystem } from './fileSystem.js';
+import { unlessAbsent, type FileSystem } from './fileSystem.js';
 
 /**
- * Refuses what somebody else has put there, before it is replaced or removed: a folder for state may hold other people's files too. What
- * is damaged behind its mark was ours, and an empty file holds nothing that could be lost.
+ * Refuses to replace or remove a file of somebody else: the folder for state may contain such files. A damaged file
+ * with our mark was ours, and an empty file has nothing to lose.
  *
- * @param mark what every file of this kind begins with.
- * @throws CheckpointError if the file is not ours; the file system's own error if it can't be looked at.
+ * @param mark the start of every file of this kind.
+ * @throws CheckpointError if the file is not ours; the file system's own error if it can't be read.
  */
-export async function checkWrittenByUs(fileSystem: FileSystem, path: string, mark: string): Promise<void> {
+export async function checkReplaceable(fileSystem: FileSystem, path: string, mark: string): Promise<void> {
   const begin = await firstBytes(fileSystem, path, mark.length);
   if (begin === undefined) return;
   if (!(await fileSystem.isOurs(path)))
@@ -23,12 +23,9 @@ export async function checkWrittenByUs(fileSystem: FileSystem, path: string, mar
     );
 }
 
-/** Fewer where there are no more; `undefined` if there is no file. */
+/** `undefined` if there is no file. */
 async function firstBytes(fileSystem: FileSystem, path: string, count: number): Promise<string | undefined> {
-  const file = await fileSystem.open(path, 'readable').catch((error: unknown) => {
-    if (platformCode(error) === 'ENOENT') return undefined;
-    throw error;
-  });
+  const file = await unlessAbsent(fileSystem.open(path, 'readable'));
   if (!file) return undefined;
   const bytes = Buffer.alloc(count);
   let at = 0;
