@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileState } from '@sluice/core/node';
 import { hashOf } from '../../packages/core/src/source/fingerprint.js';
 import { WatchLog } from '../../packages/core/src/watch/watchLog.js';
-import { Random } from '../../packages/core/test/node/simulatedDisk/random.js';
+import { Random } from '../../test/kit/random.js';
 import type { Row } from '../../packages/core/test/watch/listing.js';
 import { RestlessServer } from '../../packages/core/test/watch/restlessServer.js';
 import type { Moment } from '../crash/failPoint.js';
@@ -81,12 +81,12 @@ export async function killRounds(target: KillTarget, rounds: number, seed: numbe
 /** Half of them die at an operation on the disk, the others during a page. */
 function deathIn(random: Random): Partial<KillOrder> {
   if (random.chance(0.5)) return {};
-  return { dies: { at: random.between(1, maxOperations), moment: moments[random.between(0, 2)] ?? 'after' } };
+  return { dies: { at: random.int(1, maxOperations), moment: moments[random.int(0, 2)] ?? 'after' } };
 }
 
 /** Where a started process died. */
 async function deathOf(run: KillRun, server: RestlessServer, random: Random): Promise<string> {
-  const served = server.more(run.diesByItself ? maxPages : random.between(1, 60));
+  const served = server.more(run.diesByItself ? maxPages : random.int(1, 60));
   await run.go();
   await Promise.race([served, run.ended]);
   run.kill();

@@ -2,7 +2,7 @@ import type { FileSystem } from '@sluice/core/node';
 import { diskError } from '../../packages/core/test/node/simulatedDisk/diskCalls.js';
 import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import type { RestartMode } from '../../packages/core/test/node/simulatedDisk/survivors.js';
-import type { Random } from './random.js';
+import type { Random } from '../../test/kit/random.js';
 import type { Life, Schedule } from './schedule.js';
 
 /** What goes wrong with a disk, as shares of its calls. */

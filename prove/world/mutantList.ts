@@ -156,8 +156,8 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/exporters/src/webhook/webhookWriter.ts', [
     [
       'records are sent before they are in the spool',
-      'await this.#spool.append(page, this.#place);\n    this.#begin(page);',
-      'this.#begin(page);\n    await this.#spool.append(page, this.#place);',
+      'await this.#spool.append(page, this.#sinkPosition);\n    this.#send(page);',
+      'this.#send(page);\n    await this.#spool.append(page, this.#sinkPosition);',
     ],
     [
       'a flush does not wait for what is under way',
@@ -167,8 +167,8 @@ export const mutantList: readonly Mutant[] = [
     ['the spool is emptied on a flush', 'if (this.#isFlushed) {', 'if (this.#next > 1) {'],
     [
       'what is under way is not sent again',
-      'for (const page of pages) this.#begin(page);',
-      'for (const page of pages.slice(1)) this.#begin(page);',
+      'for (const page of pages) this.#send(page);',
+      'for (const page of pages.slice(1)) this.#send(page);',
     ],
   ]),
 ];

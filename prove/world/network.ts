@@ -1,6 +1,6 @@
 import { type Adapter, AdapterFault, textBody } from '../../packages/core/src/http/adapter/adapter.js';
 import type { AttemptAnswer, AttemptRequest } from '../../packages/core/src/http/adapter/adapter.js';
-import type { Random } from './random.js';
+import type { Random } from '../../test/kit/random.js';
 import type { Life, Schedule } from './schedule.js';
 import { epoch } from './platform.js';
 

@@ -2,7 +2,7 @@ import nodeCrypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timersPromises from 'node:timers/promises';
 import zlib from 'node:zlib';
-import type { Random } from './random.js';
+import type { Random } from '../../test/kit/random.js';
 import type { Schedule } from './schedule.js';
 
 /** When every world begins, by the wall clock. */

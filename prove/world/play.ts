@@ -7,7 +7,7 @@ import { LimitOracle } from './limitOracle.js';
 import { Network, type NetworkFaults } from './network.js';
 import type { Platform } from './platform.js';
 import { type Process, startProcess, type Surroundings } from './processes.js';
-import { Random } from './random.js';
+import { Random } from '../../test/kit/random.js';
 import { Life, Schedule, Stuck } from './schedule.js';
 import type { Kill, Scenario } from './scenario.js';
 import { addresses, apiKey, Apis } from './services.js';

@@ -6,7 +6,7 @@ import { MountedDisk } from './disk.js';
 import type { Adapter } from '../../packages/core/src/http/adapter/adapter.js';
 import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import type { Liveness, Processes } from '../../packages/core/src/node/processIdentity.js';
-import type { Random } from './random.js';
+import type { Random } from '../../test/kit/random.js';
 import type { Scenario } from './scenario.js';
 import type { Life, Schedule } from './schedule.js';
 import { addresses, apiKey } from './services.js';

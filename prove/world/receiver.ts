@@ -1,6 +1,6 @@
 import { decodeRecords } from '../../packages/sandbox/src/receiver/decodeRecords.js';
 import type { Answered, Service } from './network.js';
-import { Random } from './random.js';
+import { Random } from '../../test/kit/random.js';
 
 /** A service that takes webhooks and remembers their ids. */
 export class Receiver {

@@ -1,6 +1,6 @@
 import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import type { NetworkFaults } from './network.js';
-import { Random } from './random.js';
+import { Random } from '../../test/kit/random.js';
 import type { ApiModel } from './services.js';
 
 /** A whole world, drawn from its seed. Everything in it can be made smaller, so that a failing one can be shrunk. */

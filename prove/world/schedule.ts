@@ -1,4 +1,4 @@
-import type { Random } from './random.js';
+import type { Random } from '../../test/kit/random.js';
 import type { Trace } from './trace.js';
 
 /** One life of a simulated process. What it has scheduled never happens once it is dead. */

@@ -4,17 +4,17 @@ import { walletNfts, type Wallets, type WatchWalletNftsOptions } from './walletN
 
 /** Options of the plugin. */
 export interface AptosOptions {
-  /** Base address of the Aptos NFT API, e.g. `https://…/`. */
+  /** Base URL of the Aptos NFT API, e.g. `https://…/`. */
   readonly baseUrl: string;
-  /** How arrays go into the query. Default `brackets`, as the API's public SDK sends them. */
+  /** How arrays are encoded in the query. Default `brackets`, as in the API's public SDK. */
   readonly arrays?: ArrayFormat;
 }
 
 /** What the plugin adds to a client. */
 export interface AptosApi {
-  /** The NFTs that wallets hold: see `WalletNftsOptions`. @throws ConfigError, before any request, if an option makes no sense. */
+  /** NFTs of wallets; options: `WalletNftsOptions`. @throws ConfigError before any request if an option is invalid. */
   readonly walletNfts: ApiSource<Wallets, NftHolding>;
-  /** Every change of what they hold, poll after poll. @throws ConfigError, before any request, if an option makes no sense. */
+  /** All changes of their NFTs from poll to poll. @throws ConfigError before any request if an option is invalid. */
   watchWalletNfts(options: WatchWalletNftsOptions): Source<Change<NftHolding>>;
 }
 
@@ -35,25 +35,10 @@ export function aptos(options: AptosOptions): Plugin<'aptos', AptosApi> {
       const { walletNfts } = setup(context);
       return {
         walletNfts,
-        watchWalletNfts(asked) {
-          const {
-            ownerAddresses,
-            includeCollections,
-            excludeCollections,
-            ownersPerRequest,
-            pageSize,
-            maxPages,
-            ...watching
-          } = asked;
-          const wallets = {
-            ownerAddresses,
-            includeCollections,
-            excludeCollections,
-            ownersPerRequest,
-            pageSize,
-            maxPages,
-          };
-          return walletNfts.watch(wallets, watching);
+        watchWalletNfts({ ownerAddresses, includeCollections, excludeCollections, ...others }) {
+          const { ownersPerRequest, pageSize, maxPages, ...watchOptions } = others;
+          const wallets = { ownerAddresses, includeCollections, excludeCollections };
+          return walletNfts.watch({ ...wallets, ownersPerRequest, pageSize, maxPages }, watchOptions);
         },
       };
     },

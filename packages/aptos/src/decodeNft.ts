@@ -2,21 +2,16 @@ import type { Answer, DocumentReader, FoundRows, Paging } from '@sluice/core';
 import { nftHoldingSchema, textFields, type NftHolding } from './nftHolding.js';
 
 /**
- * The rows in an answer of the wallets' endpoint.
+ * Finds the rows: `result` may be a list, one record, `null` or absent, as reference and live service differ.
  *
- * Tolerant, since the reference and the live service differ: `result` may be a list, one record, `null` or absent.
- *
- * @throws DecodeError with the place in the document; the same answer would come again, so it is not retried.
+ * @throws DecodeError with the path in the document. It is not retried: a retry would get the same response.
  */
 export function findNfts({ body, read }: Answer): FoundRows {
   const document = read.recordWith(['result', 'cursor', 'hasNextPage'], body, '');
   return { rows: read.rows(document['result']), at: 'result' };
 }
 
-/**
- * `hasNextPage` decides about the end where it is there, and the cursor where it is not. Where more rows follow without a cursor, the
- * listing goes on by offset.
- */
+/** `hasNextPage` says whether more rows follow; without it, the cursor does. More rows without a cursor: by offset. */
 export const nftPaging: Paging = {
   identity: 'cursor, or else offset',
   params: ['cursor', 'offset'],
@@ -33,13 +28,13 @@ export const nftPaging: Paging = {
   },
 };
 
-/** Checks a row's text and passes it on as it is, with all that it has besides. */
+/** Checks the text fields of a row. Other fields are kept as they are. */
 export function decodeNft(value: unknown, path: string, read: DocumentReader): NftHolding {
   const row = read.recordWith(nftHoldingSchema.columns, value, path);
   for (const field of textFields) {
     const text = row[field];
     if (typeof text === 'string' || text === null || text === undefined) continue;
-    // A number where text is promised still says the same, as long as it arrived whole.
+    // The API documents text. A safe integer is accepted too, because it has lost no digits.
     if (typeof text !== 'number' || !Number.isSafeInteger(text)) throw read.fault(`${path}.${field}`, 'it is not text');
     row[field] = String(text);
   }

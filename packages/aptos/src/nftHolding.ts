@@ -1,8 +1,8 @@
 import type { RowSchema } from '@sluice/core';
 
 /**
- * One NFT that a wallet holds. Numbers and timestamps stay text, as the API sends them: amounts exceed 2^53, and the
- * timestamps' microseconds don't fit a `Date`. Any field may be `null` or absent, and fields that this type does not know are kept.
+ * One NFT that a wallet holds. Numbers and timestamps stay text, as the API sends them: amounts exceed 2^53, and a
+ * `Date` has no microseconds. Any field may be `null` or absent. Unknown fields are kept.
  */
 export interface NftHolding {
   /** Quantity held: numeric text. See {@link amountOf}. */
@@ -20,18 +20,18 @@ export interface NftHolding {
   readonly name?: string | null;
   /** Account address of the wallet: hexadecimal text with `0x`. */
   readonly owner_address?: string | null;
-  /** Which edition of the token this is: numeric text. */
+  /** Edition of the token: numeric text. */
   readonly property_version?: string | null;
-  /** The kind of on-chain token store that holds it. */
+  /** Type of the on-chain token store that holds it. */
   readonly table_type?: string | null;
   /** Hash of the token: hexadecimal text. */
   readonly token_data_id_hash?: string | null;
-  /** The token's properties: a JSON document as text, or the document itself; kept as it came. See {@link tokenPropertiesOf}. */
+  /** The token's properties: a JSON document, or its text, as the API sent it. See {@link tokenPropertiesOf}. */
   readonly token_properties?: unknown;
   readonly [field: string]: unknown;
 }
 
-/** The fields of a holding that are text, in the order of the API's reference. */
+/** The text fields of a holding, in the order of the API's reference. */
 export const textFields = [
   'amount',
   'collection_data_id_hash',
@@ -46,14 +46,14 @@ export const textFields = [
   'token_data_id_hash',
 ] as const;
 
-/** The columns of a table of holdings, and what tells one holding from another: owner, token and property version. */
+/** The columns of holdings, and their key: owner, token and property version. */
 export const nftHoldingSchema: RowSchema<NftHolding> = {
   columns: [...textFields, 'token_properties'],
   key: (nft) => JSON.stringify([nft.owner_address, nft.token_data_id_hash, nft.property_version]),
 };
 
 /**
- * The quantity held, exactly; `undefined` where the API gave none or no whole number.
+ * The exact quantity held; `undefined` if the API sent none, or not an integer.
  *
  * @example amountOf({ amount: '9007199254740993' }) // 9007199254740993n
  */
@@ -62,8 +62,8 @@ export function amountOf(nft: NftHolding): bigint | undefined {
 }
 
 /**
- * The token's properties as a document, whichever way the API sent them; `undefined` where there are none or the text is no
- * JSON. Parsed anew at each call, and never merged into anything: a `__proto__` in it is a field like any other.
+ * The token's properties as a document, whether the API sent a document or text; `undefined` if there are none or the
+ * text is not valid JSON. Parsed on each call. A field named `__proto__` is an ordinary field.
  */
 export function tokenPropertiesOf(nft: NftHolding): unknown {
   const properties = nft.token_properties;

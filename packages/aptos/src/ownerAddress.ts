@@ -1,7 +1,7 @@
 import { ConfigError } from '@sluice/core';
 
 /**
- * An account address in its long form: `0x` and 64 lower-case hex digits. Short forms are padded (AIP-40).
+ * Pads an account address to its long form (AIP-40): `0x` and 64 lower-case hex digits.
  *
  * @throws ConfigError unless it is `0x` and 1 to 64 hex digits.
  * @example ownerAddress('0x1') // '0x0000…0001'

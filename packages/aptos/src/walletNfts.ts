@@ -4,42 +4,39 @@ import { nftHoldingSchema, type NftHolding } from './nftHolding.js';
 import { ownerAddress } from './ownerAddress.js';
 import { walletsSchema } from './decodeWallets.js';
 
-/** What `client.aptos.walletNfts` is asked for. */
+/** Options of `client.aptos.walletNfts`. */
 export interface WalletNftsOptions {
-  /** Wallets whose NFTs are wanted, at least one. Repeated ones are dropped, with a warning event. */
+  /** The wallets, at least one. Repeated addresses are dropped, with a warning event. */
   readonly ownerAddresses: readonly string[];
-  /** Rows a page, a whole number of at least 1. Default 100. The API's maximum is not documented. */
+  /** Rows per page, an integer of at least 1. Default 100. The API's maximum is not documented. */
   readonly pageSize?: number;
-  /** Only these collections, by the hash of their data id (hexadecimal text). Default: all. */
+  /** Includes only these collections, given by the hash of their data id (hexadecimal text). Default: all. */
   readonly includeCollections?: readonly string[];
-  /**
-   * Not these collections. It goes out as `collection_blacklist`, which excludes, as its name says; the API's reference
-   * describes that parameter as if it included.
-   */
+  /** Excludes these collections, as `collection_blacklist`. The API's reference wrongly says that it includes. */
   readonly excludeCollections?: readonly string[];
-  /** Rows to skip at the beginning, with one group of owners only. Default 0. */
+  /** Rows to skip at the start. Needs a single group of owners. Default 0. */
   readonly offset?: number;
-  /** The walk ends after this many rows. Default: no bound. Needs a concurrency of 1. */
+  /** The walk ends after this many rows. Default: no limit. Needs a concurrency of 1. */
   readonly maxRows?: number;
-  /** A group with more pages than this is an error. Default: no bound. */
+  /** A group with more pages than this is an error. Default: no limit. */
   readonly maxPages?: number;
-  /** Owners asked for in one request. Default 10; fewer where the address would get too long. Each group is a part of the plan. */
+  /** Owners per request. Default 10, or fewer if the URL would get too long. Each group is a partition of the plan. */
   readonly ownersPerRequest?: number;
 }
 
-/** What `client.aptos.watchWalletNfts` is asked for. */
+/** Options of `client.aptos.watchWalletNfts`. */
 export interface WatchWalletNftsOptions
   extends WatchOptions<NftHolding>, Omit<WalletNftsOptions, 'offset' | 'maxRows'> {}
 
-/** The parameters alone. */
+/** The parameters without the limits of a walk. */
 export type Wallets = Omit<WalletNftsOptions, keyof WalkBounds>;
 
 const defaultOwnersPerRequest = 10;
-/** Servers and proxies on the way are known to refuse addresses much longer than this; it leaves room for the filters. */
-const longestOwnersQuery = 1800;
+/** In characters. Leaves space for the filters in a URL that servers and proxies accept. */
+const maxOwnersLength = 1800;
 
 /**
- * The NFTs that wallets hold, in the API's order, owners in groups.
+ * The NFTs that wallets hold, in the API's order, requested in groups of owners.
  *
  * @see the API's reference: GET /wallets/nfts
  */
@@ -54,7 +51,7 @@ export const walletNfts = listing({
   }),
   partitions: ownerGroups,
   offset: ({ offset = 0 }: Wallets) => offset,
-  // In other groups they are the same owners, and in another order the same rows.
+  // Groups and order do not change which rows there are.
   rowsIdentity: ({ ownerAddresses, excludeCollections = [], includeCollections = [] }: Wallets) => ({
     owners: distinctOwners(ownerAddresses, () => undefined).sort(),
     exclude: excludeCollections.toSorted(),
@@ -75,7 +72,7 @@ function ownerGroups(
   const owners = distinctOwners(ownerAddresses, warn);
   const groups = groupsOf(owners, {
     size: ownersPerRequest,
-    maxLength: longestOwnersQuery,
+    maxLength: maxOwnersLength,
     lengthOf: (owner) => 'owner_addresses%5B%5D=&'.length + owner.length,
   });
   if (offset > 0 && groups.length > 1)
@@ -97,7 +94,7 @@ function distinctOwners(addresses: readonly string[], warn: (message: string) =>
   return distinct;
 }
 
-/** A filter that the API can't understand may filter nothing, and nobody would notice. */
+/** The API may ignore a filter that it cannot parse, and return too many rows without an error. */
 function hashes(option: string, values: readonly string[] = []): readonly string[] | undefined {
   const wrong = values.find((value) => !/^(0x)?[0-9a-f]{1,64}$/i.test(value));
   if (wrong !== undefined)

@@ -3,7 +3,7 @@ import { ConfigError, type RowSchema } from '@sluice/core';
 /**
  * Checks the columns that a user named.
  *
- * @throws ConfigError if there are none, one is named twice, or one is not among the source's own, where it has some.
+ * @throws ConfigError if the list is empty, or if a column is repeated or not in the schema.
  */
 export function checkColumns<T>(columns: readonly string[], schema: RowSchema<T> | undefined): void {
   if (columns.length === 0) throw new ConfigError('The list of columns is empty: name one at least, or leave it out.');

@@ -17,7 +17,8 @@ export interface CsvOptions extends FileTarget, CsvFormatOptions {}
  * A CSV file (RFC 4180), compressed if its name ends in `.gz`.
  *
  * @example await exportTo(holdings, csv({ path: 'holdings.csv' })).run();
- * @throws ConfigError if there are no columns or one is unknown, SinkError if the file can't be written; its final name is not touched then.
+ * @throws ConfigError if there are no columns or one is unknown; SinkError if the file can't be written; an existing
+ * file is unchanged.
  */
 export function csv<T extends object>(options: CsvOptions): Sink<T> {
   return fileSink<T>(csvFormat(options), options);

@@ -4,27 +4,27 @@ import { jsonOf } from './json.js';
 
 /** How rows become CSV. */
 export interface CsvFormatOptions {
-  /** The columns and their order. Default: the source's own. They are never guessed from the first row. */
+  /** The columns and their order. Default: the source's own, never inferred from the first row. */
   readonly columns?: readonly string[];
-  /** Adds a last column `extra` that holds, as JSON, the fields that neither the columns nor the source's schema know. Default `false`. */
+  /** Adds a last column, `extra`: JSON of the fields in neither the columns nor the schema. Default `false`. */
   readonly extra?: boolean;
   /**
-   * Puts an apostrophe before text that a spreadsheet would run as a formula (`=HYPERLINK(…)`). Numbers and numeric text stay as
-   * they are. Default `false`, so that what is read back is what was sent; turn it on for files that people open.
+   * Puts an apostrophe before text that a spreadsheet would run as a formula (`=HYPERLINK(…)`), but not before numeric
+   * text. Default `false`, so the CSV has the exact values; turn it on for files that people open in a spreadsheet.
    */
   readonly guardFormulas?: boolean;
-  /** Begins with a byte order mark, which old spreadsheets need for UTF-8. Default `false`. */
+  /** Starts with a byte order mark, which old spreadsheets need for UTF-8. Default `false`. */
   readonly bom?: boolean;
 }
 
 const extraColumn = 'extra';
 
 /**
- * Rows as CSV (RFC 4180): a header, CRLF after each record, quotes where they are needed. `null` and absent fields are empty, dates
- * are ISO 8601, other nested values are JSON. Half of a surrogate pair, which UTF-8 can't say, becomes U+FFFD.
+ * Rows as CSV (RFC 4180): a header, CRLF after each record, quotes only where needed. `null` and absent fields are
+ * empty, dates are ISO 8601, nested values are JSON. An unpaired surrogate, which UTF-8 can't encode, becomes U+FFFD.
  *
- * @throws ConfigError, when the encoder is made, if there are no columns or one of them is unknown; SinkError, when a row is encoded, if
- * a nested value is no JSON (a BigInt, a circle).
+ * @throws ConfigError if there are no columns or one is unknown, when the encoder is created; SinkError if a nested
+ * value is not valid JSON (a BigInt, a cycle), when a row is encoded.
  */
 export function csvFormat<T extends object>(options: CsvFormatOptions = {}): RowFormat<T> {
   const { extra = false, guardFormulas = false, bom = false } = options;
@@ -40,15 +40,15 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
         });
       const names = known ? [...columns, extraColumn] : columns;
       const guard = guardFormulas ? guarded : (text: string): string => text;
-      const reads = columns.map(fieldReader);
-      // An empty field alone on its line would be an empty line, which readers skip.
+      const readers = columns.map(fieldReader);
+      // A record of one empty field would be an empty line, which readers skip.
       const recordOf = (record: string): string => (record === '' && names.length === 1 ? '""\r\n' : `${record}\r\n`);
       const encoded = (row: T): string => {
         const fields = fieldsOf(row);
         let record = '';
-        // A plain loop: this is the innermost one, and a function a field makes it a third slower.
-        for (let nth = 0; nth < reads.length; nth += 1) {
-          const field = csvField(cellOf(reads[nth]?.(fields), guard));
+        // A plain loop, because a closure per field makes encoding a third slower.
+        for (let nth = 0; nth < readers.length; nth += 1) {
+          const field = csvField(cellOf(readers[nth]?.(fields), guard));
           record += nth === 0 ? field : `,${field}`;
         }
         if (known) record += `,${csvField(extraOf(fields, known))}`;
@@ -76,7 +76,7 @@ function columnsOf<T>(wanted: readonly string[] | undefined, schema: RowSchema<T
   return columns;
 }
 
-/** Only text can be a formula: numbers are none, and JSON begins with a bracket or a quote. */
+/** Only text can be a formula: a number is not one, and JSON starts with a bracket or a quote. */
 function cellOf(value: unknown, guard: (text: string) => string): string {
   switch (typeof value) {
     case 'string':
@@ -93,7 +93,7 @@ function cellOf(value: unknown, guard: (text: string) => string): string {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** @throws SinkError if a row is none: who writes no TypeScript hears of it here. */
+/** @throws SinkError if a row is not an object, which types do not prevent in JavaScript. */
 function fieldsOf(row: unknown): Fields {
   if (isObject(row)) return row;
   throw new SinkError(
@@ -105,7 +105,7 @@ function isObject(row: unknown): row is Fields {
   return typeof row === 'object' && row !== null;
 }
 
-/** Reads one field. What every object has, e.g. `constructor`, is a field only where a row has one of its own. */
+/** Reads one field. An inherited name such as `constructor` is a field only if it is the row's own property. */
 function fieldReader(column: string): (fields: Fields) => unknown {
   if (!(column in Object.prototype)) return (fields) => fields[column];
   return (fields) => (Object.hasOwn(fields, column) ? fields[column] : undefined);
@@ -116,14 +116,13 @@ function extraOf(fields: Fields, known: ReadonlySet<string>): string {
   return unknown.length === 0 ? '' : jsonOf(Object.fromEntries(unknown));
 }
 
-/** What would end a field or a record early, a mark that readers take for the file's beginning, and blanks at an end, which some take off. */
+/** Separators, quotes and line ends; a byte order mark; leading and trailing spaces, which some readers trim. */
 const needsQuotes = /[",\r\n\uFEFF]|^ | $/;
 
 /**
- * A field as RFC 4180 has it: in quotes where it needs them, and only there.
+ * Quotes a field if RFC 4180 requires it, or some readers need it.
  *
- * Our own and not papaparse's `unparse`, which is what the tests compare it with: a field at a time in a text that grows takes two thirds
- * of the time, and none of the memory for tables of cells.
+ * The tests compare it with papaparse's `unparse`, which takes 50 % more time, and memory for a table of cells.
  *
  * @example csvField('a "b"') // '"a ""b"""'
  */
@@ -131,13 +130,13 @@ function csvField(text: string): string {
   return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** What a spreadsheet takes for the beginning of a formula, or skips before looking for one; full-width forms included. */
+/** Characters that start a formula in a spreadsheet, or that it skips before one; full-width forms too. */
 const formulaStart = /^[=+\-@\t\r\n\0＝＋－＠]/u;
-/** A sign alone makes no formula of a number. No digit can match in two ways: a long text would take for ever. */
+/** A signed number is not a formula. No digit can match in two ways, so matching takes linear time. */
 const numeric = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 
 /**
- * Text that no spreadsheet runs: an apostrophe goes before what looks like a formula, numbers stay as they are.
+ * Puts an apostrophe before text that a spreadsheet would run as a formula. Numbers stay as they are.
  *
  * @see OWASP, CSV injection
  * @example guarded('=1+1') // "'=1+1"

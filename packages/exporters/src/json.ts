@@ -1,15 +1,10 @@
 import { SinkError } from '@sluice/core';
 
-/**
- * A value as JSON.
- *
- * @param replacer as for `JSON.stringify`.
- * @throws SinkError if it has none (a BigInt, a circle).
- */
+/** `JSON.stringify` that always returns text. @throws SinkError if the value has no JSON (a BigInt, a cycle). */
 export function jsonOf(value: object, replacer?: (name: string, value: unknown) => unknown): string {
   let reason = 'it has no JSON';
   try {
-    // Its type promises text, but what `toJSON` answers may have none.
+    // Despite its type, `stringify` returns `undefined` if `toJSON` returns, for example, a function.
     const json: unknown = JSON.stringify(value, replacer);
     if (typeof json === 'string') return json;
   } catch (error) {

@@ -17,7 +17,7 @@ export interface JsonlOptions extends FileTarget, JsonlFormatOptions {}
  * A JSON Lines file, compressed if its name ends in `.gz`.
  *
  * @example await exportTo(holdings, jsonl({ path: 'holdings.jsonl.gz' })).run();
- * @throws ConfigError if a column is unknown, SinkError if the file can't be written; its final name is not touched then.
+ * @throws ConfigError if a column is unknown; SinkError if the file can't be written; an existing file is unchanged.
  */
 export function jsonl<T extends object>(options: JsonlOptions): Sink<T> {
   return fileSink<T>(jsonlFormat(options), options);

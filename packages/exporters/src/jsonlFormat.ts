@@ -4,16 +4,16 @@ import { jsonOf } from './json.js';
 
 /** How rows become JSON Lines. */
 export interface JsonlFormatOptions {
-  /** Only these fields, in this order. Default: all that a row has. */
+  /** Only these fields, in this order. Default: all fields of a row. */
   readonly columns?: readonly string[];
 }
 
 /**
- * Rows as JSON Lines: one JSON value a line, each ended by a line feed. U+2028 and U+2029 are escaped, since some readers take them for
- * line ends. What is read back equals what was written.
+ * Rows as JSON Lines: one JSON value per line, each ended by a line feed. U+2028 and U+2029 are escaped, because some
+ * readers take them for line ends. The values are exact: parsing a line gives the row.
  *
- * @throws ConfigError, when the encoder is made, if a column is unknown; SinkError, when a row is encoded, if it is no JSON (a BigInt,
- * a circle).
+ * @throws ConfigError if a column is unknown, when the encoder is created; SinkError if a row is not valid JSON (a
+ * BigInt, a cycle), when it is encoded.
  */
 export function jsonlFormat<T extends object>({ columns }: JsonlFormatOptions = {}): RowFormat<T> {
   return {
@@ -36,14 +36,14 @@ export function jsonlFormat<T extends object>({ columns }: JsonlFormatOptions = 
 
 function picked(row: object, columns: readonly string[]): object {
   const fields = new Map<string, unknown>(Object.entries(row));
-  // `fromEntries` defines its fields, so that one named __proto__ is a field like any other.
+  // `fromEntries` defines properties, so a column named __proto__ is an ordinary field.
   return Object.fromEntries(
     columns.filter((column) => fields.has(column)).map((column) => [column, fields.get(column)]),
   );
 }
 
 function escaped(lines: string): string {
-  // Looked for first: hardly any text has them, and to look is faster than to replace.
+  // Few texts have them, and `includes` is faster than `replaceAll`.
   return lines.includes('\u2028') || lines.includes('\u2029')
     ? lines.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
     : lines;

@@ -1,5 +1,5 @@
 /**
- * Rows and changes to a service, signed; dead letters, and how they are sent again.
+ * Signed delivery of rows and changes to a service; dead letters and their replay.
  *
  * @module @sluice/exporters/webhook
  */
@@ -22,31 +22,31 @@ export interface WebhookOptions<T>
     EndpointOptions,
     Pick<FileStateOptions, 'breakLock' | 'trustFileSystem' | 'newId' | 'fileSystem' | 'processes'> {
   /**
-   * So many records in a request, or so many bytes of them (default 512 KiB), in one envelope; a batch ends with its page at the latest.
-   * Default: one record a request.
+   * Maximum number of records, or of their bytes (default 512 KiB), in one request and envelope. A batch never spans
+   * pages. Default: one record per request.
    */
   readonly batch?: number | { readonly count: number; readonly bytes?: number };
-  /** Requests under way at once. Default 8. */
+  /** Maximum number of concurrent requests. Default 8. */
   readonly deliveries?: number;
-  /** Records of the same key are sent one after another. Default: what names the row, or the changed row. `null`: no order. */
+  /** Records with the same key are sent in order. Default: the key of the row or changed row. `null`: no order. */
   readonly key?: ((row: T) => RowKey) | null;
   /**
-   * Names a row, the same on every run, in 1 to 256 characters. Default: a change's own id; of a row, a hash of its source, key and
-   * content. A source whose rows have no key needs it. Rows with the same id are the same record: within 20,000, only the first is sent.
+   * A row's id, the same on every run, 1 to 256 characters. Default: a change's own id; else a hash of source, key and
+   * content. Required if rows have no key. Of rows with the same id, within 20,000, only the first is sent.
    */
   readonly id?: (row: T) => string;
-  /** `envelope` (the default): `{ id, type, timestamp, source, sequence, data }`. `bare`: the row as it is, one a request. */
+  /** `envelope` (default): `{ id, type, timestamp, source, sequence, data }`. `bare`: the row alone, never batched. */
   readonly format?: WebhookFormat;
   /**
-   * A file for records that the endpoint refuses for what they are (400, 409, 413, 422). Default: the first one ends the export. It has a
-   * lock beside it, for which `breakLock` and `trustFileSystem` are as for `fileState`.
+   * A file for records that the endpoint refuses because of their content (400, 409, 413, 422). Default: none, so the
+   * first one fails the export. `breakLock` and `trustFileSystem` apply to its lock.
    */
   readonly deadLetter?: string;
-  /** So many of them are accidents; the next one ends the export. Default 100. */
+  /** Maximum number of dead letters; one more fails the export. Default 100. */
   readonly maxDeadLetters?: number;
-  /** What becomes of later records with the key of a dead letter: they go on (default), or are parked with it, so that order is kept. */
+  /** Later records with the key of a dead letter: sent (default), or parked with it, which preserves their order. */
   readonly onDead?: 'continue' | 'park';
-  /** Called with each dead letter, once it is durable. */
+  /** Called with each dead letter when it is durable. */
   readonly onDeadLetter?: (letter: DeadLetter) => void;
 }
 
@@ -55,22 +55,23 @@ const defaultConcurrency = 8;
 const defaultMaxDeadLetters = 100;
 
 /**
- * Posts each row, or each change of a watch, to an endpoint, signed as Standard Webhooks says: at least once.
+ * Posts each row, or each change of a watch, to an endpoint at least once, signed according to Standard Webhooks.
  *
- * A page is durable in a spool before its first record is sent. After a crash it is sent again from there, with the same ids and the
- * same bytes, whatever the API says by then; so give the export `state`. A receiver that remembers ids takes each record once.
+ * A page is durable in a spool before its first record is sent. After a crash it is sent again from the spool, with the
+ * same ids and bytes, even if the API has changed; this needs `state` on the export. A receiver that remembers ids
+ * accepts each record once.
  *
- * Records that the endpoint refuses for what they are become dead letters. Whatever else it says ends the export, which goes on there
- * when it is run again: an outage loses nothing.
+ * Records that the endpoint refuses because of their content become dead letters. Any other failure ends the export,
+ * and the next run resumes there: an outage loses nothing.
  *
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  * @example
  * const changes = client.streams.watch({ every: 30_000, state });
  * await exportTo(changes, webhook({ url, secret, deadLetter: 'dead.jsonl' }), { state }).run();
  *
- * @throws ConfigError if an option makes no sense or the URL is not encrypted, ForbiddenAddressError if it leads to this machine or a
- * private network. Later: HttpError, RateLimitError, NetworkError or RequestTimeoutError when the endpoint takes nothing more, SinkError
- * when there are too many dead letters, or none may be written.
+ * @throws ConfigError if an option is invalid or the URL is not encrypted, ForbiddenAddressError if it leads to this
+ * machine or a private network. Later: HttpError, RateLimitError, NetworkError or RequestTimeoutError if the endpoint
+ * accepts nothing, SinkError if there are too many dead letters, or one without a file for it.
  */
 export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   const { deadLetter, key, id, format = 'envelope', onDead = 'continue', onDeadLetter, fileSystem } = options;
@@ -88,7 +89,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
     rowEncoder<T>(source, schema, { key, id, format });
   return {
     name: 'webhook',
-    // As a hash, since a token may stand in the path.
+    // Hashed, because the path may contain a token.
     identity: { endpoint: hashed(url.origin + url.pathname), format },
     target: hashed(url.href),
     delivery: 'at-least-once',
@@ -107,7 +108,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
           try {
             onDeadLetter?.(letter);
           } catch {
-            // Whoever watches can't alter what is sent.
+            // An observer must not change what is sent.
           }
         },
         target: url.origin,
@@ -116,7 +117,7 @@ export function webhook<T extends object>(options: WebhookOptions<T>): Sink<T> {
   };
 }
 
-/** @throws ConfigError if the state of the dead letters is that of the export, which would wait for its own lock. */
+/** @throws ConfigError if dead letters and state share a folder: the export would wait for its own lock. */
 async function checkLetters(
   deadLetter: string | undefined,
   { stateFolder }: Pick<SinkContext<never>, 'stateFolder'>,

@@ -2,14 +2,14 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import type { Fault } from './faults.js';
 import type { Refusal } from './refusal.js';
 
-/** What is to be sent. */
+/** A response to send. */
 export interface Answer {
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
   readonly body: string;
 }
 
-/** An answer whose body is JSON. */
+/** A response with a JSON body. */
 export function jsonAnswer(status: number, value: unknown, headers: OutgoingHttpHeaders = {}): Answer {
   return {
     status,
@@ -18,12 +18,12 @@ export function jsonAnswer(status: number, value: unknown, headers: OutgoingHttp
   };
 }
 
-/** The answer to a request that can't be served. */
+/** The response to a request that can't be served. */
 export function refusalAnswer({ status, message, headers }: Refusal): Answer {
   return jsonAnswer(status, { message }, headers);
 }
 
-/** The answer that a fault puts in the place of the right one; the right one where the fault replaces nothing. */
+/** The response of a fault, or the correct one if the fault does not replace it. */
 export function faultyAnswer(fault: Fault | undefined, right: Answer, key: string): Answer {
   switch (fault?.kind) {
     case 'status': {

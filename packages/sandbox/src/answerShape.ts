@@ -1,44 +1,40 @@
-/**
- * How the sandbox words its answers. What is left open is as the live service sends it; where that is not known either, as
- * said here.
- */
+/** The shape of the sandbox's responses. Defaults follow the live service, as far as that is known. */
 export interface AnswerShape {
   /**
-   * What is nested in a row. `live` (default): `abi`, its `inputs` and `outputs`, `advancedOptions`, `getNativeBalances` and
+   * Nested values. `live` (default): `abi`, its `inputs` and `outputs`, `advancedOptions`, `getNativeBalances` and
    * `triggers` are lists, `token_properties` is an object. `reference`: single objects, and JSON as text.
    */
   readonly nested?: ShapeName;
-  /** The cursor of the last page: `null` (default for holdings), the empty text, or no such field (default for streams). */
+  /** The cursor of the last page: `null` (default for holdings), empty, or absent (default for streams). */
   readonly end?: 'null' | 'empty' | 'absent';
   /** `result` of a page with one row: a list (default), or the row itself. */
   readonly oneRow?: 'list' | 'object';
-  /** `result` of a page without rows: an empty list (default), `null`, or no such field. */
+  /** `result` of a page without rows: an empty list (default), `null`, or absent. */
   readonly noRows?: 'list' | 'null' | 'absent';
-  /** How holdings go on: by a cursor (default), or by `offset` alone: then `cursor` is always as in `end`. */
+  /** Paging of holdings: by cursor (default), or by `offset` only, with `cursor` always as in `end`. */
   readonly next?: 'cursor' | 'offset';
-  /** Whether holdings say `hasNextPage` (default), or let the cursor decide. */
+  /** Whether holdings have `hasNextPage` (default). */
   readonly hasNextPage?: 'sent' | 'absent';
 }
 
-/** The names of two whole shapes: the live service's, and the one that the API's reference shows. */
+/** The shape of the live service, or of the API's reference. */
 export type ShapeName = 'live' | 'reference';
 
-/** Each endpoint's shape. */
 export interface Shapes {
   readonly streams: Required<AnswerShape>;
   readonly aptos: Required<AnswerShape>;
 }
 
 /**
- * Fills in what was left open. Raises `RangeError` for a name that there is not.
+ * Fills in the defaults. Throws `RangeError` for an unknown name.
  *
- * @see the types in the service's public SDK (2.27), which were generated from the service's own description
+ * @see the types in the service's public SDK (2.27), generated from the service's own description
  */
 export function shapesOf(shape: ShapeName | AnswerShape): Shapes {
-  const asked = typeof shape === 'string' ? named(shape) : shape;
+  const given = typeof shape === 'string' ? named(shape) : shape;
   return {
-    streams: { ...live, end: 'absent', ...asked },
-    aptos: { ...live, ...asked },
+    streams: { ...live, end: 'absent', ...given },
+    aptos: { ...live, ...given },
   };
 }
 
@@ -51,7 +47,7 @@ const live: Required<AnswerShape> = {
   hasNextPage: 'sent',
 };
 
-/** The reference shows `result` as one object, and `cursor` as a field of every answer. */
+/** The reference shows `result` as one object, and `cursor` in every response. */
 const reference: AnswerShape = { nested: 'reference', oneRow: 'object', end: 'null' };
 
 function named(name: string): AnswerShape {

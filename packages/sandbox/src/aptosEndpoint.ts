@@ -8,8 +8,8 @@ import { Refusal } from './refusal.js';
 import type { Endpoint } from './requestListener.js';
 
 /**
- * `GET …/wallets/nfts?limit&offset&cursor&owner_addresses&collection_blacklist&collection_whitelist`: the holdings of some
- * wallets, up to 1,000 a page. A cursor wins over `offset`. With a collection filter, a page may be short or empty and go on.
+ * `GET …/wallets/nfts?limit&offset&cursor&owner_addresses&collection_blacklist&collection_whitelist`: up to 1,000
+ * holdings per page. A cursor overrides `offset`. With a collection filter, any page may be short or empty.
  */
 export function aptosEndpoint(holdings: Holdings, cursors: Cursors, shape: Required<AnswerShape>): Endpoint {
   return (query) => {

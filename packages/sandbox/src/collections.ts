@@ -10,7 +10,7 @@ export interface Collection {
   readonly creator: string;
 }
 
-/** Which rows of the whole sequence of holdings a query keeps, in a form that can be counted without reading them. */
+/** The holdings that a query keeps, countable without reading them. */
 export interface Kept {
   keeps(index: number): boolean;
   /** How many rows below `index` are kept. */
@@ -23,26 +23,24 @@ export interface Kept {
 const everyRow: Kept = { keeps: () => true, before: (index) => index, nth: (count) => count };
 
 /**
- * Says which collection each row belongs to, with a few large collections and a long tail.
+ * Assigns rows to collections, with a few large collections and a long tail.
  *
- * The rows come in blocks of 1,024, and every full block holds the same number of rows of each collection, each block in
- * an order of its own. So "how many rows of this collection come before row n" is arithmetic, whatever n is.
+ * Every full block of 1,024 rows has the same number of rows of each collection, in a different order. So the number of
+ * rows of a collection before row n can be computed in constant time.
  */
 export class Collections {
   readonly list: readonly Collection[];
   readonly #slots: Uint8Array;
   readonly #order: (index: number) => number;
 
-  /** `nasty` is the share of nasty rows: above 0, a few small collections have nasty names. */
+  /** @param nasty the share of nasty rows: above 0, a few small collections have nasty names. */
   constructor(seed: number, nasty: number) {
     const pleasant = shuffled(pleasantNames, seed);
     const odd = nasty > 0 ? shuffled(nastyCollectionNames, seed) : [];
     const oddSlots = odd.length === 0 ? 0 : Math.max(odd.length, Math.round((BLOCK * nasty) / 10));
     this.list = [...pleasant, ...odd].map((name, number) => collection(seed, number, name));
-    this.#slots = shuffledSlots(seed, [
-      ...share(BLOCK - oddSlots, pleasant.length, 0),
-      ...share(oddSlots, odd.length, pleasant.length),
-    ]);
+    const slots = [...share(BLOCK - oddSlots, pleasant.length, 0), ...share(oddSlots, odd.length, pleasant.length)];
+    this.#slots = Uint8Array.from(shuffled(slots, seed));
     this.#order = draws(seed, 'collection order');
   }
 
@@ -51,10 +49,7 @@ export class Collections {
     return pick(this.list, this.#numberOf(index));
   }
 
-  /**
-   * The rows that two lists of collection hashes leave (lower case, without 0x): those of `include`, or all where it is
-   * empty, but for those of `exclude`.
-   */
+  /** Filters by collection hashes (lower case, without 0x): `include`, or all if it is empty, without `exclude`. */
   kept(include: readonly string[], exclude: readonly string[]): Kept {
     if (include.length === 0 && exclude.length === 0) return everyRow;
     const wanted = new Set(include);
@@ -81,7 +76,7 @@ export class Collections {
 
   #numberOf(index: number): number {
     const order = this.#order(Math.floor(index / BLOCK));
-    // An odd factor and a shift permute the block's places, so each slot is used once.
+    // An odd factor and an offset permute the block, so each slot is used once.
     const slot = (Math.imul(index, order | 1) + (order >>> 16)) & (BLOCK - 1);
     return this.#slots[slot] ?? 0;
   }
@@ -97,7 +92,7 @@ function collection(seed: number, number: number, name: string): Collection {
   };
 }
 
-/** Gives `slots` places to `count` collections, the n-th one about 1/n of the first one's. */
+/** Divides `slots` among `count` collections; the n-th gets about 1/n of the first one's. */
 function* share(slots: number, count: number, firstNumber: number): Generator<number> {
   let total = 0;
   for (let rank = 1; rank <= count; rank++) total += 1 / rank;
@@ -107,10 +102,6 @@ function* share(slots: number, count: number, firstNumber: number): Generator<nu
     sum += 1 / rank;
     for (const end = Math.round((slots * sum) / total); given < end; given++) yield firstNumber + rank - 1;
   }
-}
-
-function shuffledSlots(seed: number, slots: readonly number[]): Uint8Array {
-  return Uint8Array.from(shuffled(slots, seed));
 }
 
 function shuffled<T>(list: readonly T[], seed: number): T[] {

@@ -1,15 +1,15 @@
 import { fingerprint } from './random.js';
 import { Refusal } from './refusal.js';
 
-/** Where a page starts. `turn` tells cursors of the same place apart, where a fault has to mint another one. */
+/** Where a page starts. `turn` distinguishes cursors of the same place, if a fault needs a new one. */
 export interface PageStart {
   readonly place: number;
   readonly turn: number;
 }
 
 /**
- * Mints and reads cursors. A cursor carries its place itself, so any number of them costs no memory; a checksum with the
- * seed and a fingerprint of the query tell our own from those made up or made for another query.
+ * Creates and reads cursors. A cursor contains its place, so it takes no memory. A checksum with the seed and a
+ * fingerprint of the query reveal cursors that are forged or of another query.
  */
 export class Cursors {
   readonly #seed: number;
@@ -25,31 +25,24 @@ export class Cursors {
     this.#now = options.now;
   }
 
-  /** The cursor of a page. It is the same text each time, unless cursors expire: then it tells when it was minted. */
+  /** The cursor of a page: always the same text, unless cursors expire; then it contains its time. */
   mint(query: string, { place, turn }: PageStart): string {
     const minted = this.#ttl === Infinity ? '' : Math.floor(this.#now()).toString(36);
     const content = `${place}.${turn}.${minted}.${fingerprint(this.#seed, query)}`;
     return Buffer.from(`${content}.${this.#checksum(content)}`).toString('base64url');
   }
 
-  /** Reads a cursor that a client sent and counts its use. Raises a `Refusal` with status 400 where it is not (or no longer) good. */
+  /** Reads a cursor from a client and counts its use. Throws a `Refusal` with status 400 if it is not valid. */
   open(query: string, cursor: string): PageStart {
     const bytes = Buffer.from(cursor, 'base64url');
     const [, content = '', place, turn, minted = '', madeFor, checksum] =
       /^((\d+)\.(\d+)\.(\w*)\.(\w+))\.(\w+)$/.exec(bytes.toString('latin1')) ?? [];
-    // Decoding skips what is not base64url, so the text itself is compared too.
-    if (checksum !== this.#checksum(content) || cursor !== bytes.toString('base64url')) {
-      throw new Refusal(400, 'cursor: unknown; it was not issued by this service');
-    }
-    if (madeFor !== fingerprint(this.#seed, query)) {
-      throw new Refusal(
-        400,
-        'cursor: it was issued for another query; send the same parameters, or start anew without it',
-      );
-    }
-    if (this.#now() - Number.parseInt(minted, 36) > this.#ttl) {
-      throw new Refusal(400, 'cursor: expired; start anew without it');
-    }
+    // Decoding ignores invalid characters, so the text is compared too.
+    if (checksum !== this.#checksum(content) || cursor !== bytes.toString('base64url'))
+      throw refusal('unknown; it was not issued by this service');
+    if (madeFor !== fingerprint(this.#seed, query))
+      throw refusal('it was issued for another query; send the same parameters, or start anew without it');
+    if (this.#now() - Number.parseInt(minted, 36) > this.#ttl) throw refusal('expired; start anew without it');
     this.#count(cursor);
     return { place: Number(place), turn: Number(turn) };
   }
@@ -61,12 +54,16 @@ export class Cursors {
   #count(cursor: string): void {
     if (this.#uses === Infinity) return;
     const used = this.#used.get(cursor) ?? 0;
-    if (used >= this.#uses) throw new Refusal(400, 'cursor: it was used before; start anew without it');
+    if (used >= this.#uses) throw refusal('it was used before; start anew without it');
     this.#used.set(cursor, used + 1);
     const [oldest] = this.#used.keys();
     if (oldest !== undefined && this.#used.size > REMEMBERED_CURSORS) this.#used.delete(oldest);
   }
 }
 
-/** Uses are counted for the latest cursors only, so that memory stays flat. */
+function refusal(reason: string): Refusal {
+  return new Refusal(400, `cursor: ${reason}`);
+}
+
+/** Uses are counted only for the latest cursors, to bound memory. */
 const REMEMBERED_CURSORS = 100_000;

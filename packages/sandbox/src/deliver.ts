@@ -4,11 +4,7 @@ import { createGzip, gzipSync } from 'node:zlib';
 import type { Answer } from './answer.js';
 import type { Fault } from './faults.js';
 
-/**
- * Sends an answer on the way that the fault leaves it.
- *
- * @param sever ends the connection from our side
- */
+/** Sends a response as the fault allows. @param sever ends the connection from the server's side. */
 export function deliver(
   response: ServerResponse,
   answer: Answer,
@@ -33,10 +29,8 @@ export function deliver(
   });
   switch (fault?.kind) {
     case 'cut-body':
-      // Once the half is with the system; ended at once, the client might get nothing.
-      response.write(body.subarray(0, body.length / 2), () => {
-        sever('end');
-      });
+      // After the write has finished, because the client may otherwise receive nothing.
+      response.write(body.subarray(0, body.length / 2), () => sever('end'));
       return;
     case 'slow-drip':
       drip(response, body, fault.every, fault.bytes ?? 1);
@@ -46,16 +40,14 @@ export function deliver(
   }
 }
 
-/** Calls back after some ms, at once for 0, or never, if the client goes away first. */
+/** Calls back after `ms`: at once for 0, never if the client disconnects first. */
 export function afterwards(response: ServerResponse, ms: number, callback: () => void): void {
   if (ms <= 0) {
     callback();
     return;
   }
   const timer = setTimeout(callback, ms);
-  response.once('close', () => {
-    clearTimeout(timer);
-  });
+  response.once('close', () => clearTimeout(timer));
 }
 
 function drip(response: ServerResponse, body: Buffer, every: number, bytes: number): void {
@@ -68,15 +60,13 @@ function drip(response: ServerResponse, body: Buffer, every: number, bytes: numb
     clearInterval(timer);
     response.end();
   }, every);
-  response.once('close', () => {
-    clearInterval(timer);
-  });
+  response.once('close', () => clearInterval(timer));
 }
 
 function deliverHuge(response: ServerResponse, bytes: number, gzip: boolean): void {
   response.writeHead(200, { 'content-type': 'application/json', ...(gzip ? { 'content-encoding': 'gzip' } : {}) });
   const parts = Readable.from(hugeJson(bytes), { objectMode: false });
-  // A client that goes away early is what this fault is for, not an error.
+  // A client that disconnects early is expected, not an error.
   const ended = (): void => undefined;
   if (gzip) pipeline(parts, createGzip(), response, ended);
   else pipeline(parts, response, ended);

@@ -1,7 +1,7 @@
 import { faultNames, faultsByName, type Fault, type FaultRates } from './faults.js';
 import { draws, fraction, hashText, type Draw } from './random.js';
 
-/** Draws faults by rate: a function of the seed, the request and its attempt, never of time or of other requests. */
+/** Draws faults by rate, depending only on the seed, the request and its attempt. */
 export class FaultDraw {
   readonly #draw: Draw;
   readonly #shares: readonly (readonly [make: (word: number) => Fault, upTo: number])[];
@@ -13,12 +13,12 @@ export class FaultDraw {
     this.#shares = faultNames.map((name) => [faultsByName[name], (upTo += rates[name] ?? 0)]);
   }
 
-  /** Which attempt of this request the next one is, from 1. */
+  /** The number of the next attempt of this request, from 1. */
   attempt(request: string): number {
     return (this.#sent.get(request)?.attempts ?? 0) + 1;
   }
 
-  /** Counts an attempt and gives the fault that it meets, if any. */
+  /** Counts an attempt and returns its fault, if any. */
   next(request: string): Fault | undefined {
     const attempts = this.attempt(request);
     const inARow = this.#sent.get(request)?.faultsInARow ?? 0;
@@ -29,7 +29,7 @@ export class FaultDraw {
   }
 
   #remember(request: string, sent: { attempts: number; faultsInARow: number }): void {
-    // Taken out first, so that the map's order is that of the latest attempts.
+    // Deleted first, so that the map is in the order of the latest attempts.
     this.#sent.delete(request);
     this.#sent.set(request, sent);
     const [oldest] = this.#sent.keys();

@@ -2,49 +2,48 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { pick } from './random.js';
 
 /**
- * One way of misbehaving. The first group replaces the answer, the second spoils the way of the right answer to the client,
- * the third changes which page is answered.
+ * A fault. The first group replaces the response, the second disturbs its transfer, the third changes the page.
  *
  * @example
  * startSandbox({ script: ({ nth }) => (nth === 3 ? { kind: 'cut-body' } : undefined) });
  */
 export type Fault =
-  /** Another answer. `body` is sent as it is; without one, `{"message": …}`. */
+  /** Another response. `body` is sent as it is; default: `{"message": …}`. */
   | { readonly kind: 'status'; readonly status: number; readonly headers?: OutgoingHttpHeaders; readonly body?: string }
-  /** The connection is reset before the answer. */
+  /** The connection is reset before the response. */
   | { readonly kind: 'reset' }
-  /** The request is accepted and never answered. */
+  /** The request is accepted, but never answered. */
   | { readonly kind: 'never' }
   /** A web page instead of JSON. `status`: default 200. */
   | { readonly kind: 'html'; readonly status?: number }
   /** `status`: default 302. `location` may be relative. */
   | { readonly kind: 'redirect'; readonly location: string; readonly status?: 301 | 302 | 303 | 307 | 308 }
-  /** Legal JSON of about `bytes` bytes, streamed without a length. `gzip`: packed, so little travels (a gzip bomb). */
+  /** Valid JSON of about `bytes` bytes, streamed without a length. `gzip`: compressed (a gzip bomb). */
   | { readonly kind: 'huge-body'; readonly bytes: number; readonly gzip?: boolean }
-  /** An error whose body repeats the `X-API-Key` it got: raw, URL-encoded and in base64. `status`: default 403. */
+  /** An error whose body contains the `X-API-Key`: raw, URL-encoded and in base64. `status`: default 403. */
   | { readonly kind: 'echo-key'; readonly status?: number }
-  /** Half of the body under the length of the whole one, then the connection ends. */
+  /** Half of the body with the full length, then the connection ends. */
   | { readonly kind: 'cut-body' }
-  /** Half of the body under a length that agrees: a complete answer that is not JSON. */
+  /** Half of the body with its own length: a complete response that is not valid JSON. */
   | { readonly kind: 'wrong-json' }
   /** The body in pieces of `bytes` (default 1), one every `every` ms. */
   | { readonly kind: 'slow-drip'; readonly every: number; readonly bytes?: number }
-  /** The right answer, `ms` later. */
+  /** The correct response, `ms` later. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** The right rows, with the cursor that led to them as the next one. */
+  /** The correct rows, with the request's cursor as the next one. */
   | { readonly kind: 'repeat-cursor' }
-  /** The right rows, with a cursor that leads `rows` rows back: the one that page had, or (`minted`) one that was never seen before. */
+  /** The correct rows, with a cursor `rows` rows back: that page's cursor, or a new one (`minted`). */
   | { readonly kind: 'lead-back'; readonly rows: number; readonly minted?: boolean }
-  /** Page 1 whatever the cursor says, with a new cursor that was never seen before. */
+  /** Always page 1, with a new cursor. */
   | { readonly kind: 'ignore-cursor' }
-  /** No rows, with a cursor that goes on with the rows which are due. */
+  /** No rows, with a cursor to the rows of this page. */
   | { readonly kind: 'empty-page' }
-  /** Before the answer, each row of the endpoint steps back by `by` places (default 1), as if rows were put in front. */
+  /** Before the response, each row moves back by `by` places (default 1), as if rows were inserted at the front. */
   | { readonly kind: 'moved-rows'; readonly by?: number };
 
 /**
- * How often the seed brings a fault: each a share of the requests, 0 to 1; together at most 1. Whether a request meets one
- * depends on the seed, the request and how often it was sent, so a retry may succeed; after three faults in a row it does.
+ * The rate of each fault as a share of requests, 0 to 1; together at most 1. Faults depend on the seed, the request and
+ * its attempt, so a retry may succeed; after three faults in a row it does.
  *
  * @example
  * startSandbox({ faults: { serverError: 0.05, reset: 0.01 } });
@@ -73,7 +72,7 @@ export const faultNames = [
 /** One name of {@link faultNames}. */
 export type FaultName = (typeof faultNames)[number];
 
-/** What each rate brings; `word` is random. */
+/** The fault of each rate; `word` is random. */
 export const faultsByName: Readonly<Record<FaultName, (word: number) => Fault>> = {
   serverError: (word) => ({ kind: 'status', status: pick([500, 502, 503, 504], word) }),
   tooManyRequests: () => ({ kind: 'status', status: 429, headers: { 'retry-after': '1' } }),

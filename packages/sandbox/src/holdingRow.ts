@@ -4,12 +4,9 @@ import { nastyAmounts, nastyProperties, nastyText } from './nastyValues.js';
 import type { Owners } from './owners.js';
 import { draws, fraction, hex, pick } from './random.js';
 
-/**
- * One NFT holding, as the endpoint sends it. All fields but the properties are text; nasty rows may hold `null`, and fields that
- * the reference does not know.
- */
+/** One NFT holding, as the endpoint sends it. Nasty rows may have `null` and unknown fields. */
 export interface HoldingRow {
-  /** Numeric text; in nasty rows beyond 2^53. */
+  /** Numeric text; in nasty rows above 2^53. */
   readonly amount: string;
   readonly collection_data_id_hash: string;
   readonly collection_name: string;
@@ -22,15 +19,12 @@ export interface HoldingRow {
   readonly property_version: string;
   readonly table_type: string | null;
   readonly token_data_id_hash: string;
-  /** An object, or JSON text in the reference's shape; either of them, or `null`, in some nasty rows. */
+  /** An object, or JSON text in the reference's shape; in nasty rows either of them, or `null`. */
   readonly token_properties: string | Readonly<Record<string, unknown>> | null;
   readonly [newField: string]: unknown;
 }
 
-/**
- * Makes the function that computes a row from its index. Nothing is stored: the row of an index is the same at every call.
- * Owner, token hash and property version never occur twice together.
- */
+/** Creates the function from index to row. Owner, token hash and property version together are unique. */
 export function holdingRows(
   seed: number,
   nasty: number,
@@ -66,7 +60,7 @@ export function holdingRows(
   };
 }
 
-/** Every nasty row has a nasty name, and one more field to stumble over. */
+/** Every nasty row has a nasty name and one more nasty field. */
 function nastyRow(row: HoldingRow, word: number): HoldingRow {
   const named: HoldingRow = { ...row, name: nastyText(word) };
   const detail = word >>> 16;

@@ -4,19 +4,19 @@ import { holdingRows, type HoldingRow } from './holdingRow.js';
 import { Owners, type Run } from './owners.js';
 import { rowsInFront } from './rotation.js';
 
-/** Which collections a query keeps, as hashes (lower case, without 0x): `include` empty keeps all, `exclude` takes away. */
+/** Collection hashes (lower case, without 0x). Without `include`, all collections but `exclude`. */
 export interface CollectionFilter {
   readonly include?: readonly string[];
   readonly exclude?: readonly string[];
 }
 
-/** Some rows, and the place of the next one; `null` at the end. */
+/** Rows and the place of the next one; `null` at the end. */
 export interface Slice<Row> {
   readonly rows: readonly Row[];
   readonly next: number | null;
 }
 
-/** All holdings of the sandbox: computed row by row, never stored, in an order that can be moved. */
+/** All holdings: computed, never stored, in an order that can be rotated. */
 export class Holdings {
   readonly owners: Owners;
   readonly #size: number;
@@ -32,30 +32,26 @@ export class Holdings {
     this.#row = holdingRows(seed, nasty, { owners: this.owners, collections: this.#collections, nested });
   }
 
-  /** The row of an index, wherever it stands now. Raises `RangeError` beyond the last one. */
+  /** The row of an index, wherever it is in the order. Throws `RangeError` after the last one. */
   row(index: number): HoldingRow {
-    if (!Number.isInteger(index) || index < 0 || index >= this.#size) {
+    if (!Number.isInteger(index) || index < 0 || index >= this.#size)
       throw new RangeError(`There is no holding ${index}: the sandbox has ${this.#size}, counted from 0.`);
-    }
     return this.#row(index);
   }
 
-  /** Lets every row of every owner step back by `by` places; the last ones come first. */
+  /** Moves the rows of every owner back by `by` places; the last ones move to the front. */
   move(by: number): void {
     this.#moved += by;
   }
 
-  /** The rows of some owners, in the order in which the owners are given. */
+  /** The rows of some owners, in the given order of owners. */
   of(owners: readonly string[], filter: CollectionFilter = {}): HoldingsView {
     const runs = [...new Set(owners)].flatMap((owner) => rotated(this.owners.runOf(owner), this.#moved));
     return new HoldingsView(runs, this.#collections.kept(filter.include ?? [], filter.exclude ?? []), this.#row);
   }
 }
 
-/**
- * The rows of one query. A place counts all rows of its owners, kept or not, so that it means the same whatever the filter;
- * each method costs O(owners + rows read).
- */
+/** The rows of one query. A place counts all rows of its owners, kept or not. Methods take O(owners + rows read). */
 export class HoldingsView implements Iterable<HoldingRow> {
   readonly #runs: readonly Run[];
   readonly #kept: Kept;
@@ -67,7 +63,7 @@ export class HoldingsView implements Iterable<HoldingRow> {
     this.#row = row;
   }
 
-  /** The place of the kept row that has `offset` kept rows before it; the place behind the last row where there are fewer. */
+  /** The place of the kept row after `offset` kept rows, or after the last row if there are fewer. */
   seek(offset: number): number {
     let place = 0;
     let left = offset;
@@ -81,24 +77,21 @@ export class HoldingsView implements Iterable<HoldingRow> {
     return place;
   }
 
-  /** Up to `limit` kept rows from a place on. Fewer, even none, where 20,480 rows were looked at: then `next` goes on. */
+  /** Up to `limit` kept rows from a place; fewer, even none, after it has scanned 20,480 rows. */
   read(place: number, limit: number): Slice<HoldingRow> {
     const rows: HoldingRow[] = [];
     let at = place;
     let budget = SCANNED_ROWS;
-    for (const { from, to } of this.#rest(place)) {
-      for (let index = from; index < to && rows.length < limit && budget > 0; index++, at++, budget--) {
+    for (const { from, to } of this.#rest(place))
+      for (let index = from; index < to && rows.length < limit && budget > 0; index++, at++, budget--)
         if (this.#kept.keeps(index)) rows.push(this.#row(index));
-      }
-    }
     return { rows, next: this.#hasMore(at) ? at : null };
   }
 
   /** All kept rows. */
   *[Symbol.iterator](): Generator<HoldingRow, void, undefined> {
-    for (const { from, to } of this.#runs) {
+    for (const { from, to } of this.#runs)
       for (let index = from; index < to; index++) if (this.#kept.keeps(index)) yield this.#row(index);
-    }
   }
 
   #hasMore(place: number): boolean {

@@ -1,5 +1,5 @@
 /**
- * Both APIs on this machine, and an endpoint for webhooks, misbehaving on demand.
+ * Local servers of both APIs and of a webhook receiver, with faults on demand.
  *
  * @module @sluice/sandbox
  */

@@ -4,9 +4,9 @@ import type { Socket } from 'node:net';
 /** A server that listens. */
 export interface ListeningServer {
   readonly port: number;
-  /** How many connections were opened since the start. */
+  /** Number of connections since the start. */
   readonly connections: number;
-  /** Stops at once: open connections are cut. Calling it again does no harm. */
+  /** Stops at once and closes open connections. Later calls have no effect. */
   readonly close: () => Promise<void>;
 }
 
@@ -14,10 +14,10 @@ export interface ListeningServer {
  * Listens on 127.0.0.1.
  *
  * @param wanted 0 for any free port.
- * @param who begins the sentence of the error that is raised where the port is taken, e.g. `The sandbox`.
+ * @param who the subject of the error message if the port is in use, e.g. `The sandbox`.
  */
 export async function listen(listener: RequestListener, wanted: number, who: string): Promise<ListeningServer> {
-  // Idle connections outlive a client's pauses, so that no reset comes but by a fault.
+  // Idle connections outlive a client's pauses, so that only faults reset connections.
   const server = createServer({ keepAliveTimeout: 600_000 }, listener);
   const sockets = new Set<Socket>();
   let connections = 0;
@@ -28,12 +28,8 @@ export async function listen(listener: RequestListener, wanted: number, who: str
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = reasonOf(cause);
-      reject(
-        new Error(`${who} can't listen on 127.0.0.1:${wanted}: ${why}. Choose another port, or 0 for any free one.`, {
-          cause,
-        }),
-      );
+      const advice = 'Choose another port, or 0 for any free one.';
+      reject(new Error(`${who} can't listen on 127.0.0.1:${wanted}: ${reasonOf(cause)}. ${advice}`, { cause }));
     });
     server.listen(wanted, '127.0.0.1', resolve);
   });
@@ -46,9 +42,7 @@ export async function listen(listener: RequestListener, wanted: number, who: str
     },
     close: () =>
       (closed ??= new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
+        server.close(() => resolve());
         for (const socket of sockets) socket.destroy();
       })),
   };

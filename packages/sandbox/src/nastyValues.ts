@@ -1,9 +1,6 @@
 import { pick } from './random.js';
 
-/**
- * Texts that break careless readers and writers: separators, line ends, spreadsheet formulas, other scripts, white space.
- * Each of them has been somebody's token name.
- */
+/** Token names that break careless readers and writers: separators, line ends, formulas, scripts, white space. */
 export const nastyTexts: readonly string[] = [
   'The "Quoted" One',
   'commas, commas, commas',
@@ -50,7 +47,7 @@ export const nastyTexts: readonly string[] = [
   'a very long text '.repeat(300),
 ];
 
-/** Names of a few small collections: each row of such a collection carries it. */
+/** Names of a few small collections. */
 export const nastyCollectionNames: readonly string[] = [
   'The "Quoted" Collection',
   'Salt, Pepper, and Sons',
@@ -62,7 +59,7 @@ export const nastyCollectionNames: readonly string[] = [
   '  Roomy  ',
 ];
 
-/** Amounts beyond 2^53, up to the largest of 256 bits: a JavaScript number would round each of them. */
+/** Amounts above 2^53, which a number would round, up to 256 bits; and 0. */
 export const nastyAmounts: readonly string[] = [
   '9007199254740993',
   '18446744073709551615',
@@ -71,11 +68,11 @@ export const nastyAmounts: readonly string[] = [
   '0',
 ];
 
-/** Token properties as they come in the wild: as text and as an object, with keys that reach for the prototype, or none at all. */
+/** Token properties: as text or as an object, with names like `__proto__`, or empty. */
 export const nastyProperties: readonly (string | Readonly<Record<string, unknown>> | null)[] = [
   { background: 'Blue', level: 7, 'with,comma': 'and "quotes"' },
   { nested: { list: [1, null, { deep: true }], empty: {} } },
-  // `fromEntries` makes an own key of it, as JSON.parse does; a literal would set the prototype.
+  // `fromEntries` defines an own property, like `JSON.parse`; a literal would set the prototype.
   Object.fromEntries([
     ['__proto__', { polluted: 'yes' }],
     ['constructor', { prototype: { polluted: 'yes' } }],
@@ -92,7 +89,7 @@ export const nastyProperties: readonly (string | Readonly<Record<string, unknown
   {},
 ];
 
-/** The nasty text that a word points at. */
+/** The nasty text for a word. */
 export function nastyText(word: number): string {
   return pick(nastyTexts, word);
 }

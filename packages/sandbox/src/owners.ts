@@ -1,14 +1,14 @@
 import { draws, fraction, hex } from './random.js';
 
-/** The rows `from <= index < to` of the whole sequence of holdings. */
+/** The holdings `from <= index < to`. */
 export interface Run {
   readonly from: number;
   readonly to: number;
 }
 
-/** The owners of the sandbox, each with one run of the holdings: the first ones hold most, nobody the same. */
+/** The owners, each with one run of the holdings: the first ones have most. */
 export class Owners {
-  /** Addresses in full: 0x and 64 lower case hexadecimal digits. */
+  /** Full addresses: 0x and 64 lower case hexadecimal digits. */
   readonly addresses: readonly string[];
   readonly #ends: readonly number[];
   readonly #numbers: ReadonlyMap<string, number>;
@@ -20,7 +20,7 @@ export class Owners {
     this.#ends = ends(seed, owners, holdings);
   }
 
-  /** The run of an owner; an address that owns nothing has an empty one. */
+  /** The run of an owner; empty for an unknown address. */
   runOf(address: string): Run {
     const number = this.#numbers.get(address);
     if (number === undefined) return { from: 0, to: 0 };
@@ -40,7 +40,7 @@ export class Owners {
   }
 }
 
-/** An address as it is compared: lower case, padded to 64 digits. `undefined` where it is none. */
+/** An address in lower case, padded to 64 digits; `undefined` if it is not valid. */
 export function fullAddress(text: string): string | undefined {
   const digits = /^0x([0-9a-f]{1,64})$/i.exec(text)?.[1];
   return digits === undefined ? undefined : `0x${digits.toLowerCase().padStart(64, '0')}`;
@@ -53,6 +53,6 @@ function ends(seed: number, owners: number, holdings: number): number[] {
     { length: owners },
     (_, number) => (total += (0.7 + 0.6 * fraction(luck(number))) / (number + 1)),
   );
-  // Rounding the running sums, not the parts, keeps the last end at `holdings`.
+  // The sums are rounded, not their terms, so that the last end is `holdings`.
   return sums.map((sum) => Math.round((holdings * sum) / total));
 }

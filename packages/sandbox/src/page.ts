@@ -3,25 +3,25 @@ import type { Cursors } from './cursor.js';
 import type { Fault } from './faults.js';
 import type { Slice } from './holdings.js';
 
-/** Some rows, and the cursor of the next page; `null` at the end. */
+/** Rows and the cursor of the next page; `null` at the end. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
   readonly cursor: string | null;
 }
 
-/** What an endpoint makes of a query: checked, and ready to be read once it is known whether a fault has a say in it. */
+/** A checked query, to be read when its fault is known. */
 export interface PageRequest<Row> {
   readonly cursors: Cursors;
-  /** What the cursor is good for: all parameters that choose and order the rows. */
+  /** All parameters that select and order the rows: a cursor is valid only for them. */
   readonly query: string;
-  /** The cursor that was sent. */
+  /** The cursor of the request. */
   readonly sent: string | undefined;
   /** The place of page 1. */
   readonly start: () => number;
   readonly read: (place: number) => Slice<Row>;
 }
 
-/** Checks the cursor, then gives the function that reads the page. Raises a `Refusal` for a cursor that is not good. */
+/** Checks the cursor, and returns the function that reads the page. Throws a `Refusal` if the cursor is not valid. */
 export function pageOf<Row>({ cursors, query, sent, start, read }: PageRequest<Row>): (fault?: Fault) => Page<Row> {
   const point = sent === undefined ? undefined : cursors.open(query, sent);
   return (fault) => {
@@ -51,7 +51,7 @@ export function pageOf<Row>({ cursors, query, sent, start, read }: PageRequest<R
   };
 }
 
-/** The fields `result` and `cursor` of an answer, worded as the shape wants. */
+/** The fields `result` and `cursor` of a response, in the given shape. */
 export function worded({ rows, cursor }: Page<unknown>, shape: Required<AnswerShape>): Record<string, unknown> {
   const lasts = { null: { cursor: null }, empty: { cursor: '' }, absent: {} };
   const nones = { list: { result: [] }, null: { result: null }, absent: {} };

@@ -1,6 +1,6 @@
 import { Refusal } from './refusal.js';
 
-/** Reads a whole number of the query. Raises a `Refusal` with status 400 where it is missing or out of bounds. */
+/** Reads an integer parameter. Throws a `Refusal` with status 400 if it is missing or out of bounds. */
 export function wholeNumber(
   query: URLSearchParams,
   name: string,
@@ -15,8 +15,8 @@ export function wholeNumber(
 }
 
 /**
- * Reads a list of the query, in any of the spellings in use: `name[]=a&name[]=b`, `name=a&name=b`, `name[0]=a&name[1]=b`,
- * `name=a,b`. Empty items are left out.
+ * Reads a list parameter: `name[]=a&name[]=b`, `name=a&name=b`, `name[0]=a&name[1]=b` or `name=a,b`, without empty
+ * items.
  */
 export function list(query: URLSearchParams, name: string): string[] {
   const items: string[] = [];
@@ -27,7 +27,7 @@ export function list(query: URLSearchParams, name: string): string[] {
   return items;
 }
 
-/** The query's cursor; an empty one counts as none. */
+/** The query's cursor; `undefined` if it is absent or empty. */
 export function cursorOf(query: URLSearchParams): string | undefined {
   const cursor = query.get('cursor');
   return cursor === null || cursor === '' ? undefined : cursor;

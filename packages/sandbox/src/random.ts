@@ -1,19 +1,18 @@
-/** A seeded sequence that is read by index, in any order: the same index always gives the same 32 bits. */
+/** A seeded sequence of 32-bit words, read by index in any order. */
 export type Draw = (index: number) => number;
 
 /**
- * Opens one seeded sequence per subject, so that a field added later does not shift the others.
- * Within a sequence no two indices below 2^32 give the same word.
+ * One sequence per subject, so that a new subject does not change the others. Indices below 2^32 give distinct words.
  *
  * @param seed any number; only its lower 32 bits count
- * @param subject what is drawn, e.g. `'amount'`
+ * @param subject e.g. `'amount'`
  * @example
  * const amountOf = draws(1, 'amount');
- * amountOf(7) === amountOf(7); // true, for ever
+ * amountOf(7) === amountOf(7); // always
  */
 export function draws(seed: number, subject: string): Draw {
   const start = mix(hashText(subject) ^ mix(seed));
-  // Both rounds are bijective in the index, hence "no two".
+  // Both rounds are bijective in the index, so all words differ.
   return (index) => mix(mix(start ^ index) + start);
 }
 
@@ -22,18 +21,18 @@ export function fraction(word: number): number {
   return word / 0x1_0000_0000;
 }
 
-/** The item of a list that a word points at. The list must not be empty. */
+/** The item of a list for a word. The list must not be empty. */
 export function pick<T>(list: readonly T[], word: number): T {
   const item = list[word % list.length];
   if (item === undefined) throw new RangeError('There is nothing to pick from: the list is empty.');
   return item;
 }
 
-/** Lower case hexadecimal text that grows out of one word; different words give different texts. `digits` is a multiple of 8. */
+/** Hexadecimal text from a word; different words give different texts. `digits` is a multiple of 8. */
 export function hex(word: number, digits: number): string {
   let text = '';
   for (let state = word; text.length < digits; state = mix(state + 0x9e37_79b9)) {
-    // By table: `toString(16)` takes seven times as long, and hashes are half of a row.
+    // A table, because `toString(16)` takes seven times as long, and half of a row is hashes.
     text += hexByte(state >>> 24) + hexByte(state >>> 16) + hexByte(state >>> 8) + hexByte(state);
   }
   return text;
@@ -52,7 +51,7 @@ export function hashText(text: string): number {
   return mix(hash);
 }
 
-/** 53 seeded bits of a text, as short text. For fingerprints and checksums, not against forgers. */
+/** A seeded hash of a text with 53 bits, as short text. Not cryptographic. */
 export function fingerprint(seed: number, text: string): string {
   let high = mix(seed);
   let low = mix(high + 1);
@@ -64,7 +63,7 @@ export function fingerprint(seed: number, text: string): string {
   return ((mix(high) >>> 11) * 0x1_0000_0000 + mix(low ^ high)).toString(36);
 }
 
-/** The finalizer of MurmurHash3: every input bit moves every output bit, and no two inputs meet. */
+/** The finalizer of MurmurHash3, which is bijective. */
 function mix(word: number): number {
   let mixed = word | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85eb_ca6b);

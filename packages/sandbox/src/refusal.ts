@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 
-/** Thrown where a request can't be served: becomes an answer of this status with the body `{"message": …}`. */
+/** Thrown for a request that can't be served: becomes a response with this status and `{"message": …}`. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;

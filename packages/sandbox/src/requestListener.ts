@@ -11,13 +11,10 @@ import type { OpenRequest, RequestLog } from './requestLog.js';
 import type { EndpointName, Settings } from './sandboxOptions.js';
 import { SlidingWindow } from './slidingWindow.js';
 
-/**
- * Checks a query, then gives the function that makes the answer's body, with a fault's say in which page it is.
- * Raises a `Refusal` for a query that can't be served.
- */
+/** Checks a query (throws a `Refusal`), and returns the function that creates the body, which a fault may change. */
 export type Endpoint = (query: URLSearchParams) => (fault?: Fault) => unknown;
 
-/** An endpoint, where it is found, and the rows behind it. */
+/** An endpoint, its path and its rows. */
 export interface Route {
   readonly name: EndpointName;
   readonly path: string;
@@ -26,8 +23,8 @@ export interface Route {
 }
 
 /**
- * Answers requests, in this order: path and method, key (401), rate limit (429), parameters (400), page. The script is asked
- * first; what comes by rate spoils only requests that would get a page.
+ * Handles requests in this order: path and method, script, key (401), rate limit (429), parameters (400), page. Faults
+ * by rate affect only requests that would get a page.
  */
 export function requestListener(settings: Settings, routes: readonly Route[], log: RequestLog): RequestListener {
   const routeAt = new Map(routes.map((route) => [route.path, route]));
@@ -42,9 +39,7 @@ export function requestListener(settings: Settings, routes: readonly Route[], lo
     const route = routeAt.get(path);
     const entry = log.arrive({ endpoint: route?.name, method, path, query: rest.join('?') });
     let severed = false;
-    response.once('close', () => {
-      log.end(entry, !response.writableFinished && !severed);
-    });
+    response.once('close', () => log.end(entry, !response.writableFinished && !severed));
 
     const { answer, fault } = decide(entry, route, headers);
     entry.fault = fault?.kind;

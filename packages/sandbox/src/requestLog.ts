@@ -2,26 +2,26 @@ import type { Fault } from './faults.js';
 import type { EndpointName } from './sandboxOptions.js';
 import { ServerLog } from './serverLog.js';
 
-/** One request, as the sandbox saw it. */
+/** A request to the sandbox. */
 export interface LoggedRequest {
-  /** Which request to the sandbox it is, from 1. */
+  /** The number of the request, from 1. */
   readonly n: number;
-  /** `undefined` where there is none at this path. */
+  /** `undefined` if the path has none. */
   readonly endpoint: EndpointName | undefined;
   readonly method: string;
   readonly path: string;
-  /** The query as it was sent, without `?`. */
+  /** The raw query, without `?`. */
   readonly query: string;
-  /** When it arrived, in ms by the sandbox's clock. */
+  /** When it arrived, in ms of the sandbox's clock. */
   readonly arrivedAt: number;
-  /** When its answer was sent or its connection was gone; `undefined` while it is open. */
+  /** When its response was sent or its connection closed; `undefined` while it is open. */
   readonly endedAt: number | undefined;
-  /** The status sent; `undefined` before, and where a fault kept it from being sent. */
+  /** The status sent; `undefined` before, and if a fault prevented it. */
   readonly status: number | undefined;
   readonly fault: Fault['kind'] | undefined;
-  /** The rate limit refused it with 429. */
+  /** Whether the rate limit refused it with 429. */
   readonly rateLimited: boolean;
-  /** The client went away before its answer was sent. */
+  /** Whether the client disconnected before the response was sent. */
   readonly aborted: boolean;
 }
 
@@ -29,20 +29,19 @@ export interface LoggedRequest {
 export interface SandboxCounts {
   readonly requests: number;
   readonly byStatus: Readonly<Record<number, number>>;
-  /** Refused with 429 by the rate limit; those of a fault are not among them. */
+  /** Refused with 429 by the rate limit, not by a fault. */
   readonly rateLimited: number;
-  /** The client went away before the answer was sent. */
+  /** Requests whose client disconnected before the response was sent. */
   readonly aborted: number;
-  /** Open at this moment. */
+  /** Requests that are open now. */
   readonly open: number;
-  /** The most that were open at once. */
+  /** Maximum number of concurrent requests. */
   readonly maxOpen: number;
 }
 
 /** An entry of the log while its request is open. */
 export type OpenRequest = { -readonly [field in keyof LoggedRequest]: LoggedRequest[field] };
 
-/** The log of the sandbox's requests. */
 export class RequestLog extends ServerLog<OpenRequest> {
   readonly #nth = { streams: 0, aptos: 0 };
   readonly #byStatus: Record<number, number> = {};
@@ -57,7 +56,7 @@ export class RequestLog extends ServerLog<OpenRequest> {
     return { requests, byStatus: { ...this.#byStatus }, rateLimited: this.#rateLimited, aborted, open, maxOpen };
   }
 
-  /** How many requests came to an endpoint. */
+  /** Number of requests to an endpoint. */
   countAt(endpoint: EndpointName): number {
     return this.#nth[endpoint];
   }
@@ -76,7 +75,7 @@ export class RequestLog extends ServerLog<OpenRequest> {
     });
   }
 
-  /** Closes an entry. Its status, fault and refusal are what was set on it meanwhile. */
+  /** Closes an entry. The caller has set its status, fault and refusal. */
   end(entry: OpenRequest, isAborted: boolean): void {
     entry.endedAt = this.now();
     if (entry.rateLimited) this.#rateLimited++;

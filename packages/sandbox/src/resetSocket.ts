@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 
 /**
- * Resets a connection (TCP RST); one that we are already ending is closed instead.
+ * Resets a connection (TCP RST), or closes it if the server is already ending it.
  *
- * libuv refuses a reset while a shutdown is pending (`EINVAL`). Node then keeps the handle for ever, and the process spins at its exit. A
- * server meets this when its peer goes away, because an HTTP server ends such a connection by itself.
+ * libuv refuses a reset during a shutdown (`EINVAL`); Node then keeps the handle, and the process spins at exit. This
+ * can happen because an HTTP server ends a connection whose peer has disconnected.
  *
- * @see https://github.com/libp2p/js-libp2p/pull/3597 the same fault, found elsewhere
+ * @see https://github.com/libp2p/js-libp2p/pull/3597 the same problem in another project
  */
 export function resetSocket(socket: Socket | null): void {
   if (socket?.writableEnded) socket.destroy();

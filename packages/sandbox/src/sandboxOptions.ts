@@ -5,79 +5,71 @@ import { faultNames, type Fault, type FaultRates } from './faults.js';
 /** The two endpoints: the streams of a project, and the NFT holdings of wallets. */
 export type EndpointName = 'streams' | 'aptos';
 
-/** A request to one of the endpoints, as a script sees it: before key, rate limit and parameters are checked. */
+/** A request as a script sees it: before key, rate limit and parameters are checked. */
 export interface SandboxRequest {
   readonly endpoint: EndpointName;
-  /** Which request to the sandbox it is, from 1. */
+  /** Number of the request to the sandbox, from 1. */
   readonly n: number;
-  /** Which request to this endpoint it is, from 1. */
+  /** Number of the request to this endpoint, from 1. */
   readonly nth: number;
-  /** Which attempt of this very request it is, from 1. Those refused for their key or the rate limit don't count. */
+  /** Number of the attempt of this request, from 1, without those refused for the key or the rate limit. */
   readonly attempt: number;
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** What {@link startSandbox} takes. With the same seed and options, the same requests get the same bytes. */
+/** Options of {@link startSandbox}. With the same seed and options, the same requests get the same bytes. */
 export interface SandboxOptions {
   /** Default 1. */
   readonly seed?: number;
   /** The port on 127.0.0.1. Default 0: any free one. */
   readonly port?: number;
-  /** What `X-API-Key` has to carry; anything else gets 401. Default `'sandbox-key-7f3a91c0d5e2'`. */
+  /** The required `X-API-Key`; others get 401. Default `'sandbox-key-7f3a91c0d5e2'`. */
   readonly apiKey?: string;
-  /** Holdings over all owners. They are computed, so 10 million start as fast as none. Default 12,345; at most 2^32 - 1. */
+  /** Holdings of all owners, at most 2^32 - 1. Computed, so 10 million start as fast as none. Default 12,345. */
   readonly holdings?: number;
-  /** Wallets that hold them, the first ones most. Default 3; at least 1. */
+  /** Wallets, at least 1; the first ones have most holdings. Default 3. */
   readonly owners?: number;
   /** Streams of the project. Default 42. */
   readonly streams?: number;
-  /** Share of rows with awkward values (line ends, formulas, huge amounts, nulls, unknown fields …), 0 to 1. Default 0.2. */
-  readonly nasty?: number;
   /**
-   * More than `requests` arrivals in any `per` ms get 429 with Retry-After in whole seconds, rounded up. The refused ones
-   * don't count. Default: no limit.
+   * Share of rows with nasty values (line ends, formulas, huge amounts, nulls, unknown fields), 0 to 1. Default 0.2.
    */
+  readonly nasty?: number;
+  /** Above `requests` in any `per` ms: 429 with Retry-After in seconds. Refused ones don't count. Default: no limit. */
   readonly rateLimit?: { readonly requests: number; readonly per: number };
-  /** Time before each answer in ms: fixed, or random within bounds. Default 0. */
+  /** Latency of each response in ms: fixed, or random within bounds. Default 0. */
   readonly latency?: number | readonly [min: number, max: number];
-  /** Age in ms above which a cursor gets 400. Default: they never expire, and are the same at every run. */
+  /** Age in ms above which a cursor gets 400. Default: cursors never expire, and are the same in every run. */
   readonly cursorTtl?: number;
-  /** How often one cursor may be sent; then it gets 400. Attempts that a fault spoils count too. Default: any number of times. */
+  /** How often a cursor may be sent; then it gets 400. Attempts with faults count too. Default: no limit. */
   readonly cursorUses?: number;
   /** Faults by rate. Default: none. */
   readonly faults?: FaultRates;
-  /**
-   * Faults by script: asked at each request to an endpoint. Its fault wins over those by rate, and replaces or spoils
-   * whatever answer is due, a refusal too. `undefined`: no fault of the script's.
-   */
+  /** Called for each request. Its fault overrides faults by rate, and applies to any response, even a refusal. */
   readonly script?: (request: SandboxRequest) => Fault | undefined;
-  /** Every so many ms one stream goes to another status. Default: none does. */
+  /** Interval in ms at which one stream changes its status. Default: never. */
   readonly statusEvery?: number;
-  /** Pack bodies above 1 kB for clients that accept gzip. Default false. */
+  /** Compresses bodies above 1 KiB for clients that accept gzip. Default false. */
   readonly compress?: boolean;
-  /**
-   * Lets pages of any origin ask (CORS): without it, a browser keeps every answer from them. Preflights are answered at once, and are in no
-   * count, log or script. Default false.
-   */
+  /** Allows browser requests from any origin (CORS). Preflights are not counted, logged or scripted. Default false. */
   readonly cors?: boolean;
   /**
-   * How answers are worded: as the live service does (`live`, the default), as the API's reference shows them (`reference`), or in
-   * parts of your own choice.
+   * The shape of responses: of the live service (`live`, default), of the API's reference (`reference`), or your own.
    */
   readonly shape?: ShapeName | AnswerShape;
-  /** The clock in ms, which must not go back. Default: the time since 1970 by the monotonic clock of the process. */
+  /** A monotonic clock in ms. Default: the time since 1970 by the process's monotonic clock. */
   readonly now?: () => number;
 }
 
-/** The options with their defaults; "none" is an infinity where that spares a case. */
+/** The options with their defaults; some limits default to `Infinity`. */
 export type Settings = Required<Omit<SandboxOptions, 'rateLimit' | 'latency' | 'shape'>> & {
   readonly rateLimit: SandboxOptions['rateLimit'] | undefined;
   readonly latency: readonly [min: number, max: number];
   readonly shapes: Shapes;
 };
 
-/** Fills in the defaults. Raises `RangeError` for a number that makes no sense, naming the option. */
+/** Fills in the defaults. Throws `RangeError` with the option's name for an invalid number. */
 export function settingsOf(options: SandboxOptions): Settings {
   const { latency = 0, rateLimit, faults = {} } = options;
   const [min, max] = typeof latency === 'number' ? [latency, latency] : latency;
@@ -107,7 +99,7 @@ export function settingsOf(options: SandboxOptions): Settings {
   };
 }
 
-/** The value of an option. Raises `RangeError` unless it is within the bounds; least by default 0. */
+/** Returns the value of an option. Throws `RangeError` if it is out of bounds; default from 0. */
 export function check(
   name: string,
   value: number,
@@ -121,9 +113,8 @@ export function check(
 function checkRates(rates: FaultRates): FaultRates {
   const names: readonly string[] = faultNames;
   const unknown = Object.keys(rates).find((name) => !names.includes(name));
-  if (unknown !== undefined) {
+  if (unknown !== undefined)
     throw new RangeError(`faults.${unknown} can't come by rate: give one of ${names.join(', ')}, or use a script.`);
-  }
   const sum = faultNames.reduce((total, name) => total + check(`faults.${name}`, rates[name] ?? 0, { max: 1 }), 0);
   check('The sum of all faults', sum, { max: 1 });
   return rates;

@@ -1,52 +1,51 @@
-/** Counts all requests to a server, remembers the last 10,000, and lets others wait for what they bring. */
+/** Counts the requests to a server, stores the last 10,000, and lets tests wait for conditions. */
 export class ServerLog<Entry extends { aborted: boolean }> {
   readonly entries: readonly Entry[];
   requests = 0;
   aborted = 0;
-  /** Open at this moment. */
   open = 0;
   maxOpen = 0;
   protected readonly now: () => number;
   readonly #entries: Entry[] = [];
-  readonly #closing: Error;
+  readonly #closedError: Error;
   #isClosed = false;
-  readonly #waiting = new Set<{ condition: () => boolean; resolve: () => void; reject: (reason: Error) => void }>();
+  readonly #waiters = new Set<{ condition: () => boolean; resolve: () => void; reject: (reason: Error) => void }>();
 
-  /** @param closing what those are told who still wait when the server closes. */
-  constructor(now: () => number, closing: string) {
+  /** @param closedMessage the error of pending waits when the server closes. */
+  constructor(now: () => number, closedMessage: string) {
     this.now = now;
     this.entries = this.#entries;
-    this.#closing = new Error(closing);
+    this.#closedError = new Error(closedMessage);
   }
 
-  /** Resolves as soon as the condition holds; it is asked at once, and at each `tell`. */
+  /** Resolves when the condition holds; checked at once and on each `notify`. */
   until(condition: () => boolean): Promise<void> {
     if (condition()) return Promise.resolve();
-    if (this.#isClosed) return Promise.reject(this.#closing);
-    return new Promise((resolve, reject) => this.#waiting.add({ condition, resolve, reject }));
+    if (this.#isClosed) return Promise.reject(this.#closedError);
+    return new Promise((resolve, reject) => this.#waiters.add({ condition, resolve, reject }));
   }
 
-  /** Something happened: asks all conditions. */
-  tell(): void {
-    for (const waiter of this.#waiting) {
+  /** Checks all conditions. */
+  notify(): void {
+    for (const waiter of this.#waiters) {
       if (!waiter.condition()) continue;
-      this.#waiting.delete(waiter);
+      this.#waiters.delete(waiter);
       waiter.resolve();
     }
   }
 
-  /** What ends from now on is ended by us, not by clients; and who still waits learns that nothing will come. */
+  /** Rejects pending waits. Requests that end later were not aborted by clients. */
   close(): void {
     this.#isClosed = true;
-    for (const { reject } of this.#waiting) reject(this.#closing);
-    this.#waiting.clear();
+    for (const { reject } of this.#waiters) reject(this.#closedError);
+    this.#waiters.clear();
   }
 
   protected opened(entry: Entry): Entry {
     this.maxOpen = Math.max(this.maxOpen, ++this.open);
     this.#entries.push(entry);
     if (this.#entries.length > REMEMBERED_REQUESTS) this.#entries.shift();
-    this.tell();
+    this.notify();
     return entry;
   }
 
@@ -54,7 +53,7 @@ export class ServerLog<Entry extends { aborted: boolean }> {
     entry.aborted = isAborted && !this.#isClosed;
     this.open--;
     if (entry.aborted) this.aborted++;
-    this.tell();
+    this.notify();
   }
 }
 

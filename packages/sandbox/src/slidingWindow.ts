@@ -1,12 +1,11 @@
 /**
- * A strict rate limit: never more than `requests` arrivals in any `per` ms, however the window is laid.
- * It has no clock: the caller says what time it is.
+ * A strict rate limit: at most `requests` arrivals in any window of `per` ms. The caller passes the time.
  *
  * @example
  * const window = new SlidingWindow({ requests: 2, per: 1_000 });
  * window.arrive(0); // 0: admitted
  * window.arrive(10); // 0
- * window.arrive(400); // 600: refused, worth another try in 600 ms
+ * window.arrive(400); // 600: refused, retry in 600 ms
  */
 export class SlidingWindow {
   readonly #per: number;
@@ -18,9 +17,9 @@ export class SlidingWindow {
     this.#admitted = new Float64Array(requests).fill(-Infinity);
   }
 
-  /** 0 where the arrival is admitted; else the ms until one will be. Who is refused does not count. */
+  /** 0 if the arrival is admitted; otherwise the ms until one will be. Refused arrivals don't count. */
   arrive(now: number): number {
-    // The ring holds the last `requests` admitted arrivals; the slot to be overwritten is the oldest one.
+    // A ring of the last `requests` admitted arrivals; the next slot is the oldest.
     const wait = (this.#admitted[this.#next] ?? -Infinity) + this.#per - now;
     if (wait > 0) return wait;
     this.#admitted[this.#next] = now;

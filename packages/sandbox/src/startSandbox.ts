@@ -21,54 +21,54 @@ export interface Sandbox extends AsyncDisposable {
   /** Base address of the Aptos NFT API: `{aptosUrl}/wallets/nfts`. */
   readonly aptosUrl: string;
   readonly port: number;
-  /** What `X-API-Key` has to carry. */
+  /** The required `X-API-Key`. */
   readonly apiKey: string;
-  /** The addresses of all owners, in full: 0x and 64 hexadecimal digits. */
+  /** The full addresses of all owners: 0x and 64 hexadecimal digits. */
   readonly owners: readonly string[];
 
-  /** The last 10,000 requests, oldest first. The list is live: it grows, and its open entries get an end. */
+  /** The last 10,000 requests, oldest first. Live: the list and its open entries change. */
   readonly requests: readonly LoggedRequest[];
-  /** Totals since the start, as they are now. */
+  /** The current totals since the start. */
   readonly counts: SandboxCounts;
   /**
-   * Resolves as soon as the condition holds; it is asked whenever a request arrives or ends. Rejects if the sandbox closes.
+   * Resolves when the condition holds; checked when a request arrives or ends. Rejects if the sandbox closes.
    *
    * @example await sandbox.until(() => sandbox.counts.aborted === 1);
    */
   until(condition: () => boolean): Promise<void>;
 
-  /** The holding of an index (from 0, over all owners): exactly what is sent. Raises `RangeError` beyond the last one. */
+  /** The holding of an index from 0, exactly as it is sent. Throws `RangeError` after the last one. */
   holding(index: number): HoldingRow;
-  /** All holdings of some owners in the order of the endpoint: owner by owner, as given. */
+  /** All holdings of some owners in the order of the endpoint: by owner, as given. */
   holdingsOf(owners: readonly string[], filter?: CollectionFilter): Iterable<HoldingRow>;
 
-  /** The stream of an index (from 0) as it is now. Raises `RangeError` where there is none. */
+  /** The current stream of an index from 0. Throws `RangeError` if there is none. */
   stream(index: number): StreamRow;
-  /** All streams as they are now, in listing order. */
+  /** All current streams, in listing order. */
   streamRows(): Iterable<StreamRow>;
-  /** Replaces fields of a stream, and gives it as it is then. */
+  /** Replaces fields of a stream and returns the result. */
   setStream(index: number, patch: StreamPatch): StreamRow;
-  /** Adds a stream at the end of the listing and gives its index. What the patch leaves open comes from the seed. */
+  /** Appends a stream and returns its index. Fields that the patch leaves out come from the seed. */
   addStream(patch?: StreamPatch): number;
-  /** Takes a stream out of the listing, and gives it as it was. */
+  /** Removes a stream from the listing and returns it. */
   removeStream(index: number): StreamRow;
-  /** Lets each row of an endpoint step back by `by` places (default 1), the last ones to the front; indices stay. */
+  /** Moves each row of an endpoint back by `by` places (default 1), the last ones to the front. Indices stay. */
   moveRows(endpoint: EndpointName, by?: number): void;
 
-  /** Stops at once: open connections are cut, timers cleared. Calling it again does no harm. */
+  /** Stops at once: closes connections and clears timers. Later calls have no effect. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a local server of the two endpoints: seeded, so that the same options give the same bytes, of any size without
- * holding it in memory, and misbehaving on demand. It listens on 127.0.0.1 only and keeps the process alive until closed.
+ * Starts a local server of the two endpoints on 127.0.0.1. The same options give the same bytes, rows take no memory,
+ * and faults come on demand. It keeps the process alive until it is closed.
  *
- * Raises `RangeError` for an option that makes no sense, and `Error` where the port is taken.
+ * Throws `RangeError` for an invalid option, and `Error` if the port is in use.
  *
  * @example
  * await using sandbox = await startSandbox({ holdings: 10_000_000, faults: { serverError: 0.05 } });
  * const query = new URLSearchParams({ limit: '100', owner_addresses: sandbox.owners.join() });
- * const answer = await fetch(`${sandbox.aptosUrl}/wallets/nfts?${query}`, { headers: { 'X-API-Key': sandbox.apiKey } });
+ * const page = await fetch(`${sandbox.aptosUrl}/wallets/nfts?${query}`, { headers: { 'X-API-Key': sandbox.apiKey } });
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = settingsOf(options);
@@ -120,19 +120,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     },
     until: (condition) => log.until(condition),
     holding: (index) => holdings.row(index),
-    holdingsOf: (owners, filter) =>
-      holdings.of(
-        owners.map((owner) => fullAddress(owner) ?? owner),
-        filter,
-      ),
+    holdingsOf(owners, filter) {
+      const addresses = owners.map((owner) => fullAddress(owner) ?? owner);
+      return holdings.of(addresses, filter);
+    },
     stream: (index) => streams.row(index),
     streamRows: () => streams.read(0, streams.size).rows,
     setStream: (index, patch) => streams.set(index, patch),
     addStream: (patch = {}) => streams.add(patch),
     removeStream: (index) => streams.remove(index),
-    moveRows(endpoint, by = 1) {
-      rowsOf[endpoint].move(by);
-    },
+    moveRows: (endpoint, by = 1) => rowsOf[endpoint].move(by),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -7,7 +7,7 @@ import { nextStatus, streamRows, type StreamRow } from './streamRow.js';
 /** Fields of a stream to be replaced. */
 export type StreamPatch = Partial<StreamRow>;
 
-/** The streams of the project, in listing order. They are computed; only what was changed is stored. */
+/** The streams of the project, in listing order. They are computed; only changes are stored. */
 export class StreamBook {
   readonly #row: (index: number) => StreamRow;
   readonly #tick: (tick: number) => number;
@@ -18,7 +18,7 @@ export class StreamBook {
   #added: number;
   #ticked = 0;
 
-  /** @param ticks how many status changes are due since the start, read at every access: so no timer runs */
+  /** @param ticks the number of status changes since the start, read on every access instead of a timer. */
   constructor(options: { seed: number; streams: number; nasty: number; nested: ShapeName; ticks: () => number }) {
     this.#row = streamRows(options.seed, options.nasty, options.nested);
     this.#tick = draws(options.seed, 'status change');
@@ -31,7 +31,7 @@ export class StreamBook {
     return this.#order.length;
   }
 
-  /** Up to `limit` streams from a place in the listing on. */
+  /** Up to `limit` streams from a place in the listing. */
   read(place: number, limit: number): Slice<StreamRow> {
     this.#catchUp();
     const next = place + limit;
@@ -41,14 +41,13 @@ export class StreamBook {
     };
   }
 
-  /** The stream of an index, wherever it stands in the listing. Raises `RangeError` where there is none. */
+  /** The stream of an index, wherever it is in the listing. Throws `RangeError` if there is none. */
   row(index: number): StreamRow {
     this.#catchUp();
-    if (!Number.isInteger(index) || index < 0 || index >= this.#added || this.#removed.has(index)) {
+    if (!Number.isInteger(index) || index < 0 || index >= this.#added || this.#removed.has(index))
       throw new RangeError(
         `There is no stream ${index}: it was removed, or the sandbox never had it (indices count from 0).`,
       );
-    }
     return this.#now(index);
   }
 
@@ -58,7 +57,7 @@ export class StreamBook {
     return row;
   }
 
-  /** Adds a stream at the end of the listing and gives its index, one that was never used. */
+  /** Appends a stream and returns its index, which was never used before. */
   add(patch: StreamPatch): number {
     this.#catchUp();
     const index = this.#added++;
@@ -75,7 +74,7 @@ export class StreamBook {
     return row;
   }
 
-  /** Lets every stream step back by `by` places; the last ones come first. */
+  /** Moves every stream back by `by` places; the last ones move to the front. */
   move(by: number): void {
     this.#catchUp();
     const cut = this.size - rowsInFront(by, this.size);

@@ -2,17 +2,17 @@ import type { ShapeName } from './answerShape.js';
 import { nastyText } from './nastyValues.js';
 import { draws, fraction, hex, pick } from './random.js';
 
-/** A JSON object whose fields nobody promised. */
+/** A JSON object with unspecified fields. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A list of them as the live service sends it, or a single one as the reference shows it. */
+/** A list, as the live service sends it, or a single object, as the reference shows it. */
 export type Nested = readonly JsonObject[] | JsonObject;
 
-/** One EVM stream, as the endpoint sends it. Fields that are `null`, absent or unknown to the reference come in nasty rows. */
+/** One EVM stream, as the endpoint sends it. Nasty rows have fields that are `null`, absent or unknown. */
 export interface StreamRow {
   /** A UUID. */
   readonly id: string;
-  /** `active`, `paused`, `error` or `terminated`, unless a test sets another. */
+  /** `active`, `paused`, `error` or `terminated`, unless a test sets another one. */
   readonly status: string;
   readonly statusMessage: string | null;
   readonly webhookUrl: string;
@@ -33,10 +33,10 @@ export interface StreamRow {
   readonly [newField: string]: unknown;
 }
 
-/** A stream's status, with the message that goes with it. */
+/** A status and its message. */
 export type StreamStatus = Pick<StreamRow, 'status' | 'statusMessage'>;
 
-/** Makes the function that computes a stream from its index; the same at every call. */
+/** Creates the function that computes a stream from its index, the same at every call. */
 export function streamRows(seed: number, nasty: number, nested: ShapeName): (index: number) => StreamRow {
   const listed = (object: JsonObject): Nested => (nested === 'live' ? [object] : object);
   const identity = draws(seed, 'stream id');
@@ -100,15 +100,13 @@ export function streamRows(seed: number, nasty: number, nested: ShapeName): (ind
   };
 }
 
-/** The status that a stream goes to from another: never the same one. */
+/** Another status than the current one. */
 export function nextStatus(current: string, word: number): StreamStatus {
-  return pick(
-    statuses.filter(({ status }) => status !== current),
-    word,
-  );
+  const others = statuses.filter(({ status }) => status !== current);
+  return pick(others, word);
 }
 
-/** Every nasty row has a nasty description, and one more field to stumble over; `bare` lacks the fields that may be absent. */
+/** Every nasty row has a nasty description and one more nasty field; `bare` is without the optional fields. */
 function nastyRow(bare: StreamRow, row: StreamRow, word: number): StreamRow {
   const described: StreamRow = { ...row, description: nastyText(word) };
   switch ((word >>> 8) % 5) {
@@ -141,7 +139,7 @@ const failing: StreamStatus = { status: 'error', statusMessage: 'The webhook ans
 const terminated: StreamStatus = { status: 'terminated', statusMessage: 'Terminated after 24 hours in error' };
 const statuses: readonly StreamStatus[] = [active, paused, failing, terminated];
 
-/** At first most streams are active. */
+/** Most streams start as active. */
 const firstStatuses: readonly StreamStatus[] = [active, active, active, active, active, paused, failing, terminated];
 
 const teams: readonly string[] = ['treasury', 'market', 'games', 'bridge', 'support', 'research', 'risk'];

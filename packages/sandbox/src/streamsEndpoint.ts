@@ -5,7 +5,7 @@ import { cursorOf, wholeNumber } from './parameters.js';
 import type { Endpoint } from './requestListener.js';
 import type { StreamBook } from './streamBook.js';
 
-/** `GET …/streams/evm?limit&cursor`: the streams of the project, up to 100 a page. */
+/** `GET …/streams/evm?limit&cursor`: the streams of the project, up to 100 per page. */
 export function streamsEndpoint(streams: StreamBook, cursors: Cursors, shape: Required<AnswerShape>): Endpoint {
   return (query) => {
     const limit = wholeNumber(query, 'limit', { min: 1, max: 100 });

@@ -1,27 +1,27 @@
 import type { RowSchema } from '@sluice/core';
 
 /**
- * An EVM stream of a project: a webhook, the filters that feed it, and its status. The reference gives no types, so any field but
- * `id` may be `null`, absent or of another shape, and fields that this type does not know are kept. Where the live service sends a
- * list, the reference shows a single object; both are kept as they come.
+ * An EVM stream of a project: a webhook, its filters and its status. The reference gives no types, so any field but
+ * `id` may be `null`, absent or of another shape. Unknown fields are kept. Some fields are lists in the live service
+ * and single objects in the reference; both are kept as they are.
  *
  * @example
  * declare const stream: EvmStream;
  * const triggers = [stream.triggers ?? []].flat(); // a list, whichever it was
  */
 export interface EvmStream {
-  /** Tells this stream from all others of the project. */
+  /** Unique in the project. */
   readonly id: string | number;
-  /** Free text: the API names no closed list, so compare with the values that you know and expect others. */
+  /** The API documents no closed list of values, so expect unknown ones. */
   readonly status?: string | null;
-  /** What the API says about the status, e.g. why a stream failed. */
+  /** Explains the status, e.g. why a stream failed. */
   readonly statusMessage?: string | null;
-  /** Where the stream delivers to. */
+  /** The URL that the stream delivers to. */
   readonly webhookUrl?: string | null;
   readonly description?: string | null;
   /** The stream's label. */
   readonly tag?: string | null;
-  /** Event signatures that the stream listens for. */
+  /** Event signatures that the stream listens to. */
   readonly topic0?: readonly string[] | null;
   /** Whether it covers all addresses. */
   readonly allAddresses?: boolean | null;
@@ -33,17 +33,17 @@ export interface EvmStream {
   readonly includeInternalTxs?: boolean | null;
   /** Whether it delivers all logs of a transaction, not only the matching ones. */
   readonly includeAllTxLogs?: boolean | null;
-  /** Which addresses' native balances are delivered along. */
+  /** The native balances that are delivered too. */
   readonly getNativeBalances?: readonly NativeBalances[] | NativeBalances | null;
-  /** The contract interface by which logs are decoded. */
+  /** The contract interface that decodes the logs. */
   readonly abi?: readonly AbiEntry[] | AbiEntry | null;
-  /** Options for single event signatures. */
+  /** Options per event signature. */
   readonly advancedOptions?: readonly AdvancedOptions[] | AdvancedOptions | null;
-  /** Chains that it listens on, e.g. `0x1`. */
+  /** Chains that it listens to, e.g. `0x1`. */
   readonly chainIds?: readonly string[] | null;
   /** Whether it is a demonstration stream. */
   readonly demo?: boolean | null;
-  /** Contract calls whose results are delivered along. */
+  /** Contract calls whose results are delivered too. */
   readonly triggers?: readonly Trigger[] | Trigger | null;
   readonly [field: string]: unknown;
 }
@@ -59,7 +59,7 @@ export interface NativeBalances {
 /** Options for one event signature. */
 export interface AdvancedOptions {
   readonly topic0?: string | null;
-  /** Which of its events are delivered: a tree of conditions. */
+  /** Selects the events to deliver: a tree of conditions. */
   readonly filter?: unknown;
   /** Whether native transactions are delivered for this signature. */
   readonly includeNativeTxs?: boolean | null;
@@ -85,16 +85,11 @@ export interface AbiEntry {
 }
 
 /** A parameter of a function or event. */
-export interface AbiInput {
-  readonly name?: string | null;
-  /** The Solidity type, e.g. `uint256`. */
-  readonly type?: string | null;
+export interface AbiInput extends AbiOutput {
   /** Whether an event's parameter is a topic. */
   readonly indexed?: boolean | null;
   /** The members of a tuple. */
   readonly components?: readonly AbiInput[] | null;
-  /** The type as written in the source, e.g. a struct's name. */
-  readonly internalType?: string | null;
 }
 
 /** A result of a function. */
@@ -110,21 +105,21 @@ export interface AbiOutput {
 
 /** A contract call made for each delivery. */
 export interface Trigger {
-  /** What it is called for, e.g. a transaction or a log. */
+  /** What triggers the call, e.g. a transaction or a log. */
   readonly type?: string | null;
-  /** The contract, or the field that names it. */
+  /** The contract, or the field that has its address. */
   readonly contractAddress?: string | null;
-  /** Arguments, or the fields that hold them. */
+  /** Arguments, or the fields that have them. */
   readonly inputs?: readonly unknown[] | null;
   /** The function that is called. */
   readonly functionAbi?: AbiEntry | null;
-  /** Only for this event signature. */
+  /** Limits the call to this event signature. */
   readonly topic0?: string | null;
-  /** The account in whose name it is called. */
+  /** The account that makes the call. */
   readonly callFrom?: string | null;
 }
 
-/** The columns of a table of streams, in the order of the API's reference, and the key. */
+/** The columns of streams, in the order of the API's reference, and their key. */
 export const evmStreamSchema: RowSchema<EvmStream> = {
   columns: [
     'id',

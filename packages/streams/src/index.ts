@@ -1,5 +1,5 @@
 /**
- * A project's EVM streams, and what becomes of their statuses.
+ * A project's EVM streams, and the changes of their statuses.
  *
  * @module @sluice/streams
  */

@@ -2,17 +2,17 @@ import { byCursor, listing, type WatchOptions } from '@sluice/core';
 import { decodeStream, inStreamPage } from './decodeStream.js';
 import { evmStreamSchema, type EvmStream } from './evmStream.js';
 
-/** What `client.streams.list` is asked for. */
+/** Options of `client.streams.list`. */
 export interface ListStreamsOptions {
-  /** Rows a page, a whole number from 1 to 100, the API's maximum. Default 100. */
+  /** Rows per page, an integer from 1 to 100, the API's maximum. Default 100. */
   readonly pageSize?: number;
-  /** The walk ends after this many rows. Default: no bound. */
+  /** The walk ends after this many rows. Default: no limit. */
   readonly maxRows?: number;
-  /** A listing with more pages than this is an error. Default: no bound. */
+  /** A listing with more pages than this is an error. Default: no limit. */
   readonly maxPages?: number;
 }
 
-/** What `client.streams.watch` is asked for. */
+/** Options of `client.streams.watch`. */
 export interface WatchStreamsOptions
   extends WatchOptions<EvmStream>, Pick<ListStreamsOptions, 'pageSize' | 'maxPages'> {}
 

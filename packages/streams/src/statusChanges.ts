@@ -2,12 +2,12 @@ import type { Updated, Change } from '@sluice/core';
 import { filter, type OperatorFunction } from 'rxjs';
 import type { EvmStream } from './evmStream.js';
 
-/** A stream whose `status` or `statusMessage` is another one now. */
+/** A change of a stream's `status` or `statusMessage`. */
 export type StatusChange = Updated<EvmStream>;
 
 /**
- * Of all changes of streams, those of `status` or `statusMessage`: `before` and `after` are both there. A stream that was already
- * there, came, or went has changed no status, also if it came in `error`.
+ * Emits only the changes of `status` or `statusMessage`, with `before` and `after`. A stream that is listed by the
+ * first poll, added or removed is not emitted, even if its status is `error`.
  *
  * @example
  * client.streams.watch({ every: 30_000 }).pipe(statusChanges())
@@ -17,12 +17,12 @@ export function statusChanges(): OperatorFunction<Change<EvmStream>, StatusChang
   return filter((change): change is StatusChange => change.type === 'changed' && hasOtherStatus(change));
 }
 
-/** Looks at the values, since `fields` names what a projection made of them, and what differs inside of a status that is an object. */
+/** Compares values, because `fields` has names after a projection, and paths inside a status that is an object. */
 function hasOtherStatus({ before, after }: StatusChange): boolean {
   return !isSame(before.status, after.status) || !isSame(before.statusMessage, after.statusMessage);
 }
 
-/** Whether two values of JSON are the same, whatever the order of names. */
+/** Compares two JSON values; the order of names does not matter. */
 function isSame(one: unknown, other: unknown): boolean {
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
   const values = new Map(Object.entries(other));

@@ -4,15 +4,15 @@ import { streamListing, type WatchStreamsOptions } from './listStreams.js';
 
 /** Options of the plugin. */
 export interface StreamsOptions {
-  /** Base address of the streams API. */
+  /** Base URL of the streams API. */
   readonly baseUrl: string;
 }
 
 /** What the plugin adds to a client. */
 export interface StreamsApi {
-  /** All EVM streams of the key's project: see `ListStreamsOptions`. @throws ConfigError, before any request, if an option makes no sense. */
+  /** The project's EVM streams (`ListStreamsOptions`). @throws ConfigError before any request if one is invalid. */
   readonly list: ApiSource<object, EvmStream>;
-  /** Every change of them, poll after poll. @throws ConfigError, before any request, if an option makes no sense. */
+  /** All changes of them from poll to poll. @throws ConfigError before any request if an option is invalid. */
   watch(options: WatchStreamsOptions): Source<Change<EvmStream>>;
 }
 
@@ -33,7 +33,7 @@ export function streams({ baseUrl }: StreamsOptions): Plugin<'streams', StreamsA
       const { list } = setup(context);
       return {
         list,
-        watch: ({ pageSize, maxPages, ...watching }) => list.watch({ pageSize, maxPages }, watching),
+        watch: ({ pageSize, maxPages, ...watchOptions }) => list.watch({ pageSize, maxPages }, watchOptions),
       };
     },
   };

@@ -5,7 +5,7 @@ export function check(condition: boolean, message: string): asserts condition {
   if (!condition) throw new Error(message);
 }
 
-/** Compares two values of JSON. @param what names the one that was found, e.g. "The first page's position". */
+/** Compares two JSON values. @param what names the actual one, e.g. "The first page's position". */
 export function checkSame(actual: unknown, expected: unknown, what: string): void {
   check(
     canonicalJson(actual) === canonicalJson(expected),
@@ -13,7 +13,7 @@ export function checkSame(actual: unknown, expected: unknown, what: string): voi
   );
 }
 
-/** @throws Error unless JSON gives the value back just as it is. */
+/** @throws Error unless the value survives a round trip through JSON. */
 export function checkPlainJson(value: unknown, what: string): void {
   const lost = lostInJson(value);
   check(
@@ -22,7 +22,7 @@ export function checkPlainJson(value: unknown, what: string): void {
   );
 }
 
-/** Compares rows, in their order. @param when says after what, e.g. "After a crash". */
+/** Compares rows, in order. @param when e.g. "After a crash". */
 export function checkRows(actual: readonly unknown[], expected: readonly unknown[], when: string): void {
   const found = actual.map(canonicalJson);
   const at = expected.findIndex((row, index) => found[index] !== canonicalJson(row));
@@ -34,7 +34,7 @@ export function checkRows(actual: readonly unknown[], expected: readonly unknown
   );
 }
 
-/** Checks that no expected row is missing, and that no other came than was written; any may be there several times. */
+/** Checks that no expected row is missing and that all rows were written. Repeated rows are allowed. */
 export function checkNoneLost(
   actual: readonly unknown[],
   { expected, written }: { readonly expected: readonly unknown[]; readonly written: readonly unknown[] },
@@ -48,7 +48,7 @@ export function checkNoneLost(
   check(foreign === -1, `${when}: ${shown(actual[foreign])} is there, but was never written.`);
 }
 
-/** A value in a message. */
+/** A value as text for a message. */
 export function shown(value: unknown): string {
   if (value instanceof Error) return `${value.name}: ${value.message}`;
   const text = typeof value === 'string' ? value : textOf(value);

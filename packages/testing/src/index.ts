@@ -1,5 +1,5 @@
 /**
- * Suites that tell whether a part of your own does what the rest of Sluice relies on, for any test runner.
+ * Conformance suites for your own sources, sinks, limiters, state stores and plugins, for any test runner.
  *
  * @module @sluice/testing
  */
@@ -11,7 +11,7 @@ export { testSink, type SinkSuiteOptions } from './sink/testSink.js';
 export { testSource, type SourceSuiteOptions } from './source/testSource.js';
 export { testStateStore, type StateStoreSuiteOptions } from './state/testStateStore.js';
 
-// What they are made on
+// Fixtures
 export type { LimiterFixture, LimiterSetting } from './limiter/limiterFixture.js';
 export type { PluginFixture } from './plugin/pluginFixture.js';
 export { sampleRows, type RowSamples, type SampleRow, type SinkFixture } from './sink/sinkFixture.js';

@@ -7,7 +7,7 @@ interface Timer {
 }
 
 /**
- * Time that moves only when it is told to. Wall time begins in 2030, a date that no real clock shows yet.
+ * A clock that only moves when it is told to. Wall time starts in 2030, so that it differs from real time.
  *
  * @example
  * const clock = new ManualClock();
@@ -21,7 +21,7 @@ export class ManualClock implements Clock {
   #time = 0;
   #wall = Date.UTC(2030, 0, 1);
 
-  /** @param settle lets whoever was called back do what it does next. Default: a few turns of the event loop. */
+  /** @param settle waits for the effects of a callback. Default: a few turns of the event loop. */
   constructor(settle: () => Promise<unknown> = () => calm(3)) {
     this.#settle = settle;
   }
@@ -36,28 +36,28 @@ export class ManualClock implements Clock {
     return this.#time;
   }
 
-  /** Calls back once `ms` have passed by this clock; the answer cancels it. */
+  /** Calls back after `ms` of this clock; the returned function cancels it. */
   after(ms: number, callback: () => void): () => void {
     const timer = { at: this.#time + Math.max(0, ms), callback };
     this.#timers.add(timer);
-    this.#tell();
+    this.#notify();
     return () => {
       this.#timers.delete(timer);
-      this.#tell();
+      this.#notify();
     };
   }
 
-  /** Ms until each callback that is still to come, the next one first. */
+  /** Ms until each pending callback, in ascending order. */
   get pending(): readonly number[] {
     return [...this.#timers].map((timer) => timer.at - this.#time).sort((a, b) => a - b);
   }
 
-  /** Resolves as soon as somebody has asked to be called back in exactly `ms`, or if somebody has already. */
+  /** Resolves when a callback is pending in exactly `ms`. */
   async asked(ms: number): Promise<void> {
     while (!this.pending.includes(ms)) await new Promise<void>((resolve) => this.#watchers.add(resolve));
   }
 
-  /** Moves on, and calls back on the way whoever is due, each at its time. */
+  /** Advances the clock and runs each due callback at its time. */
   async advance(ms: number): Promise<void> {
     const end = this.#time + ms;
     await this.#settle();
@@ -69,7 +69,7 @@ export class ManualClock implements Clock {
     this.#time = end;
   }
 
-  /** Stands still for a while, like a process that gets no turn: whoever is due meanwhile is called at the end. */
+  /** Advances the clock like a process that was suspended: due callbacks run at the end. */
   async stall(ms: number): Promise<void> {
     this.#time += ms;
     for (let next = this.#next(this.#time); next; next = this.#next(this.#time)) {
@@ -89,8 +89,8 @@ export class ManualClock implements Clock {
     return first;
   }
 
-  #tell(): void {
-    for (const tell of this.#watchers) tell();
+  #notify(): void {
+    for (const notify of this.#watchers) notify();
     this.#watchers.clear();
   }
 }

@@ -1,9 +1,9 @@
-/** A value as it comes back from a file. */
+/** A value after a round trip through JSON. */
 export function throughJson(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
-/** What of a value JSON does not give back just as it is, with its place; `undefined` if that is nothing. */
+/** The first part of a value that JSON would change, with its path; `undefined` if there is none. */
 export function lostInJson(value: unknown, path = 'it'): string | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined;
   if (typeof value === 'number')
@@ -23,12 +23,12 @@ function firstLost(fields: Iterable<[string | number, unknown]>, path: string): 
   return undefined;
 }
 
-/** An object of names and values, and not an array. */
+/** An object that is not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** JSON with its names in order: the same text for the same value. */
+/** JSON with sorted names: the same text for the same value. */
 export function canonicalJson(value: unknown): string {
   if (value === undefined) return 'undefined';
   return JSON.stringify(value, (_, field: unknown) =>

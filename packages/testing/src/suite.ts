@@ -1,46 +1,45 @@
 /** Registers a check with a runner: `test` of Vitest, Jest, Bun, tape and node:test, `it` of Mocha. */
 export type TestFunction = (title: string, check: () => Promise<void>) => unknown;
 
-/** What every suite is told. */
+/** Options of every suite. */
 export interface SuiteOptions {
   readonly test: TestFunction;
   /**
-   * Told of each check that can't be made, and what it would need. Default: the runner's own way of skipping, where it has one while a
-   * test runs (Vitest, node:test, Mocha, tape); elsewhere such a check passes.
+   * Called with each check that is skipped, and what it needs. Default: skips the test if the runner can do that while
+   * it runs (Vitest, node:test, Mocha, tape); otherwise the check passes.
    */
   readonly onSkip?: (title: string, why: string) => void;
-  /** Ms until something that has to happen counts as missing. Default 4,000. A healthy part never waits that long. */
+  /** Ms until an expected event counts as missing. Default 4,000. A correct implementation never takes that long. */
   readonly timeout?: number;
 }
 
-/** What is to be tested, with what belongs to it. */
+/** What is tested. */
 export interface Fixture {
-  /** Called when the check is over, however it ended. */
+  /** Called at the end of the check, even if it failed. */
   dispose?(): void | Promise<void>;
 }
 
-/** One check's surroundings. */
+/** The context of a check. */
 export interface Trial<F, Given extends readonly unknown[] = []> {
   readonly timeout: number;
-  /** A fixture of its own, made of what the factory is given; a check may ask for several. */
+  /** Creates a fixture; a check may use several. */
   fixture(...given: Given): Promise<F>;
-  /** Calls back when the check is over, the last one first; what goes wrong there is nobody's fault. */
+  /** Calls back at the end of the check, in reverse order; errors there are ignored. */
   atEnd(end: () => unknown): void;
 }
 
-/** Fails by an error that says what is wrong. */
+/** Rejects with an error that says what is wrong. */
 export type Check<F, Given extends readonly unknown[] = []> = (trial: Trial<F, Given>) => Promise<void>;
 
-/** Checks by what they prove. */
+/** Checks by title. */
 export type Checks<F, Given extends readonly unknown[] = []> = Readonly<Record<string, Check<F, Given>>>;
 
-/** Makes what is to be tested. */
 type Factory<F, Given extends readonly unknown[] = []> = (...given: Given) => F | Promise<F>;
 
-/** Ends a check that can't be made, without a fault. */
+/** Thrown to skip a check. */
 export class Skipped extends Error {}
 
-/** Registers each check; a fixture is made anew for each and disposed of at its end. */
+/** Registers each check with fixtures of its own, which are disposed of at its end. */
 export function registerChecks<F extends Fixture, Given extends readonly unknown[]>(
   { test, onSkip, timeout = 4_000 }: SuiteOptions,
   factory: Factory<F, Given>,
@@ -48,7 +47,7 @@ export function registerChecks<F extends Fixture, Given extends readonly unknown
 ): void {
   for (const [title, check] of Object.entries(checks))
     test(title, async function (this: unknown) {
-      // No parameter: a runner that sees one takes it for a callback (Mocha), or for fixtures of its own (Vitest).
+      // No parameter: runners take one for a callback (Mocha) or for fixtures of their own (Vitest).
       // eslint-disable-next-line prefer-rest-params -- a rest parameter is one too
       const runner: unknown = arguments[0] ?? this;
       try {
@@ -79,7 +78,7 @@ async function runCheck<F extends Fixture, Given extends readonly unknown[]>(
   }
 }
 
-/** Runners hand a check something that can skip it, as its first argument or as `this`. */
+/** Runners pass an object with `skip` as the first argument or as `this`. */
 function skipIn(runner: unknown, why: string): void {
   if ((typeof runner !== 'object' && typeof runner !== 'function') || runner === null) return;
   if ('skip' in runner && typeof runner.skip === 'function') Reflect.apply(runner.skip, runner, [why]);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Random } from '../node/simulatedDisk/random.js';
+import type { Random } from '../../../../test/kit/random.js';
 import { Listing, rowsOf } from './listing.js';
 
 const ids = [...'abcdefghijklmnop'];
@@ -61,7 +61,7 @@ export class RestlessServer {
     this.#served();
     if (this.#isCalm) return;
     const [random, listing] = [this.#random, this.listing];
-    const id = ids[random.between(0, ids.length - 1)] ?? '';
+    const id = ids[random.int(0, ids.length - 1)] ?? '';
     if (random.chance(0.5)) listing.set(id, random.chance(0.5) ? 'active' : 'error');
     else if (random.chance(0.5)) listing.remove(id);
     else if (!listing.rows.some((each) => each.id === id)) listing.add(id);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { forkChild, type Child } from '../node/forkChild.js';
-import { Random } from '../node/simulatedDisk/random.js';
+import { Random } from '../../../../test/kit/random.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { changesIn } from './changeLines.js';
 import { FoldedChanges } from './foldedChanges.js';
@@ -24,7 +24,7 @@ test('C6 a process that is killed again and again writes each change once, while
     const now = next;
     next = round + 1 < rounds ? child() : child('8');
     expect(await now.next()).toBe('ready');
-    const served = server.more(random.between(1, 60));
+    const served = server.more(random.int(1, 60));
     now.tell('go');
     // In the middle of a walk, or of what follows the last page of one.
     await served;

@@ -4,7 +4,7 @@ import type { Change, Page } from '../../src/index.js';
 import { simulatedDisk, type SimulatedDisk } from '../node/simulatedDisk.js';
 import type { FaultAt } from '../node/simulatedDisk/diskCalls.js';
 import { newStates } from '../node/simulatedDisk/newStates.js';
-import { Random } from '../node/simulatedDisk/random.js';
+import { Random } from '../../../../test/kit/random.js';
 import type { RestartMode } from '../node/simulatedDisk/survivors.js';
 import { FoldedChanges } from './foldedChanges.js';
 import { Listing, rowsOf, type Row } from './listing.js';
@@ -68,13 +68,13 @@ describe('C6 changes go into a file exactly once', () => {
       const random = new Random(seed);
       const listing = movingListing();
       let disk = emptyDisk();
-      for (let left = random.between(2, 8); left > 0; left -= 1) {
-        const at = random.between(1, 90);
+      for (let left = random.int(2, 8); left > 0; left -= 1) {
+        const at = random.int(1, 90);
         const running: SimulatedDisk = disk.restart('killed', ({ n }) =>
           n === at ? { cut: random.chance(0.5) ? 'before' : 'after' } : undefined,
         );
-        await exportChangesOn(running, listing, random.between(1, 4)).catch(() => undefined);
-        disk = running.restart(random.chance(0.5) ? 'killed' : { seed: random.between(0, 1e9) });
+        await exportChangesOn(running, listing, random.int(1, 4)).catch(() => undefined);
+        disk = running.restart(random.chance(0.5) ? 'killed' : { seed: random.int(0, 1e9) });
       }
       await checkStory(disk, listing);
     }

@@ -7,18 +7,18 @@ export interface BatchLimits {
 }
 
 export interface Delivery {
-  /** The `webhook-id`: a record's own, or one that stands for all that are in a batch. */
+  /** The `webhook-id` of a record or of a batch. */
   readonly id: string;
   readonly body: string;
 }
 
-/** What a batch's envelope says besides its records. */
+/** Fields of a batch's envelope. */
 export interface BatchContext {
   readonly source: string;
   readonly at: string;
 }
 
-/** Splits records into batches within the limits; one that is too large by itself goes alone. The same records are always split alike. */
+/** Splits records into batches within the limits; a record above the limit is a batch by itself. Deterministic. */
 export function batchesOf(records: readonly Numbered[], { count, bytes }: BatchLimits): Numbered[][] {
   const batches: Numbered[][] = [];
   let batch: Numbered[] = [];
@@ -37,9 +37,9 @@ export function batchesOf(records: readonly Numbered[], { count, bytes }: BatchL
 }
 
 /**
- * Records in one envelope, each in its own. Its id follows from theirs, so that the same batch has it again when it is sent again.
+ * Puts records, each in its envelope, into one envelope. Its id is a hash of theirs, so it is stable.
  *
- * @example {"id":"9f…","type":"batch","timestamp":"…","source":"aptos.walletNfts","sequence":101,"data":[{"id":"1c…",…},…]}
+ * @example {"id":"9f…","type":"batch","timestamp":"…","source":"aptos.walletNfts","sequence":101,"data":[{"id":"1c…"}]}
  */
 export function batchDelivery(records: readonly Numbered[], { source, at }: BatchContext): Delivery {
   const hash = createHash('sha256');

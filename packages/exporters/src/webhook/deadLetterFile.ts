@@ -13,36 +13,36 @@ import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
 import { deadLettersIn, type LetterLine } from './deadLettersIn.js';
 import { LineFile } from './lineFile.js';
 
-/** Up to where a file of dead letters is valid, and whose letters these are. Plain JSON, for a checkpoint. */
-export type LettersPlace = FilePosition & {
-  /** Tells the letters of one export from those of others in the same file. */
+/** How much of a dead letter file is committed, and by which export. Plain JSON, for a checkpoint. */
+export type LettersPosition = FilePosition & {
+  /** Identifies the letters of one export among others in the same file. */
   readonly run: string;
 };
 
 /** A letter of the export that opens the file. */
 export interface OwnLetter {
   readonly id: string;
-  /** `null` also when it was replayed since: it holds nobody back any more. */
+  /** `null` also if it was replayed: then it blocks no later records. */
   readonly key: string | null;
 }
 
 export interface DeadLetterFileOptions extends FileStateOptions {
-  /** Goes on from a place that an earlier run of the same export committed. Absent: an export that has written no letters. */
-  readonly place?: LettersPlace;
-  /** Ends the wait for others in this process that use the file. */
+  /** The position committed by an earlier run of the same export. Absent: the export has written no letters. */
+  readonly position?: LettersPosition;
+  /** Cancels the wait for other users of the file in this process. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The file in which an export keeps what its endpoint did not take: a letter a line, as JSON. Only its owner can read it, and it is made
- * with the first letter.
+ * The file for the records that an endpoint refused: one JSON letter per line. Only its owner can read it. It is
+ * created with the first letter.
  *
- * Several exports may use one file, one after another. Each takes back what it wrote behind its own committed place, since it will send
- * those records again, and nothing else. A replay removes the file when all is replayed, so a file that has none of an export's letters
- * any more is no fault.
+ * Several exports may use one file, one after another. On resume, an export truncates only its own letters after its
+ * committed position, because it sends those records again. A replay may have removed the file, so a file without any
+ * of the export's letters is not an error.
  */
 export class DeadLetterFile {
-  /** The letters that earlier runs of this export wrote. */
+  /** The letters from earlier runs of this export. */
   readonly own: readonly OwnLetter[];
   readonly #lines: LineFile;
   readonly #run: string;
@@ -58,16 +58,16 @@ export class DeadLetterFile {
   /**
    * Locks a file against replays and other exports, and opens it.
    *
-   * @throws CheckpointError if it is shorter than its place says, was edited before it, or holds what is no letter; LockError if another
-   * process uses it; SinkError if it can't be written. It was not touched then.
+   * @throws CheckpointError if it is shorter than the position, was changed before it, or has a line that is not a
+   * letter; LockError if another process uses it; SinkError if it can't be written. The file is unchanged then.
    */
-  static async open(path: string, { place, signal, ...options }: DeadLetterFileOptions): Promise<DeadLetterFile> {
+  static async open(path: string, { position, signal, ...options }: DeadLetterFileOptions): Promise<DeadLetterFile> {
     const { fileSystem = nodeFileSystem, newId = () => crypto.randomUUID() } = options;
     await checkDeadLetterFile(path, fileSystem);
     const target = resolve(path);
     const release = await fileState(deadLetterFolder(target), options).lock(signal);
     try {
-      const survey = await surveyed(fileSystem, target, { place, newId });
+      const survey = await surveyed(fileSystem, target, { position, newId });
       const lines = await LineFile.open(fileSystem, target, survey.end, survey.isEnded);
       return new DeadLetterFile(lines, survey, release);
     } catch (error) {
@@ -76,17 +76,17 @@ export class DeadLetterFile {
     }
   }
 
-  /** Behind the last letter that is durable: to be committed, also before there is one. */
-  get place(): LettersPlace {
-    return { ...this.#lines.place, run: this.#run };
+  /** The position after the last durable letter; a commit needs it even before the first letter. */
+  get position(): LettersPosition {
+    return { ...this.#lines.position, run: this.#run };
   }
 
-  /** Durable when it resolves; letters come in the order of calls. @throws SinkError, and then at every further call. */
+  /** Durable when it resolves. Letters are in the order of calls. @throws SinkError, then at every later call too. */
   append(letter: DeadLetter): Promise<void> {
     return this.#lines.append(encodeDeadLetter(letter, this.#run));
   }
 
-  /** Waits for what is being written, then gives back the lock. */
+  /** Waits for pending writes, then releases the lock. */
   async close(): Promise<void> {
     try {
       await this.#lines.close();
@@ -96,7 +96,7 @@ export class DeadLetterFile {
   }
 }
 
-/** Refuses what has the name and is not a file. @throws SinkError */
+/** @throws SinkError if the path exists and is not a file. */
 export async function checkKind(target: string, fileSystem: FileSystem): Promise<void> {
   const kind = await explained(fileSystem.kind(target), target, 'looked at');
   if (kind === 'folder')
@@ -108,9 +108,9 @@ export async function checkKind(target: string, fileSystem: FileSystem): Promise
 }
 
 /**
- * Refuses what can be no file of dead letters, and touches nothing. That nothing is there is no fault.
+ * Checks, without changing anything, that the path can be a dead letter file. It need not exist.
  *
- * @throws ConfigError if the path names no file, SinkError if something else has the name.
+ * @throws ConfigError if the path does not name a file; SinkError if it is not a file, or belongs to another user.
  */
 export async function checkDeadLetterFile(path: string, fileSystem: FileSystem = nodeFileSystem): Promise<void> {
   if (path === '' || /[/\\]$/.test(path))
@@ -126,13 +126,13 @@ export async function checkDeadLetterFile(path: string, fileSystem: FileSystem =
 interface Survey {
   readonly run: string;
   readonly own: readonly OwnLetter[];
-  /** Behind what is kept, and whether that ends as a line does. */
+  /** The end of what is kept, and whether it has a line end. */
   readonly end: FilePosition;
   readonly isEnded: boolean;
 }
 
 interface Search {
-  readonly place: LettersPlace | undefined;
+  readonly position: LettersPosition | undefined;
   readonly newId: () => string;
 }
 
@@ -140,7 +140,7 @@ async function surveyed(fileSystem: FileSystem, path: string, search: Search): P
   const journal = await DeadLetterJournal.open(fileSystem, deadLetterFolder(path));
   try {
     const survey = await findEnd(fileSystem, path, journal, search);
-    // What a replay that was killed at its very end has left, once its letters were gone.
+    // A replay was killed after it removed the letters and before it removed the journal.
     if (survey.end.bytes === 0) await journal.remove();
     return survey;
   } finally {
@@ -152,21 +152,21 @@ async function findEnd(
   fileSystem: FileSystem,
   path: string,
   journal: DeadLetterJournal,
-  { place, newId }: Search,
+  { position, newId }: Search,
 ): Promise<Survey> {
   const own: OwnLetter[] = [];
   let [end, isEnded]: [FilePosition, boolean] = [{ bytes: 0, crc32: 0 }, true];
-  let isFound = place?.bytes === 0;
+  let isFound = position?.bytes === 0;
   for await (const line of lettersIfThere(fileSystem, path)) {
-    const isOwn = line.run === place?.run;
-    // Behind the place the export's own letters are taken back, unless those of another one follow: these can't be moved.
+    const isOwn = line.run === position?.run;
+    // The export's own letters after its position are truncated, unless another export's letters follow.
     if (isOwn && isFound) continue;
-    ({ place: end, isEnded } = line);
-    isFound ||= place?.bytes === end.bytes && place.crc32 === end.crc32;
+    ({ position: end, isEnded } = line);
+    isFound ||= position?.bytes === end.bytes && position.crc32 === end.crc32;
     const { id, key } = line.letter;
     if (isOwn) own.push({ id, key: journal.has(line.digest) ? null : key });
   }
-  if (place && isFound) return { run: place.run, own, end, isEnded };
+  if (position && isFound) return { run: position.run, own, end, isEnded };
   if (own.length === 0) return { run: newId(), own, end, isEnded };
   throw new CheckpointError(
     `${path} is shorter than a checkpoint says, or was changed since, and letters of that export are in it. Move it away to go on without them: nothing was changed.`,

@@ -5,16 +5,15 @@ import { explained, type FilePosition, type FileSystem } from '@sluice/core/node
 import { LineFile } from './lineFile.js';
 import { linesOf } from './linesOf.js';
 
-/** The folder beside a file of dead letters: it has the lock of those who write and replay, and the journal. */
+/** The folder next to a dead letter file. It contains the lock of exports and replays, and the journal. */
 export function deadLetterFolder(path: string): string {
   return `${path}.sluice`;
 }
 
 /**
- * Which letters the endpoint has taken by now, as lines of digests. The letters themselves are never touched.
+ * Records the digests of the letters that the endpoint has accepted. The letters themselves are never changed.
  *
- * It can only ever fail to the safe side: a line that is torn, damaged, or of a file that is gone is like no letter's digest, and a
- * letter that is not in it is sent again.
+ * A damaged or lost line matches no letter, so the worst outcome is that a letter is sent again.
  */
 export class DeadLetterJournal {
   readonly #lines: LineFile;
@@ -25,13 +24,13 @@ export class DeadLetterJournal {
     this.#digests = digests;
   }
 
-  /** For whoever holds the lock. What a killed replay wrote is durable when it resolves. */
+  /** Requires the lock. The lines of a killed replay are durable when it resolves. */
   static async open(fileSystem: FileSystem, folder: string): Promise<DeadLetterJournal> {
-    const { path, digests, place } = await read(fileSystem, folder);
-    return new DeadLetterJournal(await LineFile.open(fileSystem, path, place, true), digests);
+    const { path, digests, position } = await read(fileSystem, folder);
+    return new DeadLetterJournal(await LineFile.open(fileSystem, path, position, true), digests);
   }
 
-  /** For anybody, also beside a replay: changes nothing. */
+  /** Needs no lock and changes nothing, even during a replay. */
   static async read(fileSystem: FileSystem, folder: string): Promise<ReadonlySet<string>> {
     return (await read(fileSystem, folder)).digests;
   }
@@ -41,7 +40,7 @@ export class DeadLetterJournal {
   }
 
   /** Durable when it resolves. */
-  async note(digest: string): Promise<void> {
+  async add(digest: string): Promise<void> {
     await this.#lines.append(digest);
     this.#digests.add(digest);
   }
@@ -55,15 +54,12 @@ export class DeadLetterJournal {
   }
 }
 
-async function read(
-  fileSystem: FileSystem,
-  folder: string,
-): Promise<{ readonly path: string; readonly digests: Set<string>; readonly place: FilePosition }> {
+async function read(fileSystem: FileSystem, folder: string) {
   const path = join(folder, 'replayed');
   const digests = new Set<string>();
-  let place: FilePosition = { bytes: 0, crc32: 0 };
-  if ((await explained(fileSystem.kind(path), path, 'looked at')) === 'absent') return { path, digests, place };
-  // Whoever else wrote it could keep letters from being sent.
+  let position: FilePosition = { bytes: 0, crc32: 0 };
+  if ((await explained(fileSystem.kind(path), path, 'looked at')) === 'absent') return { path, digests, position };
+  // Another user could add digests, so that letters are never sent.
   if (!(await explained(fileSystem.isOurs(path), path, 'looked at')))
     throw new CheckpointError(
       `${path} belongs to another user of this machine. Ask its owner, or move it away to send all letters again: nothing was changed.`,
@@ -74,10 +70,10 @@ async function read(
     for await (const { bytes, end, isEnded } of linesOf(file, path)) {
       if (!isEnded) break;
       digests.add(bytes.toString('latin1'));
-      place = { bytes: end, crc32: crc32('\n', crc32(bytes, place.crc32)) };
+      position = { bytes: end, crc32: crc32('\n', crc32(bytes, position.crc32)) };
     }
   } finally {
     await file.close().catch(() => undefined);
   }
-  return { path, digests, place };
+  return { path, digests, position };
 }

@@ -5,23 +5,23 @@ import { explained, type FilePosition, type FileSystem } from '@sluice/core/node
 import { decodeDeadLetter, isTornLetter, type FiledLetter } from './deadLetter.js';
 import { linesOf } from './linesOf.js';
 
-/** A letter, and where in its file it lies. */
+/** A letter and its position in the file. */
 export interface LetterLine extends FiledLetter {
   readonly line: number;
   readonly start: number;
-  /** Behind the letter and its line's end. */
-  readonly place: FilePosition;
-  /** Whether its line has an end; the last one may lack it, e.g. when it was edited by hand. */
+  /** After the letter and its line end. */
+  readonly position: FilePosition;
+  /** Whether the line has its line end; an edit by hand may remove the last one. */
   readonly isEnded: boolean;
-  /** Tells it from every other letter, wherever it lies: two with the same digest are the same record, id and body. */
+  /** SHA-256 of the line, wherever it is: letters with the same digest have the same id and record. */
   readonly digest: string;
 }
 
 /**
- * The letters of a file, in order. A last one that is torn is not there: it is being written just now, or whoever wrote it was killed
- * and will write it again. Changes nothing, so it may read beside anybody who writes.
+ * The letters of a file, in order. A torn last letter is left out: it is being written, or its writer was killed and
+ * will write it again. Changes nothing, so it can run while the file is written.
  *
- * @throws CheckpointError at a line that is no letter, SinkError if the file can't be read or is not there.
+ * @throws CheckpointError at a line that is not a letter, SinkError if the file is missing or can't be read.
  */
 export async function* deadLettersIn(
   fileSystem: FileSystem,
@@ -34,7 +34,7 @@ export async function* deadLettersIn(
     let sum = 0;
     let torn: number | undefined;
     for await (const { bytes, start, end, isEnded } of linesOf(file, path)) {
-      // Behind a torn letter there is nothing: it was the last one.
+      // Only the last letter can be torn.
       if (torn !== undefined) throw noLetter(path, torn);
       number += 1;
       const found = decodeDeadLetter(bytes);
@@ -44,14 +44,14 @@ export async function* deadLettersIn(
         continue;
       }
       sum = crc32(isEnded ? '\n' : '', crc32(bytes, sum));
-      yield { ...found, line: number, start, place: { bytes: end, crc32: sum }, isEnded, digest: digestOf(bytes) };
+      yield { ...found, line: number, start, position: { bytes: end, crc32: sum }, isEnded, digest: digestOf(bytes) };
     }
   } finally {
     await file.close().catch(() => undefined);
   }
 }
 
-/** @param line without its end, so that adding a missing one makes no other letter of it. */
+/** @param line without its line end, so that adding a missing line end does not change the digest. */
 export function digestOf(line: Buffer): string {
   return createHash('sha256').update(line).digest('hex');
 }

@@ -1,24 +1,20 @@
 import { CheckpointError } from '@sluice/core';
-import type { LettersPlace } from './deadLetterFile.js';
+import type { LettersPosition } from './deadLetterFile.js';
 import type { Outgoing } from './outgoing.js';
 
 export interface SpooledRecord extends SpooledPage {
-  readonly sinkPosition: WebhookPlace;
-  /** Ids of records that the log does not hold any more. */
+  readonly sinkPosition: WebhookPosition;
+  /** Ids of records that were removed from the log. */
   readonly recent?: readonly string[];
 }
 
-/**
- * Reads a record that the spool wrote. Its log has checksums, so what it holds was written by us.
- *
- * @throws CheckpointError if it is of another version.
- */
+/** Reads a record of the spool, whose log has checksums. @throws CheckpointError if it has another version. */
 export function decodeSpooledPage(record: unknown): SpooledRecord {
   const { v, at, first, sinkPosition, records, recent } = record as {
     v: number;
     at: string;
     first: number;
-    sinkPosition: WebhookPlace;
+    sinkPosition: WebhookPosition;
     records: [string, string | null, string][];
     recent?: string[];
   };
@@ -32,28 +28,28 @@ export function decodeSpooledPage(record: unknown): SpooledRecord {
   };
 }
 
-/** Reads a place that a checkpoint gave back. @throws CheckpointError if it is none of a webhook. */
-export function decodeWebhookPlace(sinkPosition: unknown): WebhookPlace {
-  const { next, dead, letters } = (sinkPosition ?? {}) as Partial<WebhookPlace>;
+/** Reads the position in a checkpoint. @throws CheckpointError if it is not a webhook's. */
+export function decodeWebhookPosition(sinkPosition: unknown): WebhookPosition {
+  const { next, dead, letters } = (sinkPosition ?? {}) as Partial<WebhookPosition>;
   if (Number.isSafeInteger(next) && Number.isSafeInteger(dead) && letters !== undefined)
-    return sinkPosition as WebhookPlace;
+    return sinkPosition as WebhookPosition;
   throw new CheckpointError('The checkpoint does not say how far the forwarding came.', {}, [{ kind: 'restart' }]);
 }
 
-/** A page's records, as they are in the spool. */
+/** A page in the spool. */
 export interface SpooledPage {
   readonly at: string;
-  /** The number of the first one; the others follow without gaps. */
+  /** The number of the first record; the others follow without gaps. */
   readonly first: number;
   readonly records: readonly Outgoing[];
 }
 
-/** How far a target has come: what a commit, and each page in the spool, says. Plain JSON. */
-export interface WebhookPlace {
-  /** All records before this number are settled: taken, or among the dead letters. */
+/** The progress of deliveries, as stored in checkpoints and in the spool. Plain JSON. */
+export interface WebhookPosition {
+  /** All records before this number are settled: accepted, or dead letters. */
   readonly next: number;
-  /** Dead letters that this export wrote. */
+  /** Number of dead letters of this export. */
   readonly dead: number;
-  /** Up to where the file of the dead letters is valid; `null` as long as nothing was written to it. */
-  readonly letters: LettersPlace | null;
+  /** Position in the dead letter file; `null` if no run of the export had one. */
+  readonly letters: LettersPosition | null;
 }

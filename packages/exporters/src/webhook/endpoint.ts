@@ -4,33 +4,30 @@ import { checkHeaders, secretsIn } from './extraHeaders.js';
 import { signer, type Signer } from './signature.js';
 import type { DeliveriesOptions } from './deliveries.js';
 
-/** Options that say where records are posted to, and how. */
+/** Options of the connection to an endpoint. */
 export interface EndpointOptions extends Pick<SenderOptions, 'retry' | 'onEvent' | 'clock' | 'random' | 'adapter'> {
-  /** Where records are posted to: https, or an address that `allowAddresses` names. Shown to nobody beyond its origin. */
+  /** The endpoint: https, or an address in `allowAddresses`. Errors and events show only its origin. */
   readonly url: string;
-  /** What records are signed with: `whsec_` and 16 to 64 bytes in base64, 24 at least if you make it. Two of them while one replaces the other. */
+  /** The signing secret: `whsec_` and 16 to 64 bytes in base64; use at least 24. Two during a rotation. */
   readonly secret: string | readonly string[];
-  /** Sent along, e.g. `{ authorization: 'Bearer …' }`. They are treated as secrets. */
+  /** Extra headers, e.g. `{ authorization: 'Bearer …' }`. Their values are treated as secrets. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Ms for an answer. Default 15,000. */
+  /** Ms until a response must arrive. Default 15,000. */
   readonly timeout?: number;
-  /**
-   * Addresses that are open although they are not public, and without https: host names, addresses, CIDRs. Default: none. A metadata
-   * address needs a CIDR.
-   */
+  /** Hosts, addresses, CIDRs allowed to be private and without https; metadata addresses need a CIDR. Default: none. */
   readonly allowAddresses?: readonly string[];
-  /** Finds the addresses of a name. Default: the operating system. */
+  /** Resolves a host name. Default: the operating system. */
   readonly resolve?: AddressGuardOptions['resolve'];
 }
 
-/** Where records are posted to. Nothing is connected yet. */
+/** A checked endpoint, not connected yet. */
 export interface Endpoint {
   readonly url: URL;
   readonly clock: Clock;
   readonly open: () => OpenEndpoint;
 }
 
-/** Connections to an endpoint, and what signs and sends over them. Whoever opened it closes the sender. */
+/** An endpoint with connections. The caller of `open` closes the sender. */
 export interface OpenEndpoint {
   readonly sender: Sender;
   readonly send: ReturnType<typeof signedSend>;
@@ -39,10 +36,10 @@ export interface OpenEndpoint {
 const defaultTimeout = 15_000;
 
 /**
- * All that sending takes, made in one place: the guard, the signature, the headers, and what must stand in no error.
+ * Checks the options and creates the guard, the signer and the sender.
  *
- * @throws ConfigError if an option makes no sense or the URL is not encrypted, ForbiddenAddressError if it leads to this machine or a
- * private network.
+ * @throws ConfigError if an option is invalid or the URL is not encrypted, ForbiddenAddressError if it leads to this
+ * machine or a private network.
  */
 export function endpointOf(options: EndpointOptions): Endpoint {
   const { headers = {}, timeout = defaultTimeout, clock = systemClock } = options;
@@ -59,7 +56,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
       ...{ url: url.href, guard, timeouts: { response: timeout, total: Infinity } },
       secrets: secretsIn({ secrets, headers, url }),
     });
-  // What makes no sense is refused here, and not by the first request.
+  // Invalid options are refused here, not by the first request.
   void newSender().close();
   return {
     url,
@@ -71,7 +68,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
   };
 }
 
-/** The address is not repeated: a token may stand in it. */
+/** The error does not repeat the URL, because it may contain a token. */
 function parsedUrl(url: string): URL {
   if (!URL.canParse(url))
     throw new ConfigError('The URL of the webhook is none. Give one like https://hooks.example.com/changes.', {
@@ -89,20 +86,20 @@ export interface SignedSendOptions {
   readonly clock: Clock;
 }
 
-/** Sends what it is given, signed anew for each attempt: a receiver refuses a signature that is minutes old. */
+/** Signs each attempt separately, because a receiver refuses a signature that is minutes old. */
 export function signedSend({ sender, signer, headers, clock }: SignedSendOptions): DeliveriesOptions['send'] {
   return async ({ id, body }, signal) => {
     let attempts = 0;
-    const stamp = (): Readonly<Record<string, string>> => {
+    const signedHeaders = (): Readonly<Record<string, string>> => {
       attempts += 1;
       return { ...headers, ...signer.headers({ id, timestamp: Math.floor(clock.now() / 1000), body }) };
     };
     try {
-      await sender.send({ body, headers: stamp, signal });
-      return { isTaken: true, attempts };
+      await sender.send({ body, headers: signedHeaders, signal });
+      return { isAccepted: true, attempts };
     } catch (error) {
       signal.throwIfAborted();
-      return { isTaken: false, attempts, error };
+      return { isAccepted: false, attempts, error };
     }
   };
 }

@@ -1,29 +1,29 @@
-/** Tasks that have begun and are still in the list. */
-const maxPassed = 1_000;
+/** Maximum number of started tasks that are still in the list. */
+const maxStarted = 1_000;
 
 interface Task {
   readonly keys: ReadonlySet<string>;
   readonly run: () => Promise<void>;
-  /** Those that wait for this one. */
+  /** Tasks that wait for this one. */
   readonly followers: Task[];
-  /** How many it waits for itself. */
+  /** Number of tasks that it waits for. */
   blockers: number;
 }
 
 /**
- * Runs tasks, so many at once. Those that share a key run one after another, in the order of coming; all others side by side.
- *
- * After the first that fails none is begun any more.
+ * Runs tasks concurrently, but those that share a key one at a time, in the order of `add`. After the first failure no
+ * more tasks are started.
  */
 export class KeyedQueue {
   readonly #concurrency: number;
-  readonly #last = new Map<string, Task>();
-  /** What may begin, the oldest first; a list with a cursor, since taking from the front of one costs its length. */
+  /** The latest task of each key. */
+  readonly #latest = new Map<string, Task>();
+  /** Tasks without blockers, oldest first, from `#next` on: `shift` would take linear time. */
   #ready: Task[] = [];
   #next = 0;
   #running = 0;
   #isStopped = false;
-  #waiting: (() => void)[] = [];
+  #waiters: (() => void)[] = [];
   readonly #onFailure: (error: unknown) => void;
 
   constructor(concurrency: number, onFailure: (error: unknown) => void) {
@@ -34,12 +34,12 @@ export class KeyedQueue {
   add(keys: ReadonlySet<string>, run: () => Promise<void>): void {
     const task: Task = { keys, run, followers: [], blockers: 0 };
     for (const key of keys) {
-      const before = this.#last.get(key);
+      const before = this.#latest.get(key);
       if (before) {
         before.followers.push(task);
         task.blockers += 1;
       }
-      this.#last.set(key, task);
+      this.#latest.set(key, task);
     }
     if (task.blockers === 0) this.#ready.push(task);
     this.#pump();
@@ -52,7 +52,7 @@ export class KeyedQueue {
   idle(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#running === 0) resolve();
-      else this.#waiting.push(resolve);
+      else this.#waiters.push(resolve);
     });
   }
 
@@ -61,7 +61,7 @@ export class KeyedQueue {
       const task = this.#ready[this.#next];
       if (!task) return;
       this.#next += 1;
-      if (this.#next >= maxPassed) {
+      if (this.#next >= maxStarted) {
         this.#ready = this.#ready.slice(this.#next);
         this.#next = 0;
       }
@@ -78,12 +78,12 @@ export class KeyedQueue {
       this.#isStopped = true;
     }
     this.#running -= 1;
-    for (const key of task.keys) if (this.#last.get(key) === task) this.#last.delete(key);
+    for (const key of task.keys) if (this.#latest.get(key) === task) this.#latest.delete(key);
     for (const follower of task.followers) {
       follower.blockers -= 1;
       if (follower.blockers === 0) this.#ready.push(follower);
     }
     this.#pump();
-    if (this.#running === 0) for (const resolve of this.#waiting.splice(0)) resolve();
+    if (this.#running === 0) for (const resolve of this.#waiters.splice(0)) resolve();
   }
 }

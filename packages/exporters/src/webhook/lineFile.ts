@@ -3,34 +3,33 @@ import { SinkError } from '@sluice/core';
 import { AppendFile, explained, unlinkIfThere, type FilePosition, type FileSystem } from '@sluice/core/node';
 
 /**
- * A file that grows by lines, readable by its owner only. It is made with its first line. A line is durable, and so is the file's name,
- * when `append` resolves, and before the next one is written: whatever happens, at most the last line is torn.
+ * A file that is appended to by lines, readable by its owner only, created with its first line. A line and the file's
+ * name are durable when `append` resolves and before the next line is written, so at most the last line can be torn.
  */
 export class LineFile {
   readonly path: string;
   readonly #fs: FileSystem;
   #file: AppendFile | undefined;
-  #place: FilePosition;
+  #position: FilePosition;
   #last: Promise<unknown> = Promise.resolve();
   #isBroken = false;
 
-  private constructor(fileSystem: FileSystem, path: string, place: FilePosition, file?: AppendFile) {
+  private constructor(fileSystem: FileSystem, path: string, position: FilePosition, file?: AppendFile) {
     this.#fs = fileSystem;
     this.path = path;
-    this.#place = place;
+    this.#position = position;
     this.#file = file;
   }
 
   /**
-   * Opens a file behind a place in it, and cuts off what follows. What is left is durable when it resolves; the caller has seen to its
-   * name.
+   * Truncates a file to a position. The content is durable when it resolves; the caller has made the name durable.
    *
-   * @param isEnded whether there is a line's end before the place: if not, it is added.
+   * @param isEnded whether the position is after a line end; if not, a line end is added.
    */
-  static async open(fileSystem: FileSystem, path: string, place: FilePosition, isEnded: boolean): Promise<LineFile> {
+  static async open(fileSystem: FileSystem, path: string, position: FilePosition, isEnded: boolean): Promise<LineFile> {
     if ((await explained(fileSystem.kind(path), path, 'looked at')) === 'absent')
-      return new LineFile(fileSystem, path, nowhere);
-    const file = await AppendFile.reopen(fileSystem, path, place);
+      return new LineFile(fileSystem, path, { bytes: 0, crc32: 0 });
+    const file = await AppendFile.reopen(fileSystem, path, position);
     try {
       await file.cut();
       if (!isEnded) await file.append(Buffer.from('\n'));
@@ -41,19 +40,19 @@ export class LineFile {
     }
   }
 
-  /** Behind the last line that is durable. */
-  get place(): FilePosition {
-    return this.#place;
+  /** After the last durable line. */
+  get position(): FilePosition {
+    return this.#position;
   }
 
-  /** Lines come in the order of calls. @throws SinkError if it can't be written; then nothing more is. */
+  /** Lines are in the order of calls. @throws SinkError if a write fails; then all later calls fail too. */
   append(line: string): Promise<void> {
     const written = this.#last.then(() => this.#write(line));
     this.#last = written.catch(() => undefined);
     return written;
   }
 
-  /** Removes it for good. Nothing is written to it afterwards. */
+  /** Removes the file durably. Later appends fail. */
   async remove(): Promise<void> {
     this.#isBroken = true;
     await this.close();
@@ -71,25 +70,25 @@ export class LineFile {
   async #write(line: string): Promise<void> {
     if (this.#isBroken)
       throw new SinkError(`${this.path} could not be written before, so nothing more is written to it. Run it again.`);
-    // Half a line may be in it from here on: a further one would be glued to it.
+    // After a failure the file may end with a partial line, so no line may follow.
     this.#isBroken = true;
     const isNew = this.#file === undefined;
     const file = (this.#file ??= await AppendFile.create(this.#fs, this.path, 'private'));
     try {
       await file.append(Buffer.from(`${line}\n`));
-      const place = await file.flush();
+      const position = await file.flush();
       if (isNew) await this.#syncName('created');
       await this.#checkName(file);
-      this.#place = place;
+      this.#position = position;
       this.#isBroken = false;
     } catch (error) {
-      // It holds nothing that anybody was told to be there.
+      // None of its lines was reported as durable.
       if (isNew) await this.#fs.unlink(this.path).catch(() => undefined);
       throw error;
     }
   }
 
-  /** What is written to a file that nobody can find any more is lost. */
+  /** Lines in a file that no longer has its name would be lost. */
   async #checkName(file: AppendFile): Promise<void> {
     if ((await explained(file.whatHasItsName(this.#fs), this.path, 'looked at')) === 'this') return;
     throw new SinkError(
@@ -101,5 +100,3 @@ export class LineFile {
     return explained(this.#fs.syncFolder(dirname(this.path)), this.path, what);
   }
 }
-
-const nowhere: FilePosition = { bytes: 0, crc32: 0 };

@@ -1,26 +1,26 @@
 import { explained, type WritableFile } from '@sluice/core/node';
 
 export interface FileLine {
-  /** Without its end. */
+  /** Without the line end. */
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** Whether it has its end: the last one may lack it. */
+  /** Whether it has a line end; the last one may not. */
   readonly isEnded: boolean;
 }
 
 const bytesPerRead = 256 * 1024;
 const lineFeed = 10;
 
-/** The lines of a file, a piece of it read at a time. Only a line feed ends one. */
+/** The lines of a file, read in chunks. Only a line feed ends a line. */
 export async function* linesOf(file: WritableFile, path: string): AsyncGenerator<FileLine, void, undefined> {
-  const piece = new Uint8Array(bytesPerRead);
+  const chunk = new Uint8Array(bytesPerRead);
   let rest: Buffer[] = [];
   let start = 0;
   for (let at = 0; ;) {
-    const read = await explained(file.read(piece, at), path, 'read');
+    const read = await explained(file.read(chunk, at), path, 'read');
     if (read === 0) break;
-    const found = piece.subarray(0, read);
+    const found = chunk.subarray(0, read);
     let from = 0;
     for (let to = found.indexOf(lineFeed); to !== -1; to = found.indexOf(lineFeed, from)) {
       const end = at + to + 1;
@@ -29,7 +29,7 @@ export async function* linesOf(file: WritableFile, path: string): AsyncGenerator
       start = end;
       from = to + 1;
     }
-    // A copy, since the next piece overwrites this one.
+    // A copy, because the next read overwrites the chunk.
     if (from < read) rest.push(Buffer.from(found.subarray(from)));
     at += read;
   }

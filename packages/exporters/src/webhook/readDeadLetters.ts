@@ -5,22 +5,23 @@ import { checkKind } from './deadLetterFile.js';
 import { deadLetterFolder, DeadLetterJournal } from './deadLetterJournal.js';
 import { deadLettersIn } from './deadLettersIn.js';
 
-/** A letter of a file, for people to look at. */
+/** A letter of a file, to be displayed. */
 export interface ListedLetter extends FiledLetter {
   /** Its line in the file, counted from 1. */
   readonly line: number;
-  /** The endpoint has taken it by now: it is only here because others are left. */
+  /** The endpoint has accepted it. The file is removed when all letters are replayed. */
   readonly isReplayed: boolean;
 }
 
 /**
- * The letters of a file, in order. Changes nothing and needs no lock: it may read beside a running export or replay, and gives what is
- * whole by then.
+ * The letters of a file, in order. Changes nothing and needs no lock, also during an export or a replay.
  *
- * @example for await (const { letter, isReplayed } of readDeadLetters('dead.jsonl')) if (!isReplayed) console.log(letter.id, letter.status);
+ * @example
+ * for await (const { letter, isReplayed } of readDeadLetters('dead.jsonl'))
+ *   if (!isReplayed) console.log(letter.id, letter.status);
  *
- * @throws CheckpointError at a line that is no letter, with the line's number in `details.line`; SinkError if there is no such file, or
- * it can't be read.
+ * @throws CheckpointError at a line that is not a letter, with its number in `details.line`; SinkError if the file is
+ * missing or can't be read.
  */
 export async function* readDeadLetters(
   path: string,

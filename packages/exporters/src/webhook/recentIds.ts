@@ -1,12 +1,12 @@
-/** So many are remembered at least: at most so far back a row that moved in its listing is known again. */
-const minKept = 20_000;
+/** At least this many ids are kept: a row that the API lists again is recognized within this many records. */
+const minIds = 20_000;
 
 /**
- * The ids of records that were on their way lately. A row that the API lists again, since rows moved or since an interrupted run asks
- * again, is a record that was sent already: sent anew, it would have the same id and another text.
+ * The ids of recently sent records. The API may list a row again, because rows moved or because a run resumed. Its
+ * record must not be sent again: it would have the same id but another text.
  */
 export class RecentIds implements Iterable<string> {
-  /** With their numbers, the oldest first. */
+  /** Record numbers by id, oldest first. */
   readonly #numbers = new Map<string, number>();
 
   has(id: string): boolean {
@@ -17,10 +17,10 @@ export class RecentIds implements Iterable<string> {
     this.#numbers.set(id, number);
   }
 
-  /** Lets go of the oldest, but of none from this number on: those may be asked for again by the next run. */
+  /** Drops the oldest, but none from this number on: the next run may fetch those again. */
   forget(before: number): void {
     for (const [id, number] of this.#numbers) {
-      if (this.#numbers.size <= minKept || number >= before) return;
+      if (this.#numbers.size <= minIds || number >= before) return;
       this.#numbers.delete(id);
     }
   }

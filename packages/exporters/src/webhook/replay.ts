@@ -5,15 +5,15 @@ import { replayDeadLetters, type ReplayCounts, type ReplayOptions } from './repl
 export type WebhookReplayOptions = EndpointOptions & Omit<ReplayOptions, 'send'>;
 
 /**
- * Sends the dead letters of a file again, with the ids and the text that they had, signed anew. The address may be another one by now.
+ * Sends the dead letters of a file again, with their ids and text and new signatures, perhaps to another URL.
  *
- * A letter that is refused once more stays, and holds back those of its key behind it. When none is left, the file is removed. One that is
- * stopped or killed is gone on with by the same call.
+ * A letter that is refused again stays in the file and blocks later letters with its key. When none is left, the file
+ * is removed. After a cancelled or killed replay, the same call resumes.
  *
  * @example const { left } = await replay('dead.jsonl', { url, secret });
  *
- * @throws what `webhook` throws for its options; CheckpointError at a line that is no letter, before anything is sent; LockError if an
- * export or another replay uses the file; SinkError if it is not there; what ends an export when the endpoint takes nothing more.
+ * @throws the errors of `webhook` for its options and for its endpoint; CheckpointError at a line that is not a letter,
+ * before anything is sent; LockError if an export or another replay uses the file; SinkError if it is missing.
  */
 export async function replay(path: string, options: WebhookReplayOptions): Promise<ReplayCounts> {
   const endpoint = endpointOf(options);
@@ -23,7 +23,7 @@ export async function replay(path: string, options: WebhookReplayOptions): Promi
       ...options,
       send: async ({ id, body, signal }) => {
         const outcome = await send({ id, body }, signal);
-        if (!outcome.isTaken) throw outcome.error;
+        if (!outcome.isAccepted) throw outcome.error;
       },
     });
   } finally {

@@ -16,7 +16,7 @@ import { deadLettersIn, digestOf, noLetters, type LetterLine } from './deadLette
 import { isRecordFault } from './faultKind.js';
 import { KeyedQueue } from './keyedQueue.js';
 
-/** A letter on its way again: the `webhook-id` it had, and the very same text. */
+/** A letter to send again, with its original `webhook-id` and text. */
 export interface ReplayMessage {
   readonly id: string;
   readonly body: string;
@@ -26,11 +26,11 @@ export interface ReplayMessage {
 
 /** Options of {@link replayDeadLetters}. */
 export interface ReplayOptions extends FileStateOptions {
-  /** Resolves when the endpoint took it; rejects with a `SluiceError` when it did not. */
+  /** Resolves when the endpoint accepted it; otherwise rejects with a `SluiceError`. */
   readonly send: (message: ReplayMessage) => Promise<unknown>;
-  /** Letters under way at once. Default 1. Those of one key always go one after another. */
+  /** Maximum number of concurrent requests. Default 1. Letters with the same key are always sent in order. */
   readonly deliveries?: number;
-  /** Stops it: the promise rejects with `signal.reason`, and the next replay goes on from there. */
+  /** Cancels the replay: it rejects with `signal.reason`, and the next replay resumes. */
   readonly signal?: AbortSignal;
   /** Called after each letter. */
   readonly onProgress?: (counts: ReplayCounts) => void;
@@ -38,27 +38,27 @@ export interface ReplayOptions extends FileStateOptions {
   readonly onRefused?: (letter: DeadLetter, error: SluiceError) => void;
 }
 
-/** What a replay has done so far, and at its end. */
+/** The progress or result of a replay. */
 export interface ReplayCounts {
-  /** Letters that the endpoint took, by this replay. */
+  /** Letters that the endpoint accepted in this replay. */
   readonly replayed: number;
   /** Letters that it refused again. */
   readonly stillDead: number;
-  /** Letters to be replayed yet, those among them. At the end, 0 = the file is gone. */
+  /** Letters not accepted yet, refused ones included. 0 at the end: the file was removed. */
   readonly left: number;
 }
 
 /**
- * Sends the letters of a file again, in their order. A letter that is refused once more stays, and holds back those of its key behind it;
- * others go on. When none is left, the file is removed.
+ * Sends the letters of a file again, in order. A letter that is refused again stays in the file and blocks later
+ * letters with its key. When none is left, the file is removed.
  *
- * A letter that was taken is noted durably before the next one of its key is sent, and the file is not written to: a replay that is
- * stopped or killed is gone on with by the same call, and at most what was under way is sent twice.
+ * An accepted letter is durably recorded in the journal before the next one with its key is sent; the file is not
+ * changed. After a cancelled or killed replay the same call resumes, and sends at most the running letters twice.
  *
  * @example await replayDeadLetters('dead.jsonl', { send: ({ id, body, signal }) => post(id, body, signal) });
  *
- * @throws CheckpointError at a line that is no letter, before anything is sent; LockError if another process uses the file; SinkError if
- * it is not there, or the disk refuses; what `send` rejects with, unless it speaks of the one record.
+ * @throws CheckpointError at a line that is not a letter, before anything is sent; LockError if another process uses
+ * the file; SinkError if it is missing, or the disk fails; the error of `send`, unless it refuses only that record.
  */
 export async function replayDeadLetters(path: string, options: ReplayOptions): Promise<ReplayCounts> {
   const { deliveries = 1, fileSystem = nodeFileSystem, signal = new AbortController().signal } = options;
@@ -68,7 +68,7 @@ export async function replayDeadLetters(path: string, options: ReplayOptions): P
   const target = resolve(path);
   const folder = deadLetterFolder(target);
   const kindOf = (name: string): ReturnType<FileSystem['kind']> => explained(fileSystem.kind(name), name, 'looked at');
-  // The folder alone is left where a replay was killed at its very end.
+  // A replay that is killed at its end can leave the folder without the file.
   if ((await kindOf(target)) === 'absent' && (await kindOf(folder)) === 'absent') throw noLetters(target);
   const release = await fileState(folder, options).lock(signal);
   try {
@@ -90,20 +90,20 @@ type Settings = ReplayOptions & Required<Pick<ReplayOptions, 'deliveries' | 'fil
 
 const lineFeed = 10;
 
-/** A letter of which only the place is kept in memory. */
+/** A letter that is left in the file: only its position is in memory. */
 interface Pending extends Pick<LetterLine, 'line' | 'start' | 'digest'> {
   readonly key: string | null;
   readonly end: number;
 }
 
-/** One replay of a file, by whoever holds its lock. */
+/** One replay of a file, under its lock. */
 class Replay {
   readonly #path: string;
   readonly #settings: Settings;
   readonly #journal: DeadLetterJournal;
   readonly #ending = new AbortController();
-  /** Keys with a letter that was refused again. */
-  readonly #held = new Set<string>();
+  /** Keys of letters that were refused again. */
+  readonly #blockedKeys = new Set<string>();
   readonly #queue: KeyedQueue;
   #failure: { readonly error: unknown } | undefined;
   #counts: ReplayCounts = { replayed: 0, stillDead: 0, left: 0 };
@@ -118,16 +118,16 @@ class Replay {
   async run(): Promise<ReplayCounts> {
     const { fileSystem, signal } = this.#settings;
     const pending: Pending[] = [];
-    // All are looked at before the first is sent, so that a file with a damaged line is not begun with.
-    for await (const { letter, digest, line, start, place } of deadLettersIn(fileSystem, this.#path))
-      if (!this.#journal.has(digest)) pending.push({ key: letter.key, digest, line, start, end: place.bytes });
+    // All letters are read before the first is sent, so that nothing is sent from a damaged file.
+    for await (const { letter, digest, line, start, position } of deadLettersIn(fileSystem, this.#path))
+      if (!this.#journal.has(digest)) pending.push({ key: letter.key, digest, line, start, end: position.bytes });
     this.#count({ left: pending.length });
     const file = await explained(fileSystem.open(this.#path, 'readable'), this.#path, 'opened');
     const onAbort = (): void => this.#stop(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       if (signal.aborted) onAbort();
-      for (const each of pending) this.#queue.add(this.#orderOf(each), () => this.#replay(file, each));
+      for (const each of pending) this.#queue.add(this.#queueKeys(each), () => this.#replay(file, each));
       await this.#queue.idle();
     } finally {
       signal.removeEventListener('abort', onAbort);
@@ -138,15 +138,15 @@ class Replay {
     return this.#counts;
   }
 
-  /** Letters with a word in common keep their order; one at a time, all of them do. */
-  #orderOf({ key }: Pending): ReadonlySet<string> {
+  /** Letters that share a queue key keep their order; with a single delivery at a time all do. */
+  #queueKeys({ key }: Pending): ReadonlySet<string> {
     if (this.#settings.deliveries === 1) return new Set(['']);
     return new Set(key === null ? [] : [key]);
   }
 
   async #replay(file: WritableFile, { key, digest, line, start, end }: Pending): Promise<void> {
-    if (key !== null && this.#held.has(key)) return;
-    // The same letter may be there twice.
+    if (key !== null && this.#blockedKeys.has(key)) return;
+    // An identical letter may have been sent already.
     if (!this.#journal.has(digest)) {
       const letter = await letterAt(file, this.#path, { digest, line, start, end });
       try {
@@ -154,22 +154,22 @@ class Replay {
         await this.#settings.send({ id, body: JSON.stringify(record), signal: this.#ending.signal });
       } catch (error) {
         if (!isRecordFault(error)) throw error;
-        if (key !== null) this.#held.add(key);
+        if (key !== null) this.#blockedKeys.add(key);
         this.#settings.onRefused?.(letter, error);
         this.#count({ stillDead: 1 });
         return;
       }
-      await this.#journal.note(digest);
+      await this.#journal.add(digest);
     }
     this.#count({ replayed: 1, left: -1 });
   }
 
   #count({ replayed = 0, stillDead = 0, left = 0 }: Partial<ReplayCounts>): void {
-    const before = this.#counts;
+    const counts = this.#counts;
     this.#counts = {
-      replayed: before.replayed + replayed,
-      stillDead: before.stillDead + stillDead,
-      left: before.left + left,
+      replayed: counts.replayed + replayed,
+      stillDead: counts.stillDead + stillDead,
+      left: counts.left + left,
     };
     if (replayed + stillDead > 0) this.#settings.onProgress?.(this.#counts);
   }
@@ -180,7 +180,7 @@ class Replay {
     this.#ending.abort(error);
   }
 
-  /** Removes the file if it holds nothing that was not taken, also of what somebody may have added by hand meanwhile. */
+  /** Removes the file if all letters are accepted, including letters that were added during the replay. */
   async #clear(): Promise<void> {
     const { fileSystem } = this.#settings;
     let left = 0;
@@ -188,13 +188,13 @@ class Replay {
     this.#counts = { ...this.#counts, left };
     if (left > 0) return;
     await explained(unlinkIfThere(fileSystem, this.#path), this.#path, 'removed');
-    // Gone for good before the journal goes, or a power cut could bring it back with nothing to say that all was taken.
+    // Durably removed before the journal is, or a power cut could restore it without the record of accepted letters.
     await explained(fileSystem.syncFolder(dirname(this.#path)), this.#path, 'removed');
     await this.#journal.remove();
   }
 }
 
-/** Reads a letter again. @throws CheckpointError if it is another one by now. */
+/** Reads a letter again. @throws CheckpointError if it has changed. */
 async function letterAt(
   file: WritableFile,
   path: string,
@@ -212,9 +212,6 @@ async function letterAt(
   if (letter) return letter;
   throw new CheckpointError(
     `Line ${line} of ${path} was changed while it was replayed. Run it again: what was taken is noted.`,
-    {
-      path,
-      line,
-    },
+    { path, line },
   );
 }

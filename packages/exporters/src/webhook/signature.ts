@@ -3,7 +3,7 @@ import { ConfigError } from '@sluice/core';
 
 export interface Signed {
   readonly id: string;
-  /** Seconds since 1970 of this attempt: receivers refuse what is old, so that nobody can send it again. */
+  /** Time of this attempt, in seconds since 1970. Receivers refuse old ones, to prevent replay attacks. */
   readonly timestamp: number;
   readonly body: string;
 }
@@ -15,15 +15,15 @@ export interface Signer {
 }
 
 const prefix = 'whsec_';
-/** Bytes. The specification asks for 24 to 64, but its own example is one of the many that have fewer. */
-const [shortest, longest] = [16, 64];
+/** In bytes. The specification asks for 24 to 64, but its example and many secrets in use have fewer. */
+const [min, max] = [16, 64];
 
 /**
- * Signs as Standard Webhooks says: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. With two secrets there are two
- * signatures, so that a receiver can go from one to the other while both are good.
+ * Signs according to Standard Webhooks: `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64. Two secrets give
+ * two signatures, so that a receiver can switch secrets while both are valid.
  *
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
- * @throws ConfigError if a secret is none, or there are none or more than two. No message repeats one.
+ * @throws ConfigError if a secret is invalid, or there are none or more than two. The message does not contain it.
  */
 export function signer(secrets: readonly string[]): Signer {
   if (secrets.length === 0 || secrets.length > 2)
@@ -46,9 +46,9 @@ function keyOf(secret: string): Buffer {
   const text = secret.startsWith(prefix) ? secret.slice(prefix.length) : secret;
   const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/.test(text) && text.length % 4 === 0;
   const key = Buffer.from(isBase64 ? text : '', 'base64');
-  if (key.length >= shortest && key.length <= longest) return key;
+  if (key.length >= min && key.length <= max) return key;
   throw new ConfigError(
-    `A secret is no signing secret: it must be ${prefix} and ${shortest} to ${longest} bytes in base64, as your receiver's own tools make it.`,
+    `A secret is no signing secret: it must be ${prefix} and ${min} to ${max} bytes in base64, as your receiver's own tools make it.`,
     { option: 'secret' },
   );
 }

@@ -1,24 +1,22 @@
 import type { StateLog } from '@sluice/core';
-import { decodeSpooledPage } from './decodeSpool.js';
+import { decodeSpooledPage, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
 import { RecentIds } from './recentIds.js';
-import type { SpooledPage, WebhookPlace } from './decodeSpool.js';
 
-export const startOfTarget: WebhookPlace = { next: 1, dead: 0, letters: null };
+export const startOfTarget: WebhookPosition = { next: 1, dead: 0, letters: null };
 
-export interface Leftover {
-  /** Pages that are not committed. */
+export interface Uncommitted {
   readonly pages: readonly SpooledPage[];
-  readonly sinkPosition: WebhookPlace;
-  /** What was on its way lately, those pages included. */
+  readonly sinkPosition: WebhookPosition;
+  /** Ids of recently sent records and of those pages. */
   readonly recent: RecentIds;
 }
 
-/** So much of what is settled is worth writing the spool anew. */
+/** The size at which the spool is compacted. */
 const maxBytes = 4 * 1024 * 1024;
 
 /**
- * Pages that are on their way. A page is durable here before its first record is sent, so that it can be sent again, the very same,
- * whatever the API says by then. Without a log there is nothing to come back to, and nothing is kept.
+ * Pages that are being sent. A page is durable here before its first record is sent, so that it can be sent again
+ * unchanged even if the API has changed. Without a log a run cannot resume, and nothing is stored.
  */
 export class Spool {
   readonly #log: StateLog | undefined;
@@ -27,8 +25,8 @@ export class Spool {
     this.#log = log;
   }
 
-  /** What is behind a committed place. @throws CheckpointError if it can't be read. */
-  async read(committed: WebhookPlace): Promise<Leftover> {
+  /** Reads the pages after a committed position. @throws CheckpointError if that fails. */
+  async read(committed: WebhookPosition): Promise<Uncommitted> {
     const pages: SpooledPage[] = [];
     const recent = new RecentIds();
     let sinkPosition = committed;
@@ -42,18 +40,18 @@ export class Spool {
     return { pages, sinkPosition, recent };
   }
 
-  /** Durable when it resolves. `place` is how far earlier records have come by now: after a crash those are not sent again. */
-  async append(page: SpooledPage, sinkPosition: WebhookPlace): Promise<void> {
+  /** Durable when it resolves. After a crash, records before `sinkPosition` are not sent again. */
+  async append(page: SpooledPage, sinkPosition: WebhookPosition): Promise<void> {
     await this.#log?.append(encodeSpooled(page, sinkPosition));
   }
 
-  /** Lets go of all pages, if that is worth it. They must be committed. */
-  async compact(sinkPosition: WebhookPlace, recent: RecentIds): Promise<void> {
+  /** Removes all pages if the spool is large. They must be committed. */
+  async compact(sinkPosition: WebhookPosition, recent: RecentIds): Promise<void> {
     if ((this.#log?.bytes ?? 0) >= maxBytes) await this.empty(sinkPosition, recent);
   }
 
-  /** Lets go of all pages, and keeps their ids. They must be committed. */
-  async empty(sinkPosition: WebhookPlace, recent: RecentIds): Promise<void> {
+  /** Removes all pages, but keeps the recent ids. They must be committed. */
+  async empty(sinkPosition: WebhookPosition, recent: RecentIds): Promise<void> {
     const emptied = encodeSpooled({ at: '', first: sinkPosition.next, records: [] }, sinkPosition);
     await this.#log?.replace([{ ...emptied, recent: [...recent] }]);
   }
@@ -67,6 +65,6 @@ export class Spool {
   }
 }
 
-function encodeSpooled({ at, first, records }: SpooledPage, sinkPosition: WebhookPlace): object {
+function encodeSpooled({ at, first, records }: SpooledPage, sinkPosition: WebhookPosition): object {
   return { v: 1, at, first, sinkPosition, records: records.map(({ id, key, body }) => [id, key, body]) };
 }

@@ -11,45 +11,44 @@ import {
 import type { FileStateOptions } from '@sluice/core/node';
 import type { DeadLetter } from './deadLetter.js';
 import { DeadLetterFile } from './deadLetterFile.js';
+import { decodeWebhookPosition, type SpooledPage, type WebhookPosition } from './decodeSpool.js';
 import { Deliveries, type DeliveriesOptions } from './deliveries.js';
 import type { Numbered, Outgoing, RowEncoder } from './outgoing.js';
-import { decodeWebhookPlace } from './decodeSpool.js';
 import type { RecentIds } from './recentIds.js';
-import { Spool, startOfTarget, type Leftover } from './spool.js';
-import type { SpooledPage, WebhookPlace } from './decodeSpool.js';
+import { Spool, startOfTarget, type Uncommitted } from './spool.js';
 
 export interface WebhookWriterOptions<T> extends Pick<DeliveriesOptions, 'send' | 'deliveries' | 'batch' | 'onDead'> {
   readonly encode: RowEncoder<T>;
   readonly sender: Sender;
-  /** The file of the dead letters; without one the first of them ends the export. */
+  /** The dead letter file; without one the first refused record fails the export. */
   readonly deadLetter: string | undefined;
   readonly maxDeadLetters: number;
   readonly lock: Omit<FileStateOptions, 'onWarning'>;
-  /** Told of each one that is durable. */
+  /** Called with each letter when it is durable. */
   readonly onDeadLetter: (letter: DeadLetter) => void;
   readonly target: string;
   readonly clock: Clock;
 }
 
-/** Sends rows from a spool, so that none is lost and each is the same however often it is sent. */
+/** Sends rows through a spool, so that none is lost and a repeated record is identical. */
 export class WebhookWriter<T extends object> implements SinkWriter<T> {
   readonly #options: WebhookWriterOptions<T>;
   readonly #source: string;
   readonly #spool: Spool;
   readonly #letters: DeadLetterFile | undefined;
   readonly #deliveries: Deliveries;
-  readonly #leave: () => void;
-  /** What was on its way lately: it is not sent anew when it comes again. */
+  readonly #removeListener: () => void;
+  /** These are not sent again when the source repeats them. */
   readonly #recent: RecentIds;
   #next: number;
-  /** The number of the first record of the page that came last. */
+  /** The number of the first record of the latest page. */
   #latest: number;
   #dead: number;
-  /** Those included that are not durable yet: many requests may be refused at once. */
-  #buried: number;
-  /** What earlier runs wrote; a run without a file of dead letters passes it on. */
-  readonly #lettersBefore: WebhookPlace['letters'];
-  /** All of the spool is settled, and by the next call a checkpoint says so. */
+  /** Dead letters, including those that are not durable yet: concurrent requests may be refused together. */
+  #refused: number;
+  /** The position from earlier runs; a run without a dead letter file keeps it. */
+  readonly #lettersBefore: WebhookPosition['letters'];
+  /** All records are settled. By the next `write` a checkpoint has committed that. */
   #isFlushed = false;
 
   private constructor(
@@ -57,7 +56,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     { source, signal }: SinkContext<T>,
     spool: Spool,
     letters: DeadLetterFile | undefined,
-    { pages, sinkPosition, recent }: Leftover,
+    { pages, sinkPosition, recent }: Uncommitted,
   ) {
     const { send, deliveries, batch, onDead, clock } = options;
     this.#options = options;
@@ -65,24 +64,24 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     this.#spool = spool;
     this.#letters = letters;
     this.#recent = recent;
-    // What was replayed, or taken away, is dead no more.
+    // Without letters that were replayed or removed since.
     this.#dead = letters?.own.length ?? sinkPosition.dead;
-    this.#buried = this.#dead;
+    this.#refused = this.#dead;
     this.#lettersBefore = sinkPosition.letters;
     this.#deliveries = new Deliveries({
       ...{ send, deliveries, batch, onDead, next: sinkPosition.next },
       dead: letters?.own ?? [],
-      bury: (letter) => this.#bury(letter),
+      store: (letter) => this.#storeDeadLetter(letter),
       now: () => isoTime(clock),
     });
     const stop = (): void => void this.#deliveries.stop(signal.reason);
     signal.addEventListener('abort', stop);
-    this.#leave = () => signal.removeEventListener('abort', stop);
+    this.#removeListener = () => signal.removeEventListener('abort', stop);
     this.#next = this.#latest = sinkPosition.next;
-    for (const page of pages) this.#begin(page);
+    for (const page of pages) this.#send(page);
   }
 
-  /** Goes on with what an interrupted run left. @throws CheckpointError if that can't be read. */
+  /** Resumes from the spool of an interrupted run. @throws CheckpointError if that can't be read. */
   static async open<T extends object>(
     context: SinkContext<T>,
     options: WebhookWriterOptions<T>,
@@ -92,13 +91,13 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     const { deadLetter, lock } = options;
     try {
       if (!resumeAt) await spool.remove();
-      const left = await spool.read(resumeAt ? decodeWebhookPlace(resumeAt.sinkPosition) : startOfTarget);
-      const { letters: place } = left.sinkPosition;
+      const uncommitted = await spool.read(resumeAt ? decodeWebhookPosition(resumeAt.sinkPosition) : startOfTarget);
+      const { letters: position } = uncommitted.sinkPosition;
       const letters =
         deadLetter === undefined
           ? undefined
-          : await DeadLetterFile.open(deadLetter, { signal, ...lock, ...(place && { place }) });
-      return new WebhookWriter(options, context, spool, letters, left);
+          : await DeadLetterFile.open(deadLetter, { signal, ...lock, ...(position && { position }) });
+      return new WebhookWriter(options, context, spool, letters, uncommitted);
     } catch (error) {
       await spool.close();
       await options.sender.close();
@@ -107,14 +106,14 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   }
 
   get start(): Json {
-    return { ...this.#place };
+    return { ...this.#sinkPosition };
   }
 
   async write({ items }: SinkPage<T>): Promise<void> {
     if (this.#isFlushed) {
       this.#isFlushed = false;
       this.#recent.forget(this.#next);
-      await this.#spool.compact(this.#place, this.#recent);
+      await this.#spool.compact(this.#sinkPosition, this.#recent);
     }
     const at = isoTime(this.#options.clock);
     const records: Outgoing[] = [];
@@ -126,9 +125,9 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     }
     if (records.length === 0) return;
     const page = { at, first: this.#next, records };
-    await this.#spool.append(page, this.#place);
-    this.#begin(page);
-    // While the disk takes the next page there is enough to send; two pages of records are in memory, and no more.
+    await this.#spool.append(page, this.#sinkPosition);
+    this.#send(page);
+    // At most two pages are in memory: one is sent while the next is written to disk.
     const before = this.#latest;
     this.#latest = page.first;
     await this.#deliveries.until(before);
@@ -137,7 +136,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   async flush(): Promise<Json> {
     await this.#deliveries.until(this.#next);
     this.#isFlushed = true;
-    return { ...this.#place };
+    return { ...this.#sinkPosition };
   }
 
   seal(): Promise<Json> {
@@ -145,10 +144,10 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   }
 
   async suspend(): Promise<SinkReport> {
-    // Whoever suspends has flushed, but nothing may be thrown away on somebody else's word.
+    // The caller has flushed, but pages are removed only if they are settled.
     await this.#deliveries.until(this.#next);
-    // What is settled may still be asked for again by the next run, so it has to be known.
-    await this.#spool.empty(this.#place, this.#recent);
+    // The next run may fetch settled records again, so their ids are kept.
+    await this.#spool.empty(this.#sinkPosition, this.#recent);
     return this.#report();
   }
 
@@ -158,7 +157,7 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   }
 
   async #report(): Promise<SinkReport> {
-    await this.#end();
+    await this.#closeAll();
     const { deadLetter: path } = this.#options;
     return {
       target: this.#options.target,
@@ -169,54 +168,52 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
   async abort(reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
     await this.#deliveries.stop(reason);
     try {
-      // What was taken meanwhile need not be sent again.
-      if (isResumable) await this.#spool.append({ at: '', first: this.#next, records: [] }, this.#place);
+      // Records that were accepted since the last page need not be sent again.
+      if (isResumable) await this.#spool.append({ at: '', first: this.#next, records: [] }, this.#sinkPosition);
       else await this.#spool.remove();
     } finally {
-      await this.#end();
+      await this.#closeAll();
     }
   }
 
-  /** Begins to send what is in the spool. */
-  #begin({ at, first, records }: SpooledPage): void {
+  /** Queues a page of the spool. */
+  #send({ at, first, records }: SpooledPage): void {
     const numbered: Numbered[] = records.map((record, index) => ({ ...record, number: first + index }));
     this.#next = first + records.length;
     this.#deliveries.add(numbered, { source: this.#source, at });
   }
 
-  get #place(): WebhookPlace {
-    return { next: this.#deliveries.next, dead: this.#dead, letters: this.#letters?.place ?? this.#lettersBefore };
+  get #sinkPosition(): WebhookPosition {
+    return { next: this.#deliveries.next, dead: this.#dead, letters: this.#letters?.position ?? this.#lettersBefore };
   }
 
-  async #bury(letter: DeadLetter): Promise<void> {
+  async #storeDeadLetter(letter: DeadLetter): Promise<void> {
     const { sender, maxDeadLetters } = this.#options;
     const what = `${sender.name} refused a record (${letter.id}) with ${String(letter.status)}${letter.answer === '' ? '' : ` ("${letter.answer}")`}`;
+    const details = { id: letter.id, status: letter.status };
     if (!this.#letters)
       throw new SinkError(
         `${what}. Name a file for such records with deadLetter, then run it again: it goes on here.`,
-        {
-          details: { id: letter.id, status: letter.status },
-          fault: 'endpoint',
-        },
+        { details, fault: 'endpoint' },
       );
     const isParked = letter.attempts === 0;
-    if (!isParked && this.#buried >= maxDeadLetters)
+    if (!isParked && this.#refused >= maxDeadLetters)
       throw new SinkError(
-        `${what}, and ${this.#buried} before it: that is no accident any more. Look at ${this.#options.deadLetter ?? ''} for what is wrong.`,
+        `${what}, and ${this.#refused} before it: that is no accident any more. Look at ${this.#options.deadLetter ?? ''} for what is wrong.`,
         {
-          details: { id: letter.id, status: letter.status, deadLetters: this.#buried },
+          details: { ...details, deadLetters: this.#refused },
           advice: [{ kind: 'raise', option: 'maxDeadLetters' }],
           fault: 'endpoint',
         },
       );
-    if (!isParked) this.#buried += 1;
+    if (!isParked) this.#refused += 1;
     await this.#letters.append(letter);
     this.#dead += 1;
     this.#options.onDeadLetter(letter);
   }
 
-  async #end(): Promise<void> {
-    this.#leave();
+  async #closeAll(): Promise<void> {
+    this.#removeListener();
     await this.#letters?.close();
     await this.#spool.close();
     await this.#options.sender.close();

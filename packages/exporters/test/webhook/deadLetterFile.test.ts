@@ -57,9 +57,9 @@ describe('W9 the file of the dead letters', () => {
     expect(await idsIn(path)).toEqual(['record-1', 'record-2', 'record-3']);
     const lines = readFileSync(path, 'utf8').split('\n');
     expect(lines).toHaveLength(4);
-    expect(JSON.parse(lines[1]!)).toEqual({ ...letterOf(2), run: file.place.run });
+    expect(JSON.parse(lines[1]!)).toEqual({ ...letterOf(2), run: file.position.run });
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(file.place.bytes).toBe(statSync(path).size);
+    expect(file.position.bytes).toBe(statSync(path).size);
     expect(folderOf(path)).toEqual([basename(path)]);
   });
 
@@ -69,26 +69,26 @@ describe('W9 the file of the dead letters', () => {
     const before = readFileSync(path, 'utf8');
     const second = await fileLetters(path, [letterOf(2, { key: 'b' })]);
     expect(readFileSync(path, 'utf8').startsWith(before)).toBe(true);
-    for (const [place, own] of [
+    for (const [position, own] of [
       [second, [{ id: 'record-2', key: 'b' }]],
       [undefined, []],
     ] as const) {
-      const file = await openLetters(path, place && { place });
+      const file = await openLetters(path, position && { position });
       expect(file.own).toEqual(own);
       await file.close();
     }
-    // The first one, interrupted, comes back: what lies behind its place is not its own, and stays.
-    expect((await fileLetters(path, [letterOf(3)], { place: first })).run).toBe(first.run);
+    // The first one, interrupted, comes back: what lies behind its position is not its own, and stays.
+    expect((await fileLetters(path, [letterOf(3)], { position: first })).run).toBe(first.run);
     expect(await idsIn(path)).toEqual(['record-1', 'record-2', 'record-3']);
   });
 
-  test('loses what its export wrote behind its place, and nothing else', async () => {
+  test('loses what its export wrote behind its position, and nothing else', async () => {
     const path = newPath();
     await fileLetters(path, [letterOf(1)]);
-    const place = await fileLetters(path, [letterOf(2)]);
-    await fileLetters(path, [letterOf(3), letterOf(4)], { place });
-    const file = await openLetters(path, { place });
-    expect(file.place).toEqual(place);
+    const position = await fileLetters(path, [letterOf(2)]);
+    await fileLetters(path, [letterOf(3), letterOf(4)], { position });
+    const file = await openLetters(path, { position });
+    expect(file.position).toEqual(position);
     expect(await idsIn(path)).toEqual(['record-1', 'record-2']);
     await file.append(letterOf(5));
     await file.close();
@@ -99,17 +99,17 @@ describe('W9 the file of the dead letters', () => {
     const path = newPath();
     const start = await fileLetters(path, []);
     expect(start.bytes).toBe(0);
-    await fileLetters(path, [letterOf(1)], { place: start });
-    await fileLetters(path, [letterOf(2)], { place: start });
+    await fileLetters(path, [letterOf(1)], { position: start });
+    await fileLetters(path, [letterOf(2)], { position: start });
     expect(await idsIn(path)).toEqual(['record-2']);
   });
 
-  test('keeps letters behind the place when another export has written behind them', async () => {
+  test('keeps letters behind the position when another export has written behind them', async () => {
     const path = newPath();
-    const place = await fileLetters(path, [letterOf(1)]);
-    await fileLetters(path, [letterOf(2)], { place });
+    const position = await fileLetters(path, [letterOf(1)]);
+    await fileLetters(path, [letterOf(2)], { position });
     await fileLetters(path, [letterOf(3)]);
-    const file = await openLetters(path, { place });
+    const file = await openLetters(path, { position });
     expect(file.own.map(({ id }) => id)).toEqual(['record-1']);
     await file.close();
     expect(await idsIn(path)).toEqual(['record-1', 'record-2', 'record-3']);
@@ -139,26 +139,26 @@ describe('W9 the file of the dead letters', () => {
 
   test('may be moved away, or replayed to its end, while its export is interrupted', async () => {
     const path = newPath();
-    const place = await fileLetters(path, [letterOf(1, { key: 'a' })]);
+    const position = await fileLetters(path, [letterOf(1, { key: 'a' })]);
     renameSync(path, `${path}.old`);
-    const fresh = await openLetters(path, { place });
+    const fresh = await openLetters(path, { position });
     expect(fresh.own).toEqual([]);
-    expect(fresh.place).toMatchObject({ bytes: 0, crc32: 0 });
+    expect(fresh.position).toMatchObject({ bytes: 0, crc32: 0 });
     await fresh.close();
     // Another export begins the file anew meanwhile.
     await fileLetters(path, [letterOf(2)]);
-    await fileLetters(path, [letterOf(3)], { place });
+    await fileLetters(path, [letterOf(3)], { position });
     expect(await idsIn(path)).toEqual(['record-2', 'record-3']);
   });
 
   test('no longer tells the key of a letter that was replayed, and still its id', async () => {
     const path = newPath();
     const letters = [letterOf(1, { key: 'a' }), letterOf(2, { key: 'b' })];
-    const place = await fileLetters(path, letters);
+    const position = await fileLetters(path, letters);
     const send = ({ id }: { id: string }): Promise<void> =>
       id === 'record-2' ? Promise.reject(refusal(422)) : Promise.resolve();
     expect(await replayDeadLetters(path, { send })).toEqual({ replayed: 1, stillDead: 1, left: 1 });
-    const file = await openLetters(path, { place });
+    const file = await openLetters(path, { position });
     expect(file.own).toEqual([
       { id: 'record-1', key: null },
       { id: 'record-2', key: 'b' },
@@ -179,10 +179,10 @@ describe('W9 the file of the dead letters', () => {
 
 describe('W9 refused, and nothing touched:', () => {
   const changes: readonly (readonly [string, (path: string) => void])[] = [
-    ['a file that is shorter than its place', (path) => truncateSync(path, statSync(path).size - 5)],
+    ['a file that is shorter than its position', (path) => truncateSync(path, statSync(path).size - 5)],
     ['a file that lost its last letter', (path) => writeFileSync(path, `${linesOf(path)[0]!}\n`)],
     [
-      'a file that was edited before its place',
+      'a file that was edited before its position',
       (path) => writeFileSync(path, readFileSync(path, 'utf8').replace('"n":1', '"n":7')),
     ],
     [
@@ -194,16 +194,16 @@ describe('W9 refused, and nothing touched:', () => {
 
   test.each(changes)('%s', async (_, change) => {
     const path = newPath();
-    const place = await fileLetters(path, [letterOf(1), letterOf(2)]);
+    const position = await fileLetters(path, [letterOf(1), letterOf(2)]);
     change(path);
     const before = readFileSync(path);
-    const error = await faultOf(openLetters(path, { place }));
+    const error = await faultOf(openLetters(path, { position }));
     expect(error).toBeInstanceOf(CheckpointError);
     expect(error.message).toMatch(/shorter than a checkpoint says, or was changed.*Move it away/);
     expect(readFileSync(path)).toEqual(before);
     expect(folderOf(path)).toEqual([basename(path)]);
     rmSync(path);
-    await fileLetters(path, [], { place });
+    await fileLetters(path, [], { position });
   });
 
   test.each([
@@ -297,7 +297,7 @@ describe('W9 when the disk refuses,', () => {
     expect(error.message).toMatch(message);
     expect((await faultOf(file.append(letterOf(2)))).message).toMatch(/nothing more is written/);
     isWriting = false;
-    expect(file.place.bytes).toBe(0);
+    expect(file.position.bytes).toBe(0);
     await file.close();
     expect(folderOf(path)).toEqual([]);
   });
@@ -314,16 +314,16 @@ describe('W9 when the disk refuses,', () => {
     disk.putFolder('/data');
     const file = await openLetters('/data/dead.jsonl', { fileSystem: disk });
     await file.append(letterOf(1));
-    const { place } = file;
+    const { position } = file;
     isFull = true;
     const [second, third] = await Promise.all([faultOf(file.append(letterOf(2))), faultOf(file.append(letterOf(3)))]);
     expect(second.message).toMatch(/disk is full/);
     expect(third.message).toMatch(/nothing more is written/);
     isFull = false;
-    expect(file.place).toEqual(place);
+    expect(file.position).toEqual(position);
     await file.close();
-    expect(disk.bytes('/data/dead.jsonl')!.length).toBe(place.bytes + 40);
-    await fileLetters('/data/dead.jsonl', [letterOf(4)], { place, fileSystem: disk });
+    expect(disk.bytes('/data/dead.jsonl')!.length).toBe(position.bytes + 40);
+    await fileLetters('/data/dead.jsonl', [letterOf(4)], { position, fileSystem: disk });
     expect(await idsIn('/data/dead.jsonl', disk)).toEqual(['record-1', 'record-4']);
   });
 

@@ -5,7 +5,7 @@ import { simulatedDisk, type SimulatedDisk } from '../../../core/test/node/simul
 import { newStates } from '../../../core/test/node/simulatedDisk/newStates.js';
 import type { RestartMode } from '../../../core/test/node/simulatedDisk/survivors.js';
 import { newProcess } from '../../../core/test/node/simulatedExport.js';
-import type { LettersPlace } from '../../src/webhook/deadLetterFile.js';
+import type { LettersPosition } from '../../src/webhook/deadLetterFile.js';
 import { fileLetters, idsIn, letterOf, openLetters } from './deadLetterSamples.js';
 
 const path = '/data/dead.jsonl';
@@ -14,24 +14,24 @@ const letter = (n: number): ReturnType<typeof letterOf> => letterOf(n, { record:
 
 /** What an export knows for sure, when its machine stops. */
 interface Memory {
-  place: LettersPlace | undefined;
+  position: LettersPosition | undefined;
   /** Ids whose letters it was told to be durable: those before its commit, and those behind. */
   committed: string[];
   filed: string[];
 }
 
-/** Goes on at its place, files letters, and commits behind every second one. */
+/** Goes on at its position, files letters, and commits behind every second one. */
 async function run(disk: SimulatedDisk, memory: Memory, letters: readonly number[]): Promise<void> {
-  const options = { fileSystem: disk, processes: newProcess(), ...(memory.place && { place: memory.place }) };
+  const options = { fileSystem: disk, processes: newProcess(), ...(memory.position && { position: memory.position }) };
   // From here on what was not committed may be taken back.
   memory.filed = [...memory.committed];
   const file = await openLetters(path, options);
-  memory.place = file.place;
+  memory.position = file.position;
   for (const [index, n] of letters.entries()) {
     await file.append(letter(n));
     memory.filed.push(letter(n).id);
     if (index % 2 === 0) continue;
-    memory.place = file.place;
+    memory.position = file.position;
     memory.committed = [...memory.filed];
   }
   await file.close();
@@ -65,12 +65,12 @@ test.each([
     };
     const before = others.map((n) => letter(n).id);
     const dry = await prepared();
-    await run(dry, { place: undefined, committed: [], filed: [] }, [1, 2, 3]);
+    await run(dry, { position: undefined, committed: [], filed: [] }, [1, 2, 3]);
     expect(dry.calls.length).toBeGreaterThan(30);
     const isNew = newStates();
     for (const { n, name } of someOf(dry.calls)) {
       for (const cut of ['before', 'after', ...(name === 'write' ? [3, 700] : [])] as const) {
-        const memory: Memory = { place: undefined, committed: [], filed: [] };
+        const memory: Memory = { position: undefined, committed: [], filed: [] };
         const disk = await prepared((call) => (call.n === n ? { cut } : undefined));
         await run(disk, memory, [1, 2, 3]).catch(() => undefined);
         expect(disk.isStopped).toBe(true);
@@ -84,8 +84,8 @@ test.each([
           const next = { ...memory };
           await run(left, next, [7, 8]);
           const all = [...before, ...memory.committed, 'record-7', 'record-8'];
-          // Without a committed place nobody knows whose the letters are: they stay.
-          if (memory.place) expect(await idsOn(left)).toEqual(all);
+          // Without a committed position nobody knows whose the letters are: they stay.
+          if (memory.position) expect(await idsOn(left)).toEqual(all);
           else expect(await idsOn(left)).toEqual([...found, 'record-7', 'record-8']);
           expect(await idsOn(left.restart('dropped'))).toEqual(await idsOn(left));
           expect(left.paths()).toEqual(['/data/', path]);
@@ -104,7 +104,7 @@ test('W9 any sequence of exports, kills and power cuts keeps every letter that w
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
       let disk: SimulatedDisk = freshDisk();
-      const memory: Memory = { place: undefined, committed: [], filed: [] };
+      const memory: Memory = { position: undefined, committed: [], filed: [] };
       let n = 0;
       for (const { after, letters, mode } of steps) {
         const running = disk.restart('killed', (call) => (call.n === after + 1 ? { cut: 'after' } : undefined));

@@ -1,7 +1,7 @@
 import { HttpError } from '@sluice/core';
 import type { FileSystem } from '@sluice/core/node';
 import type { DeadLetter } from '../../src/webhook/deadLetter.js';
-import { DeadLetterFile, type DeadLetterFileOptions, type LettersPlace } from '../../src/webhook/deadLetterFile.js';
+import { DeadLetterFile, type DeadLetterFileOptions, type LettersPosition } from '../../src/webhook/deadLetterFile.js';
 import { readDeadLetters } from '../../src/webhook/readDeadLetters.js';
 
 /** The n-th letter of an export. */
@@ -15,16 +15,16 @@ export function openLetters(path: string, options: Partial<DeadLetterFileOptions
   return DeadLetterFile.open(path, { signal: new AbortController().signal, ...options });
 }
 
-/** Writes letters as one run of an export does; answers its place. */
+/** Writes letters as one run of an export does; answers its position. */
 export async function fileLetters(
   path: string,
   letters: readonly DeadLetter[],
   options: Partial<DeadLetterFileOptions> = {},
-): Promise<LettersPlace> {
+): Promise<LettersPosition> {
   const file = await openLetters(path, options);
   try {
     for (const letter of letters) await file.append(letter);
-    return file.place;
+    return file.position;
   } finally {
     await file.close();
   }

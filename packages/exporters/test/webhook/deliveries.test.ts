@@ -7,9 +7,9 @@ import type { Numbered } from '../../src/webhook/outgoing.js';
 
 const at = '2026-01-02T03:04:05.678Z';
 const context = { source: 'things', at };
-const taken: Outcome = { isTaken: true, attempts: 1 };
+const taken: Outcome = { isAccepted: true, attempts: 1 };
 const refused = (status: number): Outcome => ({
-  ...{ isTaken: false, attempts: 2 },
+  ...{ isAccepted: false, attempts: 2 },
   error: new HttpError('No.', { status, excerpt: 'why' }),
 });
 const recordOf = (number: number, key: string | null = null): Numbered => ({
@@ -31,7 +31,7 @@ function openDeliveries(
       sent.push(numbers);
       return answer(numbers);
     },
-    bury(letter) {
+    store(letter) {
       letters.push(letter);
       return Promise.resolve();
     },

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { forkChild, type Child } from '../../../core/test/node/forkChild.js';
-import { Random } from '../../../core/test/node/simulatedDisk/random.js';
+import { Random } from '../../../../test/kit/random.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { fileLetters, idsIn, letterOf } from './deadLetterSamples.js';
 
@@ -37,7 +37,7 @@ test('W9 a replay that its receiver kills again and again loses nothing, keeps t
       if (isLast && random.chance(0.5)) child?.process.kill('SIGKILL');
       response.writeHead(200).end();
       // After the answer has left: the sender is busy noting it, or with the next one.
-      if (isLast) setTimeout(() => child?.process.kill('SIGKILL'), random.between(0, 4));
+      if (isLast) setTimeout(() => child?.process.kill('SIGKILL'), random.int(0, 4));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -46,7 +46,7 @@ test('W9 a replay that its receiver kills again and again loses nothing, keeps t
 
   let sent = 0;
   for (let round = 0; existsSync(path); round += 1) {
-    fuse = round < kills ? random.between(1, 14) : Infinity;
+    fuse = round < kills ? random.int(1, 14) : Infinity;
     child = forkChild(new URL('replayChild.ts', import.meta.url), path, `http://127.0.0.1:${String(port)}`);
     const { process: replay } = child;
     const signal = await new Promise((resolve) => replay.once('exit', (_, by) => resolve(by)));

@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { Outgoing } from '../../src/webhook/outgoing.js';
 import { RecentIds } from '../../src/webhook/recentIds.js';
 import { Spool, startOfTarget } from '../../src/webhook/spool.js';
-import type { SpooledPage, WebhookPlace } from '../../src/webhook/decodeSpool.js';
+import type { SpooledPage, WebhookPosition } from '../../src/webhook/decodeSpool.js';
 
-const placeAt = (next: number): WebhookPlace => ({ ...startOfTarget, next });
+const placeAt = (next: number): WebhookPosition => ({ ...startOfTarget, next });
 const at = '2026-01-02T03:04:05.678Z';
 
 function pageOf(first: number, count: number, bytes = 2): SpooledPage {

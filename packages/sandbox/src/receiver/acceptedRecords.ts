@@ -4,25 +4,25 @@ import type { DeliveredRecord } from './decodeRecords.js';
 export interface AcceptedRecord {
   /** How often it was accepted. */
   readonly count: number;
-  /** Its exact text when it was first accepted; in a batch that of its element. */
+  /** Its exact text when it was first accepted; in a batch, the text of its element. */
   readonly body: string;
-  /** When it was first accepted, in ms by the receiver's clock. */
+  /** When it was first accepted, in ms of the receiver's clock. */
   readonly firstAt: number;
-  /** Its place in the order of first acceptance, from 0. */
+  /** Its index in the order of first acceptance, from 0. */
   readonly index: number;
 }
 
-/** Which records came, by id, and whether they were always the same. */
+/** The received records by id, and whether their texts were always the same. */
 export class AcceptedRecords {
   readonly byId: ReadonlyMap<string, AcceptedRecord>;
   readonly order: readonly string[];
-  /** Acceptances beyond the first of an id. */
+  /** Repeated acceptances of an id. */
   doubled = 0;
-  /** Deliveries of a record with another text than came before under its id, accepted or not. */
+  /** Deliveries, accepted or not, with another text than the one before with the same id. */
   differing = 0;
   readonly #byId = new Map<string, { -readonly [field in keyof AcceptedRecord]: AcceptedRecord[field] }>();
   readonly #order: string[] = [];
-  /** Texts of records that came and were not accepted yet: each text is kept once. */
+  /** Texts of records that were received but not accepted yet. */
   readonly #failed = new Map<string, string>();
 
   constructor() {
@@ -30,8 +30,8 @@ export class AcceptedRecords {
     this.order = this.#order;
   }
 
-  /** Takes note of a record that came, accepted or not. */
-  note({ id, body }: DeliveredRecord, isAccepted: boolean, now: number): void {
+  /** Adds a received record, accepted or not. */
+  add({ id, body }: DeliveredRecord, isAccepted: boolean, now: number): void {
     const known = this.#byId.get(id);
     const before = known?.body ?? this.#failed.get(id);
     if (before !== undefined && before !== body) this.differing++;
@@ -49,7 +49,7 @@ export class AcceptedRecords {
     this.#order.push(id);
   }
 
-  /** Those of some ids that were never accepted, in their order. */
+  /** The given ids that were never accepted, in order. */
   missing(ids: Iterable<string>): readonly string[] {
     return Array.from(ids).filter((id) => !this.#byId.has(id));
   }

@@ -1,25 +1,25 @@
 import { elementTexts } from './elementTexts.js';
 
-/** One record of a delivery. */
+/** A record of a delivery. */
 export interface DeliveredRecord {
-  /** The envelope's own id in a batch; else the `webhook-id`. */
+  /** In a batch the id of the envelope, otherwise the `webhook-id`. */
   readonly id: string;
-  /** Its exact text. In a batch that of its element, without the white space around it. */
+  /** Its exact text; in a batch the text of its element, without surrounding white space. */
   readonly body: string;
-  /** What the text parses to: an envelope or a bare record; `undefined` where it is no JSON. */
+  /** The parsed text: an envelope or a bare record; `undefined` if it is not valid JSON. */
   readonly value: unknown;
 }
 
 /**
- * Takes a body apart. A batch is `{ type: 'batch', data: [envelope, …] }` where each envelope has an id; all else is one
- * record whose id is the `webhook-id`. Pure.
+ * Splits a body into records. A batch is `{ type: 'batch', data: [envelope, …] }` where each envelope has an id; any
+ * other body is one record with the `webhook-id`.
  */
 export function decodeRecords(webhookId: string, body: string): readonly DeliveredRecord[] {
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch {
-    // One record all the same: what it holds is not our business.
+    // Still one record, with any content.
   }
   const envelopes = batchOf(value);
   if (envelopes === undefined) return [{ id: webhookId, body, value }];

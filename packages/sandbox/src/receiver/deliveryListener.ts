@@ -11,8 +11,8 @@ import { sendReply } from './sendReply.js';
 import { signatureCheck } from './signatureCheck.js';
 
 /**
- * Answers deliveries, in this order: a reset that was drawn (before the body is read), method (405), signature (401) and
- * `webhook-id` (400), the other failures that are drawn, the script. Records count as soon as the answer is decided.
+ * Handles deliveries in this order: drawn reset (before the body is read), method (405), signature (401), `webhook-id`
+ * (400), other drawn failures, script. Records are counted when the response is decided.
  */
 export function deliveryListener(
   settings: ReceiverSettings,
@@ -30,9 +30,7 @@ export function deliveryListener(
     const { attempt, failure } = failures.next(id);
     const entry = log.arrive({ id, attempt, method, path: url, headers });
     const exchange = { entry, response, isSevered: false };
-    response.once('close', () => {
-      log.end(entry, !response.writableFinished && !exchange.isSevered);
-    });
+    response.once('close', () => log.end(entry, !response.writableFinished && !exchange.isSevered));
 
     if (failure === 'reset') {
       answer(exchange, { body: '', records: [] }, () => failure);
@@ -63,7 +61,7 @@ export function deliveryListener(
     return id === '' ? [400, 'webhook-id: missing'] : undefined;
   }
 
-  /** Decides, counts, tells the hook, and only then sends. */
+  /** Decides, counts, calls the hook, and only then sends. */
   function answer(
     exchange: Exchange,
     read: Pick<Delivery, 'body' | 'records'>,
@@ -73,9 +71,9 @@ export function deliveryListener(
     const delivery: Delivery = { n, id, attempt, headers, ...read };
     const reply = replyTo(delivery, decide);
     count(exchange.entry, delivery, reply);
-    const told = tell(delivery);
-    if (told instanceof Promise) {
-      told.then(
+    const called = callHook(delivery);
+    if (called instanceof Promise) {
+      called.then(
         () => send(exchange, reply),
         (error: unknown) => {
           if (succeeds(reply)) log.failed++;
@@ -83,18 +81,18 @@ export function deliveryListener(
         },
       );
     } else send(exchange, reply);
-    log.tell();
+    log.notify();
   }
 
   function count(entry: OpenDelivery, { records }: Delivery, reply: Reply): void {
-    // What is refused may be anybody's: it says nothing about the sender's bodies.
+    // A refused request may come from another sender, so its records don't count.
     if (entry.refusal !== undefined) return;
     entry.accepted = reply.accepts;
     if (!succeeds(reply)) log.failed++;
-    for (const record of records) accepted.note(record, reply.accepts, now());
+    for (const record of records) accepted.add(record, reply.accepts, now());
   }
 
-  function tell(delivery: Delivery): unknown {
+  function callHook(delivery: Delivery): unknown {
     try {
       return onRequest(delivery);
     } catch (error) {
@@ -104,7 +102,7 @@ export function deliveryListener(
 
   function send(exchange: Exchange, reply: Reply): void {
     const { entry, response } = exchange;
-    // A timer for a sender who has gone would never be cleared.
+    // If the sender has disconnected, the timer would never be cleared.
     if (response.destroyed) return;
     afterwards(response, latency + reply.wait, () => {
       sendReply(response, reply, () => {
@@ -119,7 +117,7 @@ export function deliveryListener(
 interface Exchange {
   readonly entry: OpenDelivery;
   readonly response: ServerResponse;
-  /** We cut it, not the sender. */
+  /** The receiver reset the connection, not the sender. */
   isSevered: boolean;
 }
 
@@ -131,16 +129,14 @@ function replyTo(delivery: Delivery, decide: (delivery: Delivery) => ReceiverAns
   }
 }
 
-/** The answer where a function of the receiver's owner fails. */
+/** The response if the script or the hook fails. */
 function mistake(where: 'script' | 'hook', error: unknown): Reply {
   return replyOf({ status: 500, body: `The receiver's ${where} failed: ${String(error)}` });
 }
 
-/** Calls back with the whole body, or never, if the sender goes away first. */
+/** Calls back with the complete body; never if the sender disconnects first. */
 function readBody(incoming: IncomingMessage, callback: (body: Buffer) => void): void {
-  const parts: Buffer[] = [];
-  incoming.on('data', (part: Buffer) => parts.push(part));
-  incoming.once('end', () => {
-    callback(Buffer.concat(parts));
-  });
+  const chunks: Buffer[] = [];
+  incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+  incoming.once('end', () => callback(Buffer.concat(chunks)));
 }

@@ -1,37 +1,36 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ServerLog } from '../serverLog.js';
 
-/** One request, as the receiver saw it. */
+/** A request to the receiver. */
 export interface ReceivedRequest {
-  /** Which request to the receiver it is, from 1. */
+  /** Number of the request, from 1. */
   readonly n: number;
-  /** The `webhook-id`; empty where there is none. */
+  /** The `webhook-id`; empty if there is none. */
   readonly id: string;
-  /** Which request with this `webhook-id` it is, from 1. */
+  /** Number of the request with this `webhook-id`, from 1. */
   readonly attempt: number;
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** When its headers arrived, in ms by the receiver's clock. */
+  /** When its headers arrived, in ms of the receiver's clock. */
   readonly arrivedAt: number;
-  /** How long it took until its answer was sent or its connection was gone, in ms; `undefined` while it is open. */
+  /** Ms until its response was sent or its connection closed; `undefined` while it is open. */
   readonly took: number | undefined;
-  /** The status sent; `undefined` before, and where none was. */
+  /** The status sent; `undefined` before, and if none was. */
   readonly status: number | undefined;
-  /** How many records it carried; 0 where its body was not read. */
+  /** Number of its records; 0 if its body was not read. */
   readonly records: number;
-  /** Its records count as accepted, whatever the sender was told. */
+  /** Whether its records count as accepted, even if the response was an error. */
   readonly accepted: boolean;
-  /** Why it was refused, where it was: signature, `webhook-id` or method. */
+  /** Why it was refused: signature, `webhook-id` or method; otherwise `undefined`. */
   readonly refusal: string | undefined;
-  /** The sender went away before its answer was sent. */
+  /** Whether the sender disconnected before the response was sent. */
   readonly aborted: boolean;
 }
 
 /** An entry of the log while its request is open. */
 export type OpenDelivery = { -readonly [field in keyof ReceivedRequest]: ReceivedRequest[field] };
 
-/** The log of the receiver's requests. */
 export class DeliveryLog extends ServerLog<OpenDelivery> {
   refused = 0;
   failed = 0;
@@ -40,20 +39,14 @@ export class DeliveryLog extends ServerLog<OpenDelivery> {
     super(now, 'The receiver was closed before the awaited delivery came.');
   }
 
-  arrive({
-    id,
-    attempt,
-    method,
-    path,
-    headers,
-  }: Pick<ReceivedRequest, 'id' | 'attempt' | 'method' | 'path' | 'headers'>): OpenDelivery {
+  arrive(request: Pick<ReceivedRequest, 'id' | 'attempt' | 'method' | 'path' | 'headers'>): OpenDelivery {
     return this.opened({
-      ...{ n: ++this.requests, id, attempt, method, path, headers, arrivedAt: this.now() },
+      ...{ ...request, n: ++this.requests, arrivedAt: this.now() },
       ...{ took: undefined, status: undefined, records: 0, accepted: false, refusal: undefined, aborted: false },
     });
   }
 
-  /** Closes an entry. Its other fields are what was set on it meanwhile. */
+  /** Closes an entry. The caller has set its other fields. */
   end(entry: OpenDelivery, isAborted: boolean): void {
     entry.took = this.now() - entry.arrivedAt;
     this.ended(entry, isAborted);

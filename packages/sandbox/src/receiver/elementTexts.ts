@@ -1,6 +1,6 @@
 /**
- * The exact texts of the elements of the list under the key `data` of a JSON object. Parsing and writing again would change
- * numbers above 2^53 and the like, and so hide what a sender changed. The text must be valid JSON; pure.
+ * The exact texts of the elements of the list `data` in a JSON object. Parsing and serializing would change, for
+ * example, numbers above 2^53, and so hide differences. The text must be valid JSON.
  */
 export function elementTexts(json: string): readonly string[] {
   let texts: string[] = [];
@@ -18,14 +18,14 @@ export function elementTexts(json: string): readonly string[] {
     }
     switch (mark) {
       case '"':
-        // Passed over, since it may hold any bracket.
+        // Skipped, because it may contain brackets.
         marks.lastIndex = endOfText(json, index);
         if (depth === 1) text = json.slice(index, marks.lastIndex);
         break;
       case '[':
       case '{':
         depth++;
-        // The text before a list is its key; it may be spelled "d\u0061ta", and come again: the last one counts.
+        // The text before a list is its key. It may contain escapes and be repeated: the last one counts.
         if (mark === '[' && depth === 2 && JSON.parse(text) === 'data') {
           texts = [];
           start = index + 1;
@@ -39,7 +39,7 @@ export function elementTexts(json: string): readonly string[] {
   return texts;
 }
 
-/** Where a text ends that begins at an index. By hand: a pattern for all of it overflows the stack at some megabytes. */
+/** The end of a text. Not one regular expression, which would overflow the stack at some megabytes. */
 function endOfText(json: string, index: number): number {
   const quotesOrEscapes = /["\\]/g;
   quotesOrEscapes.lastIndex = index + 1;

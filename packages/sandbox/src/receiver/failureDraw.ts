@@ -1,17 +1,17 @@
 import { draws, fraction, hashText, pick, type Draw } from '../random.js';
 import type { ReceiverFailure } from './receiverAnswer.js';
 
-/** Failures by seed: whether a request meets one depends on the seed, its `webhook-id` and its attempt, never on time or order. */
+/** Seeded failures: they depend only on the seed, the `webhook-id` and its attempt, not on time or order. */
 export interface ReceiverFailures {
-  /** Which share of the requests fails, 0 to 1. */
+  /** Share of the requests that fail, 0 to 1. */
   readonly share: number;
-  /** How often one `webhook-id` fails in a row; the next attempt is served. Default 3; `Infinity`: as the share wants it. */
+  /** Maximum number of consecutive failures of one `webhook-id`. Default 3; `Infinity`: only the share decides. */
   readonly max?: number;
-  /** What they fail with, each equally often. Default: all that a word is enough for, but `'never'`. */
+  /** The failures, each equally often. Default: all that are a string, except `'never'`. */
   readonly kinds?: readonly ReceiverFailure[];
 }
 
-/** One request's place among those with its `webhook-id`, and the failure that it meets. */
+/** The number of a request with its `webhook-id`, and its failure. */
 export interface Attempt {
   /** From 1. */
   readonly attempt: number;

@@ -2,18 +2,17 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { jsonAnswer } from '../answer.js';
 
 /**
- * How a receiver answers a delivery. The words need no number; the rest is spelled out. A 2xx status counts as accepted, and
- * so do the faults that have `accept` or `after-body` in their name.
+ * How a receiver responds. A 2xx, `'accept-then-error'` and `'reset-after-body'` accept the records.
  *
  * @example
  * startReceiver({ script: [{ status: 429, retryAfter: 2 }, 'reset-after-body', { kind: 'slow', ms: 300 }] });
  */
 export type ReceiverAnswer = 'ok' | ReceiverFailure;
 
-/** All answers but `'ok'`: what {@link ReceiverOptions.failures} may draw. */
+/** All responses but `'ok'`: those that {@link ReceiverOptions.failures} may draw. */
 export type ReceiverFailure = (typeof failureWords)[number] | StatusAnswer | SpoiltAnswer;
 
-/** A complete answer. `retryAfter` is in seconds. Without `body`: nothing for a 2xx, `{"message": …}` for the others. */
+/** A complete response. `retryAfter` is in seconds. Default `body`: empty for a 2xx, `{"message": …}` for others. */
 export interface StatusAnswer {
   readonly status: number;
   readonly headers?: OutgoingHttpHeaders;
@@ -21,9 +20,9 @@ export interface StatusAnswer {
   readonly retryAfter?: number;
 }
 
-/** An answer that comes late, slowly, or without end. */
+/** A late, slow or endless response. */
 export type SpoiltAnswer =
-  /** Accepted at once, answered 200 `ms` later than usual: after the client's deadline, say. */
+  /** Accepted at once, 200 after `ms` in addition to the latency, e.g. after the client's deadline. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** `body` (default: 20 bytes) in pieces of `bytes` (default 1), one every `every` ms. `status`: default 200. */
   | {
@@ -33,12 +32,12 @@ export type SpoiltAnswer =
       readonly status?: number;
       readonly body?: string;
     }
-  /** A body that ends when the client goes away, and not before. `status`: default 200. */
+  /** A body that ends only when the client disconnects. `status`: default 200. */
   | { readonly kind: 'endless'; readonly status?: number };
 
-/** The failures that a word is enough for. */
+/** The failures that are a string. */
 export const failureWords = [
-  /** The connection is reset. Where it is drawn: before the body is read. */
+  /** The connection is reset; if drawn, before the body is read. */
   'reset',
   /** The body is read and accepted, then the connection is reset. */
   'reset-after-body',
@@ -48,11 +47,11 @@ export const failureWords = [
   'unavailable',
   /** Accepted, then answered 500. */
   'accept-then-error',
-  /** Not accepted, and never answered: the connection stays open until the client leaves. */
+  /** Not accepted and never answered: the connection stays open until the client closes it. */
   'never',
 ] as const;
 
-/** What is to be done for an answer. */
+/** A response in detail. */
 export type Reply = Readonly<{ accepts: boolean; /** ms before the answer */ wait: number }> &
   (
     | Readonly<{ way: 'silence' | 'reset' }>
@@ -61,13 +60,12 @@ export type Reply = Readonly<{ accepts: boolean; /** ms before the answer */ wai
     | Readonly<{ way: 'endless'; status: number }>
   );
 
-/** Spells an answer out. Raises `RangeError` for a status that no answer can have. Pure. */
+/** Fills in the details of a response. Throws `RangeError` for an invalid status. */
 export function replyOf(answer: ReceiverAnswer): Reply {
   if (typeof answer === 'string') return replies[answer];
   const { status = 200 } = 'status' in answer ? answer : {};
-  if (!Number.isInteger(status) || status < 200 || status > 599) {
+  if (!Number.isInteger(status) || status < 200 || status > 599)
     throw new RangeError(`The status of an answer is ${status}: give a whole number from 200 to 599.`);
-  }
   if (!('kind' in answer)) return wholeReply(answer);
   switch (answer.kind) {
     case 'slow':
@@ -83,7 +81,7 @@ export function replyOf(answer: ReceiverAnswer): Reply {
   }
 }
 
-/** Whether a sender that gets this reply may think that its delivery has arrived. */
+/** Whether the sender learns that its delivery was accepted. */
 export function succeeds(reply: Reply): boolean {
   return 'status' in reply && isSuccess(reply.status);
 }

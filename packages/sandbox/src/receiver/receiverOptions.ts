@@ -4,46 +4,46 @@ import type { DeliveredRecord } from './decodeRecords.js';
 import type { ReceiverFailures } from './failureDraw.js';
 import { failureWords, replyOf, type ReceiverAnswer } from './receiverAnswer.js';
 
-/** A request whose body was read, before it is answered. */
+/** A request before its response. */
 export interface Delivery {
-  /** Which request to the receiver it is, from 1. */
+  /** Number of the request, from 1. */
   readonly n: number;
-  /** The `webhook-id`; empty where there is none. */
+  /** The `webhook-id`; empty if there is none. */
   readonly id: string;
-  /** Which request with this `webhook-id` it is, from 1, refused and failed ones included. */
+  /** Number of the request with this `webhook-id`, from 1, including refused and failed ones. */
   readonly attempt: number;
   readonly headers: IncomingHttpHeaders;
-  /** The exact text; empty where the connection is to be reset before the body is read. */
+  /** The exact text; empty if the connection is reset before the body is read. */
   readonly body: string;
-  /** What the body holds: one record, or those of a batch. None where it was not read. */
+  /** The record, or the records of a batch. Empty if the body was not read. */
   readonly records: readonly DeliveredRecord[];
 }
 
-/** What {@link startReceiver} takes. */
+/** Options of {@link startReceiver}. */
 export interface ReceiverOptions {
-  /** `whsec_BASE64`; with several, any may match. Default: signatures are not checked. */
+  /** Secrets `whsec_BASE64`, one of which must match. Default: signatures are not checked. */
   readonly secrets?: readonly string[];
-  /** How many seconds `webhook-timestamp` may be off, either way. Default 300. */
+  /** Allowed difference of `webhook-timestamp` in seconds. Default 300. */
   readonly tolerance?: number;
   /** The port on 127.0.0.1. Default 0: any free one. */
   readonly port?: number;
-  /** What decides about failures. Default 1. */
+  /** The seed of failures. Default 1. */
   readonly seed?: number;
-  /** Time before each answer in ms. Records are accepted before it. Default 0. */
+  /** Latency of each response in ms, after the records are accepted. Default 0. */
   readonly latency?: number;
-  /** Failures by seed. They win over the script, and a wrong signature wins over them. Default: none. */
+  /** Seeded failures. They override the script; a wrong signature overrides them. Default: none. */
   readonly failures?: ReceiverFailures;
   /**
-   * How deliveries are answered that are neither refused nor meet a failure: by a function, where `undefined` is `'ok'`, or
-   * by a list in the order of their bodies' arrival, then `'ok'`. Default: `'ok'`. What it throws becomes a 500.
+   * Responses to deliveries without refusal or seeded failure: a function (`undefined` is `'ok'`), or a list in the
+   * order in which bodies arrive, then `'ok'`. Default: `'ok'`. If it throws, the response is a 500.
    */
   readonly script?: ((delivery: Delivery) => ReceiverAnswer | undefined) | readonly ReceiverAnswer[];
   /**
-   * Called once for each request when its body is read and its records are counted, before its answer; for one that is reset
-   * before its body is read, at that moment. A promise is waited for: a sender that it kills never sees the answer.
+   * Called for each request when its body is read and its records are counted, or before it is reset without that. The
+   * response waits for a returned promise, so a sender that is killed there never sees it.
    */
   readonly onRequest?: (delivery: Delivery) => unknown;
-  /** The clock in ms since 1970. Default: `Date.now`, as timestamps are compared with it. */
+  /** The clock in ms since 1970, compared with timestamps. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
@@ -54,15 +54,14 @@ export type ReceiverSettings = Required<Omit<ReceiverOptions, 'secrets' | 'failu
   readonly script: (delivery: Delivery) => ReceiverAnswer | undefined;
 };
 
-/** Fills in the defaults. Raises `RangeError` for what makes no sense, naming the option. */
+/** Fills in the defaults. Throws `RangeError` with the option's name for an invalid value. */
 export function receiverSettingsOf(options: ReceiverOptions): ReceiverSettings {
   const { script, failures = { share: 0 } } = options;
-  if (options.secrets?.length === 0) {
+  if (options.secrets?.length === 0)
     throw new RangeError('secrets is empty, so that nothing could match: give one, or leave it out to check none.');
-  }
   const kinds = failures.kinds ?? failureWords.filter((word) => word !== 'never');
   if (kinds.length === 0) throw new RangeError('failures.kinds is empty: give one, or leave it out.');
-  // What can't be sent is told now, rather than to the sender.
+  // An invalid response throws here, not when it is sent.
   kinds.forEach(replyOf);
   if (typeof script === 'object') script.forEach(replyOf);
   return {

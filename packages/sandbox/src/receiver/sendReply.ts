@@ -3,11 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import { deliver } from '../deliver.js';
 import type { Reply } from './receiverAnswer.js';
 
-/**
- * Sends a reply.
- *
- * @param sever resets the connection from our side
- */
+/** Sends a reply. @param sever resets the connection from the server's side. */
 export function sendReply(response: ServerResponse, reply: Reply, sever: () => void): void {
   switch (reply.way) {
     case 'silence':
@@ -16,10 +12,9 @@ export function sendReply(response: ServerResponse, reply: Reply, sever: () => v
       sever();
       return;
     case 'whole':
-      // Neither writes its length nor a body where there must be none (204, 304): Node knows when.
-      for (const [name, value] of Object.entries(reply.headers)) {
+      // Node adds the length, and omits the body if there must be none (204, 304).
+      for (const [name, value] of Object.entries(reply.headers))
         if (value !== undefined) response.setHeader(name, value);
-      }
       response.statusCode = reply.status;
       response.end(reply.body);
       return;
@@ -31,7 +26,7 @@ export function sendReply(response: ServerResponse, reply: Reply, sever: () => v
     }
     case 'endless':
       response.writeHead(reply.status, { 'content-type': 'text/plain' });
-      // A client that goes away is what this answer waits for, not an error.
+      // The client is expected to disconnect, so that is not an error.
       pipeline(Readable.from(withoutEnd(), { objectMode: false }), response, () => undefined);
   }
 }

@@ -1,16 +1,16 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Says why a delivery is refused; `undefined` for one that is signed as it should be. */
+/** Returns why a delivery is refused; `undefined` if its signature is valid. */
 export type SignatureCheck = (headers: IncomingHttpHeaders, body: Buffer) => string | undefined;
 
 /**
- * Checks signatures as Standard Webhooks has them: `webhook-signature` is a list, parted by spaces, of `v1,BASE64`, where
- * BASE64 is the HMAC-SHA256 of `ID.TIMESTAMP.BODY` over the exact bytes. One of them has to match one of the secrets.
- * Raises `RangeError` for a secret that is none, without repeating it.
+ * Checks signatures according to Standard Webhooks: `webhook-signature` is a list, separated by spaces, of `v1,BASE64`,
+ * the HMAC-SHA256 of the exact bytes of `ID.TIMESTAMP.BODY`. One of them must match one of the secrets. Throws
+ * `RangeError` for an invalid secret, without repeating it.
  *
  * @param secrets `whsec_BASE64`
- * @param tolerance how many seconds the timestamp may be off, either way
+ * @param tolerance allowed difference of the timestamp in seconds
  * @param now the clock, in ms since 1970
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
@@ -30,7 +30,7 @@ export function signatureCheck(secrets: readonly string[], tolerance: number, no
       .filter((signature) => signature.startsWith('v1,'))
       .map((signature) => Buffer.from(signature.slice(3)));
     const isSigned = keys.some((key) => {
-      // Node reads headers as latin1: written back so, they are the bytes that came.
+      // Node decodes headers as latin1, so encoding them as latin1 restores the received bytes.
       const mac = createHmac('sha256', key).update(`${id}.${timestamp}.`, 'latin1').update(body);
       const right = Buffer.from(mac.digest('base64'));
       return given.some((signature) => signature.length === right.length && timingSafeEqual(signature, right));
@@ -44,8 +44,7 @@ const signedHeaders = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] a
 function keyOf(secret: string, index: number): KeyObject {
   const [, base64 = ''] = /^whsec_(.+)$/.exec(secret) ?? [];
   const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length === 0 || bytes.toString('base64') !== base64) {
+  if (bytes.length === 0 || bytes.toString('base64') !== base64)
     throw new RangeError(`secrets[${index}] is no signing secret: give whsec_ and base64.`);
-  }
   return createSecretKey(bytes);
 }

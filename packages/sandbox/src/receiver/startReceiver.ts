@@ -8,57 +8,57 @@ import { receiverSettingsOf, type ReceiverOptions } from './receiverOptions.js';
 /** Totals since the start. */
 export interface ReceiverCounts {
   readonly requests: number;
-  /** Records that were accepted, each id once. */
+  /** Accepted records, each id once. */
   readonly accepted: number;
-  /** Acceptances beyond the first of an id. */
+  /** Repeated acceptances of an id. */
   readonly doubled: number;
-  /** Deliveries of a record with another text than came before under its id, whether that was accepted or not. */
+  /** Deliveries, accepted or not, with another text than the one before with the same id. */
   readonly differing: number;
   /** Requests refused for signature (401), missing `webhook-id` (400) or method (405). */
   readonly refused: number;
-  /** Requests answered with another status than 2xx, or not at all, though they were in order. */
+  /** Valid requests without a 2xx response. */
   readonly failed: number;
-  /** Requests whose sender went away before the answer was sent. */
+  /** Requests whose sender disconnected before the response was sent. */
   readonly aborted: number;
-  /** Requests that are open at this moment. */
+  /** Requests that are open now. */
   readonly open: number;
 }
 
 /** A running receiver. `await using` closes it. */
 export interface Receiver extends AsyncDisposable {
-  /** `http://127.0.0.1:…`, without a path: any path is answered. */
+  /** `http://127.0.0.1:…`, without a path: any path works. */
   readonly url: string;
   readonly port: number;
-  /** The last 10,000 requests, oldest first. The list is live: it grows, and its open entries get an end. */
+  /** The last 10,000 requests, oldest first. Live: the list and its open entries change. */
   readonly requests: readonly ReceivedRequest[];
   /** The accepted records by id, in the order of their first acceptance. Live. */
   readonly accepted: ReadonlyMap<string, AcceptedRecord>;
   /** The ids of the accepted records in the order of their first acceptance. Live. */
   readonly order: readonly string[];
-  /** Totals since the start, as they are now. */
+  /** The current totals since the start. */
   readonly counts: ReceiverCounts;
-  /** How many connections were opened since the start. */
+  /** Number of connections since the start. */
   readonly connections: number;
-  /** The most requests that were open at once. */
+  /** Maximum number of concurrent requests. */
   readonly highest: number;
-  /** Those of some ids that were never accepted, in their order. */
+  /** The given ids that were never accepted, in order. */
   missing(ids: Iterable<string>): readonly string[];
   /**
-   * Resolves as soon as the condition holds; it is asked whenever a request arrives, is decided, or ends, so it should be
-   * cheap. Rejects if the receiver closes.
+   * Resolves when the condition holds; checked when a request arrives, is decided or ends, so it should be cheap.
+   * Rejects if the receiver closes.
    *
    * @example await receiver.until(() => receiver.accepted.size === 10_000);
    */
   until(condition: () => boolean): Promise<void>;
-  /** Stops at once: open connections are cut, timers cleared. What was counted stays. Calling it again does no harm. */
+  /** Stops at once: closes connections and clears timers. Counts stay readable. Later calls have no effect. */
   close(): Promise<void>;
 }
 
 /**
- * Starts a webhook endpoint on 127.0.0.1 that verifies signatures as Standard Webhooks has them, answers as it is told, and
- * counts what it accepted. It keeps the process alive until closed.
+ * Starts a webhook endpoint on 127.0.0.1 that verifies signatures according to Standard Webhooks, responds as
+ * configured, and counts accepted records. It keeps the process alive until it is closed.
  *
- * Raises `RangeError` for an option that makes no sense, and `Error` where the port is taken.
+ * Throws `RangeError` for an invalid option, and `Error` if the port is in use.
  *
  * @example
  * await using receiver = await startReceiver({ failures: { share: 0.3, kinds: ['reset', 'accept-then-error'] } });

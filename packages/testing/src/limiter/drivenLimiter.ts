@@ -1,4 +1,4 @@
-import { systemClock, type Limit, type Limiter, type Permit } from '@sluice/core';
+import { systemClock, type AcquireOptions, type Limit, type Limiter, type Permit } from '@sluice/core';
 import { check, checkSame } from '../check.js';
 import { ManualClock } from '../manualClock.js';
 import { calm, eventually } from '../waiting.js';
@@ -13,28 +13,28 @@ export interface LimiterTrial extends Trial<LimiterFixture, [LimiterSetting]> {
 export interface RequestedPermit {
   readonly nth: number;
   readonly route: string;
-  /** Ms by the limiter's clock when it was given; absent before. */
+  /** When the permit was granted, in ms of the limiter's clock; absent before. */
   readonly begunAt?: number;
   readonly permit?: Permit;
-  /** Why it was not given; absent unless it was refused. */
+  /** Set if the permit was refused. */
   readonly refusal?: { readonly reason: unknown; readonly isThrown: boolean };
 }
 
-/** Turns a clock, or waits. */
+/** Advances a manual clock, or waits for the real one. */
 interface Time {
   now(): number;
   pass(ms: number): Promise<void>;
-  /** Lets ms pass in which the process gets no permit; absent where that can't be had. */
+  /** Advances the clock while the process is suspended; absent for a real clock. */
   readonly stall?: (ms: number) => Promise<void>;
 }
 
-/** What has not begun by then never will. */
+/** A permit that is not granted within this many windows counts as missing. */
 const maxWindows = 12;
 
-/** So many begin in a window that no check comes near it. */
-const roomy = 100;
+/** Permits per window that no check uses up. */
+const unlimited = 100;
 
-/** A limiter, and what became of each permit that it was asked for. */
+/** A limiter and the outcome of each requested permit. */
 export class DrivenLimiter {
   readonly limiter: Limiter;
   readonly time: Time;
@@ -51,9 +51,9 @@ export class DrivenLimiter {
   }
 
   /**
-   * A limiter of one limit. What it does not say is so much that it is never reached.
+   * A limiter with one limit; values that are left out are high enough to be never reached.
    *
-   * @param needs what the limiter has to keep to for the check to make sense.
+   * @param needs the kinds of limits without which the check is skipped.
    */
   static async on(
     trial: LimiterTrial,
@@ -63,7 +63,7 @@ export class DrivenLimiter {
     const missing = needs.find((need) => !trial.keeps.includes(need));
     if (missing) throw new Skipped(`a limiter that keeps '${missing}'`);
     const per = trial.isRealTime ? 100 : 1_000;
-    const limits = [{ requests: roomy, per, ...limit }];
+    const limits = [{ requests: unlimited, per, ...limit }];
     if (trial.isRealTime) {
       const { limiter } = await trial.fixture({ limits, clock: systemClock });
       return new DrivenLimiter(limiter, realTime, per, trial.timeout);
@@ -86,11 +86,8 @@ export class DrivenLimiter {
     return new DrivenLimiter(limiter, time, per, trial.timeout);
   }
 
-  /** Asks for a permit, and keeps it until somebody releases it. */
-  acquire({
-    route = 'testing.route',
-    signal,
-  }: { readonly route?: string; readonly signal?: AbortSignal } = {}): RequestedPermit {
+  /** Requests a permit, and keeps it until a check releases it. */
+  acquire({ route = 'testing.route', signal }: Partial<AcquireOptions> = {}): RequestedPermit {
     const requested: { -readonly [field in keyof RequestedPermit]: RequestedPermit[field] } = {
       nth: this.#requested++,
       route,
@@ -114,20 +111,20 @@ export class DrivenLimiter {
     return requested;
   }
 
-  askMany(count: number, route?: string): RequestedPermit[] {
-    return Array.from({ length: count }, () => this.acquire({ ...(route !== undefined && { route }) }));
+  acquireMany(count: number): void {
+    for (let left = count; left > 0; left -= 1) this.acquire();
   }
 
   releaseAll(): void {
     for (const { permit } of this.begun) permit?.release();
   }
 
-  /** Lets go on what is under way, at the same time. */
-  async settle(): Promise<void> {
-    await this.time.pass(0);
+  /** Lets pending promises settle, without advancing the clock. */
+  settle(): Promise<void> {
+    return this.time.pass(0);
   }
 
-  /** Lets time pass until so many permits began, but no longer than they may take. */
+  /** Advances time until this many permits were granted. @throws Error after `maxWindows` windows. */
   async untilBegun(count: number, what: string): Promise<void> {
     for (let quarter = 0; this.begun.length < count; quarter += 1) {
       const windows = quarter / 4;
@@ -139,7 +136,7 @@ export class DrivenLimiter {
     }
   }
 
-  /** Resolves once a condition holds, without any time passing by the limiter's clock. */
+  /** Resolves when a condition holds, without advancing the limiter's clock. */
   eventually(condition: () => boolean, what: string): Promise<void> {
     return eventually(condition, what, this.#timeout);
   }
@@ -162,7 +159,7 @@ const realTime: Time = {
   },
 };
 
-/** A limiter may need some permits of the event loop for each of its own: waits until its state stands still. */
+/** A limiter may need several turns of the event loop per permit: waits until its state no longer changes. */
 async function quiet(limiter: Limiter): Promise<void> {
   let before = '';
   for (let still = 0; still < 6; still += 1) {

@@ -7,7 +7,7 @@ import type { LimiterChecks } from './permitChecks.js';
 export const limitChecks: LimiterChecks = {
   'lets no more begin in any window than it may, and all in the end': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 4 }, 'rate');
-    driven.askMany(13);
+    driven.acquireMany(13);
     await driven.untilBegun(13, 'At 4 a window');
     checkWindows(trial, driven, 4);
     const { begunAt: first = 0 } = driven.begun[0] ?? {};
@@ -16,10 +16,10 @@ export const limitChecks: LimiterChecks = {
       trial.isRealTime || last - first <= 5 * driven.per,
       `13 permits at 4 a window took ${(last - first) / driven.per} windows.`,
     );
-    // Idle time is no credit.
+    // Idle time does not accumulate permits.
     driven.releaseAll();
     await driven.time.pass(3 * driven.per);
-    driven.askMany(9);
+    driven.acquireMany(9);
     await driven.untilBegun(22, 'After some idle time, at 4 a window');
     checkWindows(trial, driven, 4);
   },
@@ -28,7 +28,7 @@ export const limitChecks: LimiterChecks = {
     const driven = await DrivenLimiter.on(trial, { requests: 3 }, 'rate');
     const { stall } = driven.time;
     if (!stall) throw new Skipped('a limiter that takes a clock');
-    driven.askMany(12);
+    driven.acquireMany(12);
     await driven.untilBegun(3, 'At 3 a window');
     await stall(10 * driven.per);
     await driven.untilBegun(12, 'After a stall, at 3 a window');
@@ -37,12 +37,12 @@ export const limitChecks: LimiterChecks = {
 
   'counts no permit that was aborted while it waited for its window': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 2 }, 'rate');
-    driven.askMany(2);
+    driven.acquireMany(2);
     await driven.untilBegun(2, 'At 2 a window');
     const start = driven.time.now();
     const stops = [new AbortController(), new AbortController()];
     const aborted = stops.map(({ signal }) => driven.acquire({ signal }));
-    driven.askMany(2);
+    driven.acquireMany(2);
     await driven.settle();
     for (const stop of stops) stop.abort(new Error('Not wanted any more.'));
     await driven.settle();
@@ -59,7 +59,7 @@ export const limitChecks: LimiterChecks = {
   'keeps its windows through a pause': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 2 }, 'rate');
     const { per } = driven;
-    driven.askMany(6);
+    driven.acquireMany(6);
     await driven.untilBegun(2, 'At 2 a window');
     const end = driven.time.now() + 3 * per;
     driven.limiter.pause(3 * per);
@@ -73,13 +73,13 @@ export const limitChecks: LimiterChecks = {
 
   'lets no more run at once than it may': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { concurrency: 2 }, 'concurrency');
-    driven.askMany(7);
+    driven.acquireMany(7);
     for (let count = 2; count <= 7; count += 1) {
       await driven.untilBegun(count, 'With room for two at once');
       await driven.time.pass(driven.per);
       checkSame(driven.begun.length, count, 'The number of permits that began with room for two at once');
       driven.checkState(7 - count, 2, `when ${count} of 7 began, two at once`);
-      // The last one to begin is the next one to end, so that the first one is under way all the time.
+      // Releases the latest one, so that the first one runs all the time.
       driven.begun.at(-1)?.permit?.release();
     }
     driven.releaseAll();
@@ -88,7 +88,7 @@ export const limitChecks: LimiterChecks = {
 
   'gives the place of a released permit to one other, however often it is released': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { concurrency: 1 }, 'concurrency');
-    driven.askMany(3);
+    driven.acquireMany(3);
     await driven.untilBegun(1, 'With room for one at once');
     driven.begun[0]?.permit?.release();
     driven.begun[0]?.permit?.release();
@@ -108,7 +108,7 @@ export const limitChecks: LimiterChecks = {
     const stop = new AbortController();
     driven.acquire();
     const aborted = driven.acquire({ signal: stop.signal });
-    driven.askMany(2);
+    driven.acquireMany(2);
     await driven.untilBegun(1, 'With room for one at once');
     stop.abort(new Error('Not wanted any more.'));
     await driven.settle();
@@ -123,18 +123,11 @@ export const limitChecks: LimiterChecks = {
 
   'counts what requests of a route cost': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 4, costs: { 'testing.dear': 3 } }, 'rate', 'costs');
-    for (const route of [
-      'testing.dear',
-      'testing.route',
-      'testing.route',
-      'testing.dear',
-      'testing.dear',
-      'testing.route',
-    ])
-      driven.acquire({ route });
+    const [dear, cheap] = ['testing.dear', 'testing.route'];
+    for (const route of [dear, cheap, cheap, dear, dear, cheap]) driven.acquire({ route });
     await driven.untilBegun(6, 'At 4 units a window');
     checkSame(driven.order, [0, 1, 2, 3, 4, 5], 'The order of permits with different costs');
-    checkWindows(trial, driven, 4, ({ route }) => (route === 'testing.dear' ? 3 : 1));
+    checkWindows(trial, driven, 4, ({ route }) => (route === dear ? 3 : 1));
   },
 
   'refuses at once what costs more than it ever lets begin': async (trial) => {
@@ -154,14 +147,14 @@ export const limitChecks: LimiterChecks = {
   },
 };
 
-/** Checks every window that ends with a permit. */
+/** Checks the window before each permit. */
 function checkWindows(
   trial: LimiterTrial,
   { begun, per }: DrivenLimiter,
   max: number,
   costOf: (permit: RequestedPermit) => number = () => 1,
 ): void {
-  // By a real clock we see a permit a little later than it began, and not always by as much.
+  // A real clock shows a permit slightly late, and by varying amounts.
   const window = trial.isRealTime ? 0.7 * per : per;
   for (const { begunAt: end = 0 } of begun) {
     const within = begun.filter(({ begunAt = 0 }) => begunAt > end - window && begunAt <= end);

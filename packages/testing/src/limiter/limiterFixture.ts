@@ -1,18 +1,18 @@
 import type { Clock, Limit, Limiter } from '@sluice/core';
 import type { Fixture } from '../suite.js';
 
-/** What a limiter is to be made of. */
+/** The settings of a limiter. */
 export interface LimiterSetting {
-  /** All of them hold at once, as far as the limiter keeps such limits. */
+  /** All limits apply together, as far as the limiter supports them. */
   readonly limits: readonly Limit[];
-  /** Turned by the suite. A limiter that can't be given one is tested with `realTime`. */
+  /** Advanced by the suite. A limiter that does not accept a clock is tested with `realTime`. */
   readonly clock: Clock;
 }
 
-/** A limiter that nobody uses yet. */
+/** A new limiter. */
 export interface LimiterFixture extends Fixture {
   readonly limiter: Limiter;
 }
 
-/** What a limiter may keep to: starts in a window, requests under way at once, and what requests of a route count. */
+/** What a limiter may enforce: starts per window, concurrent requests, and costs of routes. */
 export type Keeping = 'rate' | 'concurrency' | 'costs';

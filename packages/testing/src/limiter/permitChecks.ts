@@ -3,14 +3,14 @@ import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './driven
 
 export type LimiterChecks = Readonly<Record<string, (trial: LimiterTrial) => Promise<void>>>;
 
-/** Permits, and what takes them back. */
+/** How permits are granted, released and aborted. */
 export const permitChecks: LimiterChecks = {
   'gives permits in the order of asking': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(driven.per / 2);
-    driven.askMany(6);
+    driven.acquireMany(6);
     await driven.untilBegun(6, 'After a pause');
-    driven.askMany(3);
+    driven.acquireMany(3);
     await driven.untilBegun(9, 'With nothing in their way');
     checkSame(driven.order, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'The order of permits, by the order of asking,');
   },
@@ -19,7 +19,7 @@ export const permitChecks: LimiterChecks = {
     const driven = await DrivenLimiter.on(trial);
     driven.checkState(0, 0, 'before anybody asked');
     driven.limiter.pause(driven.per);
-    driven.askMany(3);
+    driven.acquireMany(3);
     await driven.settle();
     driven.checkState(3, 0, 'when three wait');
     await driven.untilBegun(3, 'After a pause');
@@ -32,7 +32,7 @@ export const permitChecks: LimiterChecks = {
 
   'takes a permit back once, however often it is released': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
-    driven.askMany(3);
+    driven.acquireMany(3);
     await driven.untilBegun(3, 'With nothing in their way');
     driven.begun[0]?.permit?.release();
     driven.begun[0]?.permit?.release();
@@ -50,16 +50,12 @@ export const permitChecks: LimiterChecks = {
     const reason = new Error('Not wanted any more.');
     const before = driven.time.now();
     stop.abort(reason);
-    await driven.eventually(
-      () => aborted.refusal !== undefined,
-      'A permit that was aborted while it waited was not refused',
-    );
+    await checkRefused(driven, aborted, reason, 'while it waited');
     driven.checkState(2, 0, 'as soon as one of three was aborted');
     check(
       trial.isRealTime || driven.time.now() === before,
       'A permit that was aborted while it waited was refused later.',
     );
-    checkRefused(aborted, reason);
     await driven.untilBegun(2, 'After a pause in which one of three was aborted');
     await driven.time.pass(driven.per);
     checkSame(driven.order, [first.nth, last.nth], 'The permits that began when the second of three was aborted');
@@ -70,11 +66,7 @@ export const permitChecks: LimiterChecks = {
     const driven = await DrivenLimiter.on(trial);
     const reason = new Error('Not wanted from the beginning.');
     const requested = driven.acquire({ signal: AbortSignal.abort(reason) });
-    await driven.eventually(
-      () => requested.refusal !== undefined || requested.permit !== undefined,
-      'A permit that was aborted already was not refused',
-    );
-    checkRefused(requested, reason);
+    await checkRefused(driven, requested, reason, 'already');
     driven.checkState(0, 0, 'when one was refused that was aborted already');
   },
 
@@ -106,9 +98,9 @@ export const permitChecks: LimiterChecks = {
     const { per } = driven;
     const start = driven.time.now();
     driven.limiter.pause(2 * per);
-    driven.askMany(2);
+    driven.acquireMany(2);
     await driven.time.pass(per);
-    // Who asks in the middle of it waits as well.
+    // A request during the pause waits too.
     driven.acquire();
     await driven.untilBegun(3, 'After a pause');
     checkPaused(driven.begun, start + 2 * per);
@@ -153,16 +145,16 @@ export const permitChecks: LimiterChecks = {
     await driven.settle();
     const reason = new Error('Nobody waits that long.');
     stop.abort(reason);
-    await driven.eventually(
-      () => requested.refusal !== undefined,
-      'A permit that was aborted during a pause was not refused',
-    );
-    checkRefused(requested, reason);
+    await checkRefused(driven, requested, reason, 'during a pause');
     driven.checkState(0, 0, 'when the only one was aborted during a pause');
   },
 };
 
-function checkRefused(requested: RequestedPermit, reason: unknown): void {
+async function checkRefused(driven: DrivenLimiter, requested: RequestedPermit, reason: unknown, when: string) {
+  await driven.eventually(
+    () => requested.refusal !== undefined || requested.permit !== undefined,
+    `A permit that was aborted ${when} was not refused`,
+  );
   check(requested.permit === undefined, 'A permit was given that was aborted.');
   check(
     requested.refusal?.isThrown !== true,
@@ -179,18 +171,18 @@ function checkPaused(begun: readonly RequestedPermit[], until: number): void {
   check(early === undefined, `A permit began ${until - (early?.begunAt ?? 0)} ms before the end of a pause.`);
 }
 
-/** Answers how many listeners a signal has that were added from now on. */
+/** Returns a function that counts the listeners that a signal got since now. */
 function countListeners(signal: AbortSignal): () => number {
   const listeners = new Set<unknown>();
   const add = signal.addEventListener.bind(signal);
   const remove = signal.removeEventListener.bind(signal);
-  signal.addEventListener = (...how: Parameters<typeof add>) => {
-    listeners.add(how[1]);
-    add(...how);
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners.add(args[1]);
+    add(...args);
   };
-  signal.removeEventListener = (...how: Parameters<typeof remove>) => {
-    listeners.delete(how[1]);
-    remove(...how);
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners.delete(args[1]);
+    remove(...args);
   };
   return () => listeners.size;
 }

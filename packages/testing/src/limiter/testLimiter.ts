@@ -5,19 +5,19 @@ import { permitChecks } from './permitChecks.js';
 
 /** Options of {@link testLimiter}. */
 export interface LimiterSuiteOptions extends SuiteOptions {
-  /** Makes a limiter of these limits, on this clock. */
+  /** Creates a limiter with these limits and this clock. */
   readonly factory: (setting: LimiterSetting) => LimiterFixture | Promise<LimiterFixture>;
-  /** What the limiter keeps to. Default: all of it; what it doesn't keep is skipped. */
+  /** The kinds of limits that it enforces; checks of others are skipped. Default: all. */
   readonly keeps?: readonly Keeping[];
-  /** The limiter measures time by the machine's clock: then the suite waits, for some seconds in all. Default `false`. */
+  /** The limiter uses the real clock, so the suite takes some seconds. Default `false`. */
   readonly realTime?: boolean;
 }
 
 const everything: readonly Keeping[] = ['rate', 'concurrency', 'costs'];
 
 /**
- * Checks that a limiter does what a client relies on: that permits come in the order of asking, and no more of them than they may; that
- * an aborted one is forgotten at once; that a release counts once and a pause is kept; that its state can be believed.
+ * Checks that a limiter does what a client relies on: it grants permits in order and within the limits, drops aborted
+ * requests at once, counts a release once, respects a pause, and reports its state correctly.
  *
  * @example
  * testLimiter({ test, factory: ({ limits, clock }) => ({ limiter: tokenBucket(limits, clock) }) });

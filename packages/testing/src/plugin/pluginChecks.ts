@@ -8,7 +8,7 @@ import { UsedPlugin } from './usedPlugin.js';
 
 type PluginChecks = Readonly<Record<string, <Api extends object>(trial: Trial<PluginFixture<Api>>) => Promise<void>>>;
 
-/** What a client and the other plugins on it rely on. */
+/** What a client and its other plugins rely on. */
 export const pluginChecks: PluginChecks = {
   'is a plugin, always of the same name, and can be used': async (trial) => {
     const fixture = await trial.fixture();
@@ -80,7 +80,7 @@ export const pluginChecks: PluginChecks = {
     await used.close();
     const shownTexts = {
       'its namespace': shown(used.api),
-      'its state': used.kept.join(),
+      'its state': used.saved.join(),
       'its events': JSON.stringify(used.events),
     };
     for (const [where, text] of Object.entries(shownTexts))
@@ -117,7 +117,7 @@ export const pluginChecks: PluginChecks = {
       requires.length > 0,
       'The plugin requires nothing, though `needs` of the fixture says so: name it in `requires`.',
     );
-    const alone = UsedPlugin.without(trial, fixture);
+    const alone = new UsedPlugin(trial, fixture);
     let refusal: unknown;
     try {
       alone.setUp();
@@ -138,14 +138,14 @@ async function callHook<Name extends HookName>(name: Name, hook: Hooks[Name], ti
   if (!hook) return;
   for (const event of sampleEvents[name]) {
     const frozen = frozenCopy(event);
-    const told = (async () => hook(frozen))().then(
+    const call = (async () => hook(frozen))().then(
       () => undefined,
       (error: unknown) => shown(error),
     );
-    const fault = await inTime(told, `The hook ${name} did not settle`, timeout);
+    const failure = await inTime(call, `The hook ${name} did not settle`, timeout);
     check(
-      fault === undefined,
-      `The hook ${name} fails with ${shown(event)}: ${fault ?? ''}. It may observe an event, and not alter it.`,
+      failure === undefined,
+      `The hook ${name} fails with ${shown(event)}: ${failure ?? ''}. It may observe an event, and not alter it.`,
     );
   }
 }

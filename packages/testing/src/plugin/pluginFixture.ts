@@ -1,16 +1,16 @@
 import type { Plugin } from '@sluice/core';
 import type { Fixture } from '../suite.js';
 
-/** A plugin, and what belongs to it. */
+/** A plugin and its surroundings. */
 export interface PluginFixture<Api extends object> extends Fixture {
-  /** The plugin, made anew with options that are right. Each client gets one of its own. */
+  /** Creates the plugin with valid options, once per client. */
   plugin(): Plugin<string, Api>;
-  /** What it requires, made anew, in the order of use. Default: nothing. */
+  /** Creates the plugins that it requires, in order of use. Default: none. */
   needs?(): readonly Plugin[];
-  /** Lets the namespace make at least one request that is answered. Without it only what needs no request is checked. */
+  /** Makes at least one successful request through the namespace. Default: checks that need a request are skipped. */
   use?(api: Api): Promise<unknown>;
-  /** Uses that make no sense, of the plugin's maker or its namespace: each throws, or rejects, before any request. Default: none. */
+  /** Invalid uses of the factory or the namespace: each throws or rejects before any request. Default: none. */
   readonly refused?: readonly ((api: Api) => unknown)[];
-  /** The key that the API takes. Default: one of the suite's own. */
+  /** The key that the API accepts. Default: a key of the suite. */
   readonly apiKey?: string;
 }

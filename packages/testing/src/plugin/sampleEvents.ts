@@ -3,7 +3,7 @@ import type { ClientEvent, ErrorReport, HookName } from '@sluice/core';
 const error: ErrorReport = { name: 'HttpError', message: 'testing.rows: the server responded with 500.', code: 'http' };
 const of = { route: 'testing.rows', request: 1 };
 
-/** One event of each type at least, as a client tells them. */
+/** At least one event of each type, as a client emits them. */
 export const sampleEvents: { readonly [Name in HookName]: readonly Extract<ClientEvent, { readonly type: Name }>[] } = {
   request: [{ type: 'request', ...of, method: 'GET', url: 'https://api.example.com/rows' }],
   attempt: [{ type: 'attempt', ...of, attempt: 1, waited: 0 }],
@@ -30,7 +30,6 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
   close: [{ type: 'close' }],
 };
 
-/** Every hook that there is. */
 export const hookNames: readonly HookName[] = Object.keys(sampleEvents).filter(isHookName);
 
 function isHookName(name: string): name is HookName {

@@ -1,17 +1,17 @@
-import { registerChecks, type Check, type SuiteOptions } from '../suite.js';
+import { registerChecks, type SuiteOptions } from '../suite.js';
 import { pluginChecks } from './pluginChecks.js';
 import type { PluginFixture } from './pluginFixture.js';
 
 /** Options of {@link testPlugin}. */
 export interface PluginSuiteOptions<Api extends object> extends SuiteOptions {
-  /** Makes a plugin, and the API that it asks, if there is one. */
+  /** Creates a plugin, and its API if it has one. */
   readonly factory: () => PluginFixture<Api> | Promise<PluginFixture<Api>>;
 }
 
 /**
- * Checks that a plugin is a good neighbour on a client: that it asks for nothing until it is used, and only through its own client; that
- * it is disposed of without a fault and can be used again; that its hooks take every event; that it refuses what makes no sense before any
- * request, and names what it requires.
+ * Checks that a plugin makes no requests until it is used, and only through its client; that it is disposed of without
+ * errors and can be used again; that its hooks accept every event; that it refuses invalid uses before any request, and
+ * names what it requires.
  *
  * @example
  * testPlugin({
@@ -25,9 +25,5 @@ export interface PluginSuiteOptions<Api extends object> extends SuiteOptions {
  * });
  */
 export function testPlugin<Api extends object>(options: PluginSuiteOptions<Api>): void {
-  const checks = Object.entries(pluginChecks).map(([title, run]): [string, Check<PluginFixture<Api>>] => [
-    title,
-    (trial) => run(trial),
-  ]);
-  registerChecks(options, options.factory, Object.fromEntries(checks));
+  registerChecks<PluginFixture<Api>, []>(options, options.factory, pluginChecks);
 }

@@ -9,8 +9,8 @@ export class UsedPlugin<Api extends object> {
   readonly client: Client;
   readonly plugin: Plugin<string, Api>;
   readonly events: ClientEvent[] = [];
-  /** What it kept in its state, as text. */
-  readonly kept: string[] = [];
+  /** The names and records that it saved in its state, as text. */
+  readonly saved: string[] = [];
   readonly disposed: string[] = [];
   readonly apiKey: string;
   requests = 0;
@@ -18,7 +18,8 @@ export class UsedPlugin<Api extends object> {
   readonly #fixture: PluginFixture<Api>;
   readonly #timeout: number;
 
-  private constructor(trial: Trial<PluginFixture<Api>>, fixture: PluginFixture<Api>) {
+  /** Does not set up the plugin. */
+  constructor(trial: Trial<PluginFixture<Api>>, fixture: PluginFixture<Api>) {
     this.#fixture = fixture;
     this.#timeout = trial.timeout;
     this.plugin = fixture.plugin();
@@ -38,7 +39,7 @@ export class UsedPlugin<Api extends object> {
     trial.atEnd(() => this.client.close());
   }
 
-  /** On a client that has all that it requires. */
+  /** Uses the plugin on a client that has the plugins that it requires. */
   static on<Api extends object>(trial: Trial<PluginFixture<Api>>, fixture: PluginFixture<Api>): UsedPlugin<Api> {
     const used = new UsedPlugin(trial, fixture);
     for (const need of fixture.needs?.() ?? []) used.client.use(used.#watched(need));
@@ -46,16 +47,11 @@ export class UsedPlugin<Api extends object> {
     return used;
   }
 
-  /** On a client that has nothing. */
-  static without<Api extends object>(trial: Trial<PluginFixture<Api>>, fixture: PluginFixture<Api>): UsedPlugin<Api> {
-    return new UsedPlugin(trial, fixture);
-  }
-
   setUp(): void {
     const { plugin } = this;
     const setup = (...[context, needs]: Parameters<NonNullable<Plugin<string, Api>['setup']>>): Api | undefined =>
       (this.#api = plugin.setup?.(context, needs));
-    this.client.use({ ...this.#watched(plugin), ...(plugin.setup && { setup: (...how) => setup(...how) ?? {} }) });
+    this.client.use({ ...this.#watched(plugin), ...(plugin.setup && { setup: (...args) => setup(...args) ?? {} }) });
   }
 
   get api(): Api {
@@ -72,7 +68,7 @@ export class UsedPlugin<Api extends object> {
     await inTime(this.client.close(), 'The client of a plugin did not close', this.#timeout);
   }
 
-  /** Checks that nothing has failed where nobody waits for it. */
+  /** Checks that nothing failed in the background. */
   checkFaults(): void {
     const fault = this.events.find(({ type }) => type === 'plugin-fault');
     check(fault === undefined, `Something failed in the plugin where nobody waits for it: ${shown(fault)}.`);
@@ -100,7 +96,7 @@ export class UsedPlugin<Api extends object> {
     return {
       ...state,
       save: (name: string, record: object) => {
-        this.kept.push(name, JSON.stringify(record));
+        this.saved.push(name, JSON.stringify(record));
         return state.save(name, record);
       },
     };

@@ -1,16 +1,15 @@
 import { Skipped } from '../suite.js';
-import { DrivenSink, type SinkTrial } from './drivenSink.js';
+import { openTarget, type SinkTrial } from './drivenSink.js';
 import type { SinkChecks } from './rowChecks.js';
-import { pagesOf } from './samplePages.js';
 
 const sizes = [1, 3, 0, 2];
 
-/** What is left of a sink's work when its process dies. */
+/** What a sink preserves when its process dies. */
 export const crashChecks: SinkChecks = {
   'goes on after a crash behind any commit': async (trial) => {
     for (let commits = 0; commits <= sizes.length; commits += 1) {
       const { target, pages, committed } = await crashedBehind(trial, commits);
-      // Whatever a start does before it dies too must not stand in the way of the next one.
+      // A second crash right after the resume must not prevent the next one.
       await target.resume(committed);
       await target.crash();
       const writer = await target.resume(committed);
@@ -34,29 +33,23 @@ export const crashChecks: SinkChecks = {
     trial,
   ) => {
     for (let commits = 1; commits <= sizes.length; commits += 1) {
-      const target = await DrivenSink.on(trial);
-      const pages = pagesOf(trial.samples, sizes);
-      const writer = await target.open();
+      const { target, pages, writer } = await openTarget(trial, sizes);
       await writer.writeAndCommit(...pages.slice(0, commits - 1));
       const { committed } = writer;
       await writer.writeAndCommit(...pages.slice(commits - 1, commits));
       await target.crash();
-      const again = await target.resume(committed);
-      await again.finish(pages);
+      await target.resumeAndFinish(committed, pages);
       await target.checkSurvived(pages, `Gone back from page ${commits} to the one before, and to the end`);
     }
   },
 
   'goes on at the place before its first row, if it has one': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = pagesOf(trial.samples, [2, 1]);
-    const writer = await target.open();
+    const { target, pages, writer } = await openTarget(trial, [2, 1]);
     const { committed } = writer;
     if (committed.sinkPosition === undefined) throw new Skipped('a sink whose writer has a `start`');
     await writer.write(...pages.slice(0, 1));
     await target.crash();
-    const again = await target.resume(committed);
-    await again.finish(pages);
+    await target.resumeAndFinish(committed, pages);
     await target.checkSurvived(pages, 'Begun at start after a crash, and to the end');
   },
 
@@ -87,29 +80,24 @@ export const crashChecks: SinkChecks = {
       const { committed } = writer;
       await writer.seal();
       await target.crash();
-      const again = await target.resume(committed);
-      await again.finish(pages);
+      await target.resumeAndFinish(committed, pages);
       await target.checkSurvived(pages, 'Sealed, crashed, opened at the commit before, and to the end');
     }
   },
 };
 
-/** A target whose process died behind so many commits, while it wrote the next page. */
+/** A target whose process died after this many commits, while it wrote the next page. */
 async function crashedBehind<T>(trial: SinkTrial<T>, commits: number) {
-  const target = await DrivenSink.on(trial);
-  const pages = pagesOf(trial.samples, sizes);
-  const writer = await target.open();
+  const { target, pages, writer } = await openTarget(trial, sizes);
   await writer.writeAndCommit(...pages.slice(0, commits));
   await writer.write(...pages.slice(commits, commits + 1));
   await target.crash();
   return { target, pages, committed: writer.committed };
 }
 
-/** A target that all pages are written to, with commits behind the first ones. */
+/** A target to which all pages are written, with commits after the first ones. */
 async function written<T>(trial: SinkTrial<T>, commits: number) {
-  const target = await DrivenSink.on(trial);
-  const pages = pagesOf(trial.samples, sizes);
-  const writer = await target.open();
+  const { target, pages, writer } = await openTarget(trial, sizes);
   await writer.writeAndCommit(...pages.slice(0, commits));
   await writer.write(...pages.slice(commits));
   return { target, pages, writer };

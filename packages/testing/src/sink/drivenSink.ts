@@ -11,6 +11,7 @@ import { inTime } from '../waiting.js';
 import { throughJson } from '../plainJson.js';
 import type { Trial } from '../suite.js';
 import { DrivenWriter, type Committed } from './drivenWriter.js';
+import { pagesOf } from './samplePages.js';
 import type { RowSamples, SinkFixture } from './sinkFixture.js';
 
 export type Opening = Partial<Pick<SinkContext<never>, 'resumeAt' | 'restart' | 'isEndless'>>;
@@ -19,11 +20,11 @@ export interface SinkTrial<T> extends Trial<SinkFixture<T>> {
   readonly samples: RowSamples<T>;
 }
 
-/** One target and its sink, driven by hand the way an export drives them, so that any step can be the last one before a crash. */
+/** A target and its sink, driven step by step like an export, so that a crash can follow any step. */
 export class DrivenSink<T> {
-  /** Of the process that runs now. */
+  /** The sink of the current process. */
   sink: Sink<T>;
-  /** What an export would keep its checkpoint in. It survives crashes, and so does what the sink logs there. */
+  /** Stores checkpoints and the logs of the sink. Survives crashes. */
   readonly state: StateStore;
   readonly #fixture: SinkFixture<T>;
   readonly #trial: SinkTrial<T>;
@@ -32,7 +33,7 @@ export class DrivenSink<T> {
     this.#trial = trial;
     this.#fixture = fixture;
     this.sink = fixture.sink();
-    // A dead process releases no lock, so there is none.
+    // Without a lock, because a dead process could not release it.
     this.state = { ...memoryState(), lock: () => Promise.resolve(() => Promise.resolve()) };
   }
 
@@ -53,7 +54,7 @@ export class DrivenSink<T> {
     };
   }
 
-  /** @throws Error naming how it was opened, if the sink refuses. */
+  /** @throws Error with the opening if the sink refuses it. */
   async open(opening: Opening = {}, resumed?: Committed): Promise<DrivenWriter<T>> {
     const outcome = await this.tryOpen(opening, resumed);
     if (outcome instanceof DrivenWriter) return outcome;
@@ -61,48 +62,57 @@ export class DrivenSink<T> {
     throw new Error(`open with ${shown(opening)} was refused: ${shown(refusal)}`, { cause: refusal });
   }
 
-  /** A writer, or why there is none. */
+  /** A writer, or the error of the sink. */
   async tryOpen(opening: Opening, resumed?: Committed): Promise<DrivenWriter<T> | { readonly refusal: unknown }> {
+    const process = new AbortController();
     try {
-      return await this.#open(opening, resumed);
+      const writer = await this.inTime(this.sink.open(this.context(opening, process.signal)), 'open');
+      const driven = new DrivenWriter(writer, resumed);
+      this.abortAtEnd(writer, () => {
+        process.abort(new Error('The check is over.'));
+        return !driven.isEnded;
+      });
+      return driven;
     } catch (refusal) {
       return { refusal };
     }
   }
 
-  async #open(opening: Opening, resumed: Committed | undefined): Promise<DrivenWriter<T>> {
-    const process = new AbortController();
-    const writer = await this.inTime(this.sink.open(this.context(opening, process.signal)), 'open');
-    const driven = new DrivenWriter(writer, resumed);
-    this.letGoAtEnd(writer, () => {
-      process.abort(new Error('The check is over.'));
-      return !driven.isEnded;
-    });
-    return driven;
-  }
-
-  /** Ends a writer that died when it makes no difference any more: it may hold files or connections open. */
-  letGoAtEnd(writer: SinkWriter<T>, isOpen: () => boolean = () => true): void {
+  /** Aborts a writer after the check, because it may have open files or connections. */
+  abortAtEnd(writer: SinkWriter<T>, isOpen: () => boolean = () => true): void {
     this.#trial.atEnd(async () => {
       if (isOpen()) await this.inTime(writer.abort(new Error('The check is over.'), { isResumable: true }), 'abort');
     });
   }
 
-  /** Goes on as an export does: behind its last commit, and without one by starting over. */
+  /** Resumes like an export: after the last commit or, without a commit, from the start. */
   resume(committed: Committed, opening: Pick<Opening, 'isEndless'> = {}): Promise<DrivenWriter<T>> {
     const { sinkPosition } = committed;
     if (sinkPosition === undefined) return this.open({ restart: true, ...opening });
     return this.open({ resumeAt: { sinkPosition, isSealed: false }, ...opening }, committed);
   }
 
+  /** Resumes, writes the pages after the commit, and ends. */
+  async resumeAndFinish(committed: Committed, pages: readonly SinkPage<T>[]): Promise<void> {
+    const writer = await this.resume(committed);
+    await writer.finish(pages);
+  }
+
+  /** Writes pages, with a commit after each, and ends. */
+  async writeAll(pages: readonly SinkPage<T>[]): Promise<void> {
+    const writer = await this.open();
+    await writer.writeAndCommit(...pages);
+    await writer.finish();
+  }
+
   /** The process dies, and another one starts. */
   async crash(): Promise<void> {
     await this.#fixture.crash?.();
-    this.startAnew();
+    this.restart();
   }
 
-  /** Another process, which remembers nothing. */
-  startAnew(): void {
+  /** Starts another process, without the memory of this one. */
+  restart(): void {
     this.sink = this.#fixture.sink();
   }
 
@@ -110,27 +120,30 @@ export class DrivenSink<T> {
     return this.#fixture.rows();
   }
 
-  /** What these pages look like when they are read back. */
+  /** The rows of these pages as the target returns them. */
   readBack(pages: readonly SinkPage<T>[]): unknown[] {
     const { samples } = this.#trial;
     return pages.flatMap(({ items }) => items.map((row) => samples.readBack?.(row) ?? throughJson(row)));
   }
 
-  /** Each row of these pages is there, once and in order. */
+  /** Checks that each row of these pages is there, once and in order. */
   async checkHolds(pages: readonly SinkPage<T>[], when: string): Promise<void> {
     checkRows(await this.rows(), this.readBack(pages), when);
   }
 
-  /** The same after a crash, or at least that none is lost where the sink promises no more. `written`: all that ever were given to it. */
+  /** The same after a crash; an at-least-once sink may repeat rows. `written`: all pages that it was given. */
   async checkSurvived(pages: readonly SinkPage<T>[], when: string, written = pages): Promise<void> {
-    if (this.isExact) {
-      await this.checkHolds(pages, when);
-      return;
-    }
+    if (this.isExact) return this.checkHolds(pages, when);
     checkNoneLost(await this.rows(), { expected: this.readBack(pages), written: this.readBack(written) }, when);
   }
 
   inTime<R>(promise: Promise<R>, call: string): Promise<R> {
     return inTime(promise, `${call} did not settle`, this.#trial.timeout);
   }
+}
+
+/** A new target, sample pages of these sizes, and a writer. */
+export async function openTarget<T>(trial: SinkTrial<T>, sizes: readonly number[]) {
+  const target = await DrivenSink.on(trial);
+  return { target, pages: pagesOf(trial.samples, sizes), writer: await target.open() };
 }

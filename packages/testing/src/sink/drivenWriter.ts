@@ -1,20 +1,20 @@
 import type { Json, SinkPage, SinkReport, SinkWriter } from '@sluice/core';
 import { check, checkPlainJson, shown } from '../check.js';
 
-/** What a checkpoint would say: the place, if there is one yet, and the pages before it. */
+/** The content of a checkpoint: the position, if there is one yet, and the pages before it. */
 export interface Committed {
   readonly sinkPosition: Json | undefined;
   readonly pages: number;
 }
 
 export class DrivenWriter<T> {
-  /** The last commit: at first the place before the first row, where the sink has one. */
+  /** The last commit; at first the position before the first row, if the sink has one. */
   committed: Committed;
   isEnded = false;
   readonly #writer: SinkWriter<T>;
   #pages: number;
 
-  /** @param resumed where it goes on; absent on a new target. */
+  /** @param resumed where it resumes; absent on a new target. */
   constructor(writer: SinkWriter<T>, resumed?: Committed) {
     this.#writer = writer;
     this.committed = resumed ?? {
@@ -29,11 +29,11 @@ export class DrivenWriter<T> {
   }
 
   async write(...pages: readonly SinkPage<T>[]): Promise<void> {
-    for (const page of pages) await called(() => this.#writer.write(page), 'write', takingOf(page));
+    for (const page of pages) await called(() => this.#writer.write(page), 'write', taskOf(page));
     this.#pages += pages.length;
   }
 
-  /** Commits if a commit may fall here, and answers whether it could. */
+  /** Commits if the writer allows it here, and returns whether it did. */
   async commit(): Promise<boolean> {
     if (this.#writer.isCommittable === false) return false;
     this.committed = {
@@ -43,7 +43,7 @@ export class DrivenWriter<T> {
     return true;
   }
 
-  /** Writes pages, with a commit behind each. */
+  /** Writes pages, with a commit after each. */
   async writeAndCommit(...pages: readonly SinkPage<T>[]): Promise<void> {
     for (const page of pages) {
       await this.write(page);
@@ -51,7 +51,7 @@ export class DrivenWriter<T> {
     }
   }
 
-  /** Writes those of all pages that are not committed yet, and ends. */
+  /** Writes the pages that are not committed yet, seals and closes. */
   async finish(pages: readonly SinkPage<T>[] = []): Promise<void> {
     await this.write(...pages.slice(this.committed.pages));
     await this.seal();
@@ -80,7 +80,7 @@ export class DrivenWriter<T> {
   }
 }
 
-/** @throws Error naming the call, if it fails: a check calls nothing that may. */
+/** @throws Error with the name of the call if it fails, because no call may. */
 async function called<R>(call: () => Promise<R>, name: string, what = 'do what it is called for'): Promise<R> {
   try {
     return await call();
@@ -91,13 +91,13 @@ async function called<R>(call: () => Promise<R>, name: string, what = 'do what i
   }
 }
 
-/** What a page asks of its sink, for people: it may be the rows or the shape that it did not take. */
-function takingOf<T>({ items, partition, endsPartition }: SinkPage<T>): string {
+/** Describes a page in a message: the sink may have failed because of its rows or its shape. */
+function taskOf<T>({ items, partition, endsPartition }: SinkPage<T>): string {
   const first = items.length === 0 ? '' : `, the first of which is ${shown(items[0])}`;
   return `take a page of ${items.length} rows of partition ${partition}${endsPartition ? ', which ends here' : ''}${first}`;
 }
 
-/** A place as the next process has it. */
+/** A position as the next process reads it. */
 function readAgain(sinkPosition: Json, call: string): Json {
   checkPlainJson(sinkPosition, `The place of ${call}`);
   return structuredClone(sinkPosition);

@@ -1,32 +1,28 @@
 import { SluiceError } from '@sluice/core';
 import { check, shown } from '../check.js';
 import { Skipped } from '../suite.js';
-import { DrivenSink, type Opening } from './drivenSink.js';
+import { DrivenSink, openTarget, type Opening } from './drivenSink.js';
 import { DrivenWriter } from './drivenWriter.js';
 import type { SinkChecks } from './rowChecks.js';
 import { pagesOf } from './samplePages.js';
 
-/** What is left when an export gives up, and what the next one does with it. */
+/** What an aborted export leaves, and what the next export does with it. */
 export const endingChecks: SinkChecks = {
   'goes on where an export gave up for now': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = pagesOf(trial.samples, [2, 1, 3]);
-    const writer = await target.open();
+    const { target, pages, writer } = await openTarget(trial, [2, 1, 3]);
     await writer.writeAndCommit(...pages.slice(0, 2));
     await writer.write(...pages.slice(2));
     const { committed } = writer;
     await writer.abort(true);
-    // The same sink again: a program may try again without a restart.
-    const again = await target.resume(committed);
-    await again.finish(pages);
+    // The same sink object: a program may retry in the same process.
+    await target.resumeAndFinish(committed, pages);
     await target.checkSurvived(pages, 'Given up behind a commit, gone on there, and to the end');
   },
 
   'has room for a new export where one gave up for good': async (trial) => {
     for (const commits of [0, 1]) {
-      const target = await DrivenSink.on(trial);
-      const [old, pages] = [pagesOf(trial.samples, [2, 1]), pagesOf(trial.samples, [1, 2], 50)];
-      const writer = await target.open();
+      const { target, pages: old, writer } = await openTarget(trial, [2, 1]);
+      const pages = pagesOf(trial.samples, [1, 2], 50);
       await writer.writeAndCommit(...old.slice(0, commits));
       await writer.write(...old.slice(commits));
       await writer.abort(false);
@@ -38,28 +34,25 @@ export const endingChecks: SinkChecks = {
 
   'starts over, if told to, where an unfinished export left something': async (trial) => {
     for (const commits of [0, 1, 2]) {
-      const target = await DrivenSink.on(trial);
-      const [old, pages] = [pagesOf(trial.samples, [2, 3]), pagesOf(trial.samples, [1, 2], 50)];
-      const writer = await target.open();
+      const { target, pages: old, writer } = await openTarget(trial, [2, 3]);
+      const pages = pagesOf(trial.samples, [1, 2], 50);
       await writer.writeAndCommit(...old.slice(0, commits));
       await writer.write(...old.slice(commits));
       await target.crash();
       const again = await target.open({ restart: true });
       await again.writeAndCommit(...pages.slice(0, 1));
-      // A restart is only said once: from here on it is an export like others.
+      // A restart happens only once; from here the export resumes like others.
       await target.crash();
-      const last = await target.resume(again.committed);
-      await last.finish(pages);
+      await target.resumeAndFinish(again.committed, pages);
       await target.checkSurvived(pages, 'Started over, crashed, and to the end', [...old, ...pages]);
     }
   },
 
   'leaves what is finished alone, unless it replaces it as a whole': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const [old, pages] = [pagesOf(trial.samples, [2, 3]), pagesOf(trial.samples, [1, 2], 50)];
-    const writer = await target.open();
+    const { target, pages: old, writer } = await openTarget(trial, [2, 3]);
+    const pages = pagesOf(trial.samples, [1, 2], 50);
     await writer.finish(old);
-    target.startAnew();
+    target.restart();
     const second = await openedOrRefused(target, {});
     await target.checkHolds(old, 'Opened a second time, when all was finished');
     await second?.abort(false);
@@ -71,15 +64,12 @@ export const endingChecks: SinkChecks = {
   },
 
   'leaves what is unfinished alone where it refuses a second export': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = pagesOf(trial.samples, [2, 3]);
-    const writer = await target.open();
+    const { target, pages, writer } = await openTarget(trial, [2, 3]);
     await writer.writeAndCommit(...pages.slice(0, 1));
     await target.crash();
     if (await openedOrRefused(target, {}))
       throw new Skipped('a sink that refuses a target on which another export is at work');
-    const again = await target.resume(writer.committed);
-    await again.finish(pages);
+    await target.resumeAndFinish(writer.committed, pages);
     await target.checkSurvived(pages, 'Gone on after somebody else was refused');
   },
 
@@ -106,8 +96,7 @@ export const endingChecks: SinkChecks = {
       SluiceError.is(beyond.refusal, 'checkpoint'),
       `A place that the target does not reach has to be refused with a CheckpointError that says what to do, and not with ${shown(beyond.refusal)}`,
     );
-    const again = await target.resume(near);
-    await again.finish(pages);
+    await target.resumeAndFinish(near, pages);
     await target.checkHolds(pages, 'Gone on after a place was refused');
   },
 
@@ -119,7 +108,7 @@ export const endingChecks: SinkChecks = {
     await checkAgreement(target, {}, 'a new target');
     const writer = await target.open();
     await writer.finish(pages);
-    target.startAnew();
+    target.restart();
     await target.sink.check(target.context({ restart: true })).catch(() => undefined);
     await target.checkHolds(pages, 'After check was asked whether all may be replaced');
     await checkAgreement(target, {}, 'a finished target');
@@ -127,7 +116,7 @@ export const endingChecks: SinkChecks = {
   },
 };
 
-/** The writer; nothing if the sink refused, in words that are meant for people. */
+/** The writer; `undefined` if the sink refused with an error for people. */
 async function openedOrRefused<T>(target: DrivenSink<T>, opening: Opening): Promise<DrivenWriter<T> | undefined> {
   const outcome = await target.tryOpen(opening);
   if (outcome instanceof DrivenWriter) return outcome;
@@ -136,17 +125,17 @@ async function openedOrRefused<T>(target: DrivenSink<T>, opening: Opening): Prom
 }
 
 async function checkAgreement<T>(target: DrivenSink<T>, opening: Opening, what: string): Promise<void> {
-  const asked = (async () => target.sink.check?.(target.context(opening)))().then(
+  const checked = (async () => target.sink.check?.(target.context(opening)))().then(
     () => 'accepts',
     (error: unknown) => {
       checkRefusal(error);
       return 'refuses';
     },
   );
-  const said = await target.inTime(asked, 'check');
+  const predicted = await target.inTime(checked, 'check');
   const writer = await openedOrRefused(target, opening);
-  const did = writer ? 'accepts' : 'refuses';
-  check(said === did, `check ${said} ${what}, which open ${did}.`);
+  const actual = writer ? 'accepts' : 'refuses';
+  check(predicted === actual, `check ${predicted} ${what}, which open ${actual}.`);
   await writer?.abort(false);
 }
 

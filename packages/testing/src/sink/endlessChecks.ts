@@ -1,16 +1,14 @@
 import { SluiceError } from '@sluice/core';
 import { Skipped } from '../suite.js';
-import { DrivenSink } from './drivenSink.js';
+import { DrivenSink, type SinkTrial } from './drivenSink.js';
 import { DrivenWriter } from './drivenWriter.js';
 import type { SinkChecks } from './rowChecks.js';
 import { pagesOf } from './samplePages.js';
 
-/** Sources that never end, as a watch: what they give is in its final place from the beginning. */
+/** Rows of endless sources, e.g. watches, are in their final place from the start. */
 export const endlessChecks: SinkChecks = {
   'shows what a source without an end gives as soon as it is committed': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = pagesOf(trial.samples, [2, 0, 1]);
-    const writer = await openEndless(target);
+    const { target, pages, writer } = await openEndless(trial, [2, 0, 1]);
     for (const [at, page] of pages.entries()) {
       await writer.write(page);
       if (await writer.commit()) await target.checkHolds(pages.slice(0, at + 1), `Committed behind page ${at}`);
@@ -18,9 +16,7 @@ export const endlessChecks: SinkChecks = {
   },
 
   'goes on with a source without an end after a crash': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = pagesOf(trial.samples, [2, 1, 3]);
-    const writer = await openEndless(target);
+    const { target, pages, writer } = await openEndless(trial, [2, 1, 3]);
     await writer.writeAndCommit(...pages.slice(0, 1));
     await writer.write(...pages.slice(1, 2));
     await target.crash();
@@ -30,14 +26,12 @@ export const endlessChecks: SinkChecks = {
   },
 
   'is suspended, and goes on another day': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = pagesOf(trial.samples, [2, 1, 3]);
-    const writer = await openEndless(target);
+    const { target, pages, writer } = await openEndless(trial, [2, 1, 3]);
     if (!writer.canSuspend) throw new Skipped('`suspend` of the writer');
     await writer.writeAndCommit(...pages.slice(0, 2));
     await writer.suspend();
     await target.checkHolds(pages.slice(0, 2), 'When it was suspended');
-    target.startAnew();
+    target.restart();
     const again = await target.resume(writer.committed, { isEndless: true });
     await again.writeAndCommit(...pages.slice(again.committed.pages));
     await again.suspend();
@@ -45,10 +39,11 @@ export const endlessChecks: SinkChecks = {
   },
 };
 
-/** Not every target can take what never ends: what is compressed has no end to its last block. */
-async function openEndless<T>(target: DrivenSink<T>): Promise<DrivenWriter<T>> {
+/** Some targets refuse endless sources: a compressed file has an incomplete last block until its end. */
+async function openEndless<T>(trial: SinkTrial<T>, sizes: readonly number[]) {
+  const target = await DrivenSink.on(trial);
   const outcome = await target.tryOpen({ isEndless: true });
-  if (outcome instanceof DrivenWriter) return outcome;
+  if (outcome instanceof DrivenWriter) return { target, pages: pagesOf(trial.samples, sizes), writer: outcome };
   if (SluiceError.is(outcome.refusal)) throw new Skipped('a sink that takes sources without an end');
   throw outcome.refusal;
 }

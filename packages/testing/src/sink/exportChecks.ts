@@ -8,7 +8,7 @@ import { pagesOf } from './samplePages.js';
 const sizes = [2, 0, 1, 3, 1];
 const options: ExportOptions = { commitEvery: 2, prefetch: 0 };
 
-/** Whole exports, interrupted at each of their steps in turn and run again. */
+/** Complete exports, interrupted at each step in turn and run again. */
 export const exportChecks: SinkChecks = Object.fromEntries(
   manners.map((manner): [string, SinkCheck] => [
     `ends like an undisturbed export after one that ${manner} any of its steps`,
@@ -18,7 +18,7 @@ export const exportChecks: SinkChecks = Object.fromEntries(
   ]),
 );
 
-/** Answers `true` once an export has fewer steps, so that all were tried. */
+/** Returns `true` if an export has fewer steps than `nth`, so all were tried. */
 async function isUndisturbed<T>(trial: SinkTrial<T>, manner: Manner, nth: number): Promise<boolean> {
   const target = await DrivenSink.on(trial);
   const interruption = new Interruption(target, manner, nth);
@@ -32,11 +32,10 @@ async function isUndisturbed<T>(trial: SinkTrial<T>, manner: Manner, nth: number
   }
   const what = `An export that ${manner} ${interruption.step}`;
   if (manner.startsWith('dies')) await target.crash();
-  else target.startAnew();
+  else target.restart();
+  const rerun = begin(target, trial).run();
   const again = await target.inTime(
-    begin(target, trial)
-      .run()
-      .then(() => undefined, shown),
+    rerun.then(() => undefined, shown),
     `${what}, and is run again,`,
   );
   check(again === undefined, `${what} can't be gone on with: ${again ?? ''}`);

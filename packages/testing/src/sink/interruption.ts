@@ -1,16 +1,16 @@
 import type { Sink, SinkWriter, StateStore } from '@sluice/core';
 import type { DrivenSink } from './drivenSink.js';
 
-/** How an export is disturbed at a step: the step fails, or its process dies, before it has done anything or when it has done all. */
+/** How an export is interrupted: a step fails, or its process dies, before or after the effect of the step. */
 export type Manner = 'fails before' | 'fails after' | 'dies before' | 'dies after';
 
 export const manners: readonly Manner[] = ['fails before', 'fails after', 'dies before', 'dies after'];
 
-/** A sink and a state of which one step is the last: it fails, or what it answers never arrives. */
+/** A sink and a state store that are interrupted at one step: it fails, or its promise never settles. */
 export class Interruption<T> {
   readonly sink: Sink<T>;
   readonly state: StateStore;
-  /** Resolves when the step was reached at which the process dies. */
+  /** Resolves at the step at which the process dies. */
   readonly died: Promise<void>;
   /** The step that was interrupted; empty if it was not reached. */
   step = '';
@@ -29,7 +29,7 @@ export class Interruption<T> {
     this.state = this.#state(target.state);
   }
 
-  /** Steps are counted, and one of them does not go well. */
+  /** Counts steps, and interrupts one of them. */
   async #at<R>(step: string, call: () => Promise<R>, canEndAfter = true): Promise<R> {
     const isAfter = this.#manner.endsWith('after');
     if (isAfter && !canEndAfter) return call();
@@ -52,10 +52,10 @@ export class Interruption<T> {
       open: async (context) => {
         const open = async (): Promise<SinkWriter<T>> => {
           const writer = await sink.open(context);
-          if (this.#manner.startsWith('dies')) this.#target.letGoAtEnd(writer);
+          if (this.#manner.startsWith('dies')) this.#target.abortAtEnd(writer);
           return this.#writer(writer);
         };
-        // Whoever fails to open has changed nothing.
+        // A sink that fails to open has changed nothing.
         return this.#at('open', open, this.#manner === 'dies after');
       },
     };
@@ -80,7 +80,7 @@ export class Interruption<T> {
     return {
       ...state,
       save: (name, record) => this.#at('the saving of a checkpoint', () => state.save(name, record)),
-      // When the checkpoint is gone, nothing of the export is left to go on with.
+      // Without a checkpoint there is nothing to resume from.
       remove: (name) => this.#at('the removal of the checkpoint', () => state.remove(name), false),
     };
   }

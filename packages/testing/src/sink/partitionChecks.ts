@@ -6,7 +6,7 @@ import { DrivenSink } from './drivenSink.js';
 import type { SinkChecks } from './rowChecks.js';
 import { partitionPagesOf, type PageShape } from './samplePages.js';
 
-/** Three partitions side by side; one ends with a page that has no rows, the first one last of all. */
+/** Three concurrent partitions: one ends with an empty page, and the first one ends last. */
 const shapes: readonly PageShape[] = [
   { partition: 0, rows: 2 },
   { partition: 1, rows: 1 },
@@ -16,14 +16,12 @@ const shapes: readonly PageShape[] = [
   { partition: 0, rows: 1, endsPartition: true },
 ];
 
-/** Partitions of a plan that are walked side by side. Which partition's rows come first is the sink's affair. */
+/** Partitions that are walked concurrently. A sink may store them in any order. */
 export const partitionChecks: SinkChecks = {
   'holds the rows of partitions that come side by side, each partition in order': async (trial) => {
     const target = await DrivenSink.on(trial);
     const pages = partitionPagesOf(trial.samples, shapes);
-    const writer = await target.open();
-    await writer.writeAndCommit(...pages);
-    await writer.finish();
+    await target.writeAll(pages);
     await checkPartitions(target, pages, 'After partitions that came side by side');
   },
 
@@ -35,13 +33,9 @@ export const partitionChecks: SinkChecks = {
       await writer.writeAndCommit(...pages.slice(0, commits));
       await writer.write(...pages.slice(commits, commits + 1));
       await target.crash();
-      const again = await target.resume(writer.committed);
-      await again.finish(pages);
-      await checkPartitions(
-        target,
-        pages,
-        `After partitions that came side by side, and a crash behind page ${commits}`,
-      );
+      await target.resumeAndFinish(writer.committed, pages);
+      const when = `After partitions that came side by side, and a crash behind page ${commits}`;
+      await checkPartitions(target, pages, when);
     }
   },
 
@@ -78,12 +72,9 @@ async function checkPartitions<T>(target: DrivenSink<T>, pages: readonly SinkPag
     `${when}: ${rows.length} rows where ${expected.length} belong: ${shown(rows)}.`,
   );
   for (const partition of [0, 1, 2]) {
-    const ofPart = target.readBack(pages.filter((page) => page.partition === partition));
-    const known = new Set(ofPart.map(canonicalJson));
-    checkRows(
-      rows.filter((row) => known.has(canonicalJson(row))),
-      ofPart,
-      `${when}, partition ${partition}`,
-    );
+    const wanted = target.readBack(pages.filter((page) => page.partition === partition));
+    const known = new Set(wanted.map(canonicalJson));
+    const found = rows.filter((row) => known.has(canonicalJson(row)));
+    checkRows(found, wanted, `${when}, partition ${partition}`);
   }
 }

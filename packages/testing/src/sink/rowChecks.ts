@@ -2,7 +2,7 @@ import { SluiceError, type SinkPage } from '@sluice/core';
 import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
 import { canonicalJson, isRecord } from '../plainJson.js';
 import { Skipped } from '../suite.js';
-import { DrivenSink, type SinkTrial } from './drivenSink.js';
+import { DrivenSink, openTarget, type SinkTrial } from './drivenSink.js';
 import { DrivenWriter } from './drivenWriter.js';
 import { pagesOf } from './samplePages.js';
 import type { RowSamples } from './sinkFixture.js';
@@ -11,14 +11,14 @@ export type SinkCheck = <T>(trial: SinkTrial<T>) => Promise<void>;
 
 export type SinkChecks = Readonly<Record<string, SinkCheck>>;
 
-/** Small, empty and large pages, in a number that no block size divides. */
+/** Small, empty and large pages, with a total that is not a multiple of any block size. */
 const manySizes = [3, 0, 1, 111, 0, 2];
 
-/** What a sink does when all goes well. */
+/** What a sink does without failures. */
 export const rowChecks: SinkChecks = {
   'says what it is, and always the same': async (trial) => {
     const target = await DrivenSink.on(trial);
-    const said = described(target);
+    const described = descriptionOf(target);
     const { name, identity, target: sinkPosition, delivery } = target.sink;
     check(typeof name === 'string' && name !== '', `The sink's name has to be a text, and not ${shown(name)}.`);
     checkPlainJson(identity, "The sink's identity");
@@ -30,22 +30,15 @@ export const rowChecks: SinkChecks = {
       ['exactly-once', 'at-least-once'].includes(delivery),
       `The sink has to promise 'exactly-once' or 'at-least-once', and not ${shown(delivery)}.`,
     );
-    const writer = await target.open();
-    await writer.writeAndCommit(...pagesOf(trial.samples, [2]));
-    await writer.finish();
-    checkSame(described(target), said, 'What the sink says of itself when it was used');
-    target.startAnew();
-    checkSame(
-      described(target),
-      said,
-      'What another sink on the same target says of itself (a checkpoint would not fit)',
-    );
+    await target.writeAll(pagesOf(trial.samples, [2]));
+    checkSame(descriptionOf(target), described, 'What the sink says of itself when it was used');
+    target.restart();
+    const what = 'What another sink on the same target says of itself (a checkpoint would not fit)';
+    checkSame(descriptionOf(target), described, what);
   },
 
   'holds the rows of all pages once and in order': async (trial) => {
-    const target = await DrivenSink.on(trial);
-    const pages = pagesOf(trial.samples, manySizes);
-    const writer = await target.open();
+    const { target, pages, writer } = await openTarget(trial, manySizes);
     await writer.writeAndCommit(...pages.slice(0, 3));
     await writer.write(...pages.slice(3, 5));
     await writer.commit();
@@ -56,9 +49,7 @@ export const rowChecks: SinkChecks = {
 
   'holds rows that nothing but seal has flushed': async (trial) => {
     for (const sizes of [[1], [7, 3], [100], [101, 0]]) {
-      const target = await DrivenSink.on(trial);
-      const pages = pagesOf(trial.samples, sizes);
-      const writer = await target.open();
+      const { target, pages, writer } = await openTarget(trial, sizes);
       await writer.write(...pages);
       await writer.finish();
       await target.checkHolds(pages, `After pages of ${sizes.join(' and ')} rows, seal and close`);
@@ -68,9 +59,7 @@ export const rowChecks: SinkChecks = {
   'holds the rows of a page that has more than a thousand': async (trial) => {
     const target = await DrivenSink.on(trial);
     const pages = pagesOf(trial.samples, [1_200, 1]);
-    const writer = await target.open();
-    await writer.writeAndCommit(...pages);
-    await writer.finish();
+    await target.writeAll(pages);
     await target.checkHolds(pages, 'After a page of 1200 rows and one more');
   },
 
@@ -93,9 +82,7 @@ export const rowChecks: SinkChecks = {
     if (!samples.nested) throw new Skipped('`nested` of the rows');
     const target = await DrivenSink.on(trial);
     const pages = [pageOf([samples.nested(), samples.row(0)], true)];
-    const writer = await target.open();
-    await writer.writeAndCommit(...pages);
-    await writer.finish();
+    await target.writeAll(pages);
     const rows = await target.rows();
     const expected = target.readBack(pages);
     const asText = expected.map(withTextOfNested);
@@ -106,9 +93,7 @@ export const rowChecks: SinkChecks = {
   'holds nothing where there were no rows': async (trial) => {
     for (const sizes of [[], [0], [0, 0]]) {
       const target = await DrivenSink.on(trial);
-      const writer = await target.open();
-      await writer.writeAndCommit(...pagesOf(trial.samples, sizes));
-      await writer.finish();
+      await target.writeAll(pagesOf(trial.samples, sizes));
       checkRows(await target.rows(), [], `After ${sizes.length} pages without rows`);
     }
   },
@@ -117,9 +102,7 @@ export const rowChecks: SinkChecks = {
     const target = await DrivenSink.on(trial);
     const pages = pagesOf(trial.samples, [3, 2]);
     const before = canonicalJson(pages);
-    const writer = await target.open();
-    await writer.writeAndCommit(...pages);
-    await writer.finish();
+    await target.writeAll(pages);
     check(
       canonicalJson(pages) === before,
       'The sink changed rows that it was given. They belong to the source, which compares them with what comes next.',
@@ -145,12 +128,12 @@ function pageOf<T>(items: readonly T[], endsPartition: boolean): SinkPage<T> {
   return { items, partition: 0, endsPartition };
 }
 
-/** Rows that nothing names may be equal and still be several: a sink with keys would be right to keep one of them. */
+/** Without a key, equal rows are different rows; with a key, a sink may keep only one of them. */
 function withoutKey<T>({ schema, ...samples }: RowSamples<T>): RowSamples<T> {
   return { ...samples, ...(schema && { schema: { columns: schema.columns } }) };
 }
 
-/** The same row where fields that hold values have become text, as in a table whose columns hold none. */
+/** The row with nested values as text, as in a table with scalar columns. */
 function withTextOfNested(row: unknown): unknown {
   if (!isRecord(row)) return row;
   const isNested = (field: unknown) => typeof field === 'object' && field !== null;
@@ -159,6 +142,6 @@ function withTextOfNested(row: unknown): unknown {
   );
 }
 
-function described<T>({ sink: { name, identity, target, delivery } }: DrivenSink<T>): object {
+function descriptionOf<T>({ sink: { name, identity, target, delivery } }: DrivenSink<T>): object {
   return { name, identity, target, delivery };
 }

@@ -1,46 +1,40 @@
 import type { RowSchema, Sink } from '@sluice/core';
 import type { Fixture } from '../suite.js';
 
-/** A target of its own, with nothing in it yet, and the sink on it. */
+/** A new, empty target and its sink. */
 export interface SinkFixture<T> extends Fixture {
-  /** The sink on this target, made anew, as by a process that starts. */
+  /** Creates the sink on this target, like a new process. */
   sink(): Sink<T>;
-  /**
-   * What is in the target, in its order. Asked only where the target is there: when a writer was closed, or has flushed what a source
-   * without an end gave.
-   */
+  /** The rows, in the order of the target. Called after a writer was closed, or flushed rows of an endless source. */
   rows(): readonly unknown[] | Promise<readonly unknown[]>;
-  /**
-   * Ends what a dead process would no longer hold (a connection, say), and drops what is not durable. Default: nothing; the writer is
-   * left as it stands, and nobody speaks to it again.
-   */
+  /** Releases what a dead process would, e.g. connections, and discards what is not durable. Default: nothing. */
   crash?(): void | Promise<void>;
 }
 
-/** The rows that are written, for a sink that does not take any, or gives them back in another way. */
+/** The rows to write, for a sink that accepts only some, or returns them in another form. */
 export interface RowSamples<T> {
-  /** The row of a number from 0: another one for each number. */
+  /** The row with this number, from 0; all rows differ. */
   row(nth: number): T;
-  /** What the source says of its rows. */
+  /** The schema of the source. */
   readonly schema?: RowSchema<T>;
-  /** A row that has values in a value, as APIs give them; absent where the sink takes none. */
+  /** A row with nested values; absent if the sink accepts none. */
   nested?(): T;
-  /** What `rows()` gives where this row was written. Default: the same, as JSON has it. */
+  /** What `rows()` returns for this row. Default: the row after a round trip through JSON. */
   readBack?(row: T): unknown;
 }
 
-/** Values in a value. */
+/** A nested value. */
 export interface SampleNote {
   readonly by: string | null;
   readonly tags: readonly (string | number)[];
 }
 
-/** A row that the suite writes unless told otherwise: text of all kinds, numbers, and `null` here and there. */
+/** The default row of the suite: text of all kinds, numbers, and sometimes `null`. */
 export interface SampleRow {
   readonly id: string;
   readonly name: string;
   readonly amount: number;
-  /** Values in a value only in {@link RowSamples.nested}. */
+  /** An object only in {@link RowSamples.nested}. */
   readonly note: string | null | SampleNote;
 }
 
@@ -57,7 +51,7 @@ const names = [
 const amounts = [0, -1, 2.5, Number.MAX_SAFE_INTEGER, 1e-7];
 
 /**
- * What the suite writes unless told otherwise.
+ * The default rows of the suite.
  *
  * @example
  * const asText: RowSamples<SampleRow> = {

@@ -9,7 +9,7 @@ import { sampleRows, type RowSamples, type SampleRow, type SinkFixture } from '.
 
 /** Options of {@link testSink}. */
 export interface SinkSuiteOptions<T> extends SuiteOptions {
-  /** Makes a new target with nothing in it; called several times by some checks. */
+  /** Creates an empty target; some checks call it several times. */
   readonly factory: () => SinkFixture<T> | Promise<SinkFixture<T>>;
 }
 
@@ -23,11 +23,11 @@ const sinkChecks = {
 };
 
 /**
- * Checks that a sink does what exports rely on: that rows come out once and in order, whatever the pages; that places are durable and
- * can be gone back to after a crash at any step; that it starts over, refuses, gives up and takes partitions back as it should.
+ * Checks that a sink does what exports rely on: rows are stored once and in order; it can resume at a committed
+ * position after a crash at any step; it restarts, refuses, aborts and removes partitions correctly.
  *
- * A sink that promises `at-least-once` may hold rows several times after a crash, and is held to losing none. What a sink does not offer
- * (`check`, `withoutPartition`, `suspend`) is skipped.
+ * An `at-least-once` sink may repeat rows after a crash, but must lose none. Checks of what a sink does not offer
+ * (`check`, `withoutPartition`, `suspend`) are skipped.
  *
  * @example
  * testSink({
@@ -40,7 +40,7 @@ const sinkChecks = {
  * declare function tableSink(table: unknown[]): Sink<unknown>;
  */
 export function testSink(options: SinkSuiteOptions<SampleRow> & { readonly rows?: RowSamples<SampleRow> }): void;
-/** The same with rows of its own, for a sink that does not take any. */
+/** The same with other rows, for a sink that accepts only some. */
 export function testSink<T>(options: SinkSuiteOptions<T> & { readonly rows: RowSamples<T> }): void;
 export function testSink<T>(
   options:

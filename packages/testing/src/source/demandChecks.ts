@@ -1,10 +1,11 @@
 import { check, checkSame } from '../check.js';
-import { calm, eventually } from '../waiting.js';
-import { pushed } from './pushed.js';
+import { calm } from '../waiting.js';
 import type { SourceChecks } from './walkChecks.js';
 import { pulled, WalkedSource } from './walkedSource.js';
 
-/** What a source asks its API for, and when. */
+type Demand = Readonly<{ concurrency: number; prefetch?: number }>;
+
+/** Which requests a source makes, and when. */
 export const demandChecks: SourceChecks = {
   'asks for nothing before somebody wants its rows': async (trial) => {
     const walked = await WalkedSource.on(trial);
@@ -17,24 +18,20 @@ export const demandChecks: SourceChecks = {
 
   'makes requests of its own for each subscriber': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
-    await pushed(walked);
+    await walked.pushedRows();
     const first = walked.requests.made;
     check(first > 0, 'A subscriber got all rows without a request: `requests` of the fixture counts none.');
-    await pushed(walked);
+    await walked.pushedRows();
     checkSame(walked.requests.made - first, first, 'The number of requests for a second subscriber');
   },
 
   'holds no more pages than one for each partition that is walked, and those it may fetch ahead': async (trial) => {
     const { partitions } = (await WalkedSource.thatEnds(trial)).source.info;
-    const demands = [
-      { concurrency: 1, prefetch: 0 },
-      { concurrency: 1, prefetch: 1 },
-      { concurrency: 1, prefetch: 2 },
-      { concurrency: 1 },
-    ];
-    for (const demand of partitions > 1
-      ? [...demands, { concurrency: 2, prefetch: 0 }, { concurrency: 2, prefetch: 1 }, { concurrency: 2 }]
-      : demands) {
+    const demands = (partitions > 1 ? [1, 2] : [1]).flatMap((concurrency): Demand[] => [
+      { concurrency },
+      ...[0, 1, 2].map((prefetch) => ({ concurrency, prefetch })),
+    ]);
+    for (const demand of demands) {
       const { concurrency, prefetch = concurrency } = demand;
       const walked = await WalkedSource.on(trial);
       const { made } = walked.requests;
@@ -66,7 +63,7 @@ export const demandChecks: SourceChecks = {
       leave = () => subscription.unsubscribe();
     });
     await walked.inTime(gotRow, 'A subscriber got no row');
-    // What comes before there is a subscription to end is ended here.
+    // The first row may come before there is a subscription to cancel.
     leave();
     await checkSilence(walked, { made, max }, 'a subscriber that left with its first row');
   },
@@ -80,16 +77,16 @@ export const demandChecks: SourceChecks = {
     const rows = pulled(walked.source);
     await walked.next(rows);
     await rows.return?.();
-    // The page behind it may have been asked for, and was given up.
+    // The request for the next page may have been made and cancelled.
     await checkSilence(walked, { made: before, max: max + 1 }, 'an iterator that left with its first row');
   },
 
   'gives the open request up at once when its subscriber leaves': async (trial) => {
     const walked = await WalkedSource.on(trial);
-    let told = 0;
+    let late = 0;
     let isStopped = false;
     const count = (): void => {
-      told += isStopped ? 1 : 0;
+      late += isStopped ? 1 : 0;
     };
     walked.answer('well');
     const subscription = walked.source.subscribe({
@@ -100,18 +97,14 @@ export const demandChecks: SourceChecks = {
       error: count,
       complete: count,
     });
-    await eventually(
-      () => walked.requests.open > 0,
-      'No request stayed open, though the API answers none',
-      trial.timeout,
-    );
+    await walked.untilOpen();
     const { made } = walked.requests;
     isStopped = true;
     subscription.unsubscribe();
-    await eventually(() => walked.requests.open === 0, 'The open request was not given up', trial.timeout);
+    await walked.untilNoneOpen();
     await calm();
     checkSame(walked.requests.made, made, 'The number of requests when the subscriber had left');
-    checkSame(told, 0, 'The number of values and ends that a subscriber was told of when it had left');
+    checkSame(late, 0, 'The number of values and ends that a subscriber was told of when it had left');
   },
 
   'ends at once when its iterator leaves, and gives the open request up': async (trial) => {
@@ -121,7 +114,7 @@ export const demandChecks: SourceChecks = {
       walked.answer('well');
       await walked.next(walk);
       walked.answer('never');
-      // Rows of pages that have come are there still; then there is nothing to give.
+      // Pulls the buffered rows, until a pull waits for the API.
       let pending = walk.next();
       const pullOn = (next: IteratorResult<unknown, unknown>): void => {
         if (next.done) return;
@@ -129,39 +122,35 @@ export const demandChecks: SourceChecks = {
         pending.then(pullOn, () => undefined);
       };
       pending.then(pullOn, () => undefined);
-      await eventually(
-        () => walked.requests.open > 0,
-        'No request stayed open, though the API answers none',
-        trial.timeout,
-      );
+      await walked.untilOpen();
       await calm();
       const { made } = walked.requests;
       const last = pending;
       await walked.inTime((async () => walk.return?.())(), 'return() waits for the open request: it did not settle');
       const end = await walked.inTime(last, 'The pending next() did not settle');
       check(end.done === true, 'The pending next() answered a value, though its iterator had left.');
-      await eventually(() => walked.requests.open === 0, 'The open request was not given up', trial.timeout);
+      await walked.untilNoneOpen();
       await calm();
       checkSame(walked.requests.made, made, 'The number of requests when the iterator had left');
     }
   },
 };
 
-/** The requests that it takes to come to the first row, and those that are made already. */
+/** The requests that the first row takes, and those that were made already. */
 async function minRequests<T>(walked: WalkedSource<T>): Promise<{ readonly max: number; readonly made: number }> {
-  // Of a poll nobody knows how many it takes.
+  // The number of requests of a poll is unknown.
   const pages = walked.source.info.isEndless ? [] : await walked.manyPages();
   const first = pages.findIndex(({ items }) => items.length > 0);
   return { max: first === -1 ? Infinity : first + 1, made: walked.requests.made };
 }
 
-/** Checks that no more requests were made than it takes, and that none is made any more. */
+/** Checks that no more than `max` requests were made, and that no more follow. */
 async function checkSilence<T>(
   walked: WalkedSource<T>,
   { made, max }: { readonly made: number; readonly max: number },
   whom: string,
 ): Promise<void> {
-  await eventually(() => walked.requests.open === 0, `The open request of ${whom} was not given up`, walked.timeout);
+  await walked.untilNoneOpen(`The open request of ${whom}`);
   const count = walked.requests.made - made;
   check(count <= max, `${count} requests were made for ${whom}, where ${max} do.`);
   await calm();

@@ -4,14 +4,14 @@ import { calm } from '../waiting.js';
 import type { SourceChecks } from './walkChecks.js';
 import { pulled, rowsOf, WalkedSource } from './walkedSource.js';
 
-/** What a source does when its API fails, and what it refuses. */
+/** What a source does when its API fails, and which options it refuses. */
 export const faultChecks: SourceChecks = {
   'gives all earlier rows before a fault, and the position to go on from': async (trial) => {
     for (const prefetch of [0, 2]) {
       for (const count of [0, 1, 2]) {
         const walked = await WalkedSource.thatEnds(trial);
         const pages = await walked.manyPages();
-        // What was fetched ahead is there already.
+        // All pages may be prefetched before the failure.
         if (count + prefetch >= pages.length) continue;
         const all = rowsOf(pages);
         const { rows, error } = await failAfter(walked, count, { prefetch });
@@ -31,21 +31,21 @@ export const faultChecks: SourceChecks = {
     walked.answer('well');
     const pages = await walked.manyPages();
     const all = rowsOf(pages);
-    const told: string[] = [];
+    const notifications: string[] = [];
     const rows: unknown[] = [];
     const failed = new Promise<void>((resolve) => {
       walked.source.subscribe({
         next: (row) => {
           walked.answer('fail');
           rows.push(row);
-          told.push('row');
+          notifications.push('row');
         },
         error: () => {
-          told.push('error');
+          notifications.push('error');
           resolve();
         },
         complete: () => {
-          told.push('complete');
+          notifications.push('complete');
           resolve();
         },
       });
@@ -54,12 +54,9 @@ export const faultChecks: SourceChecks = {
     await calm();
     const first = pages.find(({ items }) => items.length > 0)?.items.length ?? 0;
     checkRows(rows, all.slice(0, first), 'Pushed, until the request behind the first rows failed');
-    checkSame(
-      told.filter((what) => what !== 'row'),
-      ['error'],
-      'What a subscriber was told of beside rows',
-    );
-    checkSame(told.at(-1), 'error', 'The last that a subscriber was told');
+    const ends = notifications.filter((each) => each !== 'row');
+    checkSame(ends, ['error'], 'What a subscriber was told of beside rows');
+    checkSame(notifications.at(-1), 'error', 'The last that a subscriber was told');
   },
 
   'asks for nothing more after a fault': async (trial) => {
@@ -96,7 +93,7 @@ export const faultChecks: SourceChecks = {
   },
 };
 
-/** Pulls so many pages, lets all further requests fail, and pulls on until they do. */
+/** Pulls `count` pages, lets later requests fail, and pulls until the walk fails. */
 async function failAfter<T>(walked: WalkedSource<T>, count: number, options: PagesOptions) {
   const walk = pulled(walked.source.pages(options));
   const rows: T[] = [];
@@ -110,7 +107,7 @@ async function failAfter<T>(walked: WalkedSource<T>, count: number, options: Pag
   }
 }
 
-/** What is thrown at once, or by the first page at the latest. */
+/** The error that `pages` or the first pull throws. */
 async function refusalOf<T>(walked: WalkedSource<T>, options: PagesOptions): Promise<unknown> {
   try {
     const walk = pulled(walked.source.pages(options));

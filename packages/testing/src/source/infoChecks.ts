@@ -4,7 +4,7 @@ import { Skipped } from '../suite.js';
 import type { SourceChecks } from './walkChecks.js';
 import { pulled, WalkedSource } from './walkedSource.js';
 
-/** What a source says of itself: a checkpoint goes by it. */
+/** The info of a source, which decides whether a checkpoint fits. */
 export const infoChecks: SourceChecks = {
   'says what it is, and always the same': async (trial) => {
     const walked = await WalkedSource.on(trial);
@@ -22,34 +22,28 @@ export const infoChecks: SourceChecks = {
       columns.every((column) => typeof column === 'string') && new Set(columns).size === columns.length,
       `The columns have to be different texts, and not ${shown(columns)}.`,
     );
-    const said = described(info);
+    const described = descriptionOf(info);
     const walk = pulled(walked.source.pages({ prefetch: 0 }));
     await walked.next(walk);
     await walk.return?.();
-    checkSame(described(walked.source.info), said, 'What a source says of itself when it was walked');
-    checkSame(
-      described(walked.another().info),
-      said,
-      'What another source like it says of itself (a checkpoint would not fit)',
-    );
+    checkSame(descriptionOf(walked.source.info), described, 'What a source says of itself when it was walked');
+    const what = 'What another source like it says of itself (a checkpoint would not fit)';
+    checkSame(descriptionOf(walked.another().info), described, what);
   },
 
   'tells API keys apart without giving them away': async (trial) => {
     const { keyFingerprint } = (await WalkedSource.on(trial)).source.info;
     if (!keyFingerprint) throw new Skipped('a source with an API key');
-    const [one, again, other] = [
-      await keyFingerprint('one'),
-      await keyFingerprint('one'),
-      await keyFingerprint('other'),
-    ];
+    const one = await keyFingerprint('one');
+    const again = await keyFingerprint('one');
+    const other = await keyFingerprint('other');
     checkSame(again, one, 'The fingerprint of the key with the same salt');
     check(one !== other, 'The fingerprint of the key is the same with another salt: it could be looked up.');
     check(one.length <= 16, `The fingerprint of the key has ${one.length} characters: so many may give the key away.`);
   },
 };
 
-/** All that decides whether a checkpoint fits. */
-function described<T>(info: SourceInfo<T>): object {
+function descriptionOf<T>(info: SourceInfo<T>): object {
   const { name, identity, rowsIdentity, partitions, maxRows, isUnversioned, isEndless, schema } = info;
   return { name, identity, rowsIdentity, partitions, maxRows, isUnversioned, isEndless, columns: schema?.columns };
 }

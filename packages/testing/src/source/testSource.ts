@@ -7,23 +7,23 @@ import { walkChecks } from './walkChecks.js';
 
 /** Options of {@link testSource}. */
 export interface SourceSuiteOptions<T> extends SuiteOptions {
-  /** Makes a source, and an API of its own; called several times by some checks. */
+  /** Creates a source and its API; some checks call it several times. */
   readonly factory: () => SourceFixture<T> | Promise<SourceFixture<T>>;
 }
 
 /**
- * Checks that a source does what exports and subscribers rely on: that it is cold, asks for no more than is wanted, stops at once, gives
- * the same rows however they are taken, goes on behind any page with just the rest, and tells of faults after all rows before them.
+ * Checks that a source does what exports and subscribers rely on: it is cold, requests no more than needed, cancels at
+ * once, emits the same rows pushed or pulled, resumes after any page with the rest, and emits errors after all rows.
  *
- * A source without an end, as a watch, gives what happens meanwhile: what needs all of its rows is skipped, and so is what needs an
- * optional part of the fixture.
+ * An endless source, e.g. a watch, skips the checks that need all rows; a fixture skips those of parts that it lacks.
  *
  * @example
  * testSource({
  *   test,
  *   factory: async () => {
  *     const sandbox = await startSandbox({ streams: 250 });
- *     const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false }).use(streams({ baseUrl: sandbox.streamsUrl }));
+ *     const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false })
+ *       .use(streams({ baseUrl: sandbox.streamsUrl }));
  *     return {
  *       source: () => client.streams.list(),
  *       requests: () => ({ made: sandbox.counts.requests, open: sandbox.counts.open }),

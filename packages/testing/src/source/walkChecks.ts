@@ -1,13 +1,12 @@
 import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Trial } from '../suite.js';
-import { pushed } from './pushed.js';
 import type { SourceFixture } from './sourceFixture.js';
-import { kept, pulled, rowsOf, WalkedSource } from './walkedSource.js';
+import { pulled, reloaded, rowsOf, WalkedSource } from './walkedSource.js';
 
 export type SourceChecks = Readonly<Record<string, <T>(trial: Trial<SourceFixture<T>>) => Promise<void>>>;
 
-/** What a source gives when all goes well. */
+/** What a source emits without failures. */
 export const walkChecks: SourceChecks = {
   'gives the same rows by page, by row and pushed, whenever it is asked': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
@@ -15,8 +14,8 @@ export const walkChecks: SourceChecks = {
     const pulledRows = [];
     for await (const row of walked.source) pulledRows.push(row);
     checkRows(pulledRows, rows, 'Pulled row by row');
-    checkRows(await pushed(walked), rows, 'Pushed');
-    checkRows(await pushed(walked), rows, 'Pushed a second time');
+    checkRows(await walked.pushedRows(), rows, 'Pushed');
+    checkRows(await walked.pushedRows(), rows, 'Pushed a second time');
     checkRows(rowsOf(await walked.pages()), rows, 'Walked a second time');
     checkRows(rowsOf(await walked.pages({ prefetch: 3 })), rows, 'Walked with pages fetched ahead');
   },
@@ -28,7 +27,7 @@ export const walkChecks: SourceChecks = {
       const found: unknown[] = [];
       return { walk: pulled(walked.source.pages({ prefetch: 0 })), found };
     });
-    // One of them is a page ahead.
+    // The first walk is a page ahead.
     for (let open = walks.slice(0, 1), round = 0; open.length > 0; round += 1) {
       if (round === 1) open = walks;
       for (const each of open) {
@@ -59,7 +58,7 @@ export const walkChecks: SourceChecks = {
       );
       if (endsPartition) ended.add(partition);
     }
-    // A bound may cut the walk off in the middle of a partition.
+    // `maxRows` may end the walk inside a partition.
     const isBounded = walked.source.info.maxRows !== undefined;
     check(isBounded || ended.size === partitions, `${ended.size} of ${partitions} partitions end (endsPartition).`);
   },
@@ -79,7 +78,7 @@ export const walkChecks: SourceChecks = {
         canonicalJson(page.position) === atOnce[at],
         `The position of page ${at} is another one once the walk went on.`,
       );
-    // An export may ask for it late, when more pages have come: then it is the same.
+    // An export may read a position after the walk went on: it must be the same.
     const late = await walked.pages();
     for (const [at, page] of late.entries())
       check(
@@ -105,7 +104,7 @@ export const walkChecks: SourceChecks = {
     const found: unknown[] = [];
     let startAt = pages[0]?.position;
     for (let count = 1; startAt && count < pages.length; count += 1) {
-      const walk = pulled(walked.source.pages({ startAt: kept(startAt), prefetch: 0 }));
+      const walk = pulled(walked.source.pages({ startAt: reloaded(startAt), prefetch: 0 }));
       const next = await walked.next(walk);
       await walk.return?.();
       check(!next.done, `The position of page ${count - 1} leads to no further page, but there are ${pages.length}.`);

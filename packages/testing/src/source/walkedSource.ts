@@ -1,18 +1,18 @@
 import type { Page, PagesOptions, Position } from '@sluice/core';
 import { check, checkPlainJson } from '../check.js';
-import { inTime } from '../waiting.js';
+import { eventually, inTime } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
 import type { Answering, SeenRequests, SourceFixture, TestedSource } from './sourceFixture.js';
 
-/** A source that is walked by hand, and the API behind it. */
+/** A source and its API, walked step by step. */
 export class WalkedSource<T> {
   readonly source: TestedSource<T>;
   readonly #fixture: SourceFixture<T>;
-  readonly timeout: number;
+  readonly #timeout: number;
 
   private constructor(fixture: SourceFixture<T>, timeout: number) {
     this.#fixture = fixture;
-    this.timeout = timeout;
+    this.#timeout = timeout;
     this.source = fixture.source();
   }
 
@@ -20,7 +20,7 @@ export class WalkedSource<T> {
     return new WalkedSource(await trial.fixture(), trial.timeout);
   }
 
-  /** The same where all rows of the source are needed. */
+  /** The same for a check that needs all rows. */
   static async thatEnds<T>(trial: Trial<SourceFixture<T>>): Promise<WalkedSource<T>> {
     const walked = await WalkedSource.on(trial);
     if (walked.source.info.isEndless) throw new Skipped('a source that ends');
@@ -56,7 +56,7 @@ export class WalkedSource<T> {
     return pages;
   }
 
-  /** All pages of a walk that is long enough to tell something. */
+  /** All pages of a walk that is long enough for the checks. */
   async manyPages(options?: PagesOptions): Promise<Page<T>[]> {
     const pages = await this.pages(options);
     const withRows = pages.filter(({ items }) => items.length > 0).length;
@@ -67,17 +67,39 @@ export class WalkedSource<T> {
     return pages;
   }
 
-  /** The rows that are left behind a position, as it comes back from a checkpoint. */
+  /** The rows after a position that was read from a checkpoint. */
   async rowsBehind(position: Position, options: PagesOptions = {}): Promise<T[]> {
-    return rowsOf(await this.pages({ ...options, startAt: kept(position) }));
+    return rowsOf(await this.pages({ ...options, startAt: reloaded(position) }));
+  }
+
+  /** The rows that a subscriber receives. */
+  pushedRows(): Promise<T[]> {
+    const rows: T[] = [];
+    const all = new Promise<T[]>((resolve, reject) => {
+      this.source.subscribe({ next: (row) => rows.push(row), error: reject, complete: () => resolve(rows) });
+    });
+    return this.inTime(all, 'A subscription did not complete');
   }
 
   next<R>(walk: AsyncIterator<R>): Promise<IteratorResult<R, unknown>> {
     return this.inTime(walk.next(), 'The next page did not come');
   }
 
+  /** Waits for a request that stays open. */
+  untilOpen(): Promise<void> {
+    return eventually(
+      () => this.requests.open > 0,
+      'No request stayed open, though the API answers none',
+      this.#timeout,
+    );
+  }
+
+  untilNoneOpen(what = 'The open request'): Promise<void> {
+    return eventually(() => this.requests.open === 0, `${what} was not given up`, this.#timeout);
+  }
+
   inTime<R>(promise: Promise<R>, what: string): Promise<R> {
-    return inTime(promise, what, this.timeout);
+    return inTime(promise, what, this.#timeout);
   }
 }
 
@@ -91,8 +113,8 @@ export function rowsOf<T>(pages: readonly Page<T>[]): T[] {
   return pages.flatMap(({ items }) => items);
 }
 
-/** A position as a checkpoint gives it back. */
-export function kept(position: Position): Position {
+/** A position after a round trip through a checkpoint. */
+export function reloaded(position: Position): Position {
   checkPlainJson(position, "A page's position");
   return structuredClone(position);
 }

@@ -1,4 +1,4 @@
-/** Records that some way of keeping them would spoil. */
+/** Records that are easily damaged when they are stored. */
 export const awkwardRecords: readonly object[] = [
   {},
   { text: 'two\nlines\r\nand three, \u2028\u2029\u0000\u0085', '': 'no name' },
@@ -8,7 +8,7 @@ export const awkwardRecords: readonly object[] = [
   { long: 'x'.repeat(300_000) },
 ];
 
-/** What JSON has no form for. */
+/** A record that has no JSON. */
 export function unsaveable(): object {
   const circle: Record<string, unknown> = { name: 'circle' };
   circle['self'] = circle;

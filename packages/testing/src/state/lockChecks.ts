@@ -6,7 +6,7 @@ import { OpenedState, type AskedLock } from './openedState.js';
 import type { StateChecks } from './recordChecks.js';
 import type { StateStoreFixture } from './stateStoreFixture.js';
 
-/** Who may work with a state, and when. */
+/** Who may use a state, and when. */
 export const lockChecks: StateChecks = {
   'lets one export in at a time, in the order of asking': async (trial) => {
     const state = await OpenedState.on(trial);
@@ -37,7 +37,7 @@ export const lockChecks: StateChecks = {
     await settled(trial, second, 'A second watch');
     check(
       second.outcome === 'refused' && SluiceError.is(second.reason, 'lock'),
-      `A second watch has to be refused with a LockError, since a watch has no end to wait for, but was ${toldOf(second)}.`,
+      `A second watch has to be refused with a LockError, since a watch has no end to wait for, but was ${outcomeOf(second)}.`,
     );
     first.abort(new Error('Closing.'));
     const third = state.ask('watch');
@@ -91,7 +91,7 @@ export const lockChecks: StateChecks = {
       if (second.outcome === 'refused')
         check(
           SluiceError.is(second.reason, 'lock'),
-          `Who comes from elsewhere has to wait, or be refused with a LockError, but was ${toldOf(second)}.`,
+          `Who comes from elsewhere has to wait, or be refused with a LockError, but was ${outcomeOf(second)}.`,
         );
       const reason = new Error('Not wanted any more.');
       stop.abort(reason);
@@ -106,7 +106,7 @@ export const lockChecks: StateChecks = {
 
 function given(trial: Trial<StateStoreFixture>, lock: AskedLock, who: string): Promise<void> {
   return settled(trial, lock, who).then(() =>
-    check(lock.outcome === 'given', `${who} has to be let in, but was ${toldOf(lock)}.`),
+    check(lock.outcome === 'given', `${who} has to be let in, but was ${outcomeOf(lock)}.`),
   );
 }
 
@@ -117,10 +117,10 @@ function settled({ timeout }: Trial<StateStoreFixture>, lock: AskedLock, who: st
 function checkAborted(lock: AskedLock, reason: unknown): void {
   check(
     lock.outcome === 'refused' && lock.reason === reason,
-    `Who is aborted has to be refused with signal.reason itself, but was ${toldOf(lock)}.`,
+    `Who is aborted has to be refused with signal.reason itself, but was ${outcomeOf(lock)}.`,
   );
 }
 
-function toldOf({ outcome, reason }: AskedLock): string {
+function outcomeOf({ outcome, reason }: AskedLock): string {
   return outcome === 'refused' ? `refused with ${shown(reason)}` : outcome === 'given' ? 'let in' : 'left waiting';
 }

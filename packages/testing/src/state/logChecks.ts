@@ -3,7 +3,7 @@ import { awkwardRecords, unsaveable } from './awkwardRecords.js';
 import { OpenedState, recordsIn } from './openedState.js';
 import type { StateChecks } from './recordChecks.js';
 
-/** Records in order. A log is read before anything is done with it, as all who use one do. */
+/** Records in order. A log is read before any other use, as exports and watches do. */
 export const logChecks: StateChecks = {
   'has an empty log until something is appended': async (trial) => {
     const state = await OpenedState.locked(trial);
@@ -96,7 +96,7 @@ export const logChecks: StateChecks = {
     await log.remove();
     checkSame(log.bytes, 0, 'The bytes of a log that was removed');
     checkRows(await state.logged('changes'), [], 'A log that was removed');
-    // Whoever was killed before he knew removes it again.
+    // A process that was killed after the removal removes it again.
     await log.remove();
     await log.append({ nth: 2 });
     checkRows(await recordsIn(log), [{ nth: 2 }], 'A log that was removed, and begun anew');
@@ -140,11 +140,9 @@ export const logChecks: StateChecks = {
 
   'has its logs still when another process begins': async (trial) => {
     const state = await OpenedState.locked(trial);
-    const [kept, replaced, removed] = [
-      await state.log('kept'),
-      await state.log('replaced'),
-      await state.log('removed'),
-    ];
+    const kept = await state.log('kept');
+    const replaced = await state.log('replaced');
+    const removed = await state.log('removed');
     for (const { log } of [kept, replaced, removed]) for (const nth of [1, 2]) await log.append({ nth });
     await replaced.log.replace([{ nth: 3 }]);
     await replaced.log.append({ nth: 4 });
@@ -161,7 +159,7 @@ function* numbered(from: number, count: number): Generator<object> {
   for (let nth = from; nth < from + count; nth += 1) yield { nth };
 }
 
-/** Records of which one can't be had. */
+/** Records that fail after the first. */
 function* failing(from: number): Generator<object> {
   yield { nth: from };
   throw new Error('The check lets the next record fail.');

@@ -5,7 +5,7 @@ import type { StateStoreFixture } from './stateStoreFixture.js';
 
 type Release = Awaited<ReturnType<StateStore['lock']>>;
 
-/** A state, as an export uses it: locked. */
+/** A state store and its locks and logs. */
 export class OpenedState {
   store: StateStore;
   readonly #trial: Trial<StateStoreFixture>;
@@ -29,7 +29,7 @@ export class OpenedState {
     return state;
   }
 
-  /** Another process begins: it finds what is durable. */
+  /** Starts another process, which finds what is durable. */
   async nextProcess(): Promise<void> {
     await this.#release();
     await this.#fixture.crash?.();
@@ -37,27 +37,27 @@ export class OpenedState {
     await this.#take();
   }
 
-  /** A store on the same state that is used at the same time. */
+  /** Another store on the same state. */
   async another(): Promise<StateStore> {
     if (!this.#fixture.another) throw new Skipped('`another` of the fixture');
     return this.#fixture.another();
   }
 
-  /** Asks for a lock; what becomes of it is to be seen. */
+  /** Requests a lock. */
   ask(use: 'export' | 'watch' = 'export', signal = new AbortController().signal, store = this.store): AskedLock {
     const asked = new AskedLock((async () => store.lock(signal, use))());
     this.#trial.atEnd(() => asked.release());
     return asked;
   }
 
-  /** A log as who opens it finds it: read, since only then it may be appended to. */
+  /** Opens and reads a log, because it must be read before an append. */
   async log(name: string): Promise<{ readonly log: StateLog; readonly records: readonly unknown[] }> {
     const log = this.store.log(name);
     this.#trial.atEnd(() => log.close());
     return { log, records: await recordsIn(log) };
   }
 
-  /** The records of a log, read by somebody who opens it anew. */
+  /** The records of a log, opened again. */
   async logged(name: string): Promise<readonly unknown[]> {
     return (await this.log(name)).records;
   }
@@ -68,9 +68,8 @@ export class OpenedState {
   }
 }
 
-/** A lock that somebody asked for. */
+/** A requested lock. */
 export class AskedLock {
-  /** Given, refused with a reason, or waited for. */
   outcome: 'waits' | 'given' | 'refused' = 'waits';
   reason: unknown;
   #release: Release | undefined;

@@ -6,7 +6,7 @@ import type { StateStoreFixture } from './stateStoreFixture.js';
 
 export type StateChecks = Checks<StateStoreFixture>;
 
-/** Small records, by name. */
+/** Named records. */
 export const recordChecks: StateChecks = {
   'has nothing under a name that nothing was saved under': async (trial) => {
     const { store } = await OpenedState.locked(trial);
@@ -43,7 +43,7 @@ export const recordChecks: StateChecks = {
     await store.remove('checkpoint');
     check((await store.load('checkpoint')) === undefined, 'A record that was removed is still there.');
     checkSame(await store.load('watch'), { rows: 7 }, 'A record beside one that was removed');
-    // Whoever was killed before he knew removes it again.
+    // A process that was killed after the removal removes it again.
     await store.remove('checkpoint');
     await store.save('checkpoint', { rows: 2 });
     checkSame(await store.load('checkpoint'), { rows: 2 }, 'A record that was removed and saved again');

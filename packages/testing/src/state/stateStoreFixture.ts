@@ -1,14 +1,14 @@
 import type { StateStore } from '@sluice/core';
 import type { Fixture } from '../suite.js';
 
-/** A state of its own, with nothing in it yet. */
+/** A new, empty state. */
 export interface StateStoreFixture extends Fixture {
   readonly store: StateStore;
   /**
-   * Another store on the same state, as the next process has it, or one that runs beside this one. Without it a store is taken for one
-   * that lives as long as its process, and nothing is checked beyond that.
+   * Another store on the same state, as used by the next or a concurrent process. Without it, the store is assumed to
+   * live only as long as its process, and checks of several processes are skipped.
    */
   another?(): StateStore | Promise<StateStore>;
-  /** Drops what is not durable, as a power cut does; asked when nobody holds a lock. Default: nothing. */
+  /** Discards what is not durable, like a power cut. Called when there is no lock. Default: nothing. */
   crash?(): void | Promise<void>;
 }

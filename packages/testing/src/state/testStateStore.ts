@@ -6,13 +6,13 @@ import type { StateStoreFixture } from './stateStoreFixture.js';
 
 /** Options of {@link testStateStore}. */
 export interface StateStoreSuiteOptions extends SuiteOptions {
-  /** Makes a state with nothing in it. */
+  /** Creates an empty state. */
   readonly factory: () => StateStoreFixture | Promise<StateStoreFixture>;
 }
 
 /**
- * Checks that a state store does what exports and watches rely on: that records come back as they were saved, replaced whole or not at
- * all; that logs keep their order; that a lock has one holder; and that all of it is there for the next process, if it is to be.
+ * Checks that a state store does what exports and watches rely on: records are loaded as they were saved and replaced
+ * atomically; logs keep their order; a lock has one holder; with `another`, the next process finds everything.
  *
  * @example
  * testStateStore({ test, factory: () => ({ store: fileState(path), another: () => fileState(path) }) });

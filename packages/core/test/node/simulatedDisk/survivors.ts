@@ -1,7 +1,7 @@
 import { DiskTree } from './diskTree.js';
 import { changed, FileInode, type FileChange, type FolderInode, type Inode } from './inode.js';
 import { applyNames, NameJournal, type Name, type NameChange } from './nameJournal.js';
-import { Random } from './random.js';
+import { Random } from '../../../../../test/kit/random.js';
 import { TreeCopy } from './treeCopy.js';
 
 /**
@@ -53,11 +53,10 @@ const sectorBytes = 512;
 
 /** A change that got to the disk in part. */
 function torn(bytes: Uint8Array, change: FileChange, random: Random): Uint8Array {
-  const size = random.between(bytes.length, changed(bytes, change).length);
+  const size = random.int(bytes.length, changed(bytes, change).length);
   if (change.kind === 'truncate') return changed(bytes, { kind: 'truncate', size });
   const { at, bytes: given } = change;
-  if (random.chance(0.5))
-    return changed(bytes, { ...change, bytes: given.subarray(0, random.between(0, given.length)) });
+  if (random.chance(0.5)) return changed(bytes, { ...change, bytes: given.subarray(0, random.int(0, given.length)) });
   const odds = random.next();
   const result = changed(bytes, { kind: 'truncate', size });
   const end = Math.min(at + given.length, size);
