@@ -94,13 +94,7 @@ test('one that refuses or fails is told, and fails; where it may only want param
   expect(linesOf(stdout).filter(([level]) => level !== 'ok')).toEqual([
     ['warn', 'streams', expect.any(String)],
     ['warn', 'aptos', expect.any(String)],
-    [
-      'fail',
-      'library.catalogue',
-      expect.stringMatching(
-        /^does not answer without a key: .*401.* Set SLUICE_API_KEY/,
-      ),
-    ],
+    ['fail', 'library.catalogue', expect.stringMatching(/^does not answer without a key: .*401.* Set SLUICE_API_KEY/)],
     [
       'warn',
       'library.free',

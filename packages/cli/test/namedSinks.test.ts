@@ -140,7 +140,10 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     const state = ['--state', 'mine', '--commit-every', '2'];
     await interrupted(sandbox, exportArgs(sandbox, 'journal:a.jsonl', ...state), folder, 12);
     const other = await run(exportArgs(sandbox, 'journal:b.jsonl', ...state), folder, settingsFor(sandbox));
-    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('was written with different settings (--to)') });
+    expect(other).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('was written with different settings (--to)'),
+    });
     expect(existsSync(join(folder, 'b.jsonl'))).toBe(false);
     const another = await run(['streams', 'export', '--to', 'journal:a.jsonl', ...state], folder, settingsFor(sandbox));
     expect(another.stderr).toMatch(

@@ -173,9 +173,7 @@ test.each([
 
 test('a missing key, address or owners file is refused, and the sentence says where to put it', async () => {
   const { SLUICE_API_KEY = '', ...keyless } = settings;
-  expect(await refused(exportNfts, { env: keyless })).toContain(
-    'There is no API key. Set SLUICE_API_KEY',
-  );
+  expect(await refused(exportNfts, { env: keyless })).toContain('There is no API key. Set SLUICE_API_KEY');
   expect(await refused(exportNfts, { env: { ...keyless, SLUICE_API_KEY: ' \n' } })).toContain('There is no API key.');
   expect(await refused(exportNfts, { env: { SLUICE_API_KEY } })).toContain('SLUICE_APTOS_URL, or give --aptos-url');
   expect(await refused(exportStreams, { env: { SLUICE_API_KEY } })).toContain(
