@@ -100,6 +100,8 @@ export function scenarioOf(seed: number): Scenario {
   const job = jobOf(random);
   const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
   const owners = random.int(1, 6);
+  // Then a run fails before its first commit, and has to clear away what it began.
+  const isDownAtStart = job.kind === 'export' && random.chance(0.1);
   return {
     ...{ seed, job },
     api: {
@@ -117,11 +119,14 @@ export function scenarioOf(seed: number): Scenario {
     network: {
       ...{ lost: share(0.1), unanswered: share(0.1), cut: share(0.05), busy: share(0.1), limited: share(0.05) },
       ...{ slow: random.chance(0.1) ? 0.02 : 0, stale: share(0.3) },
-      outages: random.chance(0.2) ? [outage(random)] : [],
+      outages: isDownAtStart ? [[0, 90_000]] : random.chance(0.2) ? [outage(random)] : [],
     },
     disk: random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
     clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
-    kills: Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
+    kills: [
+      ...(isDownAtStart ? [clearingKill(random)] : []),
+      ...Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
+    ],
   };
 }
 
@@ -181,7 +186,7 @@ function alterations(random: Random): readonly Alteration[] {
 }
 
 function outage(random: Random): readonly [number, number] {
-  const from = random.chance(0.3) ? 0 : random.int(0, 20_000);
+  const from = random.int(0, 20_000);
   return [from, from + random.pick([2_000, 20_000, 90_000])];
 }
 
@@ -192,6 +197,10 @@ function killsOf(random: Random, job: Job): readonly Kill[] {
   const isRenamed = { at: 'rename checkpoint', isDone: random.chance(0.5), nth: random.int(1, 12), later: 0 };
   const first: Kill = random.chance(0.5) ? { leaves: 'killed', ...isRenamed } : { ...kill, leaves: 'killed' };
   return [first, { ...killOf(random, job), leaves: random.pick(powerCuts) }];
+}
+
+function clearingKill(random: Random): Kill {
+  return { leaves: random.pick(powerCuts), at: 'unlink .part', isDone: true, nth: 1, later: random.int(0, 12) };
 }
 
 function killOf(random: Random, { kind }: Job): Kill {
