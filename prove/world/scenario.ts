@@ -124,7 +124,7 @@ export function scenarioOf(seed: number): Scenario {
     disk: random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
     clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
     kills: [
-      ...(isDownAtStart ? [clearingKill(random)] : []),
+      ...(isDownAtStart || (job.kind === 'export' && random.chance(0.25)) ? [killAtUnlink(random)] : []),
       ...Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
     ],
   };
@@ -199,8 +199,10 @@ function killsOf(random: Random, job: Job): readonly Kill[] {
   return [first, { ...killOf(random, job), leaves: random.pick(powerCuts) }];
 }
 
-function clearingKill(random: Random): Kill {
-  return { leaves: random.pick(powerCuts), at: 'unlink .part', isDone: true, nth: 1, later: random.int(0, 12) };
+/** Around the moment at which `.part` is put in place, or cleared away: two names change, and both must last. */
+function killAtUnlink(random: Random): Kill {
+  const later = random.int(0, random.pick([1, 12]));
+  return { leaves: random.pick(powerCuts), at: 'unlink .part', isDone: true, nth: 1, later };
 }
 
 function killOf(random: Random, { kind }: Job): Kill {
