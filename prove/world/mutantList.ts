@@ -106,11 +106,6 @@ export const mutantList: readonly Mutant[] = [
       "      await explained(file.sync(), this.#path, 'written');\n      await explained(file.close()",
       '      await explained(file.close()',
     ],
-    [
-      'a torn record is not cut off',
-      "if (torn !== undefined) await explained(file.truncate(end), this.#path, 'cut back');",
-      '',
-    ],
   ]),
   ...inFile('packages/core/src/sink/exportRun.ts', [
     [
