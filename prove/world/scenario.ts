@@ -59,6 +59,14 @@ export type Job =
       readonly changes: readonly Alteration[];
     }
   | {
+      readonly kind: 'poll';
+      readonly pageSize: number;
+      readonly every: number;
+      /** Ms that the consumer takes for a snapshot, at most. */
+      readonly pause: number;
+      readonly changes: readonly Alteration[];
+    }
+  | {
       readonly kind: 'forward';
       readonly of: 'rows' | 'changes';
       readonly pageSize: number;
@@ -133,7 +141,8 @@ export function scenarioOf(seed: number): Scenario {
 function jobOf(random: Random): Job {
   const kind = random.next();
   if (kind < 0.5) return exportJob(random);
-  return kind < 0.75 ? watchJob(random) : forwardJob(random);
+  if (kind < 0.73) return watchJob(random);
+  return kind < 0.97 ? forwardJob(random) : pollJob(random);
 }
 
 function forwardJob(random: Random): Job {
@@ -166,6 +175,11 @@ function watchJob(random: Random): Job {
     ...{ kind: 'watch', pageSize: random.int(3, 20), every: random.int(1_000, 6_000) },
     changes: alterations(random),
   };
+}
+
+function pollJob(random: Random): Job {
+  const [pageSize, every] = [random.int(3, 20), random.int(500, 6_000)];
+  return { kind: 'poll', pageSize, every, pause: random.pick([1, 1_000, 20_000]), changes: alterations(random) };
 }
 
 function alterations(random: Random): readonly Alteration[] {
@@ -211,7 +225,7 @@ function killOf(random: Random, { kind }: Job): Kill {
   return {
     ...{
       leaves,
-      at: random.pick(random.chance(0.5) ? tender.all : tender[kind]),
+      at: random.pick(kind === 'poll' || random.chance(0.5) ? tender.all : tender[kind]),
       isDone: random.chance(0.5),
       nth: random.int(1, random.pick([1, 1, 3, 20])),
     },
