@@ -71,7 +71,7 @@ const settings: ReadonlyMap<string, string> = new Map([
   ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom'].map(
     (name) => [name, flagOf(name)] as const,
   ),
-  ['baseUrl', 'the base address'],
+  ['baseUrl', 'the base URL'],
   ['pagesPerMember', '--gzip'],
   ['guardFormulas', '--no-guard-formulas'],
   ['endpoint', '--forward'],

@@ -1,7 +1,7 @@
 import type { Variables } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 
-/** The APIs of the command line itself, each with where its base address comes from. */
+/** The APIs of the command line itself, each with where its base URL comes from. */
 export const apis = {
   streams: { variable: 'SLUICE_STREAMS_URL', option: '--streams-url', name: 'streams API' },
   aptos: { variable: 'SLUICE_APTOS_URL', option: '--aptos-url', name: 'Aptos NFT API' },
@@ -22,23 +22,23 @@ export interface BaseUrls {
   readonly aptosUrl?: string;
 }
 
-/** The base address of an API: the option's, else the environment's, if either is set. */
+/** The base URL of an API: the option's, else the environment's, if either is set. */
 export function findBaseUrl(api: ApiName, options: BaseUrls, variables: Variables): string | undefined {
   const found = (givenAs(api, options) ?? variables[apis[api].variable] ?? '').trim();
   return found === '' ? undefined : found;
 }
 
-/** The base address of an API that is needed. @throws UsageError if it is not set. */
+/** The base URL of an API that is needed. @throws UsageError if it is not set. */
 export function baseUrlOf(api: ApiName, options: BaseUrls, variables: Variables): string {
   const found = findBaseUrl(api, options, variables);
   if (found !== undefined) return found;
   const { variable, option, name } = apis[api];
   throw new UsageError(
-    `The base address of the ${name} is not set. Set the environment variable ${variable}, or give ${option}.`,
+    `The base URL of the ${name} is not set. Set the environment variable ${variable}, or give ${option}.`,
   );
 }
 
-/** The base address of an API as an option gives it. */
+/** The base URL of an API as an option gives it. */
 export function givenAs(api: ApiName, { streamsUrl, aptosUrl }: BaseUrls): string | undefined {
   return { streams: streamsUrl, aptos: aptosUrl }[api];
 }

@@ -73,7 +73,7 @@ export function addressError(error: unknown, options: BaseUrls): unknown {
   const { name, option, variable } = apis[api];
   const from = givenAs(api, options) === undefined ? variable : option;
   return new UsageError(
-    sentenceOf(error).replace(`The base address of ${api}`, `The base address of the ${name} (${from})`),
+    sentenceOf(error).replace(`The base URL of ${api}`, `The base URL of the ${name} (${from})`),
   );
 }
 
