@@ -67,10 +67,10 @@ describe('sluice doctor', () => {
     });
     expect(wrongAddress.code).toBe(1);
     expect(wrongAddress.stdout).toMatch(
-      /^fail {2}streams +The base address of the streams API \(--streams-url\) is not a URL/m,
+      /^fail {2}streams +The base URL of the streams API \(--streams-url\) is not a URL/m,
     );
     expect(wrongAddress.stdout).toMatch(
-      /^fail {2}aptos +The base address of the Aptos NFT API \(--aptos-url\) is not encrypted \(http:\/\/example\.com\)/m,
+      /^fail {2}aptos +The base URL of the Aptos NFT API \(--aptos-url\) is not encrypted \(http:\/\/example\.com\)/m,
     );
     expect(wrongKey.stdout + wrongAddress.stdout).not.toContain(canary);
   });
@@ -82,7 +82,7 @@ describe('sluice doctor', () => {
     const { code, stdout } = await sluice(['doctor', '--aptos-url', 'nowhere'], { env });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^warn {2}streams +\S+ was not checked, since there is no key$/m);
-    expect(stdout).toMatch(/^fail {2}aptos +The base address of the Aptos NFT API \(--aptos-url\) is not a URL/m);
+    expect(stdout).toMatch(/^fail {2}aptos +The base URL of the Aptos NFT API \(--aptos-url\) is not a URL/m);
     expect(sandbox.counts.requests).toBe(0);
   });
 

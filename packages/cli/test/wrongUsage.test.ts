@@ -115,7 +115,7 @@ test.each([
   [
     'an address that is none',
     [...exportNfts, '--aptos-url', 'example'],
-    'The base address of the Aptos NFT API (--aptos-url) is not a URL. Give one like',
+    'The base URL of the Aptos NFT API (--aptos-url) is not a URL. Give one like',
   ],
   [
     'an address with a password',
@@ -148,22 +148,22 @@ test.each([
   [
     exportStreams,
     { SLUICE_STREAMS_URL: 'example.com' },
-    'The base address of the streams API (SLUICE_STREAMS_URL) is not a URL. Give one like https://api.example.com.',
+    'The base URL of the streams API (SLUICE_STREAMS_URL) is not a URL. Give one like https://api.example.com.',
   ],
   [
     [...exportStreams, '--streams-url', 'example.com'],
     {},
-    'The base address of the streams API (--streams-url) is not a URL. Give one like https://api.example.com.',
+    'The base URL of the streams API (--streams-url) is not a URL. Give one like https://api.example.com.',
   ],
   [
     exportNfts,
     { SLUICE_APTOS_URL: 'http://example.com' },
-    'The base address of the Aptos NFT API (SLUICE_APTOS_URL) is not encrypted (http://example.com), so anyone on the way could read the API key. Use https.',
+    'The base URL of the Aptos NFT API (SLUICE_APTOS_URL) is not encrypted (http://example.com), so anyone on the way could read the API key. Use https.',
   ],
   [
     ['export', 'aptos.walletNfts', '--param', 'ownerAddresses=0x1', '--to', 'out.csv'],
     { SLUICE_APTOS_URL: 'ftp://example.com' },
-    'The base address of the Aptos NFT API (SLUICE_APTOS_URL) must begin with https://. Give one like https://api.example.com.',
+    'The base URL of the Aptos NFT API (SLUICE_APTOS_URL) must begin with https://. Give one like https://api.example.com.',
   ],
 ])('%j is refused because of an address, with the place that it came from: %j', async (args, env, sentence) => {
   const environment = testEnvironment({ variables: { ...settings, ...env }, folder: temporaryFolder() });
