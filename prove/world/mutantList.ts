@@ -154,7 +154,6 @@ export const mutantList: readonly Mutant[] = [
       'await this.#deliveries.until(this.#next);\n    this.#isFlushed = true;',
       'this.#isFlushed = true;',
     ],
-    ['the spool is emptied on a flush', 'if (this.#isFlushed) {', 'if (this.#next > 1) {'],
     [
       'what is under way is not sent again',
       'for (const page of pages) this.#send(page);',

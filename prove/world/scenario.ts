@@ -125,7 +125,13 @@ export function scenarioOf(seed: number): Scenario {
       ...(random.chance(0.3) && { burst: 2 }),
     },
     network: {
-      ...{ lost: share(0.1), unanswered: share(0.1), cut: share(0.05), busy: share(0.1), limited: share(0.05) },
+      ...{
+        lost: share(0.1),
+        unanswered: share(0.1),
+        cut: share(0.05),
+        busy: share(0.1),
+        limited: random.chance(0.15) ? 0.3 : share(0.05),
+      },
       ...{ slow: random.chance(0.1) ? 0.02 : 0, stale: share(0.3) },
       outages: isDownAtStart ? [[0, 90_000]] : random.chance(0.2) ? [outage(random)] : [],
     },

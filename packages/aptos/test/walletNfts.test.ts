@@ -217,7 +217,7 @@ test('a document of another shape is refused once, with its place and the positi
   const walk = walletNfts({ ownerAddresses: sandbox.owners }).toArray();
   await expect(walk).rejects.toMatchObject({
     code: 'decode',
-    message: expect.stringMatching(/^aptos\.walletNfts .* at result\[1\]\.amount: it is not text/),
+    message: expect.stringMatching(/^aptos\.walletNfts: .* at result\[1\]\.amount: it is not text/),
     position: { rows: 200, pages: 2 },
   });
   expect(sandbox.counts.requests).toBe(3);

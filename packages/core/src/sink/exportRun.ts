@@ -141,7 +141,8 @@ export class ExportRun<T> {
   async #abort(): Promise<void> {
     if (!this.#writer) return;
     const isKept = this.#isKeptWithoutState;
-    const isResumable = isKept || (this.#isBegun && this.#isWorthKeeping && !isLost(this.#failure));
+    const isWorthKeeping = isKept || (this.#isBegun && this.#isWorthKeeping && !isLost(this.#failure));
+    const isResumable = isWorthKeeping || !(await this.#startsOver());
     // A failure here must not hide the original error.
     if (isKept && this.#pace.isBehind && !this.#isSinkBusy) await this.#commitIfPossible().catch(() => undefined);
     // If this fails, the checkpoint stays: it says that what is left in the target is ours.
@@ -150,6 +151,20 @@ export class ExportRun<T> {
       () => false,
     );
     if (isAborted && !isResumable) await this.#removeCheckpoint().catch(() => undefined);
+  }
+
+  /**
+   * Whether the checkpoint no longer refers to the target, which may then be removed: a kill in between would leave one
+   * that refers to nothing. It can only if all of its pages were taken back.
+   */
+  async #startsOver(): Promise<boolean> {
+    if (this.#checkpoint?.pages !== 0) return true;
+    const { sinkPosition, ...checkpoint } = this.#checkpoint;
+    if (sinkPosition === undefined) return true;
+    return this.#save(checkpoint).then(
+      () => true,
+      () => false,
+    );
   }
 
   #isEnding(): boolean {

@@ -12,6 +12,7 @@ import {
   type ExportOptions,
   type ExportReport,
   type Source,
+  type StateStore,
 } from '../../src/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { recordingSink } from '../sink/recordingSink.js';
@@ -177,6 +178,25 @@ describe('E7 a cursor that the API refuses', () => {
     const some = partitionsOf(partitions, refusals.onFetch, { maxRows: 19 });
     expect(await run(some, path, { onExpired: 'restart-partition' })).toMatchObject({ rows: 19 });
     expect(textIn(path)).toBe(fileOf(partitions).split('\n').slice(0, 20).join('\n') + '\n');
+  });
+
+  test('leaves nothing in the way if all rows were taken back and the run is killed as it clears away', async () => {
+    const path = join(temporaryFolder(), 'rows.txt');
+    const refusals = new Refusals({ '0/1': 100 });
+    const store = fileState(`${path}.sluice`);
+    const state: StateStore = {
+      lock: (signal, use) => store.lock(signal, use),
+      load: (name) => store.load(name),
+      save: (name, record) => store.save(name, record),
+      log: (name) => store.log(name),
+      // The file is gone by now, and a killed process removes nothing.
+      remove: () => Promise.reject(new Error('killed')),
+    };
+    const refused = run(partitionsOf([[2, 2]], refusals.onFetch), path, { state, onExpired: 'restart-partition' });
+    await expect(refused).rejects.toMatchObject({ code: 'cursor-refused' });
+    expect(existsSync(`${path}.part`)).toBe(false);
+    expect(await run(partitionsOf([[2, 2]]), path)).toMatchObject({ rows: 4 });
+    expect(textIn(path)).toBe(fileOf([[2, 2]]));
   });
 
   test('needs state, and a sink that can take rows back', () => {
