@@ -1,6 +1,7 @@
 import { defineApi, type ApiSource, type ArrayFormat, type Change, type Plugin, type Source } from '@sluice/core';
+import type { Wallets } from './decodeWallets.js';
 import type { NftHolding } from './nftHolding.js';
-import { walletNfts, type Wallets, type WatchWalletNftsOptions } from './walletNfts.js';
+import { walletNfts, type WatchWalletNftsOptions } from './walletNfts.js';
 
 /** Options of the plugin. */
 export interface AptosOptions {

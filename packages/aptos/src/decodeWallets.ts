@@ -1,5 +1,27 @@
-import { ConfigError } from '@sluice/core';
-import type { Wallets } from './walletNfts.js';
+import { ConfigError, type WalkBounds } from '@sluice/core';
+
+/** Options of `client.aptos.walletNfts`. */
+export interface WalletNftsOptions {
+  /** The wallets, at least one. Repeated addresses are dropped, with a warning event. */
+  readonly ownerAddresses: readonly string[];
+  /** Rows per page, an integer of at least 1. Default 100. The API's maximum is not documented. */
+  readonly pageSize?: number;
+  /** Includes only these collections, given by the hash of their data id (hexadecimal text). Default: all. */
+  readonly includeCollections?: readonly string[];
+  /** Excludes these collections, as `collection_blacklist`. The API's reference wrongly says that it includes. */
+  readonly excludeCollections?: readonly string[];
+  /** Rows to skip at the start. Needs a single group of owners. Default 0. */
+  readonly offset?: number;
+  /** The walk ends after this many rows. Default: no limit. Needs a concurrency of 1. */
+  readonly maxRows?: number;
+  /** A group with more pages than this is an error. Default: no limit. */
+  readonly maxPages?: number;
+  /** Owners per request. Default 10, or fewer if the URL would get too long. Each group is a partition of the plan. */
+  readonly ownersPerRequest?: number;
+}
+
+/** The parameters without the limits of a walk. */
+export type Wallets = Omit<WalletNftsOptions, keyof WalkBounds>;
 
 const lists = ['ownerAddresses', 'includeCollections', 'excludeCollections'] as const;
 const list = { type: 'array', items: { type: 'string' } };

@@ -6,7 +6,8 @@
 
 // The plugin
 export { aptos, type AptosApi, type AptosOptions } from './aptos.js';
-export type { WalletNftsOptions, Wallets, WatchWalletNftsOptions } from './walletNfts.js';
+export type { WalletNftsOptions, Wallets } from './decodeWallets.js';
+export type { WatchWalletNftsOptions } from './walletNfts.js';
 
 // Records
 export { amountOf, nftHoldingSchema, tokenPropertiesOf, type NftHolding } from './nftHolding.js';

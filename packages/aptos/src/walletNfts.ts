@@ -1,35 +1,12 @@
-import { checkCount, ConfigError, groupsOf, listing, type WalkBounds, type WatchOptions } from '@sluice/core';
+import { checkCount, ConfigError, groupsOf, listing, type WatchOptions } from '@sluice/core';
 import { decodeNft, findNfts, nftPaging } from './decodeNft.js';
 import { nftHoldingSchema, type NftHolding } from './nftHolding.js';
 import { ownerAddress } from './ownerAddress.js';
-import { walletsSchema } from './decodeWallets.js';
-
-/** Options of `client.aptos.walletNfts`. */
-export interface WalletNftsOptions {
-  /** The wallets, at least one. Repeated addresses are dropped, with a warning event. */
-  readonly ownerAddresses: readonly string[];
-  /** Rows per page, an integer of at least 1. Default 100. The API's maximum is not documented. */
-  readonly pageSize?: number;
-  /** Includes only these collections, given by the hash of their data id (hexadecimal text). Default: all. */
-  readonly includeCollections?: readonly string[];
-  /** Excludes these collections, as `collection_blacklist`. The API's reference wrongly says that it includes. */
-  readonly excludeCollections?: readonly string[];
-  /** Rows to skip at the start. Needs a single group of owners. Default 0. */
-  readonly offset?: number;
-  /** The walk ends after this many rows. Default: no limit. Needs a concurrency of 1. */
-  readonly maxRows?: number;
-  /** A group with more pages than this is an error. Default: no limit. */
-  readonly maxPages?: number;
-  /** Owners per request. Default 10, or fewer if the URL would get too long. Each group is a partition of the plan. */
-  readonly ownersPerRequest?: number;
-}
+import { walletsSchema, type WalletNftsOptions, type Wallets } from './decodeWallets.js';
 
 /** Options of `client.aptos.watchWalletNfts`. */
 export interface WatchWalletNftsOptions
   extends WatchOptions<NftHolding>, Omit<WalletNftsOptions, 'offset' | 'maxRows'> {}
-
-/** The parameters without the limits of a walk. */
-export type Wallets = Omit<WalletNftsOptions, keyof WalkBounds>;
 
 const defaultOwnersPerRequest = 10;
 /** In characters. Leaves space for the filters in a URL that servers and proxies accept. */
@@ -77,7 +54,7 @@ function ownerGroups(
   });
   if (offset > 0 && groups.length > 1)
     throw new ConfigError(
-      `offset skips rows of one listing, but ${owners.length} owners make ${groups.length}. Leave it out, or ask for fewer owners.`,
+      `offset skips rows of one listing, but ${owners.length} owners make ${groups.length}. Leave it out, or request fewer owners.`,
       { option: 'offset' },
     );
   return groups.map((group) => ({ owner_addresses: group }));
@@ -90,7 +67,7 @@ function distinctOwners(addresses: readonly string[], warn: (message: string) =>
   const distinct = [...new Set(owners)];
   const repeated = owners.length - distinct.length;
   if (repeated > 0)
-    warn(`${repeated} of ${owners.length} owner addresses are repeated; each wallet is asked for once.`);
+    warn(`${repeated} of ${owners.length} owner addresses are repeated; each wallet is requested once.`);
   return distinct;
 }
 
