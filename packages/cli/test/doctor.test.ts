@@ -61,16 +61,16 @@ describe('sluice doctor', () => {
     const wrongKey = await sluice(['doctor', '--aptos-url', 'http://127.0.0.1:1'], { env });
     expect(wrongKey.code).toBe(1);
     expect(wrongKey.stdout).toMatch(/^fail {2}streams +the key was refused: .*401.*Check the API key/m);
-    expect(wrongKey.stdout).toMatch(/^fail {2}aptos +.*ECONNREFUSED.*Check the network and the base address/m);
+    expect(wrongKey.stdout).toMatch(/^fail {2}aptos +.*ECONNREFUSED.*Check the network and the base URL/m);
     const wrongAddress = await sluice(['doctor', '--streams-url', 'nowhere', '--aptos-url', 'http://example.com'], {
       env,
     });
     expect(wrongAddress.code).toBe(1);
     expect(wrongAddress.stdout).toMatch(
-      /^fail {2}streams +The base address of the streams API \(--streams-url\) is not a URL/m,
+      /^fail {2}streams +The base URL of the streams API \(--streams-url\) is not a URL/m,
     );
     expect(wrongAddress.stdout).toMatch(
-      /^fail {2}aptos +The base address of the Aptos NFT API \(--aptos-url\) is not encrypted \(http:\/\/example\.com\)/m,
+      /^fail {2}aptos +The base URL of the Aptos NFT API \(--aptos-url\) is not encrypted \(http:\/\/example\.com\)/m,
     );
     expect(wrongKey.stdout + wrongAddress.stdout).not.toContain(canary);
   });
@@ -82,7 +82,7 @@ describe('sluice doctor', () => {
     const { code, stdout } = await sluice(['doctor', '--aptos-url', 'nowhere'], { env });
     expect(code).toBe(1);
     expect(stdout).toMatch(/^warn {2}streams +\S+ was not checked, since there is no key$/m);
-    expect(stdout).toMatch(/^fail {2}aptos +The base address of the Aptos NFT API \(--aptos-url\) is not a URL/m);
+    expect(stdout).toMatch(/^fail {2}aptos +The base URL of the Aptos NFT API \(--aptos-url\) is not a URL/m);
     expect(sandbox.counts.requests).toBe(0);
   });
 

@@ -61,11 +61,7 @@ test.each([
     ['streams', 'list', '--page-size', '1.5'],
     '--page-size is 1.5: it must be a whole number from 1 to 100.',
   ],
-  [
-    'an unknown column',
-    [...exportNfts, '--columns', 'name,nmae'],
-    'There is no column "nmae". The columns are: amount,',
-  ],
+  ['an unknown column', [...exportNfts, '--columns', 'name,nmae'], 'There is no column "nmae". Available: amount,'],
   ['an address in the open', [...exportNfts, '--aptos-url', 'http://example.com'], 'is not encrypted'],
   ['a sandbox with too many nasty rows', ['sandbox', '--nasty', '2'], '--nasty is 2: give a number from 0 to 1.'],
 ])('%s is refused with exit code 2 and a sentence that helps', async (_, args, sentence) => {
@@ -115,18 +111,18 @@ test.each([
   [
     'an address that is none',
     [...exportNfts, '--aptos-url', 'example'],
-    'The base address of the Aptos NFT API (--aptos-url) is not a URL. Give one like',
+    'The base URL of the Aptos NFT API (--aptos-url) is not a URL. Give one like',
   ],
   [
     'an address with a password',
     [...exportNfts, '--aptos-url', 'https://me:canary@example.com'],
-    'must not hold a user name or password',
+    'must not contain a user name or password',
   ],
   ['a sandbox without a rate', ['sandbox', '--rate-limit', '0/s'], 'Give requests per second'],
   [
     'a sandbox with an unknown fault',
     ['sandbox', '--fail', 'boredom=0.1'],
-    "--fail boredom can't come by rate: give one of serverError",
+    "--fail boredom can't have a rate: give one of serverError",
   ],
   [
     'a sandbox that fails more than always',
@@ -148,22 +144,22 @@ test.each([
   [
     exportStreams,
     { SLUICE_STREAMS_URL: 'example.com' },
-    'The base address of the streams API (SLUICE_STREAMS_URL) is not a URL. Give one like https://api.example.com.',
+    'The base URL of the streams API (SLUICE_STREAMS_URL) is not a URL. Give one like https://api.example.com.',
   ],
   [
     [...exportStreams, '--streams-url', 'example.com'],
     {},
-    'The base address of the streams API (--streams-url) is not a URL. Give one like https://api.example.com.',
+    'The base URL of the streams API (--streams-url) is not a URL. Give one like https://api.example.com.',
   ],
   [
     exportNfts,
     { SLUICE_APTOS_URL: 'http://example.com' },
-    'The base address of the Aptos NFT API (SLUICE_APTOS_URL) is not encrypted (http://example.com), so anyone on the way could read the API key. Use https.',
+    'The base URL of the Aptos NFT API (SLUICE_APTOS_URL) is not encrypted (http://example.com), so anyone on the way could read the API key. Use https.',
   ],
   [
     ['export', 'aptos.walletNfts', '--param', 'ownerAddresses=0x1', '--to', 'out.csv'],
     { SLUICE_APTOS_URL: 'ftp://example.com' },
-    'The base address of the Aptos NFT API (SLUICE_APTOS_URL) must begin with https://. Give one like https://api.example.com.',
+    'The base URL of the Aptos NFT API (SLUICE_APTOS_URL) must begin with https://. Give one like https://api.example.com.',
   ],
 ])('%j is refused because of an address, with the place that it came from: %j', async (args, env, sentence) => {
   const environment = testEnvironment({ variables: { ...settings, ...env }, folder: temporaryFolder() });

@@ -83,7 +83,7 @@ function checkOptions(name: string, options: unknown): ApiOptions {
   const baseUrl = typeof options === 'object' && options !== null && 'baseUrl' in options ? options.baseUrl : undefined;
   if (isApiOptions(options) && baseUrl !== '') return options;
   throw new ConfigError(
-    `The API "${name}" needs its base address, ${name}({ baseUrl: 'https://…' }), and it is ${baseUrl === '' ? 'empty' : kindOf(baseUrl)}.`,
+    `The API "${name}" needs its base URL, ${name}({ baseUrl: 'https://…' }), and it is ${baseUrl === '' ? 'empty' : kindOf(baseUrl)}.`,
     { option: 'baseUrl' },
   );
 }
@@ -105,7 +105,7 @@ function checkName(what: string, name: string): void {
   const reserved: readonly string[] = reservedNames;
   if (nameForm.test(name) && !reserved.includes(name)) return;
   throw new ConfigError(
-    `${JSON.stringify(name)} can't be the name of ${what}: it must be a letter, then at most 63 letters, digits, "-" or "_", and no word of the language.`,
+    `${JSON.stringify(name)} can't be the name of ${what}: it must be a letter, then at most 63 letters, digits, "-" or "_", and not a reserved word.`,
     { name },
   );
 }
