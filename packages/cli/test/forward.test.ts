@@ -168,7 +168,7 @@ describe('an endpoint that takes nothing', () => {
 
   test.each<[string, ReceiverAnswer, string]>([
     ['is gone', { status: 410 }, 'It is permanently gone'],
-    ['is not where it should be', { status: 404 }, 'Check its address.'],
+    ['is not where it should be', { status: 404 }, 'Check its URL.'],
     ['leads elsewhere', { status: 302, headers: { location: 'http://127.0.0.1/' } }, 'responded with a redirect (302)'],
     ['wants to be left alone for an hour', { status: 429, retryAfter: 3600 }, 'the server asked to wait 3600 s'],
   ])('W4 W5 one that %s: its own sentence, and what is kept', async (_, answer, sentence) => {

@@ -19,7 +19,7 @@ export interface LinkOptions {
 /**
  * Paging by the URL of the next page, in the `Link` header (RFC 8288) or in the body.
  *
- * The URL may be relative. It must be below the API's base address, because the key is sent to it. Its path and query
+ * The URL may be relative. It must be below the API's base URL, because the key is sent to it. Its path and query
  * become the cursor and are sent unchanged, so page size and filters are those of the server.
  *
  * In browsers, a server of another origin must expose the header (`Access-Control-Expose-Headers: Link`), or the first
@@ -30,7 +30,7 @@ export interface LinkOptions {
  * byLink({ at: 'next' })        // { "results": […], "next": "https://api.example.com/items?page=2" }
  *
  * @throws ConfigError if the path is invalid. Later: DecodeError if the header is invalid, or the URL is not below the
- * base address.
+ * base URL.
  */
 export function byLink({ at }: LinkOptions = {}): Paging {
   const selector = at === undefined ? undefined : finder(at);
@@ -53,7 +53,7 @@ function linkedNext({ headers, read }: PageAnswer, where: string): string | unde
   return links.find((link) => hasRelation(link, 'next') && !link.params.has('anchor'))?.uri;
 }
 
-/** Path and query of the next page, below the base address. */
+/** Path and query of the next page, below the base URL. */
 function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswer): string {
   const page = baseUrl + path;
   if (!URL.canParse(uri, page)) throw read.fault(where, 'it has no URL of a next page');

@@ -8,7 +8,7 @@ import type { SourceOpening } from './apiSource.js';
 
 /** Options of a plugin that `defineApi` makes. */
 export interface ApiOptions {
-  /** Base address of the API. */
+  /** Base URL of the API. */
   readonly baseUrl: string;
   /** How arrays go into the query. Default `brackets`. */
   readonly arrays?: ArrayFormat;
@@ -49,7 +49,7 @@ export interface ApiPlugin<Name extends string, Api extends object> extends Plug
  * const api = createClient({ apiKey }).use(coins({ baseUrl: 'https://api.example.com' }));
  * await exportTo(api.coins.markets(), csv({ path: 'markets.csv' })).run();
  *
- * @throws ConfigError if a name is invalid, and later if the base address is missing; PluginError if the client already
+ * @throws ConfigError if a name is invalid, and later if the base URL is missing; PluginError if the client already
  * has the name.
  */
 export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>({

@@ -18,7 +18,7 @@ export interface PageSize {
 
 /** The requests of a listing: everything that determines its rows. */
 export interface RequestSpec<Params> {
-  /** The path below the base address, with a leading slash. Functions must percent-encode what they insert. */
+  /** The path below the base URL, with a leading slash. Functions must percent-encode what they insert. */
   readonly path: string | ((params: Params) => string);
   /** The query of every request. Default: none. */
   readonly query?: Query | ((params: Params) => Query);

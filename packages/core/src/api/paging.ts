@@ -4,7 +4,7 @@ import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json } from '../source/definition.js';
 import type { PageAnswer } from './answer.js';
 
-/** A request below the base address. */
+/** A request below the base URL. */
 export interface PageAddress {
   readonly path: string;
   readonly query: Query;

@@ -94,7 +94,7 @@ export function faultOfStatus(
           advice: [{ kind: 'lower', option: lower }, { kind: 'wait' }],
         })
       : new HttpError(message, { status, excerpt, details: { route }, advice });
-  // The quota belongs to the key, so a 429 pauses the whole client.
+  // A quota applies to the whole client, so a 429 pauses it.
   return { error, retry, retryAfter: requested, pauses: status === 429, status };
 }
 

@@ -9,8 +9,8 @@ export function isLoopback(hostname: string): boolean {
  * Checks an API's base URL before anything is sent to it. Messages do not quote an invalid one: it may be a key.
  *
  * @param options.plugin the plugin to name in messages
- * @returns the address without a trailing slash.
- * @throws ConfigError unless it is an absolute `https:` address (or `http:` on loopback or with `allowInsecure`)
+ * @returns the URL without a trailing slash.
+ * @throws ConfigError unless it is an absolute `https:` URL (or `http:` on loopback or with `allowInsecure`)
  * without credentials, query or fragment.
  */
 export function checkBaseUrl(

@@ -126,7 +126,7 @@ function readReceipt(answer: AttemptAnswer, context: AnswerContext): ReadResult 
 
 function adviceFor(status: number, isLater: boolean): string {
   if (status === 401 || status === 403) return 'It does not accept the signature or the headers: check the secret.';
-  if (status === 404) return 'Check its address.';
+  if (status === 404) return 'Check its URL.';
   if (status === 410) return 'It is permanently gone: ask its operator for the new URL.';
   if (status === 429) return 'It asks for fewer requests.';
   return isLater ? 'It is in trouble: try again later.' : 'Check its logs for the reason.';

@@ -62,7 +62,7 @@ describe('E6 another plan', () => {
   test.each<[string, () => ReturnType<typeof infoOf>]>([
     ['parameter', () => infoOf(listing(definition), { coin: 'eth' })],
     ['bound', () => infoOf(listing(definition), { ...asked, maxRows: 5 })],
-    ['base address', () => infoOf(listing(definition), asked, 'brackets', 'https://other.example.com')],
+    ['base URL', () => infoOf(listing(definition), asked, 'brackets', 'https://other.example.com')],
     ['way to write arrays', () => infoOf(listing(definition), asked, 'repeat')],
     ['path', () => infoOf(listing({ ...definition, path: '/all' }))],
     ['query', () => infoOf(listing({ ...definition, query: ({ coin }: Params) => ({ coin }) }))],
