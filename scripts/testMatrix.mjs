@@ -8,7 +8,11 @@ import { root, run } from './run.mjs';
 /** The oldest that package.json allows, then the newest of each line that is maintained. */
 const versions = ['20.19.0', '22', '24', '26'];
 
+/** Worlds whose traces must be the same on each version. */
+const seeds = ['7', '60', '2024'];
+
 const rows = [];
+let firstTraces;
 for (const version of versions) {
   const node = ['--yes', '--package', `node@${version}`, '--', 'node'];
   const said = [];
@@ -28,7 +32,12 @@ for (const version of versions) {
   const start = performance.now();
   const code = await run('npx', [...node, 'node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2)]);
   const seconds = `${((performance.now() - start) / 1000).toFixed(0)} s`;
-  rows.push([name, ...countsIn(report), seconds, code === 0 ? 'passed' : `exit code ${code}`]);
+  const traces = await tracesOn(node);
+  firstTraces ??= traces;
+  const isSame = traces === firstTraces && /^(Trace [0-9a-f]{16}\.\n){3}$/.test(traces);
+  const verdict = code !== 0 ? `exit code ${code}` : isSame ? 'passed' : 'other traces of worlds';
+  rows.push([name, ...countsIn(report), seconds, verdict]);
+  if (!isSame) process.exitCode = 1;
   if (existsSync(report)) renameSync(report, join(root, `reports/node-${version}.json`));
   if (code !== 0) process.exitCode = 1;
   if (code > 128) break;
@@ -41,6 +50,21 @@ for (const row of [['Node', 'passed', 'failed', 'skipped', 'time', ''], ...rows]
       .join(' ')
       .trimEnd(),
   );
+
+/** The last lines of some simulated worlds: a digest of all that happened in each. */
+async function tracesOn(node) {
+  let traces = '';
+  for (const seed of seeds) {
+    const said = [];
+    const harness = ['--import', 'tsx', '--conditions=@sluice/source', 'prove/worlds.ts', '--seed', seed, '--trace'];
+    await run('npx', [...node, ...harness], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      onOutput: (chunk) => said.push(chunk),
+    });
+    traces += `${/^Trace .*$/m.exec(Buffer.concat(said).toString())?.[0] ?? 'no trace'}\n`;
+  }
+  return traces;
+}
 
 function countsIn(path) {
   if (!existsSync(path)) return ['', '', ''];

@@ -2,6 +2,7 @@ import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.
 import { exportJob } from './exportJob.js';
 import { forwardJob } from './forwardJob.js';
 import type { Service } from './network.js';
+import { pollJob } from './pollJob.js';
 import type { Process } from './processes.js';
 import type { Scenario } from './scenario.js';
 import type { Schedule } from './schedule.js';
@@ -29,6 +30,8 @@ export function jobOf(scenario: Scenario, apis: Apis): RunningJob {
       return exportJob(job, scenario, apis);
     case 'watch':
       return watchJob(job, apis);
+    case 'poll':
+      return pollJob(job, apis);
     case 'forward':
       return forwardJob(job, apis);
   }

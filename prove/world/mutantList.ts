@@ -46,11 +46,6 @@ export const mutantList: readonly Mutant[] = [
       'if (await this.#clearUnfinished(use)) await this.#sync(this.folder);',
       'await this.#clearUnfinished(use);',
     ],
-    [
-      'a removed record is not durably gone',
-      "await explained(unlinkIfThere(this.#fs, path), path, 'removed');\n    await this.#sync(path);",
-      "await explained(unlinkIfThere(this.#fs, path), path, 'removed');",
-    ],
   ]),
   ...inFile('packages/core/src/node/segmentFolder.ts', [
     [
@@ -111,11 +106,6 @@ export const mutantList: readonly Mutant[] = [
       "      await explained(file.sync(), this.#path, 'written');\n      await explained(file.close()",
       '      await explained(file.close()',
     ],
-    [
-      'a torn record is not cut off',
-      "if (torn !== undefined) await explained(file.truncate(end), this.#path, 'truncated');",
-      '',
-    ],
   ]),
   ...inFile('packages/core/src/sink/exportRun.ts', [
     [
@@ -169,6 +159,82 @@ export const mutantList: readonly Mutant[] = [
       'what is under way is not sent again',
       'for (const page of pages) this.#send(page);',
       'for (const page of pages.slice(1)) this.#send(page);',
+    ],
+  ]),
+  ...inFile('packages/core/src/node/fileLog.ts', [
+    [
+      'the name of a replaced log is not durable',
+      "    await explained(this.#fs.syncFolder(this.#folder), this.#path, 'written');\n    this.#isPoisoned = false;",
+      '    this.#isPoisoned = false;',
+    ],
+    ['a torn record is believed', 'checksum(json) !== sum', "checksum(json) === ''"],
+  ]),
+  ...inFile('packages/core/src/node/endlessFile.ts', [
+    ['changes behind the checkpoint are not cut off', 'await this.#opened.cut();\n    this.#version', 'this.#version'],
+    ['pending changes are written twice', 'this.#pending = [];\n      this.#pendingBytes = 0;', ''],
+  ]),
+  ...inFile('packages/core/src/node/folderLock.ts', [
+    ['nobody looks for other claims', 'if (others.length === 0) return true;', 'if (others.length >= 0) return true;'],
+  ]),
+  ...inFile('packages/core/src/source/walk.ts', [
+    [
+      'a partition that was begun is taken for finished',
+      'while (this.#started.get(this.#before)?.isDone) {',
+      'while (this.#started.has(this.#before)) {',
+    ],
+    [
+      'a partition is walked again from its start',
+      'const from = this.#started.get(partition)?.position();',
+      'const from = undefined;',
+    ],
+    [
+      'a page that failed is passed over',
+      'this.#failure ??= { error };\n      this.#stopped.abort();',
+      'this.#chains.delete(chain.partition);\n      void error;',
+    ],
+  ]),
+  ...inFile('packages/core/src/http/pauseGate.ts', [
+    [
+      'a later pause shortens a longer one',
+      'Math.max(this.#until, this.#clock.monotonic() + ms)',
+      'this.#clock.monotonic() + ms',
+    ],
+  ]),
+  ...inFile('packages/core/src/http/retryPolicy.ts', [
+    ['a Retry-After is cut short', 'return Number(text) * 1000;', 'return Number(text) * 900;'],
+  ]),
+  ...inFile('packages/core/src/http/exchange.ts', [
+    ['a 429 pauses nobody', 'if (fault.pauses) {', 'if (fault.pauses && left === 0) {'],
+    [
+      'a request that is sent again takes no permit',
+      'const permit = await limiter.acquire({ route, signal });',
+      'const permit = isFresh ? { release: () => undefined } : await limiter.acquire({ route, signal });',
+    ],
+    ['a permit is never given back', 'permit.release();', ''],
+  ]),
+  ...inFile('packages/core/src/watch/watchRun.ts', [
+    ['changes are emitted before they are staged', 'await log.stage(delta);', 'void log.stage(delta);'],
+    ['what the consumer has is staged again', 'await log.commit(startAt);', ''],
+    ['staged changes are not emitted again', 'this.#staged = [...log.uncommitted];', 'this.#staged = [];'],
+  ]),
+  ...inFile('packages/core/src/watch/watchLog.ts', [
+    [
+      'a committed generation stays staged',
+      'this.#staged.filter((delta) => delta.generation > generation)',
+      'this.#staged.filter((delta) => delta.generation >= generation)',
+    ],
+  ]),
+  ...inFile('packages/exporters/src/webhook/deliveries.ts', [
+    [
+      'the first that is not settled is passed over',
+      'while (this.#ahead.delete(this.#next)) this.#next += 1;',
+      'this.#next = Math.max(this.#next, number + 1);',
+    ],
+    ['a dead letter is settled before it is durable', 'await this.#options.store(', 'void this.#options.store('],
+    [
+      'changes of a row overtake each other',
+      'this.#queue.add(keys, () => this.#deliver(each, context));',
+      'this.#queue.add(new Set([...keys].filter(() => false)), () => this.#deliver(each, context));',
     ],
   ]),
 ];

@@ -144,7 +144,8 @@ class World {
       );
       return false;
     }
-    await this.schedule.settle();
+    // Bottleneck gives a permit back in a timer without delay.
+    await this.schedule.finishMoment();
     for (const { process, outcome } of processes) this.#checkEnd(process, outcome);
     if (processes.every(({ outcome }) => !outcome.isDone) && this.#disks.chance(0.5)) this.#cutPower();
     return this.violations.length > 0 || processes.some(({ outcome }) => outcome.isDone);

@@ -59,6 +59,14 @@ export type Job =
       readonly changes: readonly Alteration[];
     }
   | {
+      readonly kind: 'poll';
+      readonly pageSize: number;
+      readonly every: number;
+      /** Ms that the consumer takes for a snapshot, at most. */
+      readonly pause: number;
+      readonly changes: readonly Alteration[];
+    }
+  | {
       readonly kind: 'forward';
       readonly of: 'rows' | 'changes';
       readonly pageSize: number;
@@ -100,6 +108,8 @@ export function scenarioOf(seed: number): Scenario {
   const job = jobOf(random);
   const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
   const owners = random.int(1, 6);
+  // Then a run fails before its first commit, and has to clear away what it began.
+  const isDownAtStart = job.kind === 'export' && random.chance(0.1);
   return {
     ...{ seed, job },
     api: {
@@ -117,18 +127,22 @@ export function scenarioOf(seed: number): Scenario {
     network: {
       ...{ lost: share(0.1), unanswered: share(0.1), cut: share(0.05), busy: share(0.1), limited: share(0.05) },
       ...{ slow: random.chance(0.1) ? 0.02 : 0, stale: share(0.3) },
-      outages: random.chance(0.2) ? [outage(random)] : [],
+      outages: isDownAtStart ? [[0, 90_000]] : random.chance(0.2) ? [outage(random)] : [],
     },
     disk: random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
     clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
-    kills: Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
+    kills: [
+      ...(isDownAtStart || (job.kind === 'export' && random.chance(0.25)) ? [killAtUnlink(random)] : []),
+      ...Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
+    ],
   };
 }
 
 function jobOf(random: Random): Job {
   const kind = random.next();
   if (kind < 0.5) return exportJob(random);
-  return kind < 0.75 ? watchJob(random) : forwardJob(random);
+  if (kind < 0.73) return watchJob(random);
+  return kind < 0.97 ? forwardJob(random) : pollJob(random);
 }
 
 function forwardJob(random: Random): Job {
@@ -163,6 +177,11 @@ function watchJob(random: Random): Job {
   };
 }
 
+function pollJob(random: Random): Job {
+  const [pageSize, every] = [random.int(3, 20), random.int(500, 6_000)];
+  return { kind: 'poll', pageSize, every, pause: random.pick([1, 1_000, 20_000]), changes: alterations(random) };
+}
+
 function alterations(random: Random): readonly Alteration[] {
   const alteration = (): Alteration => {
     const at = random.int(0, 25_000);
@@ -181,7 +200,7 @@ function alterations(random: Random): readonly Alteration[] {
 }
 
 function outage(random: Random): readonly [number, number] {
-  const from = random.chance(0.3) ? 0 : random.int(0, 20_000);
+  const from = random.int(0, 20_000);
   return [from, from + random.pick([2_000, 20_000, 90_000])];
 }
 
@@ -194,13 +213,19 @@ function killsOf(random: Random, job: Job): readonly Kill[] {
   return [first, { ...killOf(random, job), leaves: random.pick(powerCuts) }];
 }
 
+/** Around the moment at which `.part` is put in place, or cleared away: two names change, and both must last. */
+function killAtUnlink(random: Random): Kill {
+  const later = random.int(0, random.pick([1, 12]));
+  return { leaves: random.pick(powerCuts), at: 'unlink .part', isDone: true, nth: 1, later };
+}
+
 function killOf(random: Random, { kind }: Job): Kill {
   const leaves = random.chance(0.3) ? 'killed' : random.pick(powerCuts);
   if (random.chance(0.3)) return { leaves, events: random.int(1, random.pick([30, 150, 500])) };
   return {
     ...{
       leaves,
-      at: random.pick(random.chance(0.5) ? tender.all : tender[kind]),
+      at: random.pick(kind === 'poll' || random.chance(0.5) ? tender.all : tender[kind]),
       isDone: random.chance(0.5),
       nth: random.int(1, random.pick([1, 1, 3, 20])),
     },

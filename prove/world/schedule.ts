@@ -107,6 +107,11 @@ export class Schedule {
     return this.#turn();
   }
 
+  /** Lets everything happen that is due at this moment. */
+  async finishMoment(): Promise<void> {
+    await this.until(() => (this.#events[0]?.at ?? Infinity) > this.#now);
+  }
+
   /** What a process has set by itself and still waits for: timers, and calls to its disk. What is on the wire is not its own. */
   pendingOf(life: Life): readonly string[] {
     const own = this.#events.filter((event) => event.life === life && !event.isCancelled && event.label !== 'net');

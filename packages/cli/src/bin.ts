@@ -2,7 +2,7 @@
 import { keepCompiled } from './compileCache.js';
 import { tierUpLate } from './lateTierUp.js';
 
-// Before all the rest is loaded, so that it is kept too.
+// Before anything else is loaded, so that all of it is cached.
 keepCompiled(process);
 tierUpLate(process);
 const { runProcess } = await import('./main.js');

@@ -2,8 +2,8 @@ import module from 'node:module';
 import { isAbsolute, join } from 'node:path';
 
 /**
- * Lets Node keep what it has compiled, so that the next start need not compile it again. Node can since 22.1; before, nothing happens.
- * `NODE_COMPILE_CACHE` names another folder, and `NODE_DISABLE_COMPILE_CACHE=1` keeps nothing.
+ * Enables Node's compile cache, so that the next start is faster. Does nothing before Node 22.1.
+ * `NODE_COMPILE_CACHE` names another folder; `NODE_DISABLE_COMPILE_CACHE=1` disables it.
  */
 export function keepCompiled({ env, platform }: Pick<NodeJS.Process, 'env' | 'platform'>): void {
   const folder = cacheFolder(env, platform);
@@ -13,7 +13,7 @@ export function keepCompiled({ env, platform }: Pick<NodeJS.Process, 'env' | 'pl
 }
 
 /**
- * A folder of the user's own. Node's default is in the folder for temporary files, where whoever is first could put code for others to run.
+ * A folder of the user's own. Node's default is in the shared temporary folder, where another user could plant code.
  *
  * @see https://specifications.freedesktop.org/basedir-spec/latest/
  */

@@ -4,40 +4,38 @@ import { type Invocation, noConfig } from './config/config.js';
 import type { Environment } from './environment/environment.js';
 import { exitCodes } from './errors/errors.js';
 import { addOptions, type CommandName } from './options/commandOptions.js';
-import { refuseKeyAsArgument, refuseSecretAsArgument } from './input/secrets.js';
+import { refuseSecretArguments } from './input/secrets.js';
 
-/** Does a command's work with the options that were given, and answers the exit code. */
+/** Runs a command and returns its exit code. */
 type Run<Options> = (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
 
 const widestHelp = 110;
 
 /**
- * Runs one command line. A command's own code is loaded only when it runs, so that `--version` and `--help` are fast.
+ * Runs one command line and returns the exit code. Loads a command's code only when it runs, so that `--version` and
+ * `--help` are fast.
  *
- * @returns the exit code.
  * @throws what the command raises.
  */
 export async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
-  refuseKeyAsArgument(args);
-  refuseSecretAsArgument(args);
+  refuseSecretArguments(args);
   let exitCode: number = exitCodes.done;
   const program = emptyProgram(environment);
-  /** What commander calls: it hands over arguments, options, and the command itself, which has both by name. */
   const runs =
     <Options>(load: () => Promise<Run<Options>>) =>
-    async (...given: readonly unknown[]): Promise<void> => {
+    async (...passed: readonly unknown[]): Promise<void> => {
       const run = await load();
-      const command = commandAmong(given);
+      const command = commandIn(passed);
       const options = { ...argumentsOf(command), ...command.opts<Options & object>() };
       exitCode = await run(options, environment, { args, config: noConfig });
     };
-  /** The same for a command that takes plugins and defaults. */
+  /** For a command that uses plugins and defaults. */
   const configured =
     <Options extends object>(load: () => Promise<Run<Options>>, { reportsErrors = false } = {}) =>
-    async (...given: readonly unknown[]): Promise<void> => {
+    async (...passed: readonly unknown[]): Promise<void> => {
       const { runConfigured } = await import('./commands/runConfigured.js');
-      const command = commandAmong(given);
-      const call = { command, given: argumentsOf(command), args, run: await load(), reportsErrors };
+      const command = commandIn(passed);
+      const call = { command, namedArguments: argumentsOf(command), args, run: await load(), reportsErrors };
       exitCode = await runConfigured(call, environment);
     };
   const declare = (name: CommandName, description: string, parent = program): Command =>
@@ -103,10 +101,10 @@ export async function runProgram(args: readonly string[], environment: Environme
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    // Commander has written what there is to say: a fault, or the help that was asked for.
+    // Commander has already written its error, or the requested help.
     if (error instanceof CommanderError) {
       if (error.exitCode !== 0) return exitCodes.wrongUsage;
-      // Whether it arrived.
+      // Rejects if writing the help failed.
       await environment.stdout.write('');
       return exitCodes.done;
     }
@@ -115,21 +113,21 @@ export async function runProgram(args: readonly string[], environment: Environme
   return exitCode;
 }
 
-/** Commander hands the command over last. */
-function commandAmong(given: readonly unknown[]): Command {
-  const command = given.find((each) => each instanceof Command);
+/** The command among the arguments that commander passes to an action. */
+function commandIn(passed: readonly unknown[]): Command {
+  const command = passed.find((each) => each instanceof Command);
   if (!command) throw new TypeError('Commander has called an action without its command.');
   return command;
 }
 
-/** What a command was given besides its options, by name. */
+/** The positional arguments of a command, by name. */
 function argumentsOf({ registeredArguments, processedArgs }: Command): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     registeredArguments.map((argument, at): [string, unknown] => [argument.name(), processedArgs[at]]),
   );
 }
 
-/** A program that writes where the environment says, and throws instead of leaving the process. Its commands inherit that. */
+/** A program that writes to the environment, and throws instead of exiting. Its commands inherit both. */
 function emptyProgram({ stdout, stderr }: Environment): Command {
   const width = (columns: number): number => Math.min(columns, widestHelp);
   return new Command('sluice')
@@ -137,10 +135,10 @@ function emptyProgram({ stdout, stderr }: Environment): Command {
     .version(version())
     .exitOverride()
     .configureOutput({
-      writeOut: stdout.tell,
-      writeErr: stderr.tell,
+      writeOut: stdout.print,
+      writeErr: stderr.print,
       outputError: (text) => {
-        stderr.tell(`${usageFault(text)}\n`);
+        stderr.print(`${usageError(text)}\n`);
       },
       getOutHelpWidth: () => width(stdout.columns),
       getErrHelpWidth: () => width(stderr.columns),
@@ -167,8 +165,8 @@ Examples:
   sluice sources
   sluice export coins.markets --param currency=usd --to sqlite:coins.db`;
 
-/** Commander's fault as a sentence of ours. The value of an unknown option is cut off: it might be a key. */
-function usageFault(text: string): string {
+/** Commander's error as a sentence of ours, without the value of an unknown option: it might be a key. */
+function usageError(text: string): string {
   const sentence = text
     .replace(/^error: /, '')
     .replace(/^(unknown option '[^'=]*)=[^\n]*/, "$1'")

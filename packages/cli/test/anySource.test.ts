@@ -193,7 +193,7 @@ describe('sluice export API.SOURCE', () => {
     [
       'a missing address',
       ['streams.list'],
-      'The base address of the streams API is not set. Set the environment variable SLUICE_STREAMS_URL, or give --streams-url.',
+      'The base URL of the streams API is not set. Set the environment variable SLUICE_STREAMS_URL, or give --streams-url.',
     ],
   ])('refuses %s', async (_, args, sentence) => {
     expect(await run(['export', ...args, '--to', 'out.csv'])).toEqual({

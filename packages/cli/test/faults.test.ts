@@ -20,7 +20,7 @@ import {
 } from '../src/errors/errors.js';
 import { errorSentence } from '../src/errors/formatError.js';
 import { sentenceOf } from '../src/errors/cliTerms.js';
-import { holdsSecret, scrubbed, scrubbedValues } from '../src/errors/redact.js';
+import { holdsSecret, redact, redactValues } from '../src/errors/redact.js';
 import { reportError } from '../src/reportError.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -187,7 +187,7 @@ test.each([
   ['empty', [''], 'empty'],
   ['CANARY-41FA, 63616e6172792d34316661', ['canary-41fa'], '[hidden], [hidden]'],
 ])('%j without %j is %j', (text, secrets, clean) => {
-  expect(scrubbed(text, secrets)).toBe(clean);
+  expect(redact(text, secrets)).toBe(clean);
 });
 
 test.each([
@@ -203,7 +203,7 @@ test.each([
   ['the key is s3cr3t.', ['s3cr3t'], 'the key is [hidden].'],
   ['the key is abcdefgh.', ['abcdefgh'], 'the key is [hidden].'],
 ])('in a sentence of ours, %j without %j is %j', (text, secrets, clean) => {
-  expect(scrubbedValues(text, secrets)).toBe(clean);
+  expect(redactValues(text, secrets)).toBe(clean);
 });
 
 test('a short key that is a word makes no secret of the word', () => {
@@ -237,7 +237,7 @@ test.each([
 });
 
 test('a short secret that is a word leaves our own sentences as they are, and is hidden where it stands as a value', () => {
-  expect(scrubbedValues('none is set: see http://127.0.0.1/none', ['none'])).toBe(
+  expect(redactValues('none is set: see http://127.0.0.1/none', ['none'])).toBe(
     'none is set: see http://127.0.0.1/[hidden]',
   );
 });

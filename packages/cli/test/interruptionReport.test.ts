@@ -2,12 +2,12 @@ import { type Checkpoint, ConfigError, HttpError, LockError, PaginationError, Si
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
 import { interruptionOf } from '../src/export/interruptedExport.js';
-import { type Kept, resumeCommand, type ResumeCommands } from '../src/export/resume.js';
+import { type CommittedState, resumeCommand, type ResumeCommands } from '../src/export/resume.js';
 import { resumedAt, resumedLine } from '../src/progress/messages.js';
 
-type Left = Pick<Kept, 'last' | 'isKnown'>;
+type Left = Pick<CommittedState, 'last' | 'isKnown'>;
 
-const commands: ResumeCommands = { goOn: 'sluice nfts export', isRestart: false };
+const commands: ResumeCommands = { resume: 'sluice nfts export', isRestart: false };
 const rows: Left = { last: { rows: 12_300 }, isKnown: true };
 const sealed: Left = { last: { rows: 12_300, isSealed: true }, isKnown: true };
 const interrupted = new Interruption('SIGINT');
@@ -86,16 +86,16 @@ describe('what an early end leaves', () => {
     ['a bug', new TypeError('No.'), rows, {}, '12,300 rows committed; run the same command to resume.'],
     ['an expired cursor', new PaginationError('cursor-refused', 'No.'), rows, {}, '12,300 rows committed.'],
     ['an API that goes in circles', new PaginationError('no-progress', 'No.'), rows, {}, '12,300 rows committed.'],
-  ])('after %s', (_, fault, kept, more, consequence) => {
-    const interruptionReport = interruptionOf({ fault, hasBegun: true, kept, commands: { ...commands, ...more } });
+  ])('after %s', (_, error, committed, more, consequence) => {
+    const interruptionReport = interruptionOf({ error, hasBegun: true, committed, commands: { ...commands, ...more } });
     expect(interruptionReport?.consequence).toBe(consequence);
     expect(interruptionReport?.command).toBe(consequence?.endsWith(':') ? 'sluice nfts export' : undefined);
   });
 
   test.each([new LockError('No.'), new ConfigError('No.'), new SinkError('No.')])(
     'an export that was refused says nothing of rows: %s',
-    (fault) => {
-      expect(interruptionOf({ fault, hasBegun: false, kept: rows, commands })).toBeUndefined();
+    (error) => {
+      expect(interruptionOf({ error, hasBegun: false, committed: rows, commands })).toBeUndefined();
     },
   );
 });

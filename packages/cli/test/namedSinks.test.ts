@@ -330,7 +330,7 @@ describe('plugins on the command line', () => {
     expect((await run(exportArgs(sandbox, 'a.csv'), folder, settingsFor(sandbox))).code).toBe(0);
     expect(SLUICE_STREAMS_URL).toBeDefined();
     expect(await run(exportArgs(sandbox, 'b.csv'), folder, others)).toMatchObject({
-      ...{ code: 2, stderr: expect.stringContaining('The base address of the streams API is not set.') },
+      ...{ code: 2, stderr: expect.stringContaining('The base URL of the streams API is not set.') },
     });
   });
 

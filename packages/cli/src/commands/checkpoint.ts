@@ -8,17 +8,17 @@ import { exitCodes } from '../errors/errors.js';
 import type { CommandOptions } from '../options/commandOptions.js';
 import { withPlugins } from '../source/openClient.js';
 import { namedStore } from '../target/namedSink.js';
-import { hidePassword, namedTarget, refuseEmptyTarget, stateFolder, takenApart } from '../target/namedTarget.js';
+import { hidePassword, namedTarget, refuseEmptyTarget, stateFolder, parseTarget } from '../target/namedTarget.js';
 import { visibleText } from '../terminal/text.js';
 import { reportLines, watchReportLines } from './checkpoint/lines.js';
 import { type CheckpointReport, findState, readCheckpoint, readStoredCheckpoint } from './checkpoint/report.js';
 import { readWatchState, type WatchReport } from './checkpoint/watchReport.js';
-import { amongPlugins } from './runConfigured.js';
+import { supervisePlugins } from './runConfigured.js';
 
-/** `file`: a target, its state's folder, the checkpoint itself, or a store of a plugin's. */
+/** `file`: a target, the folder of its state, the checkpoint itself, or a plugin's store. */
 type CheckpointShowOptions = CommandOptions<'checkpoint show'> & { readonly file: string };
 
-/** `sluice checkpoint show`: explains what an interrupted export or a watch left behind, and changes nothing of it. */
+/** `sluice checkpoint show`: explains the state of an interrupted export or of a watch, without changing it. */
 export async function checkpointShow(options: CheckpointShowOptions, environment: Environment): Promise<number> {
   const { stdout } = environment;
   refuseClosed(stdout);
@@ -39,16 +39,16 @@ async function reportOn(
   environment: Environment,
 ): Promise<WatchReport | CheckpointReport> {
   const path = resolve(environment.folder, options.file);
-  const sinkPosition = await findState(path);
-  const named = (await isThere(sinkPosition.folder)) ? undefined : takenApart(options.file);
-  if (!named) return (await readWatchState(sinkPosition)) ?? (await readCheckpoint(sinkPosition));
+  const state = await findState(path);
+  const named = (await isThere(state.folder)) ? undefined : parseTarget(options.file);
+  if (!named) return (await readWatchState(state)) ?? (await readCheckpoint(state));
   const stored = await inStore(options, environment);
   if (stored) return stored;
   const ofSink = await findState(resolve(environment.folder, stateFolder(named)));
   return (await readWatchState(ofSink)) ?? (await readCheckpoint(ofSink));
 }
 
-/** Only here it takes plugins, which no other checkpoint should depend on. */
+/** Loads plugins, which only a checkpoint in a plugin's store needs. */
 async function inStore(
   options: CheckpointShowOptions,
   environment: Environment,
@@ -58,9 +58,9 @@ async function inStore(
   if (!store) return undefined;
   refuseEmptyTarget(store, 'stores');
   hidePassword(store, environment.secrets);
-  return amongPlugins(config, environment, (among) =>
-    withPlugins(config, among, async (client) =>
-      readStoredCheckpoint(store.shown, await namedStore(client, store, among)),
+  return supervisePlugins(config, environment, (supervised) =>
+    withPlugins(config, supervised, async (client) =>
+      readStoredCheckpoint(store.shown, await namedStore(client, store, supervised)),
     ),
   );
 }

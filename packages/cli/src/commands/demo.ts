@@ -10,21 +10,21 @@ import { formatCount, formatDuration, formatNumber } from '../terminal/format.js
 import { exportHoldings, showChanges, showCollections, showForward } from './demo/acts.js';
 import { heading, HoldingsDigest, indent } from './demo/digest.js';
 
-/** Holdings of the demo: enough for a bar to be seen, few enough not to wait for it. */
+/** Enough for the progress bar to be seen, but not to wait for it. */
 const demoHoldings = 8000;
-/** Requests a second that the demo's API allows. */
+/** Requests per second that the demo's API allows. */
 const demoRate = 25;
 const file = join('sluice-demo', 'holdings.csv');
 const shownCollections = 6;
-/** Between four and five seconds. */
+/** 4.5 seconds. */
 const watched = { every: 500, polls: 10 } as const;
 
-/** `sluice demo`: a tour of both APIs, played by a sandbox in this process. It leaves a CSV file behind, and replaces its own. */
+/** `sluice demo`: a tour of both APIs in a sandbox in this process. Writes a CSV file, replacing an earlier one. */
 export async function demo(_options: object, environment: Environment): Promise<number> {
   const { stdout } = environment;
   await using sandbox = await startDemoSandbox();
   const { apiKey, streamsUrl, aptosUrl, owners } = sandbox;
-  // Two at once and then an even pace: a burst of 25 would make the bar jump once a second.
+  // A small burst: with 25, the bar would jump once per second.
   await using client = createClient({ apiKey, rateLimit: { requests: demoRate, per: 1000, burst: 2 } })
     .use(streams({ baseUrl: streamsUrl }))
     .use(aptos({ baseUrl: aptosUrl }));
@@ -34,7 +34,7 @@ export async function demo(_options: object, environment: Environment): Promise<
   const digest = new HoldingsDigest();
   const job = { client, ownerAddresses: owners, file, maxRows: demoHoldings, digest };
   const outcome = await exportHoldings(job, environment);
-  await stdout.write(survival(outcome, digest, sandbox.counts.rateLimited));
+  await stdout.write(exportSummary(outcome, digest, sandbox.counts.rateLimited));
 
   await showCollections(digest, stdout, shownCollections);
   await showChanges(client.streams, environment, watched);
@@ -60,23 +60,23 @@ const ownKey = (command: string): string => `
   ${command} streams watch --forward https://… --secret-file secret.txt
 `;
 
-/** What went wrong on the way, and that nothing came of it: the rows are counted, not supposed. */
-function survival({ report, tally }: ExportOutcome, digest: HoldingsDigest, refused: number): string {
-  const isWhole = digest.distinct === demoHoldings && report.rows === demoHoldings;
+/** The errors during the export, and whether all rows arrived nevertheless, as counted from the rows. */
+function exportSummary({ report, tally }: ExportOutcome, digest: HoldingsDigest, refused: number): string {
+  const isComplete = digest.distinct === demoHoldings && report.rows === demoHoldings;
   const lines = [
-    `Retried ${formatCount(tally.retries, 'failed request')}: ${survivedFaults(tally.retriesAfter)}.`,
+    `Retried ${formatCount(tally.retries, 'failed request')}: ${retryCauses(tally.retriesAfter)}.`,
     `Waited ${formatDuration(tally.waited)} for the rate limit; the API refused ${refused === 0 ? 'nothing' : formatCount(refused, 'request')}.`,
-    isWhole
+    isComplete
       ? `All ${formatNumber(demoHoldings)} rows are there, none of them twice.`
       : `${formatNumber(digest.distinct)} of ${formatNumber(demoHoldings)} rows are there. That is a fault: please report it.`,
   ];
   return lines.map((line) => `${' '.repeat(indent)}${line}\n`).join('');
 }
 
-/** Ms after which one of its streams goes to another status. */
+/** Ms between two changes of a stream's status. */
 const statusEvery = 700;
 
-/** The demo's APIs: the same rows and much the same trouble every time. */
+/** The demo's APIs: always the same rows, and much the same errors. */
 function startDemoSandbox(): Promise<Sandbox> {
   return startSandbox({
     seed: 17,
@@ -88,7 +88,7 @@ function startDemoSandbox(): Promise<Sandbox> {
   });
 }
 
-/** What a retry followed, by the code of its error. */
+/** Causes of retries, by the code of the error. */
 const causes: ReadonlyMap<string, readonly [one: string, many: string]> = new Map([
   ['http', ['server error', 'server errors']],
   ['network', ['lost connection', 'lost connections']],
@@ -99,12 +99,12 @@ const causes: ReadonlyMap<string, readonly [one: string, many: string]> = new Ma
 const otherCause = ['other fault', 'other faults'] as const;
 
 /**
- * The faults that retries got over, most frequent first.
+ * The causes of retries, most frequent first.
  *
- * @param retriesAfter how many retries followed an error of each code.
- * @example survivedFaults(new Map([['http', 2], ['network', 1]])) // '2 server errors, 1 lost connection'
+ * @param retriesAfter retries by the code of the error.
+ * @example retryCauses(new Map([['http', 2], ['network', 1]])) // '2 server errors, 1 lost connection'
  */
-function survivedFaults(retriesAfter: ReadonlyMap<string, number>): string {
+function retryCauses(retriesAfter: ReadonlyMap<string, number>): string {
   return [...retriesAfter]
     .sort(([, a], [, b]) => b - a)
     .map(([code, count]) => formatCount(count, ...(causes.get(code) ?? otherCause)))

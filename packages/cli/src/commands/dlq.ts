@@ -6,22 +6,21 @@ import type { Environment } from '../environment/environment.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, Interruption, type InterruptionReport, UsageError } from '../errors/errors.js';
-import { scrubbed } from '../errors/redact.js';
+import { redact } from '../errors/redact.js';
 import { endEarly } from '../export/exportRows.js';
 import { neededAgain, resumeCommand, type ResumeCommands } from '../export/resume.js';
 import { standardInput } from '../input/readInput.js';
 import type { CommandOptions } from '../options/commandOptions.js';
 import { webhookOptions } from '../target/forwardTarget.js';
-import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatNumber, formatTime } from '../terminal/format.js';
 import { type Column, table } from '../terminal/table.js';
 import { visibleText } from '../terminal/text.js';
 import { openReplayReporter } from './dlq/replayReporter.js';
 
-/** Refusals that are told one by one; the others are only counted. */
+/** Refusals that are reported one by one; further ones are only counted. */
 const maxReported = 5;
 
-/** `sluice dlq replay`: sends dead letters again. Answers 3 if some are left. */
+/** `sluice dlq replay`: sends dead letters again. Returns 3 if some are left. */
 export async function dlqReplay(
   options: CommandOptions<'dlq replay'> & { readonly file: string },
   environment: Environment,
@@ -38,7 +37,7 @@ export async function dlqReplay(
     ...{ output: stderr, clock: systemClock, header: { file, target }, read: () => latest },
   });
   const warn = (message: string): void => {
-    reporter.warn(visibleText(scrubbed(message, secrets)));
+    reporter.warn(visibleText(redact(message, secrets)));
   };
   for (const warning of environment.warnings) warn(warning);
   try {
@@ -57,15 +56,15 @@ export async function dlqReplay(
     });
     reporter.done(counts);
     return counts.left === 0 ? exitCodes.done : exitCodes.deadLetters;
-  } catch (fault) {
+  } catch (error) {
     const { text, isAddressCut } = resumeCommand(command, args, '--to');
     const isFromStdin = options.secretFile === standardInput;
-    const commands = { goOn: text, isAddressCut, ...(isFromStdin && { fromStdin: 'secret' as const }) };
-    return endEarly({ fault, interruptionReport: replayInterruption(fault, latest, commands) }, reporter, environment);
+    const commands = { resume: text, isAddressCut, ...(isFromStdin && { fromStdin: 'secret' as const }) };
+    return endEarly({ error, interruptionReport: replayInterruption(error, latest, commands) }, reporter, environment);
   }
 }
 
-/** `sluice dlq show`: what a service did not take, and what it answered. Changes nothing, and may run beside an export or a replay. */
+/** `sluice dlq show`: lists dead letters with the responses to them. May run during an export or a replay. */
 export async function dlqShow(
   { file, format = 'text' }: CommandOptions<'dlq show'> & { readonly file: string },
   { stdout, folder }: Environment,
@@ -81,7 +80,7 @@ export async function dlqShow(
     const { id, key, attempts, status, answer, at } = letter;
     letters.push({ id, key, attempts, status, answer, at, isReplayed });
   }
-  if (letters.length > 0) await stdout.write(letterTable(letters, stdout));
+  if (letters.length > 0) await stdout.write(table(columns, letters, stdout).text);
   const replayed = letters.filter(({ isReplayed }) => isReplayed).length;
   const of =
     replayed === 0 ? '' : `: ${formatNumber(replayed)} replayed, ${formatNumber(letters.length - replayed)} left`;
@@ -89,7 +88,7 @@ export async function dlqShow(
   return exitCodes.done;
 }
 
-/** One object, a letter a line, so that a large file passes through. */
+/** One JSON object with a letter per line, streamed, since the file may be large. */
 async function* letterJson(path: string): AsyncGenerator<string, void, undefined> {
   let [total, replayed] = [0, 0];
   for await (const { letter, line, isReplayed } of readDeadLetters(path)) {
@@ -104,7 +103,7 @@ async function* letterJson(path: string): AsyncGenerator<string, void, undefined
 /** A dead letter without its record, which may be large. */
 type LetterRow = Omit<ListedLetter['letter'], 'record'> & Pick<ListedLetter, 'isReplayed'>;
 
-const shape: readonly Column<LetterRow>[] = [
+const columns: readonly Column<LetterRow>[] = [
   { title: 'status', cell: statusOf },
   { title: 'when', min: 19, cell: ({ at }) => timeOf(at) },
   { title: 'attempts', align: 'right', cell: ({ attempts }) => String(attempts) },
@@ -113,28 +112,20 @@ const shape: readonly Column<LetterRow>[] = [
   { title: 'answer', cell: ({ answer }) => answer },
 ];
 
-/** Dead letters, a line each. */
-function letterTable(
-  letters: readonly LetterRow[],
-  place: { readonly columns: number; readonly colors: Colors },
-): string {
-  return table(shape, letters, place).text;
-}
-
-/** `parked`: it was never sent, since one before it with its key was refused. */
+/** `parked`: never sent, since an earlier record with its key was refused. */
 function statusOf({ status, isReplayed }: LetterRow): string {
   return `${status === null ? 'parked' : String(status)}${isReplayed ? ', replayed' : ''}`;
 }
 
-/** Somebody may have changed it by hand. */
+/** Shows an invalid time, e.g. after a manual edit, as it is. */
 function timeOf(at: string): string {
   const moment = new Date(at);
   return Number.isNaN(moment.getTime()) ? at : formatTime(moment);
 }
 
-/** What an early end leaves of a replay; `undefined` if the fault says it all. */
+/** What an early end means for a replay; `undefined` if there is nothing to add to the error. */
 function replayInterruption(
-  fault: unknown,
+  error: unknown,
   counts: ReplayCounts | undefined,
   commands: Omit<ResumeCommands, 'isRestart'>,
 ): InterruptionReport | undefined {
@@ -143,8 +134,8 @@ function replayInterruption(
     replayed === 0
       ? 'No dead letter is lost'
       : `${formatCount(replayed, 'dead letter is', 'dead letters are')} replayed, and none is lost`;
-  if (fault instanceof Interruption)
-    return { consequence: `${kept}. ${neededAgain(commands)}Resume with:`, command: commands.goOn };
-  if (SluiceError.is(fault) && ['config', 'checkpoint', 'lock', 'sink'].includes(fault.code)) return undefined;
+  if (error instanceof Interruption)
+    return { consequence: `${kept}. ${neededAgain(commands)}Resume with:`, command: commands.resume };
+  if (SluiceError.is(error) && ['config', 'checkpoint', 'lock', 'sink'].includes(error.code)) return undefined;
   return { consequence: `${kept}; run the same command to resume.` };
 }

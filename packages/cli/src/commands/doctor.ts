@@ -1,13 +1,13 @@
 import { aptos } from '@sluice/aptos';
 import { createClient, SluiceError, sourcesOf, type Client, type ClientOptions, type PageSource } from '@sluice/core';
 import { streams } from '@sluice/streams';
-import { apiFinding, missingAddress, sourceFinding } from './doctor/apis.js';
+import { apiFinding, missingBaseUrl, sourceFinding } from './doctor/apis.js';
 import { type Finding, findingLine, probe } from './doctor/finding.js';
 import { configFindings, keyFinding, nodeFinding, proxyFinding } from './doctor/settings.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
-import { scrubbedValues } from '../errors/redact.js';
+import { redactValues } from '../errors/redact.js';
 import type { Invocation } from '../config/config.js';
 import type { CommandOptions } from '../options/commandOptions.js';
 import { apiNames, findBaseUrl, type ApiName } from '../input/baseUrl.js';
@@ -15,16 +15,18 @@ import { addRequired, clientOptions, isRequired } from '../source/openClient.js'
 
 type DoctorOptions = CommandOptions<'doctor'>;
 
-/** One row of each API, as cheap a request as there is. An address without NFTs is as good as any. */
-const smallest: Readonly<Record<ApiName, (client: Client, baseUrl: string) => Pick<PageSource<unknown>, 'pages'>>> = {
+/** The cheapest request of each API: one row. The wallet need not have NFTs. */
+const smallestRequest: Readonly<
+  Record<ApiName, (client: Client, baseUrl: string) => Pick<PageSource<unknown>, 'pages'>>
+> = {
   streams: (client, baseUrl) => client.use(streams({ baseUrl })).streams.list({ pageSize: 1, maxRows: 1 }),
   aptos: (client, baseUrl) =>
     client.use(aptos({ baseUrl })).aptos.walletNfts({ ownerAddresses: ['0x1'], pageSize: 1, maxRows: 1 }),
 };
 
 /**
- * `sluice doctor`: checks the settings, and asks what is in use for one row: the command line's own APIs where they have an address, and
- * each source of a plugin's that needs no parameters. Answers 1 if something fails that is in use, or if nothing is.
+ * `sluice doctor`: checks the settings, and requests one row from each built-in API that has a base URL and from each
+ * source of a plugin without required parameters. Returns 1 if something in use fails, or if nothing is in use.
  */
 export async function doctor(
   options: DoctorOptions,
@@ -36,7 +38,7 @@ export async function doctor(
   for await (const finding of findings(options, environment, invocation)) {
     hasFailed ||= finding.level === 'fail';
     if (options.quiet && finding.level !== 'fail') continue;
-    await stdout.write(scrubbedValues(findingLine(finding, stdout.colors), secrets));
+    await stdout.write(redactValues(findingLine(finding, stdout.colors), secrets));
   }
   return hasFailed ? exitCodes.failed : exitCodes.done;
 }
@@ -61,14 +63,13 @@ async function* findings(
   yield finding;
   for (const { api, address, isWanted } of own) {
     if (address === undefined) {
-      yield missingAddress(api, isWanted || isNothingInUse ? 'fail' : 'warn');
+      yield missingBaseUrl(api, isWanted || isNothingInUse ? 'fail' : 'warn');
       continue;
     }
     yield await apiFinding(api, address, options, async () => {
-      // Each API gets a client of its own, since one wrong address closes the client that was to use it. Without a key the address
-      // is still checked, but nothing is sent.
-      await using client = createClient(quick(options, key));
-      const source = smallest[api](client, address);
+      // One client per API, since a wrong base URL closes the client. Without a key, this only checks the base URL.
+      await using client = createClient(quickOptions(options, key));
+      const source = smallestRequest[api](client, address);
       return key === undefined ? undefined : await probe(client, source, signal);
     });
   }
@@ -80,7 +81,7 @@ async function* findings(
   yield* sourceFindings(sources, key, options, environment, invocation);
 }
 
-/** How the sources of plugins answer, all with one client, as plugins may rely on each other. */
+/** Probes the sources of plugins with a single client, since plugins may depend on each other. */
 async function* sourceFindings(
   names: readonly string[],
   key: string | undefined,
@@ -88,7 +89,7 @@ async function* sourceFindings(
   environment: Environment,
   { config: { plugins } }: Pick<Invocation, 'config'>,
 ): AsyncGenerator<Finding> {
-  await using client = createClient(quick(options, key));
+  await using client = createClient(quickOptions(options, key));
   try {
     addRequired(client, plugins, options, environment);
     for (const plugin of plugins) client.use(plugin);
@@ -102,8 +103,8 @@ async function* sourceFindings(
       yield await sourceFinding(source, key !== undefined, (made) => probe(client, made, environment.signal));
 }
 
-/** Whoever waits for a finding does not want to wait for an outage to pass. */
-function quick(options: DoctorOptions, key: string | undefined): ClientOptions {
+/** Without `--retry-for`, retries only once, so that an outage is reported quickly. */
+function quickOptions(options: DoctorOptions, key: string | undefined): ClientOptions {
   return {
     ...clientOptions(options, key ?? false),
     retry: options.retryFor === undefined ? { retries: 1 } : { for: options.retryFor },

@@ -7,7 +7,7 @@ import { findOwners } from '../input/owners.js';
 import type { CommandOptions } from '../options/commandOptions.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
-/** `sluice nfts export`: the NFTs that wallets hold, to wherever rows can go. */
+/** `sluice nfts export`: exports the NFTs of wallets. */
 export async function nftsExport(
   options: CommandOptions<'nfts export'>,
   environment: Environment,
@@ -26,13 +26,13 @@ export async function nftsExport(
   return runExport(rows, options, environment, invocation);
 }
 
-/** `sluice nfts watch`: every change of what wallets hold, as it is found. */
+/** `sluice nfts watch`: reports every change of the NFTs of wallets. */
 export async function nftsWatch(
   options: CommandOptions<'nfts watch'>,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
-  // An export does not pay for loading these.
+  // Loaded on demand: an export does not need these.
   const { holdingView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { pageSize, ownersPerRequest, concurrency, includeCollections, excludeCollections } = options;
@@ -49,26 +49,25 @@ export async function nftsWatch(
   return runWatch(rows, options, environment, invocation);
 }
 
-/** How wallets are asked for. */
-interface AskedWallets {
+interface WalletRequests {
   readonly ownerAddresses: readonly string[];
   readonly ownersPerRequest?: number | undefined;
   readonly concurrency?: number | undefined;
 }
 
 const defaultOwnersPerRequest = 10;
-/** An address of a request has room for some twenty owners. */
+/** The maximum that fits into the URL of a request. */
 const maxOwnersPerRequest = 20;
 
 /**
- * Says that the concurrency is not used up although there are wallets for it, and which size of groups would. The groups are not made
- * smaller by themselves: they are part of an export's plan, which must not depend on the concurrency, and each group costs a request.
+ * Says that smaller groups of wallets would use the full concurrency. Groups do not shrink automatically: they are part
+ * of an export's plan, which must not depend on the concurrency, and each group costs a request.
  */
 export function idleConcurrency({
   ownerAddresses,
   ownersPerRequest,
   concurrency = 1,
-}: AskedWallets): string | undefined {
+}: WalletRequests): string | undefined {
   const owners = new Set(ownerAddresses).size;
   const size = Math.min(ownersPerRequest ?? defaultOwnersPerRequest, maxOwnersPerRequest);
   const groups = Math.ceil(owners / size);

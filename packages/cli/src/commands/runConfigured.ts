@@ -9,26 +9,25 @@ import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/table.js';
 import { namedTarget } from '../target/namedTarget.js';
 
-/** A command that takes plugins and defaults, about to run. */
+/** A command that uses plugins and defaults. */
 interface ConfiguredCommand<Options> {
   readonly command: Command;
-  /** Its arguments by name. */
-  readonly given: Readonly<Record<string, unknown>>;
+  /** Its positional arguments. */
+  readonly namedArguments: Readonly<Record<string, unknown>>;
   readonly args: readonly string[];
-  /** Does its work with its options, defaults included. */
+  /** Its options include the defaults. */
   readonly run: (options: Options, environment: Environment, invocation: Invocation) => Promise<number>;
-  /** It tells itself what is wrong with the configuration. */
+  /** The command itself reports what is wrong with the configuration. */
   readonly reportsErrors: boolean;
 }
 
 /**
- * Loads the configuration, gives the command its defaults and runs it.
+ * Loads the configuration, applies its defaults, runs the command, and returns the exit code.
  *
- * @returns the exit code.
- * @throws UsageError if something is wrong with the configuration; what the command raises.
+ * @throws UsageError if the configuration is invalid; what the command raises.
  */
 export async function runConfigured<Options extends object>(
-  { command, given, args, run, reportsErrors }: ConfiguredCommand<Options>,
+  { command, namedArguments, args, run, reportsErrors }: ConfiguredCommand<Options>,
   environment: Environment,
 ): Promise<number> {
   let config = noConfig;
@@ -43,15 +42,15 @@ export async function runConfigured<Options extends object>(
     configError = error;
   }
   try {
-    const options = { ...given, ...command.opts<Options>() };
+    const options = { ...namedArguments, ...command.opts<Options>() };
     const invocation = { args, config, ...(configError && { configError }) };
-    return await amongPlugins(config, environment, (among) => run(options, among, invocation));
+    return await supervisePlugins(config, environment, (supervised) => run(options, supervised, invocation));
   } catch (error) {
-    throw withPlace(error, used, config);
+    throw withLocation(error, used, config);
   }
 }
 
-/** All commands of the program that take defaults. */
+/** All commands of the program that use defaults. */
 function configurable(command: Command): Command[] {
   let root = command;
   while (root.parent) root = root.parent;
@@ -59,16 +58,16 @@ function configurable(command: Command): Command[] {
   return below(root).filter(({ options }) => options.some((option) => option.attributeName() === 'config'));
 }
 
-/** The library says which option is wrong, but not that nobody has typed it. */
-function withPlace(error: unknown, used: ReadonlySet<string>, { file }: Config): unknown {
+/** Adds where an invalid option comes from if it is a default: the user has not typed it. */
+function withLocation(error: unknown, used: ReadonlySet<string>, { file }: Config): unknown {
   if (!file || !SluiceError.is(error, 'config')) return error;
   const { option } = error.details;
   if (typeof option !== 'string' || !used.has(option)) return error;
   return new UsageError(`${sentenceOf(error)} It stands in defaults.${option} of ${file.name}.`);
 }
 
-/** Does work that the plugins of a configuration take part in: in an environment whose signal aborts when one of them fails. */
-export function amongPlugins<R>(
+/** Runs `work` in an environment whose signal also aborts when a plugin fails outside of its hooks. */
+export function supervisePlugins<R>(
   { file, plugins }: Pick<Config, 'file' | 'plugins'>,
   environment: Environment,
   work: (environment: Environment) => Promise<R>,

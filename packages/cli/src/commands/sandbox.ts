@@ -5,14 +5,14 @@ import { exitCodes, Failure, UsageError } from '../errors/errors.js';
 import { flagOf } from '../errors/cliTerms.js';
 import type { CommandOptions } from '../options/commandOptions.js';
 
-/** `sluice sandbox`: a local server of both APIs, until a signal ends it. stdout gets one line: how to reach it. */
+/** `sluice sandbox`: a local server of both APIs, until a signal ends it. Prints URLs, key and owners as JSON. */
 export async function sandbox(options: CommandOptions<'sandbox'>, environment: Environment): Promise<number> {
   const { stdout, stderr, signal } = environment;
   const { rateLimit, fail, ...others } = options;
   await using server = await start({ ...others, ...(rateLimit && { rateLimit }), ...(fail && { faults: fail }) });
   const { streamsUrl, aptosUrl, apiKey, owners } = server;
   await stdout.write(`${JSON.stringify({ streamsUrl, aptosUrl, apiKey, owners })}\n`);
-  if (stderr.isTerminal) stderr.tell(stderr.colors.dim(hint(server)));
+  if (stderr.isTerminal) stderr.print(stderr.colors.dim(hint(server)));
   if (!signal.aborted) await once(signal, 'abort');
   return exitCodes.done;
 }
@@ -21,13 +21,13 @@ async function start(options: SandboxOptions): Promise<Sandbox> {
   try {
     return await startSandbox(options);
   } catch (error) {
-    // It raises `RangeError` for an option that makes no sense, and plain errors for what the machine refuses.
+    // A `RangeError` is about an invalid option, any other error about the machine, e.g. a port in use.
     if (error instanceof RangeError) throw new UsageError(inFlags(error.message));
     throw new Failure(error instanceof Error ? error.message : String(error), { cause: error });
   }
 }
 
-/** The sandbox names the option at fault first. @example inFlags('rateLimit.requests is 0: …') // '--rate-limit is 0: …' */
+/** Replaces options by flags. @example inFlags('rateLimit.requests is 0: …') // '--rate-limit is 0: …' */
 function inFlags(message: string): string {
   return message
     .replace(/^faults\.(\w+)/, '--fail $1')

@@ -7,7 +7,7 @@ import type { CommandOptions } from '../options/commandOptions.js';
 import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
 import { findSource, knownSources, rowKeyOf, sourceLines, sourceName } from '../source/findSource.js';
 import { apisOf } from '../source/openClient.js';
-import { askedBy, readParams } from '../source/params.js';
+import { withParams, readParams } from '../source/params.js';
 import { namesOf } from '../target/namedTarget.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
@@ -16,7 +16,7 @@ interface SourceArgument {
   readonly source: string;
 }
 
-/** `sluice export API.SOURCE`: the rows of any source, of plugins too, to wherever rows can go. */
+/** `sluice export API.SOURCE`: exports the rows of any source, including those of plugins. */
 export async function exportSource(
   options: CommandOptions<'export'> & SourceArgument,
   environment: Environment,
@@ -30,25 +30,25 @@ export async function exportSource(
     source: (client) => {
       const found = findSource(client, source, config);
       const params = readParams(param, found.describe(), ['pageSize', 'maxRows']);
-      return asRecords(askedBy(found, params, (asked) => found({ ...asked, pageSize, maxRows })));
+      return asRecords(withParams(found, params, (valid) => found({ ...valid, pageSize, maxRows })));
     },
     ...{ concurrency, maxRows },
   };
   return runExport(rows, options, environment, invocation);
 }
 
-/** `sluice watch API.SOURCE`: every change of any source, of plugins too, as it is found. */
+/** `sluice watch API.SOURCE`: reports every change of any source, including those of plugins. */
 export async function watchSource(
   options: CommandOptions<'watch'> & SourceArgument,
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
-  // An export does not pay for loading these.
+  // Loaded on demand: an export does not need these.
   const { recordView } = await import('../watch/rowView.js');
   const { runWatch } = await import('../watch/watchChanges.js');
   const { config } = invocation;
   const { source, param = [], key, pageSize, concurrency } = options;
-  /** Known once the source is found. */
+  // Set when the source is found.
   let shown: readonly string[] = [];
   const rows: WatchedRows<unknown, Record<string, unknown>> = {
     add: apisOf(sourceName(source), options, environment),
@@ -58,20 +58,20 @@ export async function watchSource(
       if (!hasKey && key === undefined)
         throw new UsageError(`Nothing tells the rows of ${source} apart: give --key COLUMN, or several: --key a,b.`);
       shown = key ? [...new Set([...key, ...columns])] : columns;
-      const how = {
+      const watchOptions = {
         ...watching,
         ...(key && { key: rowKeyOf(key, columns) }),
         ...(concurrency !== undefined && { concurrency }),
       };
       const params = readParams(param, description, ['pageSize']);
-      return asRecordChanges(askedBy(found, params, (asked) => found.watch({ ...asked, pageSize }, how)));
+      return asRecordChanges(withParams(found, params, (valid) => found.watch({ ...valid, pageSize }, watchOptions)));
     },
     view: recordView(() => shown, environment.stdout.colors),
   };
   return runWatch(rows, options, environment, invocation);
 }
 
-/** `sluice sources`: what `sluice export` and `sluice watch` can name, and what plugins have brought along for `--to` and `--state`. */
+/** `sluice sources`: lists all sources, and the plugins' sinks and stores for `--to` and `--state`. */
 export async function sources(
   { format }: CommandOptions<'sources'>,
   environment: Environment,

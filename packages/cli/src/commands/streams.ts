@@ -16,7 +16,7 @@ import { table } from '../terminal/table.js';
 import { fieldColumns, streamColumns, streamView } from '../watch/rowView.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
-/** `sluice streams export`: the project's EVM streams, to wherever rows can go. */
+/** `sluice streams export`: exports the project's EVM streams. */
 export async function streamsExport(
   options: CommandOptions<'streams export'>,
   environment: Environment,
@@ -32,7 +32,7 @@ export async function streamsExport(
   return runExport(rows, options, environment, invocation);
 }
 
-/** `sluice streams list`: the project's EVM streams, on stdout. */
+/** `sluice streams list`: prints the project's EVM streams. */
 export async function streamsList(
   options: CommandOptions<'streams list'>,
   environment: Environment,
@@ -46,7 +46,7 @@ export async function streamsList(
   const baseUrl = baseUrlOf('streams', options, variables);
   const opening = openClient(options, environment, config, (client) => client.use(streams({ baseUrl })));
   return withClient(opening, environment, async (client, notices) => {
-    const source = () => client.streams.list({ ...(pageSize !== undefined && { pageSize }) });
+    const source = () => client.streams.list({ pageSize });
     if (format !== 'table') {
       const { sink, name } = rowSink<EvmStream>(
         { to: standardOutput, format, ...(columns && { columns }) },
@@ -63,13 +63,13 @@ export async function streamsList(
     if (!options.quiet && options.progress !== 'json') {
       const hint =
         leftOut.length === 0 ? '' : ` There was no room for ${leftOut.join(' and ')}; --format csv has every field.`;
-      stderr.tell(stderr.colors.dim(`${formatCount(rows.length, 'stream')}.${hint}\n`));
+      stderr.print(stderr.colors.dim(`${formatCount(rows.length, 'stream')}.${hint}\n`));
     }
     return exitCodes.done;
   });
 }
 
-/** `sluice streams watch`: every change of the project's EVM streams, as it is found. */
+/** `sluice streams watch`: reports every change of the project's EVM streams. */
 export async function streamsWatch(
   options: CommandOptions<'streams watch'>,
   environment: Environment,

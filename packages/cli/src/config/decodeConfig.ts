@@ -1,7 +1,7 @@
 import { UsageError } from '../errors/errors.js';
 import { refuseSecretName } from './refuseSecrets.js';
 
-/** What a configuration holds, before its plugins are loaded and its defaults are parsed. */
+/** A configuration before its plugins are loaded and its defaults are parsed. */
 export interface ConfigContent {
   readonly plugins: readonly unknown[];
   readonly defaults: Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export interface ConfigContent {
 
 const settings = ['plugins', 'defaults'] as const;
 
-/** Takes a configuration apart. @throws UsageError if it is none, with its place; `name` is the file's. */
+/** @param name the name of the file. @throws UsageError if the value is not a configuration. */
 export function decodeConfig(value: unknown, name: string): ConfigContent {
   if (!isRecord(value))
     throw new UsageError(
@@ -30,39 +30,37 @@ export function decodeConfig(value: unknown, name: string): ConfigContent {
   return { plugins: plugins as readonly unknown[], defaults: { ...defaults } };
 }
 
-/** The default export of a module, of CommonJS too. @throws UsageError if it has none. */
+/** The default export of a module (ESM or CommonJS). @throws UsageError if it has none. */
 export function decodeDefaultExport(module: unknown, name: string): unknown {
   if (typeof module === 'object' && module !== null && 'default' in module && module.default !== undefined)
     return module.default;
   throw new UsageError(`${name} has no default export. Write "export default { plugins: [], defaults: {} }".`);
 }
 
-/** Whether something is an object with fields, as JSON has them. */
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Makes a plugin of options, or of nothing. */
-type PluginMaker = (options: unknown) => unknown;
-
-/** Whether something is a function, which then is taken for one that makes a plugin. */
-export function isMaker(value: unknown): value is PluginMaker {
+/** Whether a value is a function, which is assumed to create a plugin. */
+export function isPluginFactory(value: unknown): value is (options: unknown) => unknown {
   return typeof value === 'function';
 }
 
 /**
- * What a module offers as a plugin, or as a function that makes one: its default export, else the only function that it exports.
+ * The export of a module that is a plugin or creates one: the default export, else the only exported function.
  *
- * @throws UsageError if it is not clear which export is meant; `place` is where it is named.
+ * @param place where the module is named, for errors.
+ * @throws UsageError if there is no such export, or several functions.
  */
 export function decodePluginModule(module: unknown, place: string): unknown {
   const exported = new Map<string, unknown>(Object.entries(module as object));
   const byDefault = exported.get('default');
-  // The exports of a module in CommonJS, which may have none by that name, are its default export.
+  // For CommonJS, this is `module.exports`.
   if (byDefault !== undefined) return byDefault;
-  const [maker, ...others] = [...exported.values()].filter(isMaker);
-  if (maker && others.length === 0) return maker;
-  const names = [...exported].flatMap(([name, value]) => (isMaker(value) ? [name] : []));
+  const factories = [...exported].filter(([, value]) => isPluginFactory(value));
+  const [factory, ...others] = factories;
+  if (factory && others.length === 0) return factory[1];
+  const names = factories.map(([name]) => name);
   throw new UsageError(
     names.length === 0
       ? `The module that ${place} names exports no plugin. It should export one, or a function that makes one.`

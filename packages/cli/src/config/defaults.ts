@@ -9,20 +9,19 @@ import { formatOfName, standardOutput } from '../options/checkTarget.js';
 import { optionSpec, type OptionsOf } from '../options/table.js';
 import type { Config } from './config.js';
 
-/** What decides whether a default is used. */
 interface DefaultsContext {
   readonly variables: Variables;
-  /** Whether a target is that of a sink with a name. */
+  /** Whether a target is a plugin's sink. */
   readonly isSink: (target: string) => boolean;
 }
 
 /**
- * Gives a command the defaults that it has an option for, where neither its command line nor the environment says something else. All of
- * them are looked at, so that a wrong one shows whichever command is run.
+ * Sets the options of a command that have a default and are set neither on its command line nor in the environment.
+ * Checks all defaults, so that every command reports an invalid one.
  *
- * @param commands all commands that take defaults.
+ * @param commands all commands that use defaults.
  * @returns the options that were set.
- * @throws UsageError if one is unknown, or has a value that no command takes.
+ * @throws UsageError if a default is unknown, or no command accepts its value.
  */
 export function applyDefaults(
   command: Command,
@@ -37,19 +36,19 @@ export function applyDefaults(
   );
   for (const [name, value] of Object.entries(defaults)) {
     const place = `defaults.${name} of ${file.name}`;
-    const parsed = commands.flatMap((other) => readings(name, value, other));
+    const parsed = commands.flatMap((other) => parseFor(other, name, value));
     if (parsed.length === 0) throw unknownOption(name, file.name, commands);
     const { isForOneRun, variable = '', value: valueName } = optionSpec(name) ?? {};
     if (isForOneRun)
       throw new UsageError(`${place}: ${flagOf(name)} is for a single run. Give it on the command line instead.`);
-    const [fault] = parsed.flatMap((reading) => ('fault' in reading ? [reading.fault] : []));
-    if (fault !== undefined && parsed.every((reading) => 'fault' in reading))
-      throw new UsageError(`${place} is ${shown(value)}. ${fault}`);
-    const [own] = readings(name, value, command);
-    if (!own || 'fault' in own || own.value === undefined || name in given) continue;
+    const errors = parsed.flatMap((result) => ('error' in result ? [result.error] : []));
+    if (errors[0] !== undefined && errors.length === parsed.length)
+      throw new UsageError(`${place} is ${shown(value)}. ${errors[0]}`);
+    const [own] = parseFor(command, name, value);
+    if (!own || 'error' in own || own.value === undefined || name in given) continue;
     if ((variables[variable] ?? '').trim() !== '') continue;
-    if (!isFitting(name, own.value, given, isSink)) continue;
-    // Paths of files begin where the configuration is.
+    if (!isApplicable(name, own.value, given, isSink)) continue;
+    // Paths are relative to the configuration's folder.
     const isPath = valueName === '<file>' && typeof own.value === 'string' && own.value !== standardInput;
     command.setOptionValueWithSource(name, isPath ? resolve(dirname(file.path), own.value) : own.value, 'config');
     used.add(name);
@@ -57,35 +56,33 @@ export function applyDefaults(
   return used;
 }
 
-type Reading = { readonly value: unknown } | { readonly fault: string };
+type ParseResult = { readonly value: unknown } | { readonly error: string };
 
-/** How a command reads a value; nothing if it has no such option. */
-function readings(name: string, value: unknown, command: Command): Reading[] {
+/** Parses a value as a command does; empty if the command does not have the option. */
+function parseFor(command: Command, name: string, value: unknown): ParseResult[] {
   const option = command.options.find((candidate) => candidate.attributeName() === name);
-  return option ? [readingOf(value, option)] : [];
+  return option ? [parseOption(value, option)] : [];
 }
 
-function readingOf(value: unknown, option: Option): Reading {
+function parseOption(value: unknown, option: Option): ParseResult {
   if (option.isBoolean() || option.negate) {
-    if (typeof value !== 'boolean') return { fault: 'Give true or false.' };
+    if (typeof value !== 'boolean') return { error: 'Give true or false.' };
     return { value: value === option.negate ? undefined : value };
   }
   const isList = Array.isArray(value);
   const items: readonly unknown[] = isList ? value : [value];
   if (!items.every((item) => typeof item === 'string' || typeof item === 'number'))
-    return { fault: isList ? 'Give a list of texts.' : 'Give it as a text, as on the command line.' };
+    return { error: isList ? 'Give a list of texts.' : 'Give it as a text, as on the command line.' };
+  const { parseArg, variadic } = option;
   try {
     const texts = items.map(String);
-    const read: unknown = option.variadic ? texts : parsed(texts.join(','), option);
-    return isList && !Array.isArray(read) ? { fault: 'Give one value, not a list.' } : { value: read };
+    const text = texts.join(',');
+    const read: unknown = variadic ? texts : parseArg ? parseArg<unknown>(text, undefined) : text;
+    return isList && !Array.isArray(read) ? { error: 'Give one value, not a list.' } : { value: read };
   } catch (error) {
-    if (error instanceof InvalidArgumentError) return { fault: error.message };
+    if (error instanceof InvalidArgumentError) return { error: error.message };
     throw error;
   }
-}
-
-function parsed(text: string, { parseArg }: Option): unknown {
-  return parseArg ? parseArg<unknown>(text, undefined) : text;
 }
 
 function unknownOption(name: string, file: string, commands: readonly Command[]): UsageError {
@@ -101,25 +98,28 @@ function unknownOption(name: string, file: string, commands: readonly Command[])
   );
 }
 
-/** A value, cut: somebody may have put there what nobody should see. */
+/** A value, shortened: it may be a secret. */
 function shown(value: unknown): string {
   const text =
     typeof value === 'string' ? JSON.stringify(value) : inspect(value, { compact: true, breakLength: Infinity });
   return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
-/** What a command line says of its target. */
+/** The options of a command line that decide about its target. */
 type GivenTarget = Readonly<
   Partial<Record<keyof OptionsOf<'to' | 'forward' | 'format' | 'state' | 'maxRows'>, unknown>>
 >;
 
 /**
- * Whether a default goes with what was given: one that does not is left out, as if it were not there. What people give themselves is
- * refused instead.
- *
- * @param isSink whether a target is that of a sink with a name.
+ * Whether a default applies to the target of a command line. One that does not apply is ignored, whereas an option on
+ * the command line is refused.
  */
-function isFitting(option: string, value: unknown, given: GivenTarget, isSink: (target: string) => boolean): boolean {
+function isApplicable(
+  option: string,
+  value: unknown,
+  given: GivenTarget,
+  isSink: (target: string) => boolean,
+): boolean {
   const kind = kindOf(given, isSink);
   const target = typeof given.to === 'string' ? given.to : standardOutput;
   const about = optionSpec(option)?.about;

@@ -6,110 +6,110 @@
 
 import type { Plugin } from '@sluice/core';
 
-/** A configuration of the command line: the default export of `sluice.config.js`, or what `sluice.config.json` holds. */
+/** A configuration of `sluice`: the default export of `sluice.config.js`, or the content of `sluice.config.json`. */
 export interface SluiceConfig {
   /**
-   * Plugins, in the order in which they are set up; `false` and `null` are skipped. A text names a module whose default export, or only
-   * exported function, is a plugin or makes one: a path, or a package that is installed where the configuration lies. `[module, options]`
-   * hands it options.
+   * Plugins, in the order in which they are set up; `false` and `null` are skipped. A string names a module whose
+   * default export, or only exported function, is a plugin or creates one: a path, or a package that is installed in
+   * the configuration's folder. `[module, options]` passes options to it.
    */
   readonly plugins?: readonly (Plugin | string | readonly [module: string, options: unknown] | false | null)[];
-  /** Options of commands, where neither the command line nor the environment says something else. */
+  /** Options of commands, if set neither on the command line nor in the environment. */
   readonly defaults?: Defaults;
 }
 
-/** A number, or as a text. */
 type Count = number | string;
-/** Items, or one text with commas between them. */
+/** Items, or one string with commas between them. */
 type List = readonly string[] | string;
 
 /**
- * Options of commands by their long names, in the same words: each is read as on the command line, and used by every command that has it and
- * takes its value. What says what a single run is to do, like `--restart` or `--to`, is refused, and so is every secret.
+ * Options of commands by their long names. Each is parsed as on the command line, and used by every command that has
+ * the option and accepts the value. Options about a single run, like `--restart` or `--to`, are refused, and so are
+ * secrets.
  *
- * Paths of files are meant from the configuration's folder.
+ * Paths are relative to the configuration's folder.
  */
 export interface Defaults {
-  /** Base address of the streams API. `SLUICE_STREAMS_URL` wins. */
+  /** Base URL of the streams API. `SLUICE_STREAMS_URL` takes precedence. */
   readonly streamsUrl?: string;
-  /** Base address of the Aptos NFT API. `SLUICE_APTOS_URL` wins. */
+  /** Base URL of the Aptos NFT API. `SLUICE_APTOS_URL` takes precedence. */
   readonly aptosUrl?: string;
-  /** Path of the file that holds the API key. `SLUICE_API_KEY` wins. */
+  /** Path of the file with the API key. `SLUICE_API_KEY` takes precedence. */
   readonly apiKeyFile?: string;
-  /** Most requests: `25/s`, `100/m` or `unlimited`. */
+  /** Maximum request rate: `25/s`, `100/m` or `unlimited`. */
   readonly rate?: string;
-  /** Longest time for one answer: `30s`. */
+  /** Maximum time for one response: `30s`. */
   readonly timeout?: string;
-  /** How long a fault that may pass is tried: `2m`, or `forever`. */
+  /** How long to retry during an outage: `2m`, or `forever`. */
   readonly retryFor?: string;
-  /** Rows a request. */
+  /** Rows per request. */
   readonly pageSize?: Count;
-  /** Parts asked for at once. Left out where `--max-rows` is given. */
+  /** Partitions fetched in parallel. Ignored with `--max-rows`. */
   readonly concurrency?: Count;
-  /** Wallets in one group, asked for together. */
+  /** Wallets per request. */
   readonly ownersPerRequest?: Count;
   /** Wallets. */
   readonly owner?: List;
-  /** Path of a file of wallets, one a line. */
+  /** Path of a file with one wallet per line. */
   readonly ownersFile?: string;
   /** Only these collections. */
   readonly includeCollections?: List;
-  /** All but these collections. */
+  /** All collections except these. */
   readonly excludeCollections?: List;
-  /** Of streams: only changes of status. */
+  /** Watches of streams report only changes of the status. */
   readonly only?: 'status';
-  /** Fields that tell one row from another. */
+  /** Columns that identify a row. */
   readonly key?: List;
-  /** How rows or changes are written, where the target's name does not say it. */
+  /** Format of rows or changes, unless the target's name decides it. */
   readonly format?: 'csv' | 'jsonl' | 'text' | 'json' | 'table';
   /** Only these columns, in this order. */
   readonly columns?: List;
-  /** Whether files are compressed, whatever their name says. */
+  /** Whether to compress files, whatever their name. */
   readonly gzip?: boolean;
-  /** What to do where a file is there. */
+  /** What to do if a file exists. */
   readonly ifExists?: 'fail' | 'overwrite';
-  /** Whether CSV keeps text from being run by a spreadsheet. Default `true`. */
+  /** Whether CSV escapes text that a spreadsheet would run as a formula. Default `true`. */
   readonly guardFormulas?: boolean;
-  /** Whether CSV has a last column with the fields that are not known. */
+  /** Whether CSV has a last column with unknown fields, as JSON. */
   readonly extra?: boolean;
-  /** Whether CSV begins with a byte order mark. */
+  /** Whether CSV starts with a byte order mark. */
   readonly bom?: boolean;
-  /** Path of the file that holds the signing secret. `SLUICE_WEBHOOK_SECRET` wins. */
+  /** Path of the file with the signing secret. `SLUICE_WEBHOOK_SECRET` takes precedence. */
   readonly secretFile?: string;
-  /** Path of a file with headers to send along to a service. */
+  /** Path of a file with extra headers for a webhook. */
   readonly headerFile?: string;
-  /** Hosts, addresses or CIDRs of services that may be private, or without https. */
+  /** Hosts, addresses or CIDRs of webhooks to allow although they are private, or use http. */
   readonly allowAddress?: List;
-  /** Requests to a service at once. */
+  /** Parallel requests to a webhook. */
   readonly deliveries?: Count;
-  /** Records in one request to a service. */
+  /** Records per request to a webhook. */
   readonly batch?: Count;
-  /** More dead letters end a forward. */
+  /** A forward fails after more dead letters than this. */
   readonly maxDeadLetters?: Count;
-  /** What becomes of later records with the key of a dead letter. */
+  /** What to do with later records that have the key of a dead letter. */
   readonly onDead?: 'continue' | 'park';
-  /** Where a cursor expired: fail, or do that part over. */
+  /** When a cursor has expired: fail, or fetch its partition again. */
   readonly onExpired?: 'fail' | 'restart-partition';
   /** Pages between two commits. */
   readonly commitEvery?: Count;
-  /** Whether state is kept on a network file system too, at your own risk. */
+  /** Whether to allow state on a network file system, at your own risk. */
   readonly trustFilesystem?: boolean;
-  /** From one poll to the next: `30s`. */
+  /** Interval between polls: `30s`. */
   readonly every?: string;
-  /** Puts each poll off by up to this share of `every`, 0 to 1. */
+  /** Delays each poll at random by up to this share of `every`, 0 to 1. */
   readonly jitter?: Count;
-  /** Failed polls in a row that are survived. */
+  /** A watch stops after more consecutive failed polls than this. */
   readonly maxFailures?: Count;
-  /** How progress is shown. */
+  /** How to show progress. */
   readonly progress?: 'bar' | 'plain' | 'json' | 'none';
-  /** Whether nothing but faults is told. */
+  /** Whether to show only errors. */
   readonly quiet?: boolean;
 }
 
 /**
- * Names the types of a configuration, so that an editor knows them. It answers what it is given.
+ * Returns its argument. It gives an editor the types of a configuration.
  *
- * A configuration is code that runs with the rights of whoever runs `sluice`; `--no-config` keeps it out.
+ * A configuration is code that runs with the rights of whoever runs `sluice`; `--no-config` disables it.
  *
  * @example
  * // sluice.config.ts

@@ -4,7 +4,7 @@ import type { Jiti } from 'jiti';
 import { UsageError } from '../errors/errors.js';
 import { loadingFailed } from '../errors/thrown.js';
 
-/** Loads a module and answers its namespace. TypeScript is taken as it is, also where `./x.js` means `./x.ts`. */
+/** Imports a module, also TypeScript, in which `./x.js` may mean `./x.ts`. Resolves to its namespace. */
 export async function importModule(path: string): Promise<unknown> {
   const { href } = pathToFileURL(path);
   if (!/^\.[cm]?ts$/.test(extname(path))) return await import(href);
@@ -12,25 +12,22 @@ export async function importModule(path: string): Promise<unknown> {
   return await jiti.import(href);
 }
 
-/** The file that a package's name stands for, seen from a file; `undefined` if it is not installed there. */
+/** Resolves a package name from a file; `undefined` if it is not installed there. */
 export async function findModule(name: string, from: string): Promise<string | undefined> {
   const jiti = await newJiti();
   const found = jiti.esmResolve(name, { parentURL: pathToFileURL(from).href, try: true });
   return found === undefined ? undefined : fileURLToPath(found);
 }
 
-/** Loaded only here, since most command lines need none. Without its cache, which would be written into the user's folders. */
+/** Loaded on demand, since few commands need it. Without its cache, which would write into the user's folders. */
 async function newJiti(): Promise<Jiti> {
   const { createJiti } = await import('jiti');
   return createJiti(import.meta.url, { fsCache: false, interopDefault: false });
 }
 
 /**
- * Why a module could not be loaded, as a sentence. A package that is not installed comes with the command that installs it; all else is what
- * Node or the loader says.
- *
- * @param thrown anything.
- * @param name what people call the module.
+ * Why a module could not be loaded. For a package that is not installed, says how to install it; otherwise quotes Node
+ * or the loader. `name` is the module's name in messages.
  */
 export function importError(
   thrown: unknown,
@@ -39,18 +36,18 @@ export function importError(
   if (thrown instanceof UsageError) return thrown;
   const missing = missingPackage(thrown);
   if (missing !== undefined)
-    return new UsageError(`${name} imports "${missing}". ${notInstalled(missing, dirname(path))}`);
+    return new UsageError(`${name} imports "${missing}". ${installHint(missing, dirname(path))}`);
   return new UsageError(loadingFailed(name, thrown), { cause: thrown });
 }
 
-/** What to do about a package that is not there. @param name of a package, or of something in it. */
-export function notInstalled(name: string, folder: string): string {
+/** How to install a missing package. @param name of a package, or of a file in it. */
+export function installHint(name: string, folder: string): string {
   const [scope = '', inScope] = name.split('/');
   const packageName = scope.startsWith('@') && inScope !== undefined ? `${scope}/${inScope}` : scope;
   return `It is not installed in ${folder}: run "npm install ${packageName}" there.`;
 }
 
-/** The name of the package that Node, or jiti, did not find; `undefined` for a file that is missing. */
+/** The package that Node or jiti did not find; `undefined` if it was a file, or the error is another one. */
 function missingPackage(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error && 'code' in thrown)) return undefined;
   if (thrown.code !== 'ERR_MODULE_NOT_FOUND' && thrown.code !== 'MODULE_NOT_FOUND') return undefined;

@@ -5,14 +5,7 @@ import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/table.js';
 import { type Config, type ConfigFile, noConfig } from './config.js';
 
-/** A path; `false`: none. Default: the one in the current folder. */
-type ConfigChoice = OptionsOf<'config'>['config'];
-
-/**
- * The configuration of a command line. It is code: what it does, it does with the rights of whoever runs the command.
- *
- * @throws UsageError, in a sentence that says where, if it can't be read or loaded, or if there is something in it that can't be used.
- */
+/** The configuration of a command line. @throws UsageError that says where, if it can't be loaded or is invalid. */
 export async function loadConfig(
   { config: choice }: OptionsOf<'config'>,
   environment: Pick<Environment, 'folder' | 'secrets' | 'foreignCode'>,
@@ -20,7 +13,7 @@ export async function loadConfig(
   const { folder, secrets, foreignCode } = environment;
   const file = await findConfigFile(choice, folder);
   if (!file) return noConfig;
-  // Most command lines have none, and pay nothing for what reads one.
+  // Loaded on demand: most command lines do not have a configuration.
   const { readConfig } = await import('./readConfig.js');
   return await readConfig(file, secrets, foreignCode);
 }
@@ -29,12 +22,13 @@ const endings = ['.js', '.mjs', '.ts', '.json'] as const;
 const names = endings.map((ending) => `sluice.config${ending}`);
 
 /**
- * The configuration file of a command line: the one that was named, else the one in the current folder. Folders above are not looked at:
- * what is run should lie where one can see it.
+ * The given configuration file, else the one in the current folder. Does not search the folders above, since people
+ * should see which code they run.
  *
- * @throws UsageError if there are several, or the one that was named is none.
+ * @param choice a path; `false` for none.
+ * @throws UsageError if there are several, or the given one can't be used.
  */
-async function findConfigFile(choice: ConfigChoice | undefined, folder: string): Promise<ConfigFile | undefined> {
+async function findConfigFile(choice: OptionsOf<'config'>['config'], folder: string): Promise<ConfigFile | undefined> {
   if (choice === false) return undefined;
   if (typeof choice === 'string') return namedFile(choice, folder);
   const found = await Promise.all(names.map(async (name) => ((await isThere(join(folder, name))) ? [name] : [])));
@@ -58,7 +52,7 @@ async function namedFile(name: string, folder: string): Promise<ConfigFile> {
   return { path, name };
 }
 
-/** A folder, or a link that leads nowhere, counts as well: its owner should learn that it does not serve. */
+/** Also `true` for a folder or a broken link, so that reading it reports an error. */
 async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }

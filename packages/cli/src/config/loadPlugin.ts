@@ -3,33 +3,33 @@ import { resolve } from 'node:path';
 import { checkPlugin, type Plugin, SluiceError } from '@sluice/core';
 import { UsageError } from '../errors/errors.js';
 import { thrownText } from '../errors/thrown.js';
-import { findModule, importError, importModule, notInstalled } from './importModule.js';
+import { findModule, importError, importModule, installHint } from './importModule.js';
 import type { ConfigFile } from './config.js';
-import { decodePluginModule, isMaker } from './decodeConfig.js';
+import { decodePluginModule, isPluginFactory } from './decodeConfig.js';
 
 /**
- * The plugin that an entry stands for: the plugin itself, or the module that makes it, with options or without.
+ * Loads the plugin of an entry, which is the plugin itself, or names a module.
  *
- * @param at its place in the list of plugins, from 0.
- * @param config where it stands: names of modules are looked up from there.
- * @throws UsageError, in a sentence that says where, if there is none.
+ * @param at its index in the list of plugins.
+ * @param config the file from which modules are resolved.
+ * @throws UsageError, which says where, if the entry does not lead to a plugin.
  */
 export async function loadPlugin(entry: unknown, at: number, config: ConfigFile): Promise<Plugin> {
   const place = `plugins[${String(at)}] of ${config.name}`;
-  const { module, options } = namedBy(entry, place);
-  if (module === undefined) return checked(await made(entry, options, place), place);
+  const { module, options } = parseEntry(entry, place);
+  if (module === undefined) return checked(await createPlugin(entry, options, place), place);
   const shown = `${JSON.stringify(module)}, ${place},`;
   const path = await pathOf(module, config, shown);
   try {
     const exported = decodePluginModule(await importModule(path), shown);
-    return checked(await made(exported, options, shown), shown);
+    return checked(await createPlugin(exported, options, shown), shown);
   } catch (error) {
     throw importError(error, { path, name: shown });
   }
 }
 
-/** What an entry names: "module", ["module"] or ["module", options]. */
-function namedBy(entry: unknown, place: string): { readonly module?: string; readonly options: unknown } {
+/** Parses "module", ["module"] or ["module", options]; any other entry is a plugin or creates one. */
+function parseEntry(entry: unknown, place: string): { readonly module?: string; readonly options: unknown } {
   const given: readonly unknown[] = Array.isArray(entry) ? entry : [entry];
   const [module, options, ...rest] = given;
   if (typeof module === 'string' && module !== '' && rest.length === 0) return { module, options: options ?? {} };
@@ -53,17 +53,16 @@ async function pathOf(module: string, { path, name }: ConfigFile, shown: string)
   throw new UsageError(
     isFile
       ? `${shown} names a package, but is a file beside ${name}: write ${JSON.stringify(`./${module}`)}.`
-      : `${shown} can't be loaded. ${notInstalled(module, folder)}`,
+      : `${shown} can't be loaded. ${installHint(module, folder)}`,
   );
 }
 
-async function made(exported: unknown, options: unknown, place: string): Promise<unknown> {
-  if (!isMaker(exported)) return exported;
+async function createPlugin(exported: unknown, options: unknown, place: string): Promise<unknown> {
+  if (!isPluginFactory(exported)) return exported;
   let plugin: unknown;
   try {
     plugin = await exported(options);
   } catch (error) {
-    // Its own errors say what is wrong with its options.
     throw new UsageError(`${place} failed: ${thrownText(error)}`, { cause: error });
   }
   if (plugin === undefined) throw new UsageError(`${place} returned nothing: its function has to return a plugin.`);

@@ -14,10 +14,10 @@ import { loadPlugin } from './loadPlugin.js';
 import { refuseSecrets } from './refuseSecrets.js';
 
 /**
- * What a configuration file says, with its plugins made.
+ * Reads a configuration file and creates its plugins.
  *
- * @param secrets texts that must not stand in it.
- * @throws UsageError, in a sentence that says where, if there is something in it that can't be used.
+ * @param secrets texts that it must not contain.
+ * @throws UsageError, which says where, if it is invalid.
  */
 export async function readConfig(
   file: ConfigFile,
@@ -29,7 +29,7 @@ export async function readConfig(
     const { plugins: entries, defaults } = await contentOf(file, text, secrets);
     const plugins: Plugin[] = [];
     for (const [at, entry] of entries.entries()) {
-      // So is a plugin left out with a condition. `undefined` is none: it is what a wrong name imports from TypeScript.
+      // For conditional plugins. `undefined` is an error: in TypeScript, importing a wrong name gives `undefined`.
       if (entry === false || entry === null) continue;
       const plugin = await loadPlugin(entry, at, file);
       checkName(plugin, plugins, file);
@@ -39,7 +39,7 @@ export async function readConfig(
   });
 }
 
-/** Only of a regular file: a pipe that nobody writes to would be read for ever. */
+/** Refuses a pipe, which might never end. */
 async function textOf({ path, name }: ConfigFile): Promise<string> {
   try {
     const found = await stat(path);
@@ -50,7 +50,7 @@ async function textOf({ path, name }: ConfigFile): Promise<string> {
   throw new UsageError(`${name} can't be read: it is not a regular file, but a pipe or a device.`);
 }
 
-/** A client would refuse it too, in words of its own. */
+/** The client would also refuse a name that is taken, but its message does not name the file. */
 function checkName({ name }: Plugin, before: readonly Plugin[], file: ConfigFile): void {
   if (isApiName(name))
     throw new UsageError(
@@ -70,7 +70,7 @@ async function contentOf(file: ConfigFile, text: string, secrets: ReadonlySet<st
   }
   try {
     const content = decodeConfig(await decodeDefaultExport(await importModule(file.path), file.name), file.name);
-    // What plugins are made with may come from the environment, and is theirs.
+    // Options of plugins may come from the environment, so they may contain secrets.
     refuseSecrets(content.defaults, file.name, secrets);
     return content;
   } catch (error) {
@@ -78,21 +78,21 @@ async function contentOf(file: ConfigFile, text: string, secrets: ReadonlySet<st
   }
 }
 
-/** What a JSON text says. @throws UsageError with the place where it is none; `name` is what the text is called. */
+/** @param name the text's name in errors. @throws UsageError with line and column, if the text is not valid JSON. */
 function parseJson(text: string, name: string): unknown {
   const plain = text.replace(/^\ufeff/, '');
   try {
     return JSON.parse(plain);
   } catch (error) {
-    throw new UsageError(`${name} is not valid JSON: ${placedFault(plain) ?? thrownText(error)}`);
+    throw new UsageError(`${name} is not valid JSON: ${locatedError(plain) ?? thrownText(error)}`);
   }
 }
 
-/** What Node says of a fault has no line in it. */
-function placedFault(text: string): string | undefined {
-  const faults: ParseError[] = [];
-  parse(text, faults, { disallowComments: true });
-  const [first] = faults;
+/** The first syntax error with its line and column, which Node's error lacks. */
+function locatedError(text: string): string | undefined {
+  const errors: ParseError[] = [];
+  parse(text, errors, { disallowComments: true });
+  const [first] = errors;
   if (!first) return undefined;
   const before = text.slice(0, first.offset).split('\n');
   const column = (before.at(-1) ?? '').length + 1;

@@ -11,7 +11,7 @@ const secretTexts = /whsec_[\w+/=-]{16}|\beyJ[\w-]{10,}\.[\w-]{10,}/;
 const whyNot = 'a configuration is kept with the code, where others read it';
 const elsewhere = 'Write the configuration in JavaScript, and take it from the environment there.';
 
-/** Refuses a setting that is named like a secret. @param place where it stands. @throws UsageError that says where it belongs. */
+/** @param place where the setting is. @throws UsageError if its name is that of a secret; says where secrets belong. */
 export function refuseSecretName(setting: string, place: string): void {
   const where = keyNames.test(setting)
     ? whereKeysGo
@@ -25,10 +25,9 @@ export function refuseSecretName(setting: string, place: string): void {
 }
 
 /**
- * Refuses a value that is, or looks like, a secret, and one that is named like one, however deep it stands. What it is is not repeated.
+ * Refuses a value that is, contains or looks like a secret, at any depth, and a field named like one.
  *
- * @param known secrets that are known already.
- * @throws UsageError that says where it stands and where it belongs.
+ * @throws UsageError that says where it is and where it belongs, and does not quote it.
  */
 export function refuseSecrets(value: unknown, place: string, known: ReadonlySet<string>): void {
   if (typeof value === 'string') {

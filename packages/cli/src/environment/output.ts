@@ -3,29 +3,27 @@ import { Writable } from 'node:stream';
 import { Failure } from '../errors/errors.js';
 import { type Colors, colorsFor } from '../terminal/colors.js';
 
-/** A stream that may be a terminal, as Node's `stdout` and `stderr` are. */
+/** A stream that may be a terminal, like Node's `stdout` and `stderr`. */
 export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Where a command writes, and what may be shown there. */
+/** Where a command writes. */
 export interface Output {
   readonly stream: Writable;
-  /** Nobody can read what is written: it was closed when the process began. */
+  /** It was closed when the process started, so nobody can read it. */
   readonly isClosed: boolean;
-  /** A person looks at it. */
   readonly isTerminal: boolean;
-  /** Characters that fit in a line at this moment. */
+  /** The current width in characters. */
   readonly columns: number;
   readonly colors: Colors;
-  /** Resolves when the text was passed on; rejects when nobody reads any more, and with a Failure where the disk refuses it. */
+  /** Rejects with EPIPE if the reader has closed the output, and with a Failure if the disk refuses the text. */
   readonly write: (text: string) => Promise<void>;
-  /** Writes without waiting; that it did not arrive is told by the next `write`. */
-  readonly tell: (text: string) => void;
+  /** Writes without waiting; the next `write` rejects if this one failed. */
+  readonly print: (text: string) => void;
 }
 
-/** Where nothing says how wide a line may be. */
-const usualColumns = 120;
+const defaultColumns = 120;
 
-/** An output on a stream. `COLUMNS` sets the width where the stream has none of its own. */
+/** An output on a stream. `COLUMNS` sets the width if the stream has none. */
 export function outputOf(
   stream: OutputStream,
   variables: Readonly<Record<string, string | undefined>>,
@@ -33,29 +31,29 @@ export function outputOf(
 ): Output {
   const isTerminal = stream.isTTY === true;
   let broken: Error | undefined;
-  const noted = (error: Error | null | undefined): Error | undefined => (broken ??= error ?? undefined);
+  const firstError = (error: Error | null | undefined): Error | undefined => (broken ??= error ?? undefined);
   return {
     ...{ stream, isClosed, isTerminal },
     get columns() {
       // A terminal that was never sized says 0.
-      return stream.columns || Number(variables['COLUMNS']) || usualColumns;
+      return stream.columns || Number(variables['COLUMNS']) || defaultColumns;
     },
     colors: colorsFor(isTerminal, variables),
     write: (text) =>
       new Promise((resolve, reject) => {
-        stream.write(text, (error) => {
-          const fault = noted(error);
-          if (fault) reject(explained(fault));
+        stream.write(text, (reason) => {
+          const error = firstError(reason);
+          if (error) reject(readableError(error));
           else resolve();
         });
       }),
-    tell: (text) => {
-      stream.write(text, noted);
+    print: (text) => {
+      stream.write(text, firstError);
     },
   };
 }
 
-/** @throws Failure if a command's data would go nowhere. Asked before anything is requested. */
+/** Called before any request. @throws Failure if a command's data would be lost. */
 export function refuseClosed({ isClosed }: Pick<Output, 'isClosed'>): void {
   if (!isClosed) return;
   throw new Failure(
@@ -63,10 +61,10 @@ export function refuseClosed({ isClosed }: Pick<Output, 'isClosed'>): void {
   );
 }
 
-/** A reader that went away stays what it is: others know it by its code. */
-function explained(fault: Error): Error {
-  const code = 'code' in fault ? String(fault.code) : '';
-  if (code === 'EPIPE' || code === '') return fault;
+/** Leaves EPIPE as it is, since callers check its code. */
+function readableError(error: Error): Error {
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === 'EPIPE' || code === '') return error;
   const isFull = code === 'ENOSPC' || code === 'EDQUOT';
   return new Failure(
     `The output can't be written (${code}): ${isFull ? 'the disk is full. Make room' : 'look at where it goes'}, then run it again.`,
@@ -74,10 +72,10 @@ function explained(fault: Error): Error {
 }
 
 /**
- * A stream on a descriptor that is a file or a device; `undefined` for a pipe, a socket or a terminal, which Node's own stream serves well. A
- * disk that is nearly full takes a part of what it is given, without an error, and that stream does not look.
+ * A stream on a descriptor that is a file or a device; `undefined` for anything else. Node's own stream does not notice
+ * that a nearly full disk wrote only a part, without an error.
  */
-export function wholeWrites(descriptor: number): Writable | undefined {
+export function fileStream(descriptor: number): Writable | undefined {
   if (!isFile(descriptor)) return undefined;
   return new Writable({
     decodeStrings: true,
@@ -94,7 +92,7 @@ export function wholeWrites(descriptor: number): Writable | undefined {
 
 function isFile(descriptor: number): boolean {
   try {
-    // `bigint`, since Node 20 keeps the last plain answer, and its loader takes every path for a pipe while that is one.
+    // `bigint`: Node 20 reuses the result of a plain `fstat`, and its loader then mistakes every path for a pipe.
     const found = fstatSync(descriptor, { bigint: true });
     return found.isFile() || found.isCharacterDevice();
   } catch {
@@ -103,22 +101,17 @@ function isFile(descriptor: number): boolean {
 }
 
 /**
- * Whether a descriptor was closed when the process began, as by `>&-`. Node opens `/dev/null` in its place, for reading and writing, where
- * the `> /dev/null` of a shell is for writing only. A program that throws our output away by such a descriptor, as Node's `stdio: 'ignore'`
- * and Python's `DEVNULL` do, looks the same in all that the system says of it. Both are refused where the output is what a command is run for:
- * an export that is lost costs more than a refusal that says what to do. Only Linux tells; elsewhere the answer is `false`.
+ * Whether a descriptor was closed when the process started, as by `>&-`. Node then opens `/dev/null` for reading and
+ * writing, whereas `> /dev/null` in a shell is for writing only. Node's `stdio: 'ignore'` and Python's `DEVNULL` look
+ * the same, so they are refused too: a lost export costs more than a refusal. `false` except on Linux.
  */
 export function isClosedAtStart(descriptor: number): boolean {
   try {
     if (readlinkSync(`/proc/self/fd/${descriptor}`) !== '/dev/null') return false;
     const [, flags] = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? [];
-    return flags !== undefined && isReadWrite(Number.parseInt(flags, 8));
+    // The lowest two bits of the flags of `open` are the mode; 2 is for reading and writing.
+    return flags !== undefined && (Number.parseInt(flags, 8) & 3) === 2;
   } catch {
     return false;
   }
-}
-
-/** Of the flags of `open`, the lowest two bits are the mode. */
-function isReadWrite(flags: number): boolean {
-  return (flags & 3) === 2;
 }

@@ -3,50 +3,50 @@ import { writeSync } from 'node:fs';
 import { exitCodes, Failure, interruptingSignals, isInterruptionCode, UsageError } from '../errors/errors.js';
 import { loadingFailed, thrownText } from '../errors/thrown.js';
 
-/** Runs code of others until it has settled. `name` is what it is called in a sentence that says what it did instead. */
+/** Runs foreign code, such as a configuration file, until it settles. `name` is its name in error messages. */
 export type ForeignCode = <T>(name: string, run: () => Promise<T>) => Promise<T>;
 
 /**
- * Lets code of others run in a process, such as a configuration file, which may do whatever it likes. Meanwhile a signal ends the process
- * at once, since a loop would never come to our listeners. What is thrown where nobody waits rejects. Code that waits for ever is found
- * out when nothing is left that could wake it, and a process that it ends does not look like one that has done its work.
+ * Guards the process against foreign code. While it runs, signals end the process at once, since an endless loop would
+ * block our listeners. Uncaught errors reject. So does code that waits forever: the event loop is then empty. If the
+ * code exits the process, the exit code says that nothing was done.
  *
- * From then on `console` writes to stderr, as stdout carries data and nothing else.
+ * `console` writes to stderr from then on, since stdout is for data only.
  */
 export function foreignCodeIn(process: NodeJS.Process, console: object): ForeignCode {
   return async (name, run) => {
     Object.assign(console, new Console(process.stderr, process.stderr));
-    const ours = interruptingSignals.flatMap((signal) =>
+    const signalListeners = interruptingSignals.flatMap((signal) =>
       process.listeners(signal).map((listener) => ({ signal, listener })),
     );
-    let stray: (reason: unknown) => void = () => undefined;
-    const strayed = new Promise<never>((_, reject) => {
-      stray = reject;
+    let rejectRun: (reason: unknown) => void = () => undefined;
+    const failed = new Promise<never>((_, reject) => {
+      rejectRun = reject;
     });
-    const starve = (): void => {
-      stray(new UsageError(`${name} waits for something that never happens.`));
+    const onIdle = (): void => {
+      rejectRun(new UsageError(`${name} waits for something that never happens.`));
     };
-    const leave = (): void => {
+    const onExit = (): void => {
       writeSync(process.stderr.fd, `sluice: ${name} ended the process, so nothing was done.\n`);
       process.exitCode = exitCodes.wrongUsage;
     };
-    const fail = (cause: unknown): void => {
-      stray(new UsageError(loadingFailed(name, cause), { cause }));
+    const onError = (cause: unknown): void => {
+      rejectRun(new UsageError(loadingFailed(name, cause), { cause }));
     };
-    for (const { signal, listener } of ours) process.off(signal, listener);
-    process.on('beforeExit', starve).on('exit', leave).on('uncaughtException', fail);
+    for (const { signal, listener } of signalListeners) process.off(signal, listener);
+    process.on('beforeExit', onIdle).on('exit', onExit).on('uncaughtException', onError);
     try {
-      return await Promise.race([run(), strayed]);
+      return await Promise.race([run(), failed]);
     } finally {
-      process.off('beforeExit', starve).off('exit', leave).off('uncaughtException', fail);
-      for (const { signal, listener } of ours) process.on(signal, listener);
+      process.off('beforeExit', onIdle).off('exit', onExit).off('uncaughtException', onError);
+      for (const { signal, listener } of signalListeners) process.on(signal, listener);
     }
   };
 }
 
 /**
- * Runs a command that plugins take part in. It is given a signal that aborts with the one that is handed over, and when a plugin fails
- * where nobody waits for it. `file` is what the plugins' configuration is called in a sentence that says so.
+ * Runs a command that uses plugins. `run` receives a signal that also aborts when a plugin fails outside of its hooks.
+ * `file` is the configuration's name in error messages.
  */
 export type RunningPlugins = <T>(
   file: string,
@@ -55,35 +55,34 @@ export type RunningPlugins = <T>(
 ) => Promise<T>;
 
 /**
- * Lets plugins run in a process, which may do whatever they like. What they throw where nobody waits ends the command as a signal does, so
- * that what is open gets closed. One that waits for ever is found out when nothing is left that could wake it, and a process that one ends
- * does not look like one that has done its work.
+ * Guards the process against plugins. An uncaught error of theirs ends the command like a signal, so that everything is
+ * closed; so does waiting forever. If a plugin exits the process, the exit code says that the command failed.
  */
 export function runningPluginsIn(process: NodeJS.Process): RunningPlugins {
   return async (file, signal, run) => {
     const ending = new AbortController();
-    let fault: Failure | undefined;
-    let giveUp: (reason: Failure) => void = () => undefined;
+    let failure: Failure | undefined;
+    let rejectRun: (reason: Failure) => void = () => undefined;
     const stuck = new Promise<never>((_, reject) => {
-      giveUp = reject;
+      rejectRun = reject;
     });
-    const interrupt = (): void => {
+    const onAbort = (): void => {
       ending.abort(signal.reason);
     };
-    const fail = (cause: unknown): void => {
-      fault ??= new Failure(`A plugin of ${file} failed outside of its hooks: ${thrownText(cause)}`, { cause });
-      ending.abort(fault);
+    const onError = (cause: unknown): void => {
+      failure ??= new Failure(`A plugin of ${file} failed outside of its hooks: ${thrownText(cause)}`, { cause });
+      ending.abort(failure);
     };
-    const starve = (): void => {
-      // It was told to stop before, and does not.
-      if (fault) giveUp(fault);
-      fault ??= new Failure(`A plugin of ${file} waits for something that never happens.`);
-      ending.abort(fault);
-      // Else the process would end here, where stopping takes no time.
+    const onIdle = (): void => {
+      // The command was already aborted, and does not end.
+      if (failure) rejectRun(failure);
+      failure ??= new Failure(`A plugin of ${file} waits for something that never happens.`);
+      ending.abort(failure);
+      // Another turn of the event loop: without it, the process exits if the command ends without any I/O.
       setImmediate(() => undefined);
     };
-    const leave = (code: number): void => {
-      // The second signal does that too.
+    const onExit = (code: number): void => {
+      // A second signal exits the process too.
       if (signal.aborted && isInterruptionCode(code)) return;
       process.exitCode = exitCodes.failed;
       const overBar = process.stderr.isTTY ? '\r\u001b[K' : '';
@@ -92,18 +91,18 @@ export function runningPluginsIn(process: NodeJS.Process): RunningPlugins {
         `${overBar}sluice: A plugin of ${file} ended the process before the command was done.\n`,
       );
     };
-    if (signal.aborted) interrupt();
-    signal.addEventListener('abort', interrupt);
-    process.on('beforeExit', starve).on('exit', leave);
-    process.on('uncaughtException', fail).on('unhandledRejection', fail);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort);
+    process.on('beforeExit', onIdle).on('exit', onExit);
+    process.on('uncaughtException', onError).on('unhandledRejection', onError);
     try {
       const result = await Promise.race([run(ending.signal), stuck]);
-      if (fault) throw fault;
+      if (failure) throw failure;
       return result;
     } finally {
-      signal.removeEventListener('abort', interrupt);
-      process.off('beforeExit', starve).off('exit', leave);
-      process.off('uncaughtException', fail).off('unhandledRejection', fail);
+      signal.removeEventListener('abort', onAbort);
+      process.off('beforeExit', onIdle).off('exit', onExit);
+      process.off('uncaughtException', onError).off('unhandledRejection', onError);
     }
   };
 }

@@ -1,18 +1,19 @@
 import type { SluiceError } from '@sluice/core';
 
-/** An error of the library in the words of the command line: what happened, with its options as flags, and the ways out that it has. */
+/** An error of the library in the terms of the command line: what happened, with options as flags, and what to do. */
 export function sentenceOf({ code, summary, advice, details }: SluiceError): string {
-  const text = advice.flatMap(({ kind, option }) => ways[option === undefined ? kind : `${kind} ${option}`] ?? []);
-  const wayOut = text.join(', or ');
+  const remedy = advice
+    .flatMap(({ kind, option }) => remedies[option === undefined ? kind : `${kind} ${option}`] ?? [])
+    .join(', or ');
   const happened = inFlags(summary, details);
-  if (wayOut === '') return happened;
-  // What these errors say is refused before anything is touched.
+  if (remedy === '') return happened;
+  // These errors are raised before any file is changed.
   const end = code === 'checkpoint' || code === 'lock' ? ': nothing was changed.' : '.';
-  return `${happened} ${wayOut.charAt(0).toUpperCase()}${wayOut.slice(1)}${end}`;
+  return `${happened} ${remedy.charAt(0).toUpperCase()}${remedy.slice(1)}${end}`;
 }
 
-/** Ways out that a command line has, by kind and option; others are left out. */
-const ways: Readonly<Record<string, string>> = {
+/** What a user of the command line can do, by kind of advice and option. Other advice is left out. */
+const remedies: Readonly<Record<string, string>> = {
   wait: 'try again later',
   rerun: 'use the previous settings',
   restart: 'start over with --restart',
@@ -34,7 +35,7 @@ const ways: Readonly<Record<string, string>> = {
   'allow allowInsecure': 'use https',
 };
 
-/** A summary names the option that it is about at its beginning, or behind "in"; and the settings that changed, in a row. */
+/** Replaces options by flags. A summary begins with its option or has it after "in"; changed settings are a list. */
 function inFlags(summary: string, { option, changed, source }: SluiceError['details']): string {
   if (Array.isArray(changed))
     return summary.replace(`(${changed.join(', ')})`, () => `(${settingsOf(changed.map(String), source)})`);
@@ -53,13 +54,13 @@ const optionFlags: ReadonlyMap<string, string> = new Map([
   ['batch.bytes', '--batch'],
 ]);
 
-/** The settings in which two plans differ, as people gave them. */
+/** The settings in which two plans differ, as flags where there are any. */
 function settingsOf(names: readonly string[], source: unknown): string {
-  // Another listing differs in all that is asked, and what `--only` is added to is another source, though nothing else was changed.
+  // One change can alter several settings: another listing has other parameters, and `--only` makes another source.
   const decisive = ['source', 'pipePages', 'to'].find((name) => names.includes(name));
   if (decisive !== undefined) return settings.get(decisive) ?? decisive;
   if (names.includes('sink') && names.includes('endpoint')) return '--to or --forward';
-  // Another format differs in all that formats have each for themselves.
+  // Another format also changes the settings that only one format has.
   const shown = names.includes('sink') ? ['format', ...names.filter((name) => !ofFormat.has(name))] : names;
   const own = String(source).startsWith('aptos.walletNfts') ? ofHoldings : ofOthers;
   return [...new Set(shown.map((name) => own.get(name) ?? settings.get(name) ?? name))].join(', ');
@@ -71,13 +72,13 @@ const settings: ReadonlyMap<string, string> = new Map([
   ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom'].map(
     (name) => [name, flagOf(name)] as const,
   ),
-  ['baseUrl', 'the base address'],
+  ['baseUrl', 'the base URL'],
   ['pagesPerMember', '--gzip'],
   ['guardFormulas', '--no-guard-formulas'],
   ['endpoint', '--forward'],
 ]);
 
-/** Of a source with options of its own for what others are given as parameters; and of a watch of it. */
+/** For holdings, which have an option for each parameter. */
 const ofHoldings: ReadonlyMap<string, string> = new Map([
   ['partitions', '--owner or --owners-per-request'],
   ['offset', '--offset'],

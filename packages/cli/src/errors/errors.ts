@@ -1,35 +1,35 @@
-/** An argument or the environment can't be used. The command ends with exit code 2, before any request. */
+/** An invalid argument or environment. The command exits with 2, before any request. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A command could not do its work, and its message says all of it. The command ends with exit code 1. */
+/** A command failed; the message is complete. The command exits with 1. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 }
 
-/** What ended a command was already told, e.g. as an event of `--progress json`; only the exit code is left. */
+/** The error that ended a command was already reported, e.g. as an event of `--progress json`. */
 export class ReportedError extends Error {
   override readonly name = 'ReportedError';
   readonly exitCode: number;
 
   constructor(exitCode: number) {
-    super('The fault was told already.');
+    super('The error was already reported.');
     this.exitCode = exitCode;
   }
 }
 
-/** What is left of an export that ended early. */
+/** What remains of an export that ended early. */
 export interface InterruptionReport {
-  /** What it means for the rows, and what to do: behind the sentence that says what happened. */
+  /** What it means for the rows, and what to do. Follows the sentence that says what happened. */
   readonly consequence: string;
-  /** The command line that the consequence ends with. */
+  /** The command line to print after the consequence. */
   readonly command?: string;
-  /** Rows that the next run goes on behind, where one can. */
+  /** Committed rows, if known. */
   readonly keptRows?: number;
 }
 
-/** An export ended early; its cause says why. */
+/** An export ended early because of its cause. */
 export class UnfinishedExport extends Error {
   override readonly name = 'UnfinishedExport';
   override readonly cause: unknown;
@@ -43,12 +43,12 @@ export class UnfinishedExport extends Error {
 }
 
 /**
- * What a command can exit with, besides 129, 130 and 143 for signals. `deadLetters`: done, but some records were not taken.
- * `closedOutput`: nobody read the output any more; it is what a shell reports of a program that SIGPIPE ended.
+ * Exit codes, besides 129, 130 and 143 for signals. `deadLetters`: done, but a webhook refused some records.
+ * `closedOutput`: the reader closed the output; shells report the same code after SIGPIPE.
  */
 export const exitCodes = { done: 0, failed: 1, wrongUsage: 2, deadLetters: 3, closedOutput: 141 } as const;
 
-/** The exit codes that shells expect: 128 and the signal's number. */
+/** As shells expect: 128 plus the signal's number. */
 const signalCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 type InterruptingSignal = keyof typeof signalCodes;
@@ -56,7 +56,7 @@ type InterruptingSignal = keyof typeof signalCodes;
 /** The signals that end a command. */
 export const interruptingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const satisfies InterruptingSignal[];
 
-/** A signal asked the command to end. */
+/** A signal interrupted the command. */
 export class Interruption extends Error {
   override readonly name = 'Interruption';
   readonly signal: InterruptingSignal;
@@ -71,24 +71,24 @@ export class Interruption extends Error {
   }
 }
 
-/** Whether a process that exits with this code does so because of a signal. */
+/** Whether a process exits with this code because of a signal. */
 export function isInterruptionCode(code: number): boolean {
   return interruptingSignals.some((signal) => signalCodes[signal] === code);
 }
 
-/** What a process has to have for {@link abortOnSignals}. */
+/** The part of a process that {@link abortOnSignals} needs. */
 interface SignalSource {
   on(signal: InterruptingSignal, listener: () => void): unknown;
   exit(code: number): void;
 }
 
-/** Ms in which the same signal counts once: `timeout` sends its own twice, and npm hands on what the terminal has sent to all already. */
+/** Ms in which the same signal counts once: `timeout` sends it twice; npm forwards what the terminal sends to all. */
 const sameSignal = 200;
 
 /**
- * A signal of ours that the first of the process's signals aborts, with an {@link Interruption}. The second one exits at once.
+ * Aborts with an {@link Interruption} on the first signal of the process. The second one exits immediately.
  *
- * @param monotonic the time in ms, from any point.
+ * @param monotonic a monotonic clock in ms.
  */
 export function abortOnSignals(source: SignalSource, monotonic: () => number): AbortSignal {
   const interrupted = new AbortController();

@@ -4,23 +4,23 @@ import { Failure, Interruption, UnfinishedExport, UsageError } from './errors.js
 import { isClosedOutput } from './exitCode.js';
 import { thrownText } from './thrown.js';
 
-/** What ended a command, for people: what happened, where, and what to do next. */
+/** The error that ended a command, for people: what happened, where, and what to do next. */
 export function errorSentence(error: unknown): string {
   if (error instanceof UnfinishedExport) return `${errorSentence(error.cause)} ${error.interruptionReport.consequence}`;
   if (error instanceof UsageError || error instanceof Failure || error instanceof Interruption) return error.message;
   if (isClosedOutput(error)) return 'Nobody reads the output any more.';
-  if (SluiceError.is(error)) return wholeSentence(error);
+  if (SluiceError.is(error)) return librarySentence(error);
   return `Something unexpected happened: ${thrownText(error)} Run it again with SLUICE_DEBUG=1 to see where.`;
 }
 
-function wholeSentence(error: SluiceError): string {
-  // What code of others threw says more than anything about it.
+function librarySentence(error: SluiceError): string {
+  // The error that the plugin threw is more specific than any advice.
   if (error.code === 'plugin' && error.cause !== undefined)
     return `${error.summary.replace(/\.$/, '')}: ${thrownText(error.cause)}`;
   return `${sentenceOf(error)}${isAboutSettings(error) ? ' "sluice doctor" checks the settings.' : ''}`;
 }
 
-/** Whether a wrong address, key or proxy of an API may well be the reason. */
+/** Whether a wrong base URL, key or proxy is a likely reason. */
 function isAboutSettings(error: SluiceError): boolean {
   if (error.fault === 'endpoint') return false;
   if (error.code === 'network' || error.code === 'unexpected-redirect') return true;

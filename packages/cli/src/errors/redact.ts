@@ -3,35 +3,35 @@ import { Interruption, UsageError } from './errors.js';
 
 const hidden = '[hidden]';
 
-/** A secret that is no longer is looked for as it is only; all letters or all digits, it may be a word of any sentence: "none", "test", "25". */
+/** The maximum length of a short secret. One of only letters or only digits may be a word: "none", "test", "25". */
 const longestWord = 7;
 const word = /^(?:[a-z]+|\d+)$/i;
 
-/** Text without any of the secrets: long ones in all spellings that core knows, short ones as they are and percent-encoded. */
-export function scrubbed(text: string, secrets: Iterable<string>): string {
+/** Removes secrets from a text: long ones in all encodings that core knows, short ones plain and percent-encoded. */
+export function redact(text: string, secrets: Iterable<string>): string {
   const all = [...secrets];
-  return without(formsOf(all), longOf(all).redact(text));
+  return hideAll(shortFormsOf(all), longOf(all).redact(text));
 }
 
 /**
- * The same for sentences of ours. A secret that is also a word is taken out where a value stands: in an address, an assignment or quotes.
- * Elsewhere it is left, where nobody can tell it for one; to take it out would spoil our own words, and show which one it is.
+ * The same for our own sentences. A secret that is also a word is removed only where a value can be: in a URL, an
+ * assignment or quotes. Elsewhere nobody can recognize it; removing it would garble our words and reveal the secret.
  */
-export function scrubbedValues(text: string, secrets: Iterable<string>): string {
+export function redactValues(text: string, secrets: Iterable<string>): string {
   const all = [...secrets];
-  return without(
-    formsOf(all).map((form) => (isWord(form) ? asValue(form) : form)),
+  return hideAll(
+    shortFormsOf(all).map((form) => (isWord(form) ? asValue(form) : form)),
     longOf(all).redact(text),
   );
 }
 
-/** How the sentence about a fault is scrubbed: what code of others has thrown may hold anything. */
-export function scrubberOf(fault: unknown): typeof scrubbed {
-  const isOurs = fault instanceof UsageError || fault instanceof Interruption || SluiceError.is(fault);
-  return isOurs && fault.cause === undefined ? scrubbedValues : scrubbed;
+/** How to redact the sentence about an error. An error of foreign code may contain anything. */
+export function redactorFor(error: unknown): typeof redact {
+  const isOurs = error instanceof UsageError || error instanceof Interruption || SluiceError.is(error);
+  return isOurs && error.cause === undefined ? redactValues : redact;
 }
 
-/** Whether a text holds one of the secrets. That it holds one that is also a word says nothing. */
+/** Whether a text contains one of the secrets. Those that are also words do not count. */
 export function holdsSecret(text: string, secrets: Iterable<string>): boolean {
   const all = [...secrets];
   return longOf(all).has(text) || all.some((secret) => secret !== '' && !isWord(secret) && text.includes(secret));
@@ -43,13 +43,13 @@ function longOf(all: readonly string[]): Secrets {
   return secrets;
 }
 
-/** Those of the short ones, the longest first, since one may be a part of another. */
-function formsOf(all: readonly string[]): string[] {
+/** The encodings of the short secrets, longest first, since one may be part of another. */
+function shortFormsOf(all: readonly string[]): string[] {
   const short = all.filter((secret) => secret !== '' && secret.length <= longestWord);
   return short.flatMap((secret) => [secret, encodeURIComponent(secret)]).sort((a, b) => b.length - a.length);
 }
 
-function without(forms: readonly (string | RegExp)[], text: string): string {
+function hideAll(forms: readonly (string | RegExp)[], text: string): string {
   return forms.reduce<string>((clean, form) => clean.replaceAll(form, hidden), text);
 }
 

@@ -13,63 +13,55 @@ import type { Environment } from '../environment/environment.js';
 import { type InterruptionReport, Interruption, ReportedError, UnfinishedExport } from '../errors/errors.js';
 import { exitCodeOf, isClosedOutput } from '../errors/exitCode.js';
 import { errorSentence } from '../errors/formatError.js';
-import { scrubbed, scrubberOf } from '../errors/redact.js';
+import { redact, redactorFor } from '../errors/redact.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import { resumedAt } from '../progress/messages.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';
 import type { ProgressMode, Reporter } from '../progress/reporter.js';
-import {
-  type RunHeader,
-  type Deliveries,
-  type Progress,
-  type RequestTally,
-  tallyRequests,
-} from '../progress/progress.js';
+import { type Deliveries, type Progress, type RequestTally, tallyRequests } from '../progress/progress.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import type { TargetKind } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
 
-/** Warnings that are kept back until the export has begun. */
-const maxKeptBack = 100;
+/** Warnings that are buffered until the export has started. */
+const maxBuffered = 100;
 
-/** What is moved where. */
 interface RowExport<T> {
   readonly client: Client;
-  /** What the client has to say. Default: from the moment on that the export is made. */
+  /** Default: those of the client, from now on. */
   readonly notices?: Observable<Notice>;
-  /** Called once the client is watched, so that its warnings are seen. */
+  /** Called after the subscription to the client's events, so that no warning is missed. */
   readonly source: () => PageSource<T>;
   readonly sink: Sink<T>;
-  /** What people call the target. */
+  /** The target's name in messages. */
   readonly target: string;
-  /** Default: a file, or stdout. */
+  /** Default: a file or stdout. */
   readonly kind?: TargetKind | undefined;
   readonly format: string;
-  /** Where it is a webhook. */
+  /** For a webhook only. */
   readonly forwarding?: Forwarding | undefined;
   readonly concurrency?: number | undefined;
-  /** How it resumes after an interruption. Absent: it starts over each time, whatever an earlier run left behind. */
+  /** Absent: the export always starts over. */
   readonly resumption?: Resumption | undefined;
-  /** Rows can't be more than this, where somebody knows. */
+  /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
-  /** Whether a line at the end says what came out. Default `true`. */
+  /** Whether to print a summary at the end. Default `true`. */
   readonly isSummedUp?: boolean;
 }
 
-/** What came of an export, and of its requests. */
 export interface ExportOutcome {
   readonly report: ExportReport;
   readonly tally: RequestTally;
 }
 
 /**
- * Exports rows and shows the progress on stderr. When the environment's signal aborts, the export closes what is open first.
+ * Exports rows and shows the progress on stderr. When the environment's signal aborts, closes what is open first.
  *
- * @throws what the export raises, or the Interruption if a signal stopped it, as an UnfinishedExport where something is to be said of
- * the rows; ReportedError, if it was told as an event.
+ * @throws what the export raises, or the Interruption after a signal. Either is wrapped in an UnfinishedExport if there
+ * is something to say about the rows. ReportedError if the reporter has already reported it.
  */
 export async function exportRows<T>(
   job: RowExport<T>,
@@ -81,7 +73,7 @@ export async function exportRows<T>(
   const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
   const { notices = noticesOf(client) } = job;
-  const exportWarnings = new ReplaySubject<string>(maxKeptBack);
+  const exportWarnings = new ReplaySubject<string>(maxBuffered);
   const source = job.source();
   const resuming = await resumption?.open(client, (message) => {
     exportWarnings.next(visibleText(message));
@@ -107,8 +99,8 @@ export async function exportRows<T>(
   });
   const header = {
     ...{ source: source.info.name, target, format },
-    ...(forwarding && headerOf(forwarding)),
-    ...(kind === 'sink' && resumption && { state: resumption.sinkPosition }),
+    ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
+    ...(kind === 'sink' && resumption && { state: resumption.stateName }),
   };
   const mode = modeFor(options, target, environment);
   const reporter = await openReporter(mode, { output: stderr, clock, header, read });
@@ -124,13 +116,13 @@ export async function exportRows<T>(
         const isFirst = latest === undefined;
         latest = progress;
         if (!isFirst) return;
-        if (resuming?.kept.found) reporter.resumed(resumedAt(resuming.kept.found));
-        // Not before: what they say of the rows means nothing for an export that is refused.
+        if (resuming?.committed.found) reporter.resumed(resumedAt(resuming.committed.found));
+        // Not earlier: these warnings would confuse if the export were refused.
         exportWarnings.subscribe(reporter.warn);
       },
     });
     const { rows, pages, resumedRows, bytes, finishedAt } = report;
-    // There was no progress to tell of.
+    // The export was already finished, so there was no progress event.
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
     const { elapsed, retries, sent } = read();
     const deadLetters = forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters };
@@ -143,24 +135,20 @@ export async function exportRows<T>(
         ? { ...summary, ...(sent && { redeliveries: sent.redeliveries }), ...(deadLetters && { deadLetters }) }
         : undefined,
     );
-    // Also where only faults are wanted: these records did not arrive.
+    // Even with --quiet: these records did not arrive.
     if (deadLetters && mode !== 'json')
-      stderr.tell(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);
+      stderr.print(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);
     return { report, tally };
-  } catch (fault) {
-    // An export that is through does not pay for loading this.
+  } catch (error) {
+    // Loaded on demand: a completed export does not need it.
     const { exportInterruption } = await import('./interruptedExport.js');
-    const interruptionReport = exportInterruption({ fault, target, latest, resuming, forwarding });
-    return endEarly({ fault, interruptionReport }, reporter, environment);
+    const interruptionReport = exportInterruption({ error, target, latest, resuming, forwarding });
+    return endEarly({ error, interruptionReport }, reporter, environment);
   }
 }
 
 function sentOf({ tally: { deliveries, redeliveries } }: Forwarding): Deliveries {
   return { deliveries, redeliveries };
-}
-
-function headerOf({ state, deadLetters }: Forwarding): Pick<RunHeader, 'state' | 'deadLetterFile'> {
-  return { state, deadLetterFile: deadLetters };
 }
 
 function modeFor(
@@ -170,7 +158,7 @@ function modeFor(
 ): ProgressMode | 'silent' {
   if (quiet) return 'silent';
   if (progress !== undefined) return progress;
-  // The rows themselves appear on the terminal: a bar would be drawn into them.
+  // The rows appear on the terminal, where a bar would overwrite them.
   if (target === standardOutputName && stdout.isTerminal) return 'none';
   return stderr.isTerminal ? 'bar' : 'plain';
 }
@@ -180,30 +168,29 @@ function minOf(total: number | undefined, maxRows = Infinity): number | undefine
   return min === Infinity ? undefined : min;
 }
 
-/** An end before the end, and what it leaves behind, if there is something to say of that. */
 interface EarlyEnd {
-  readonly fault: unknown;
+  readonly error: unknown;
   readonly interruptionReport: InterruptionReport | undefined;
 }
 
-/** Tells an early end as an event, if that is how it goes; else leaves the telling to whoever catches the fault. It always throws. */
+/** Lets the reporter report an early end, and throws: a ReportedError, or else the error for the caller to report. */
 export function endEarly(
-  { fault, interruptionReport: consequences }: EarlyEnd,
+  { error, interruptionReport: consequences }: EarlyEnd,
   reporter: Pick<Reporter, 'ended'>,
   { secrets }: Pick<Environment, 'secrets'>,
 ): never {
-  const kind = fault instanceof Interruption || isClosedOutput(fault) ? 'stopped' : 'failed';
-  const exitCode = exitCodeOf(fault);
-  const interruptionReport = isClosedOutput(fault) ? undefined : consequences;
-  const whole = interruptionReport ? new UnfinishedExport(fault, interruptionReport) : fault;
+  const kind = error instanceof Interruption || isClosedOutput(error) ? 'stopped' : 'failed';
+  const exitCode = exitCodeOf(error);
+  const interruptionReport = isClosedOutput(error) ? undefined : consequences;
+  const fullError = interruptionReport ? new UnfinishedExport(error, interruptionReport) : error;
   const { command, keptRows } = interruptionReport ?? {};
-  const message = errorSentence(whole) + (command === undefined ? '' : ` ${command}`);
+  const message = errorSentence(fullError) + (command === undefined ? '' : ` ${command}`);
   const isReported = reporter.ended({
     kind,
-    message: scrubberOf(fault)(message, secrets),
+    message: redactorFor(error)(message, secrets),
     exitCode,
     ...(keptRows !== undefined && { keptRows }),
-    ...(command !== undefined && { resume: scrubbed(command, secrets) }),
+    ...(command !== undefined && { resume: redact(command, secrets) }),
   });
-  throw isReported ? new ReportedError(exitCode) : whole;
+  throw isReported ? new ReportedError(exitCode) : fullError;
 }

@@ -1,104 +1,104 @@
 import { type ExportProgress, SluiceError, type SluiceErrorCode } from '@sluice/core';
 import { type InterruptionReport, Interruption } from '../errors/errors.js';
 import { type Forwarding, setAside } from '../target/deliveries.js';
-import { ownState } from '../target/statePlace.js';
+import { ownStateHint } from '../target/statePlace.js';
 import type { TargetKind } from '../target/target.js';
 import { formatCount } from '../terminal/format.js';
-import { type Kept, neededAgain, type ResumeCommands, type Resuming } from './resume.js';
+import { type CommittedState, neededAgain, type ResumeCommands, type Resuming } from './resume.js';
 import { standardOutputName } from './rowSink.js';
 
-/** How an export that can be resumed ended. */
+/** The early end of an export that can be resumed. */
 interface ResumableEnd {
-  readonly fault: unknown;
-  /** It got past its checks: what the fault says is not about the checkpoint itself. */
+  readonly error: unknown;
+  /** The export passed its checks, so the error is not about the checkpoint itself. */
   readonly hasBegun: boolean;
-  readonly kept: Pick<Kept, 'last' | 'isKnown'>;
+  readonly committed: Pick<CommittedState, 'last' | 'isKnown'>;
   readonly commands: ResumeCommands;
-  /** Default: those of a file. */
-  readonly words?: RemainsWords;
+  /** Default: those for a file. */
+  readonly words?: TargetWords;
 }
 
-/** What an early end leaves of an export, in the words of the command line; `undefined` if the fault says it all. */
+/** What an early end means for an export; `undefined` if there is nothing to add to the error. */
 export function interruptionOf(end: ResumableEnd): InterruptionReport | undefined {
-  const { fault, hasBegun, kept, commands, words = fileWords } = end;
-  if (fault instanceof Interruption) return afterInterruption(kept, commands, words);
-  if (!hasBegun || !kept.last || saysRestart(fault)) return undefined;
-  const { rows, isSealed = false } = kept.last;
-  const outcome = isSealed ? words.all(rows) : words.kept(rows);
-  if (!canGoOn(fault, isSealed)) return isSealed ? undefined : { consequence: `${outcome}.`, keptRows: rows };
+  const { error, hasBegun, committed, commands, words = fileWords } = end;
+  if (error instanceof Interruption) return afterInterruption(committed, commands, words);
+  if (!hasBegun || !committed.last || saysRestart(error)) return undefined;
+  const { rows, isSealed = false } = committed.last;
+  const outcome = isSealed ? words.all(rows) : words.committed(rows);
+  if (!canResume(error, isSealed)) return isSealed ? undefined : { consequence: `${outcome}.`, keptRows: rows };
   const same = commands.isRestart ? 'the same command without --restart' : 'the same command';
   return { consequence: `${outcome}; run ${same} to resume.`, keptRows: rows };
 }
 
 function afterInterruption(
-  { last, isKnown }: Pick<Kept, 'last' | 'isKnown'>,
+  { last, isKnown }: Pick<CommittedState, 'last' | 'isKnown'>,
   commands: ResumeCommands,
-  words: RemainsWords,
+  words: TargetWords,
 ): InterruptionReport {
   const again = neededAgain(commands);
-  const { goOn: command } = commands;
-  // What an earlier run has left is still there, and so is what was asked for: maybe to start over.
+  const { resume: command } = commands;
+  // Any earlier checkpoint is unchanged, so repeat the command as it was given, with --restart if it had that.
   if (!isKnown) return { consequence: `Nothing was fetched yet. ${again}Run the same command again.` };
   if (!last) return { consequence: `${words.nothing} ${again}The same command starts over:`, command, keptRows: 0 };
   const { rows, isSealed } = last;
   const consequence = isSealed
     ? `${words.all(rows)}, and only ${words.last} is left. ${again}Finish with:`
-    : `${words.kept(rows)}. ${again}Resume with:`;
+    : `${words.committed(rows)}. ${again}Resume with:`;
   return { consequence, command, keptRows: rows };
 }
 
-/** Faults that the same command meets again, whatever time passes: their own message says the way out. */
-const stayingFaults: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
+/** Errors that the same command would raise again; their own messages say what to do. */
+const permanentErrors: ReadonlySet<SluiceErrorCode> = new Set<SluiceErrorCode>([
   ...(['cursor-refused', 'no-progress', 'missing-cursor', 'rows-moved', 'too-many-pages', 'secret-in-cursor'] as const),
   ...(['config', 'checkpoint', 'lock', 'response-too-large'] as const),
 ]);
 
-/** Whether a fault says that nothing of use is left: its own message names the way out. */
-function saysRestart(fault: unknown): boolean {
-  return SluiceError.is(fault, 'sink') && fault.advice.some(({ kind }) => kind === 'restart');
+/** Whether the error's own message advises to restart, since the target is damaged. */
+function saysRestart(error: unknown): boolean {
+  return SluiceError.is(error, 'sink') && error.advice.some(({ kind }) => kind === 'restart');
 }
 
-function canGoOn(fault: unknown, isSealed: boolean): boolean {
-  if (!SluiceError.is(fault)) return true;
-  // A sealed file that can't be put in place: a disk may get well, a name that is taken stays so.
-  if (isSealed && fault.details['platformCode'] === undefined) return false;
-  return !stayingFaults.has(fault.code);
+function canResume(error: unknown, isSealed: boolean): boolean {
+  if (!SluiceError.is(error)) return true;
+  // A sealed file could not be moved into place: the system's error may pass, but a name that is taken stays taken.
+  if (isSealed && error.details['platformCode'] === undefined) return false;
+  return !permanentErrors.has(error.code);
 }
 
-/** How far an export came before it ended early. */
+/** An export that ended early. */
 interface UnfinishedRun {
-  readonly fault: unknown;
-  /** What people call the target. */
+  readonly error: unknown;
+  /** The target's name in messages. */
   readonly target: string;
-  /** Absent where it was refused, or stopped before it had begun. */
+  /** Absent if the export was refused, or ended before it started. */
   readonly latest: ExportProgress | undefined;
-  /** Absent where nothing can be resumed. */
+  /** Absent if it can't be resumed. */
   readonly resuming: Resuming | undefined;
-  /** Of a webhook. */
+  /** For a webhook only. */
   readonly forwarding?: Forwarding | undefined;
 }
 
-/** What an early end leaves of an export, wherever it went; `undefined` if the fault says it all. */
+/** What an early end means for an export to any target; `undefined` if there is nothing to add to the error. */
 export function exportInterruption({
-  fault,
+  error,
   target,
   latest,
   resuming,
   forwarding,
 }: UnfinishedRun): InterruptionReport | undefined {
   if (resuming) {
-    const { kept, kind, commands } = resuming;
+    const { committed, kind, commands } = resuming;
     const words = wordsOf[forwarding ? 'webhook' : kind];
-    const left = interruptionOf({ fault, hasBegun: latest !== undefined, kept, commands, words });
-    const needed = ownState(fault, forwarding ? 'webhook' : kind);
-    if (forwarding) return afterForward(fault, left, forwarding, needed);
-    return needed === undefined
-      ? left
-      : { ...left, consequence: [needed, ...(left ? [left.consequence] : [])].join(' ') };
+    const report = interruptionOf({ error, hasBegun: latest !== undefined, committed, commands, words });
+    const hint = ownStateHint(error, forwarding ? 'webhook' : kind);
+    if (forwarding) return afterForward(error, report, forwarding, hint);
+    return hint === undefined
+      ? report
+      : { ...report, consequence: [hint, ...(report ? [report.consequence] : [])].join(' ') };
   }
-  if (SluiceError.is(fault, 'cursor-refused') && target === standardOutputName)
+  if (SluiceError.is(error, 'cursor-refused') && target === standardOutputName)
     return { consequence: 'Both need a file (--to FILE); to stdout, run it again.' };
-  if (!(fault instanceof Interruption)) return undefined;
+  if (!(error instanceof Interruption)) return undefined;
   const rows = latest?.rows ?? 0;
   return {
     consequence:
@@ -108,45 +108,44 @@ export function exportInterruption({
   };
 }
 
-/** A webhook gives no rows back, and keeps what it refused out of sight. */
+/** Adds what is special about a webhook: it can't undo records, and may have refused some. */
 function afterForward(
-  fault: unknown,
-  left: InterruptionReport | undefined,
+  error: unknown,
+  report: InterruptionReport | undefined,
   { tally, deadLetters }: Forwarding,
-  needed: string | undefined,
+  hint: string | undefined,
 ): InterruptionReport | undefined {
-  const outcome = [
-    ...(SluiceError.is(fault, 'cursor-refused')
+  const sentences = [
+    ...(SluiceError.is(error, 'cursor-refused')
       ? ['A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids.']
       : []),
-    ...(needed === undefined ? [] : [needed]),
+    ...(hint === undefined ? [] : [hint]),
     ...(tally.deadLetters > 0 ? [setAside(tally.deadLetters, deadLetters)] : []),
-    ...(left ? [left.consequence] : []),
+    ...(report ? [report.consequence] : []),
   ];
-  return outcome.length === 0 ? undefined : { ...left, consequence: outcome.join(' ') };
+  return sentences.length === 0 ? undefined : { ...report, consequence: sentences.join(' ') };
 }
 
-/** What people are told of that which an export leaves, by what it went to. */
-interface RemainsWords {
-  /** So many rows are committed. */
-  readonly kept: (rows: number) => string;
-  /** All of them are, and only this is left to do. */
+/** Phrases about committed rows, by kind of target. */
+interface TargetWords {
+  readonly committed: (rows: number) => string;
+  /** All rows are committed, and only `last` is left to do. */
   readonly all: (rows: number) => string;
   readonly last: string;
   /** No row is committed. */
   readonly nothing: string;
 }
 
-const fileWords: RemainsWords = {
-  kept: (rows) => `${formatCount(rows, 'row')} committed`,
+const fileWords: TargetWords = {
+  committed: (rows) => `${formatCount(rows, 'row')} committed`,
   all: (rows) => `All ${formatCount(rows, 'row')} are written`,
   last: 'moving the file into place',
   nothing: 'No row was committed yet.',
 };
 
-/** What a webhook got beyond the last commit is in the spool, and is not sent again. */
-export const webhookWords: RemainsWords = {
-  kept: (rows) =>
+/** Records that the webhook received after the last commit are in the spool, and are not sent again. */
+export const webhookWords: TargetWords = {
+  committed: (rows) =>
     rows === 0
       ? 'No row is lost'
       : `At least ${formatCount(rows, 'row')} ${rows === 1 ? 'is' : 'are'} delivered, and none is lost`,
@@ -155,16 +154,9 @@ export const webhookWords: RemainsWords = {
   nothing: 'Nothing was sent yet.',
 };
 
-/** What becomes of rows in a sink of a plugin's is for its plugin to say: they are there. */
-const sinkWords: RemainsWords = {
-  ...fileWords,
-  all: (rows) => `All ${formatCount(rows, 'row')} are written`,
-  last: 'closing the target',
-};
-
-const wordsOf: Readonly<Record<TargetKind, RemainsWords>> = {
+const wordsOf: Readonly<Record<TargetKind, TargetWords>> = {
   file: fileWords,
   stdout: fileWords,
   webhook: webhookWords,
-  sink: sinkWords,
+  sink: { ...fileWords, last: 'closing the target' },
 };

@@ -11,51 +11,50 @@ import { shellQuoted } from '../terminal/text.js';
 
 /** How an export resumes after an interruption. */
 export interface Resumption {
-  /** Where its state is kept, for people. */
-  readonly sinkPosition: string;
+  /** The name of the state in messages. */
+  readonly stateName: string;
   /** Opens its state. */
   readonly open: (client: Client, onWarning: (message: string) => void) => Promise<Resuming>;
 }
 
-/** An export that resumes after an interruption, ready to run. */
+/** A {@link Resumption} with its state opened. */
 export interface Resuming {
-  /** What the next run finds. */
-  readonly kept: Kept;
-  /** What the target is. */
+  readonly committed: CommittedState;
+  /** Of the target. */
   readonly kind: TargetKind;
-  /** Those of `exportTo`, the state included. */
+  /** For `exportTo`, including the state. */
   readonly exportOptions: ExportOptions;
   readonly commands: ResumeCommands;
 }
 
-/** What an export has left in its state, as far as it came. */
-export interface Kept {
-  /** What an earlier run left to resume from. */
+/** The checkpoints of an export. */
+export interface CommittedState {
+  /** The one of an earlier run. */
   found?: Checkpoint | undefined;
-  /** What this one leaves; absent where it has committed no row. */
+  /** The latest one; absent if no row is committed. */
   last?: Pick<Checkpoint, 'rows' | 'isSealed'> | undefined;
-  /** Whether it came so far as to look what an earlier run left. */
+  /** Whether the export has looked for the checkpoint of an earlier run. */
   isKnown: boolean;
 }
 
-/** What people can paste into their shell after an interruption. */
+/** What to do after an interruption. */
 export interface ResumeCommands {
-  /** Resumes, or starts over where nothing was committed. */
-  readonly goOn: string;
-  /** The webhook's address is not whole in it. */
+  /** The command line that resumes, or starts over if nothing is committed. */
+  readonly resume: string;
+  /** The URL of the webhook is shortened in it. */
   readonly isAddressCut?: boolean;
-  /** The command line as it was given would start over, whatever is kept. */
+  /** The command line had `--restart`. */
   readonly isRestart: boolean;
-  /** What has to come on stdin again. */
+  /** What to provide on stdin again. */
   readonly fromStdin?: 'owners' | 'key' | 'secret';
 }
 
 type GivenOptions = GroupOptions<'resume'> & OptionsOf<'ownersFile' | 'apiKeyFile' | 'secretFile'>;
 
 /**
- * How the export of a command line resumes after an interruption; `undefined` for stdout, where nothing can be taken back.
+ * How the export of a command line resumes after an interruption; `undefined` for stdout, which cannot be truncated.
  *
- * @throws UsageError if a target is asked for what it can't do.
+ * @throws UsageError if an option does not apply to the target.
  */
 export function resumptionOf(
   options: GivenOptions,
@@ -74,32 +73,28 @@ export function resumptionOf(
     throw new UsageError(
       '--on-expired restart-partition needs a file: what a service has received cannot be taken back.',
     );
-  const sinkPosition =
+  const place =
     options.state === undefined
       ? folderPlace(folder, options, environment)
       : statePlace(options.state, options, config, environment);
   const fromStdin = stdinOf(options);
-  const { text: goOn, isAddressCut } = resumeCommand(environment.command, args);
-  const commands = {
-    ...{ goOn, isAddressCut },
-    isRestart: restart ?? false,
-    ...(fromStdin && { fromStdin }),
-  };
+  const { text: resume, isAddressCut } = resumeCommand(environment.command, args);
+  const commands = { resume, isAddressCut, isRestart: restart ?? false, ...(fromStdin && { fromStdin }) };
   return {
-    sinkPosition: sinkPosition.name,
+    stateName: place.name,
     open: async (client, onWarning) => {
-      const state = await sinkPosition.open(client, onWarning);
-      const kept: Kept = { isKnown: false };
+      const state = await place.open(client, onWarning);
+      const committed: CommittedState = { isKnown: false };
       const onCommitted = (last: Checkpoint | undefined): void => {
-        if (!kept.isKnown) kept.found = last;
-        Object.assign(kept, { last, isKnown: true });
+        if (!committed.isKnown) committed.found = last;
+        Object.assign(committed, { last, isKnown: true });
       };
       const exportOptions = {
         ...{ state, onWarning, onCommitted, restart: restart ?? false, sameProject: sameProject ?? false },
         ...(onExpired && { onExpired }),
         ...(commitEvery !== undefined && { commitEvery }),
       };
-      return { kept, kind, exportOptions, commands };
+      return { committed, kind, exportOptions, commands };
     },
   };
 }
@@ -110,23 +105,23 @@ function stdinOf({ ownersFile, apiKeyFile, secretFile }: GivenOptions): ResumeCo
   return apiKeyFile === standardInput ? 'key' : undefined;
 }
 
-/** A command line that goes on with what it left behind. */
 interface ResumeCommand {
-  /** As it can be pasted into a shell. */
+  /** Quoted for a shell. */
   readonly text: string;
-  /** What stood behind a webhook's origin is left out of it, since it may be a token: it has to be written in again. */
+  /** The URL of a webhook is shortened to its origin, since the rest may be a token. */
   readonly isAddressCut: boolean;
 }
 
-/** Options that hold for one run: whoever goes on must not start over again. */
+/** Options to leave out when resuming. */
 const forOneRun: ReadonlySet<string> = new Set(['--restart', '--break-lock']);
 
 /**
- * A command line, to resume from what it left behind.
+ * The command line that resumes what this one started.
  *
- * @param command how the command is called here.
- * @param addressOption the option that holds a webhook's address.
- * @example resumeCommand('sluice', ['nfts', 'export', '--to', 'my rows.csv', '--restart']).text // "sluice nfts export --to 'my rows.csv'"
+ * @param command how to call `sluice` here.
+ * @param addressOption the option with the URL of a webhook.
+ * @example resumeCommand('sluice', ['nfts', 'export', '--to', 'a b.csv', '--restart']).text
+ * // "sluice nfts export --to 'a b.csv'"
  */
 export function resumeCommand(command: string, args: readonly string[], addressOption = '--forward'): ResumeCommand {
   let isAddressCut = false;
@@ -135,24 +130,24 @@ export function resumeCommand(command: string, args: readonly string[], addressO
     isAddressCut ||= text.endsWith('…');
     return text;
   };
-  const kept = args
+  const shownArgs = args
     .map((arg, at) => {
       if (args[at - 1] === addressOption) return shown(arg);
       const start = `${addressOption}=`;
       return arg.startsWith(start) ? start + shown(arg.slice(start.length)) : arg;
     })
     .filter((arg) => !forOneRun.has(arg));
-  return { text: [command, ...kept.map(shellQuoted)].join(' '), isAddressCut };
+  return { text: [command, ...shownArgs.map(shellQuoted)].join(' '), isAddressCut };
 }
 
-/** What a command line alone does not bring back, as sentences with a blank behind each. */
-export function neededAgain({ fromStdin, isAddressCut = false }: Omit<ResumeCommands, 'goOn' | 'isRestart'>): string {
+/** What to provide besides the command line, as sentences with a blank after each. */
+export function neededAgain({ fromStdin, isAddressCut = false }: Omit<ResumeCommands, 'resume' | 'isRestart'>): string {
   const stdin = fromStdin === undefined ? '' : `Provide the ${fromStdin} on stdin again. `;
   return stdin + (isAddressCut ? 'Replace the address that ends in "…" with the complete one. ' : '');
 }
 
 /**
- * A webhook's address as it may be shown: what stands behind its origin may be a token.
+ * The URL of a webhook, shortened to its origin: the rest may be a token.
  *
  * @example shownAddress('https://hooks.example.com/T0/s3cret') // 'https://hooks.example.com/…'
  */

@@ -9,24 +9,24 @@ import { UsageError } from '../errors/errors.js';
 import { type RowFormatName, rowFormatOf, standardOutput } from '../options/checkTarget.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 
-/** A file, or stdout, as a target of rows. */
+/** A file or stdout as a target of rows. */
 interface RowSink<T> {
   readonly kind: 'file' | 'stdout';
   readonly sink: Sink<T>;
-  /** What people call it. */
+  /** For messages. */
   readonly name: string;
   readonly format: RowFormatName;
-  /** The folder of its state; absent for stdout, where nothing can be taken back. */
+  /** The folder of its state; absent for stdout, which cannot be resumed. */
   readonly state?: string;
 }
 
-/** What people call stdout as a target. */
+/** The name of stdout as a target, for messages. */
 export const standardOutputName = 'stdout';
 
 /**
- * The sink that a command line asks for. In CSV, formulas are guarded unless told otherwise, since people open such files.
+ * The file or stdout of a command line. CSV escapes formulas by default, since people open it in spreadsheets.
  *
- * @throws UsageError if the format is unknown, or an option does not go with it.
+ * @throws UsageError if there is no target, its format is unknown, or an option does not apply to it.
  */
 export function rowSink<T extends object>(
   options: GroupOptions<'target'>,
@@ -50,7 +50,7 @@ export function rowSink<T extends object>(
   return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
 }
 
-/** A sink into memory, for what is shown rather than kept. */
+/** A sink into memory. */
 export function collectRows<T>(): { readonly sink: Sink<T>; readonly rows: readonly T[] } {
   const rows: T[] = [];
   const sink: Sink<T> = {

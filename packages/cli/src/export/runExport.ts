@@ -16,22 +16,22 @@ import { rowSink } from './rowSink.js';
 /** Options of every command that exports rows. */
 type ExportCommandOptions = GroupOptions<'target' | 'forward' | 'resume' | 'anyApi' | 'progress'>;
 
-/** What is exported. */
+/** What to export. */
 export interface ExportedRows<Added, T> {
-  /** Adds to a client what the rows come from. */
+  /** Adds the API of the rows to a client. */
   readonly add: (client: Client) => Client & Added;
   readonly source: (client: Client & Added) => PageSource<T>;
   readonly concurrency?: number | undefined;
-  /** Rows can't be more than this, where somebody knows. */
+  /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
-  /** What people are told before anything is asked for. */
+  /** Shown at the start. */
   readonly hint?: string | undefined;
 }
 
 /**
- * Exports rows to where the command line says, and answers the exit code.
+ * Exports rows to the target of the command line, and returns the exit code.
  *
- * @throws UsageError if an option makes no sense; what the export raises.
+ * @throws UsageError if an option can't be used; what the export raises.
  */
 export async function runExport<Added, T extends object>(
   { add, source, concurrency, maxRows, hint }: ExportedRows<Added, T>,
@@ -58,7 +58,7 @@ export async function runExport<Added, T extends object>(
   });
 }
 
-/** The target of rows that a command line asks for. @throws UsageError if there is none, or an option does not go with it. */
+/** @throws UsageError if there is no target, or an option does not apply to it. */
 function rowTargetOf<T extends object>(
   options: ExportCommandOptions,
   environment: Environment,
@@ -71,7 +71,7 @@ function rowTargetOf<T extends object>(
   });
 }
 
-/** Refuses a bound that a concurrency above 1 would reach by chance. @throws UsageError. */
+/** @throws UsageError for `--max-rows` with a concurrency above 1: which rows it exports would be random. */
 export function checkConcurrency({ maxRows, concurrency = 1 }: OptionsOf<'maxRows' | 'concurrency'>): void {
   if (maxRows === undefined || concurrency <= 1) return;
   throw new UsageError(

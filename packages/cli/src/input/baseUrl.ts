@@ -1,7 +1,7 @@
 import type { Variables } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 
-/** The APIs of the command line itself, each with where its base address comes from. */
+/** The built-in APIs, and where the base URL of each comes from. */
 export const apis = {
   streams: { variable: 'SLUICE_STREAMS_URL', option: '--streams-url', name: 'streams API' },
   aptos: { variable: 'SLUICE_APTOS_URL', option: '--aptos-url', name: 'Aptos NFT API' },
@@ -11,34 +11,33 @@ export type ApiName = keyof typeof apis;
 
 export const apiNames = ['streams', 'aptos'] as const satisfies ApiName[];
 
-/** Whether an API is one of the command line's own. */
+/** Whether an API is a built-in one. */
 export function isApiName(name: string): name is ApiName {
   return Object.hasOwn(apis, name);
 }
 
-/** Base addresses given as options. */
+/** Base URLs given as options. */
 export interface BaseUrls {
   readonly streamsUrl?: string;
   readonly aptosUrl?: string;
 }
 
-/** The base address of an API: the option's, else the environment's, if either is set. */
+/** The base URL of an API: the option's, else the environment's, if either is set. */
 export function findBaseUrl(api: ApiName, options: BaseUrls, variables: Variables): string | undefined {
-  const found = (givenAs(api, options) ?? variables[apis[api].variable] ?? '').trim();
+  const found = (baseUrlOption(api, options) ?? variables[apis[api].variable] ?? '').trim();
   return found === '' ? undefined : found;
 }
 
-/** The base address of an API that is needed. @throws UsageError if it is not set. */
+/** The base URL of an API. @throws UsageError if it is not set. */
 export function baseUrlOf(api: ApiName, options: BaseUrls, variables: Variables): string {
   const found = findBaseUrl(api, options, variables);
   if (found !== undefined) return found;
   const { variable, option, name } = apis[api];
   throw new UsageError(
-    `The base address of the ${name} is not set. Set the environment variable ${variable}, or give ${option}.`,
+    `The base URL of the ${name} is not set. Set the environment variable ${variable}, or give ${option}.`,
   );
 }
 
-/** The base address of an API as an option gives it. */
-export function givenAs(api: ApiName, { streamsUrl, aptosUrl }: BaseUrls): string | undefined {
+export function baseUrlOption(api: ApiName, { streamsUrl, aptosUrl }: BaseUrls): string | undefined {
   return { streams: streamsUrl, aptos: aptosUrl }[api];
 }

@@ -4,9 +4,10 @@ import { UsageError } from '../errors/errors.js';
 import { readNamedFile } from './readInput.js';
 
 /**
- * The headers in a file, one a line, as HTTP has them; blank lines are skipped. They may hold tokens, so no fault repeats them.
+ * The headers in a file: one per line, as in HTTP. Blank lines are skipped. Errors do not quote them: they may be
+ * tokens.
  *
- * @throws UsageError if it can't be read, or a line is no header.
+ * @throws UsageError if the file can't be read, or a line is not a header.
  * @example 'Authorization: Bearer …' // { Authorization: 'Bearer …' }
  */
 export async function readHeaders(file: string, environment: Environment): Promise<Readonly<Record<string, string>>> {

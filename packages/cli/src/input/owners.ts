@@ -10,7 +10,7 @@ export interface OwnerOptions {
   readonly ownersFile?: string;
 }
 
-/** The wallets of a command line: those given, then those in the file. @throws UsageError for a malformed one, or if there is none. */
+/** The wallets of `--owner`, then of `--owners-file`. @throws UsageError for an invalid one, or if there are none. */
 export async function findOwners(
   { owner = [], ownersFile }: OwnerOptions,
   environment: Environment,
@@ -36,10 +36,10 @@ async function readOwnersFile(file: string, environment: Environment): Promise<s
 }
 
 /**
- * The addresses in a text: one a line; blank lines and what follows a `#` are skipped.
+ * The addresses in a text: one per line, `#` starts a comment.
  *
- * @param name what the text is called in a fault.
- * @throws UsageError for a malformed address, with its line number.
+ * @param name the text's name in errors.
+ * @throws UsageError for an invalid address, with its line number.
  */
 export function readOwners(text: string, name: string): string[] {
   return text
@@ -51,7 +51,7 @@ export function readOwners(text: string, name: string): string[] {
     });
 }
 
-/** An address as it was given. @throws UsageError if it is none; `place` says where it stands. */
+/** @throws UsageError if the address is invalid; `place` says where it is. */
 function checkedOwner(address: string, place: string): string {
   try {
     ownerAddress(address);

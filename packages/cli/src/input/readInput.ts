@@ -10,13 +10,12 @@ import { shellQuoted } from '../terminal/text.js';
 /** The name that means stdin. */
 export const standardInput = '-';
 
-/** That there is more to read than may be. */
 class TooMuchInput extends Error {}
 
 /**
- * The text of a file, or of stdin for `-`. Rejects with what the system says, and at once with the signal's reason when aborted.
+ * The text of a file, or of stdin for `-`. Rejects with the system's error, or immediately with the signal's reason.
  *
- * @param most bytes: what is longer is a `TooMuchInput`, also where it never ends, as a device may.
+ * @param max bytes; rejects with `TooMuchInput` beyond, also if the input never ends.
  */
 export async function readInput(
   file: string,
@@ -47,7 +46,7 @@ async function* upTo(max: number, chunks: AsyncIterable<unknown>): AsyncGenerato
   }
 }
 
-/** Why a file can't be read, for people. */
+/** Why a file can't be read. */
 export function whyUnreadable(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
   switch (code) {
@@ -63,20 +62,18 @@ export function whyUnreadable(error: unknown): string {
   }
 }
 
-/** In bytes. Keys, secrets and headers are far shorter, so a larger file is another one, or a device without an end. */
-const largest = 65_536;
+/** Keys, secrets and headers are far shorter, so a larger file is a wrong one, or an endless device. */
+const maxBytes = 65_536;
 
-/** Which option names the file, and what it should hold, for sentences that say so. */
+/** The option that names a file, and what the file should contain. For error messages. */
 interface NamedFile {
   readonly option: string;
   readonly holds: string;
 }
 
 /**
- * The text of a file that an option names and that holds a secret. Where other users can read it, there is a warning: it is not
- * refused, since a container's secrets are often mounted so, and can't be changed there.
- *
- * No fault repeats the name, since people put there what the file should hold.
+ * The text of a file with a secret. Warns if other users can read it; it is not refused, because secrets are often
+ * mounted like this in containers. Errors do not quote the name: people pass the secret itself there.
  *
  * @throws UsageError if it can't be read, or is too large.
  */
@@ -87,7 +84,7 @@ export async function readNamedFile(
 ): Promise<string> {
   try {
     if (file !== standardInput) await checkFile(file, option, environment);
-    return await readInput(file, environment, largest);
+    return await readInput(file, environment, maxBytes);
   } catch (error) {
     environment.signal.throwIfAborted();
     if (error instanceof TooMuchInput)
@@ -100,7 +97,7 @@ export async function readNamedFile(
   }
 }
 
-/** Only of a regular file: others cannot read what a pipe gives, as in `--secret-file <(pass show hooks)`. */
+/** Skips anything but regular files: other users cannot read a pipe, as in `--secret-file <(pass show hooks)`. */
 async function checkFile(file: string, option: string, { folder, warnings }: Environment): Promise<void> {
   const path = resolve(folder, file);
   if (!(await stat(path)).isFile()) return;
@@ -110,21 +107,20 @@ async function checkFile(file: string, option: string, { folder, warnings }: Env
     );
 }
 
-/** The permission of everybody else to read a file, and to reach what is in a folder. */
-const others = { read: 0o004, reach: 0o001 };
+/** Mode bits of other users: to read a file, and to enter a folder. */
+const others = { read: 0o004, enter: 0o001 };
 
 /**
- * Whether other users of this computer can read a file: its mode says so, and they can reach it through each folder above. A group's
- * rights are not counted, since a service is often given its secrets through one.
- *
- * Windows knows no such modes: there it is `false`. Rejects like `stat`.
+ * Whether other users of this computer can read a file and enter every folder above it. Ignores the rights of the
+ * group, through which services often get their secrets. `false` on Windows, which has no such modes. Rejects like
+ * `stat`.
  */
 async function isReadableByOthers(path: string): Promise<boolean> {
   if (platform() === 'win32') return false;
   const file = await realpath(path);
   if (((await stat(file)).mode & others.read) === 0) return false;
   for (let folder = dirname(file); ; folder = dirname(folder)) {
-    if (((await stat(folder)).mode & others.reach) === 0) return false;
+    if (((await stat(folder)).mode & others.enter) === 0) return false;
     if (folder === dirname(folder)) return true;
   }
 }

@@ -2,7 +2,6 @@ import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { readNamedFile } from './readInput.js';
 
-/** The API key, and where it comes from. */
 interface FoundKey {
   readonly key: string;
   /** `SLUICE_API_KEY` or `--api-key-file`. */
@@ -10,10 +9,9 @@ interface FoundKey {
 }
 
 /**
- * Finds the API key, if there is one: in the file that was named, else in the environment. White space around it is dropped.
+ * Finds the API key, if there is one: in the given file, else in the environment. Trims white space.
  *
- * @throws UsageError if the file holds none, or more than one. What the option was given is not repeated, since people put the key itself
- * there.
+ * @throws UsageError if the file contains none, or more than one word. Does not quote the option: people pass the key.
  */
 export async function findApiKey(
   apiKeyFile: string | undefined,
@@ -33,15 +31,15 @@ export async function findApiKey(
   return key === '' ? undefined : { key, from: keyVariable };
 }
 
-/** That there is none where one is needed. */
 export function missingKey(): UsageError {
   return new UsageError(`There is no API key. ${whereKeysGo} "sluice demo" works without one.`);
 }
 
 /**
- * The secrets that webhooks are signed with: in the file that was named, else in the environment; two while one replaces the other.
+ * The secrets that sign webhooks: in the given file, else in the environment. There are two while one replaces the
+ * other.
  *
- * @throws UsageError if there is none. What the option was given is not repeated, since people put the secret itself there.
+ * @throws UsageError if there is none. Does not quote the option: people pass the secret itself.
  */
 export async function findWebhookSecrets(
   secretFile: string | undefined,
@@ -62,32 +60,25 @@ export async function findWebhookSecrets(
   );
 }
 
-/** Where the API key is looked for. */
 export const keyVariable = 'SLUICE_API_KEY';
 const keyOption = '--api-key-file';
 
-/** What to do with a key. */
 export const whereKeysGo = `Set ${keyVariable}, or store it in a file and give ${keyOption} FILE.`;
 
-/** Refuses a key among the arguments, wherever it stands. @throws UsageError that says why; the key is not repeated. */
-export function refuseKeyAsArgument(args: readonly string[]): void {
-  if (!args.some((arg) => /^--?api-?key(=|$)/i.test(arg))) return;
-  throw new UsageError(
-    `The API key can't be an argument, since other users of this machine could read it in the list of processes, and the shell keeps it in its history. ${whereKeysGo}`,
-  );
-}
-
-/** Where the signing secret is looked for. */
 export const secretVariable = 'SLUICE_WEBHOOK_SECRET';
 const secretOption = '--secret-file';
 
-/** What to do with a secret. */
 export const whereSecretsGo = `Store it in a file and give ${secretOption} FILE, or set ${secretVariable}.`;
 
-/** Refuses a signing secret among the arguments, wherever it stands. @throws UsageError that says why; the secret is not repeated. */
-export function refuseSecretAsArgument(args: readonly string[]): void {
-  if (!args.some((arg) => /^--?secret(=|$)/i.test(arg) || /whsec_[\w+/=-]{16}/.test(arg))) return;
+/** @throws UsageError if an argument is an API key or a signing secret. Does not quote it. */
+export function refuseSecretArguments(args: readonly string[]): void {
+  const refused = args.some((arg) => /^--?api-?key(=|$)/i.test(arg))
+    ? { what: 'The API key', instead: whereKeysGo }
+    : args.some((arg) => /^--?secret(=|$)/i.test(arg) || /whsec_[\w+/=-]{16}/.test(arg))
+      ? { what: 'The signing secret', instead: whereSecretsGo }
+      : undefined;
+  if (!refused) return;
   throw new UsageError(
-    `The signing secret can't be an argument, since other users of this machine could read it in the list of processes, and the shell keeps it in its history. ${whereSecretsGo}`,
+    `${refused.what} can't be an argument, since other users of this machine could read it in the list of processes, and the shell keeps it in its history. ${refused.instead}`,
   );
 }

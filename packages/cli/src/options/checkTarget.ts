@@ -1,10 +1,9 @@
 import { UsageError } from '../errors/errors.js';
 import { flagAbout, type OptionsOf } from './table.js';
 
-/** The target that means stdout. */
+/** The target that stands for stdout. */
 export const standardOutput = '-';
 
-/** How rows are written. */
 export type RowFormatName = NonNullable<OptionsOf<'format'>['format']>;
 
 const formatOfEnding: ReadonlyMap<string, RowFormatName> = new Map([
@@ -13,16 +12,16 @@ const formatOfEnding: ReadonlyMap<string, RowFormatName> = new Map([
   ['ndjson', 'jsonl'],
 ]);
 
-/** The format that a file's name ends in. @example formatOfName('holdings.jsonl.gz') // 'jsonl' */
+/** The format according to a file's name. @example formatOfName('holdings.jsonl.gz') // 'jsonl' */
 export function formatOfName(to: string): RowFormatName | undefined {
   const ending = /\.([a-z]+)(\.gz)?$/i.exec(to)?.[1]?.toLowerCase();
   return formatOfEnding.get(ending ?? '');
 }
 
 /**
- * The format of a target: as `--format` says, or as its name ends. stdout is CSV by default.
+ * The format of a target: from `--format`, or else from its name. Default for stdout: CSV.
  *
- * @throws UsageError where neither says it.
+ * @throws UsageError if neither names a format.
  * @example rowFormatOf('holdings.jsonl.gz', undefined) // 'jsonl'
  */
 export function rowFormatOf(to: string, given: RowFormatName | undefined): RowFormatName {
@@ -34,10 +33,10 @@ export function rowFormatOf(to: string, given: RowFormatName | undefined): RowFo
 }
 
 /**
- * Refuses two targets, and options about a kind of target that was not given.
+ * Checks that there is one target, and that no option is for another kind of target.
  *
- * @param named the target of a plugin's sink, if it is one.
- * @throws UsageError with the first of them.
+ * @param named the target, if it is a plugin's sink.
+ * @throws UsageError if not.
  */
 export function checkOneTarget(options: OptionsOf<'to' | 'forward'>, named?: { readonly name: string }): void {
   const { to, forward } = options;

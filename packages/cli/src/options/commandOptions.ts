@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { UsageError } from '../errors/errors.js';
 import { flagFor, type OptionKey, optionSpec, type OptionsOf } from './table.js';
 
-/** Options under one heading of the help. */
+/** Options under one heading in the help. */
 interface Group<Key extends OptionKey> {
   readonly heading: string;
   readonly keys: readonly Key[];
@@ -47,7 +47,7 @@ const groups = {
 const exportTo = [groups.target, groups.forward, groups.resume];
 const watchTo = [groups.polls, groups.changeTarget, groups.forwardChanges, groups.watchState];
 
-/** What each command takes, in the order of its help. */
+/** The options of each command, in the order of its help. */
 const commandOptions = {
   'nfts export': [
     group('Which holdings:', ...wallets, ...grouped, 'maxRows', 'offset'),
@@ -93,16 +93,13 @@ const commandOptions = {
 
 type KeysOf<Groups extends readonly Group<OptionKey>[]> = Groups[number]['keys'][number];
 
-/** A command that takes options, by its words. */
+/** A command with options, e.g. `nfts export`. */
 export type CommandName = keyof typeof commandOptions;
 
-/** The options that a command is given. */
 export type CommandOptions<Name extends CommandName> = OptionsOf<KeysOf<(typeof commandOptions)[Name]>>;
 
-/** The options of a group. */
 export type GroupOptions<Name extends keyof typeof groups> = OptionsOf<(typeof groups)[Name]['keys'][number]>;
 
-/** Gives a command its options. */
 export function addOptions(command: Command, name: CommandName): Command {
   for (const { heading, keys } of commandOptions[name]) {
     command.optionsGroup(heading);
@@ -120,7 +117,7 @@ function optionsFor(key: OptionKey): Option[] {
   return off === undefined ? [option] : [option, new Option(flagFor(name, true), off)];
 }
 
-/** Lets commander use a parser of ours: it puts the option's name in front of what this refuses. */
+/** Turns a UsageError into commander's own, so that it adds the option's name. */
 function readBy(read: (text: string, before: readonly string[] | undefined) => unknown) {
   return (text: string, before: unknown): unknown => {
     try {

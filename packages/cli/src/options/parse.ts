@@ -9,7 +9,7 @@ const msPerUnit: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * A duration in ms. A number without a unit is refused: nobody could tell seconds from ms.
+ * A duration in ms. A number without a unit is refused: it could be seconds or ms.
  *
  * @throws UsageError unless it is a number and `ms`, `s`, `m` or `h`.
  * @example parseDuration('1.5s') // 1500
@@ -21,12 +21,12 @@ export function parseDuration(text: string): number {
   return ms;
 }
 
-/** How long a fault is tried: a duration, or `forever`. @throws UsageError if it is neither. */
+/** How long to retry: a duration, or `forever`. @throws UsageError if it is neither. */
 export function parseRetryFor(text: string): number {
   return text.trim() === 'forever' ? Infinity : parseDuration(text);
 }
 
-/** A duration above zero. @throws UsageError if it is none. */
+/** A duration above zero. @throws UsageError if it is not. */
 export function parseSpan(text: string): number {
   const ms = parseDuration(text);
   if (ms === 0) throw new UsageError('It must be longer than zero.');
@@ -47,7 +47,7 @@ export function parseLatency(text: string): number | readonly [number, number] {
   return [min, max];
 }
 
-/** The items of `a,b,c`. @throws UsageError where one is empty. */
+/** The items of `a,b,c`. @throws UsageError if one is empty. */
 export function parseList(text: string): readonly string[] {
   const items = text.split(',').map((item) => item.trim());
   if (items.includes('')) throw new UsageError('Give names with commas between them, like a,b,c.');
@@ -55,7 +55,7 @@ export function parseList(text: string): readonly string[] {
 }
 
 /**
- * A plain number. Whether it makes sense where it is used is checked there.
+ * A plain number. The code that uses it checks its range.
  *
  * @throws UsageError for anything that is not written in digits, like `1e3`, `0x10` or nothing.
  */
@@ -85,7 +85,7 @@ export function parseRate(text: string): Rate | false {
 }
 
 /**
- * Names with their shares of all requests. Whether the names exist is checked where they are used.
+ * Names with their shares of all requests. The code that uses them checks the names.
  *
  * @throws UsageError unless each is a name, `=` and a number from 0 to 1.
  * @example parseShares('serverError=0.05,reset=0.01') // { serverError: 0.05, reset: 0.01 }
@@ -101,12 +101,12 @@ export function parseShares(text: string): Readonly<Record<string, number>> {
   );
 }
 
-/** The values of an option that may be given several times. */
+/** Collects the values of a repeatable option. */
 export function collect(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }
 
-/** The items of an option that may be given several times, each time with one or more. @throws UsageError where one is empty. */
+/** Collects the items of a repeatable option whose values are lists. @throws UsageError if an item is empty. */
 export function collectLists(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, ...parseList(text)];
 }

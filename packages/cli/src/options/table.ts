@@ -15,26 +15,24 @@ import {
   parseSpan,
 } from './parse.js';
 
-/** An option of the command line. */
 interface OptionSpec {
-  /** What stands behind the flag; absent for a switch. */
+  /** The placeholder after the flag; absent for a switch. */
   readonly value?: `<${string}>`;
-  /** Reads the value; an array lists the choices. Default: any text. */
+  /** Parses the value, or lists the choices. Default: any text. */
   readonly read?: ((text: string, before: readonly string[] | undefined) => unknown) | readonly string[];
   readonly help: string;
-  /** The switch turns off what is on by default: `--no-NAME`. */
+  /** The switch is `--no-NAME`: it disables what is on by default. */
   readonly isOff?: true;
   /** Help of a second flag, `--no-NAME`. */
   readonly off?: string;
-  /** It says what a single run does, so it cannot be a default: whoever finds it in a file later would not expect it. */
+  /** It is about a single run, so it cannot be a default: nobody would expect it in a configuration file later. */
   readonly isForOneRun?: true;
-  /** It makes sense only for such a target, or only where state is kept. */
+  /** It applies only to this kind of target, or only if state is stored. */
   readonly about?: OptionSubject;
-  /** The environment variable that sets the same, and takes precedence over a default. */
+  /** The environment variable that sets the same. It takes precedence over a default. */
   readonly variable?: string;
 }
 
-/** What an option can be about, besides what is fetched. */
 export type OptionSubject = 'file' | 'webhook' | 'state';
 
 const number = { value: '<n>', read: parseNumber } as const;
@@ -49,8 +47,8 @@ const retryHelp =
   'how long to retry during an outage, not counting pauses that the service requests: 2m, 0s or forever';
 
 /**
- * All options, by the names that commander gives their values; `NAME of WHAT` is how a command has it where that differs. Everything
- * else about options is derived: flags, help, the types of what commands take, and what the defaults of a configuration may set.
+ * All options, by commander's names for their values. `NAME of WHAT` is a variant for some commands. Flags, help,
+ * option types and the allowed defaults of a configuration are derived from this table.
  */
 const table = {
   owner: { value: '<address...>', read: collect, help: 'wallet addresses: 0x and up to 64 hex digits' },
@@ -246,7 +244,6 @@ const table = {
   cors: { help: 'allow requests from web pages of any origin (CORS)' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 
-/** A row of the table. */
 export type OptionKey = keyof typeof table;
 
 type NameOf<Key> = Key extends `${infer Name} of ${string}` ? Name : Key;
@@ -261,26 +258,26 @@ type ValueOf<Spec> = Spec extends { readonly off: string }
         ? string
         : boolean;
 
-/** The values of options, as commander hands them to a command; an option that was not given is absent. */
+/** The values of options, as commander passes them to a command. Absent if not given. */
 export type OptionsOf<Key extends OptionKey> = { readonly [K in Key as NameOf<K>]?: ValueOf<(typeof table)[K]> };
 
-/** Names of options that say what a single run does. */
+/** Options that are about a single run. */
 export type OptionForOneRun = {
   [K in OptionKey]: (typeof table)[K] extends { readonly isForOneRun: true } ? K : never;
 }[OptionKey];
 
 const specs: ReadonlyMap<string, OptionSpec> = new Map(Object.entries(table));
 
-/** What the table says of an option; of one by its plain name what holds for it in every command. */
+/** The table's entry for an option. */
 export function optionSpec(key: string): OptionSpec | undefined {
   return specs.get(key);
 }
 
-/** The first option given that is about this, as a flag. */
+/** The flag of the first given option that is about this subject. */
 export function flagAbout(subject: OptionSubject, options: object): string | undefined {
   for (const [name, value] of Object.entries(options)) {
     const { about, isOff } = specs.get(name) ?? {};
-    // What is on by default is given once it is off.
+    // An option that is on by default counts as given only if it is off.
     if (about === subject && value !== undefined && !(isOff && value === true)) return flagFor(name, isOff);
   }
   return undefined;

@@ -5,47 +5,46 @@ import { type Progress, rowsPerSecond, shareDone, timeLeft } from './progress.js
 import { every, type Reporter, type ReporterContext } from './reporter.js';
 
 const redrawEvery = 100;
-/** To the line's beginning, and erase what stands there. */
+/** Returns to the start of the line and erases it. */
 const eraseLine = '\r\u001b[K';
 
-/** `--progress bar`: one line of a terminal, drawn over itself, and gone at the end. */
+/** `--progress bar`: one line of a terminal, redrawn in place and erased at the end. */
 export function barReporter({ output, clock, header, read }: ReporterContext): Reporter {
   const draw = (): void => {
-    // The last column stays free: a character there would make some terminals begin a new line.
-    output.tell(eraseLine + progressLine(read(), { columns: output.columns - 1, colors: output.colors }));
+    // The last column stays free: a character there makes some terminals start a new line.
+    output.print(eraseLine + progressLine(read(), { columns: output.columns - 1, colors: output.colors }));
   };
   const stop = every(clock, redrawEvery, draw);
-  const tellAbove = (line: string): void => {
-    output.tell(`${eraseLine}${line}\n`);
+  const printAbove = (line: string): void => {
+    output.print(`${eraseLine}${line}\n`);
     draw();
   };
   const opening = openingLine(header);
   if (opening === undefined) draw();
-  else tellAbove(opening);
+  else printAbove(opening);
   return {
     resumed: (resumed) => {
-      tellAbove(resumedLine(resumed, header));
+      printAbove(resumedLine(resumed, header));
     },
     warn: (message) => {
-      tellAbove(`sluice: ${message}`);
+      printAbove(`sluice: ${message}`);
     },
-    info: tellAbove,
+    info: printAbove,
     done: (summary) => {
       stop();
-      output.tell(eraseLine + (summary ? `${summaryLine(summary)}\n` : ''));
+      output.print(eraseLine + (summary ? `${summaryLine(summary)}\n` : ''));
     },
     ended: () => {
       stop();
-      output.tell(eraseLine);
+      output.print(eraseLine);
       return false;
     },
   };
 }
 
-/** A piece of the line. */
 interface Piece {
   readonly text: string;
-  /** In a narrow line the highest rank goes first; 0 stays. */
+  /** If the line is too narrow, the piece with the highest rank is dropped first; rank 0 stays. */
   readonly rank: number;
 }
 
@@ -56,8 +55,8 @@ const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '
 const msPerFrame = 100;
 
 /**
- * Progress on one line of a terminal, at most `columns` wide: a bar where a total is known, a turning mark otherwise, then figures,
- * of which the less telling ones are left out where there is no room.
+ * Progress on one line of at most `columns`: a bar if the total is known, otherwise a spinner; then figures, of which
+ * the less important ones are dropped if the line is too narrow.
  *
  * @example progressLine(progress, { columns: 80, colors })
  * // '███████░░░░░░   54 %  2,700 rows  1,024/s  27 pages  2 retries  waited 1.2 s  3 s left'
@@ -70,7 +69,7 @@ export function progressLine(
   const pieces = piecesOf(progress);
   const length = Math.max(shortestBar, Math.min(longestBar, Math.floor(columns / 5)));
   const lead = share === undefined ? 1 : length + gap.length + percent(share).length;
-  while (widthOf(pieces, lead) > columns && dropLeastTelling(pieces));
+  while (widthOf(pieces, lead) > columns && dropHighestRank(pieces));
   const figures = pieces.map(({ text }) => text).join(gap);
   if (lead + gap.length + figures.length > columns) return figures.slice(0, columns);
   if (share === undefined) return `${colors.cyan(frameAt(progress.elapsed))}${gap}${figures}`;
@@ -99,7 +98,7 @@ function widthOf(pieces: readonly Piece[], lead: number): number {
   return pieces.reduce((width, { text }) => width + gap.length + text.length, lead);
 }
 
-function dropLeastTelling(pieces: Piece[]): boolean {
+function dropHighestRank(pieces: Piece[]): boolean {
   const highest = Math.max(...pieces.map(({ rank }) => rank));
   if (highest === 0) return false;
   pieces.splice(

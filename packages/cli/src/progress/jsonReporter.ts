@@ -4,10 +4,10 @@ import { every, type Reporter, type ReporterContext } from './reporter.js';
 
 const eventEvery = 1000;
 
-/** `--progress json`: one event a line, for programs. Faults are events too, so that every line can be parsed. */
+/** `--progress json`: one event per line, for programs. Errors are events too, so that every line can be parsed. */
 export function jsonReporter({ output, clock, header, read }: ReporterContext): Reporter {
   const emit = (event: ProgressEvent): void => {
-    output.tell(`${JSON.stringify(event)}\n`);
+    output.print(`${JSON.stringify(event)}\n`);
   };
   emit({ event: 'start', ...header });
   const stop = every(clock, eventEvery, () => {
@@ -42,26 +42,26 @@ export function jsonReporter({ output, clock, header, read }: ReporterContext): 
   };
 }
 
-/** What an export has done so far, in most events. Times are ms, sizes bytes. */
+/** Counts so far. Times are in ms, sizes in bytes. */
 interface ProgressCounts {
-  /** Rows and pages count those of an interrupted run before it too; the pace is this run's. */
+  /** Rows and pages include those of earlier runs; `rowsPerSecond` is this run's. */
   readonly rows: number;
   readonly pages: number;
   readonly rowsPerSecond: number;
-  /** Requests sent, retries included. */
+  /** Includes retries. */
   readonly requests: number;
   readonly retries: number;
-  /** What the requests waited for the limiter, added up. */
+  /** Total time that requests waited for the limiter. */
   readonly waitedMs: number;
   readonly elapsedMs: number;
-  /** Requests to the webhook, repeated ones included, where rows go to one. */
+  /** Requests to the webhook, including redeliveries. Absent for other targets. */
   readonly deliveries?: number;
   readonly redeliveries?: number;
 }
 
 /**
- * A line of `--progress json`: one JSON object a line on stderr. The first is `start`; the last is `report`, or where there is none
- * `failed`, or `stopped` after a signal or when nobody reads the output any more.
+ * A line of `--progress json` on stderr. The first is `start`. The last is `report`, `failed`, or `stopped` (after a
+ * signal, or when the reader closed the output).
  */
 type ProgressEvent =
   | ({ readonly event: 'start' } & RunHeader)
@@ -72,22 +72,20 @@ type ProgressEvent =
       readonly event: 'report';
       readonly target: string;
       readonly bytes?: number;
-      /** When an earlier run finished the export, after which this one had nothing to do (ISO 8601). */
+      /** When an earlier run finished the export, so that this one had nothing to do (ISO 8601). */
       readonly finishedAt?: string;
       readonly deadLetters?: { readonly count: number; readonly path: string };
     } & ProgressCounts)
   | ({
       readonly event: 'failed' | 'stopped';
       readonly message: string;
-      /** What the command is going to exit with. */
       readonly exitCode: number;
-      /** Rows that the next run resumes after, where one can. */
+      /** Committed rows, if known. */
       readonly keptRows?: number;
       /** The command line that resumes. */
       readonly resume?: string;
     } & ProgressCounts);
 
-/** The figures of an event. */
 function countsOf(progress: Progress): ProgressCounts {
   const { rows, pages, requests, retries, waited, elapsed, sent } = progress;
   return {
@@ -102,7 +100,6 @@ function countsOf(progress: Progress): ProgressCounts {
   };
 }
 
-/** The event of a moment on the way. */
 export function progressEvent(progress: Progress): ProgressEvent {
   const left = timeLeft(progress);
   return {

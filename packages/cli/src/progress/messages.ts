@@ -2,7 +2,7 @@ import type { Checkpoint } from '@sluice/core';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../terminal/format.js';
 import type { RunHeader } from './progress.js';
 
-/** Where is kept what has to be remembered, since nobody named these places; `undefined` for a file, which has it beside itself. */
+/** Says where the state is stored, which may be a default; `undefined` for a file, whose state is next to it. */
 export function openingLine({ target, state, deadLetterFile }: RunHeader): string | undefined {
   if (state === undefined) return undefined;
   return deadLetterFile === undefined
@@ -12,24 +12,24 @@ export function openingLine({ target, state, deadLetterFile }: RunHeader): strin
 
 /** What an export resumes from. */
 export interface Resumed {
-  /** Kept from an interrupted run. */
+  /** Committed by earlier runs. */
   readonly rows: number;
   readonly pages: number;
-  /** Everything was written; only moving the file into place is left. */
+  /** All rows are written; only closing the target is left. */
   readonly isSealed: boolean;
-  /** Parts of the plan. */
+  /** In the plan. */
   readonly partitions: number;
-  /** The first unfinished part, from 1, and the page of it that comes next, from 1. */
+  /** The first unfinished partition, and the next page in it, both from 1. */
   readonly partition: number;
   readonly page: number;
-  /** Later parts that were begun too. */
+  /** Later partitions that are started but unfinished. */
   readonly otherPartitions: number;
 }
 
 /**
- * The calm line of an export that resumes.
+ * The first line of an export that resumes.
  *
- * @param header what the run writes to: a webhook may have got more rows than were committed, and a plugin's sink may be anything.
+ * @param header describes the target: a webhook may have received more rows than are committed.
  * @example 'Resuming after 12,300 rows (123 pages), at page 4 of partition 3 of 12.'
  */
 export function resumedLine(
@@ -44,7 +44,7 @@ export function resumedLine(
   return `Resuming after ${formatCount(rows, 'row')} (${formatCount(pages, 'page')}), at page ${formatNumber(page)}${of}${others}.`;
 }
 
-/** What is said of a target before its first page, and when only its end is left. */
+/** What to say of a target that is sealed, and of one without committed pages. */
 interface TargetWords {
   readonly sealed: string;
   readonly first?: string;
@@ -60,33 +60,32 @@ const ofSink: TargetWords = {
   first: 'Resuming from the first page: no row was committed yet.',
 };
 
-/** A file has its state beside itself, and only a webhook has dead letters. */
+/** Only a file has its state next to it, and only a webhook has dead letters. */
 function wordsFor({ state, deadLetterFile }: Pick<RunHeader, 'state' | 'deadLetterFile'>): TargetWords {
   if (state === undefined) return ofFile;
   return deadLetterFile === undefined ? ofSink : ofEndpoint;
 }
 
-/** What an export came to. */
+/** The result of an export. */
 export interface Summary {
   readonly rows: number;
   readonly pages: number;
-  /** Rows of an interrupted run before it. */
+  /** Rows of earlier runs. */
   readonly resumedRows: number;
-  /** Where the rows are, as the person named it. */
   readonly target: string;
   readonly bytes: number | undefined;
   /** In ms. */
   readonly elapsed: number;
   readonly retries: number;
-  /** Requests to a webhook that had to be repeated. */
+  /** Requests to a webhook that were repeated. */
   readonly redeliveries?: number;
-  /** Records that a webhook did not take, and where they are. */
+  /** Records that a webhook refused, and their file. */
   readonly deadLetters?: { readonly count: number; readonly path: string };
-  /** An earlier run had done all of it by then (ISO 8601). */
+  /** When an earlier run finished the export (ISO 8601). */
   readonly finishedAt?: string;
 }
 
-/** The calm line at the end. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
+/** The last line. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
 export function summaryLine(summary: Summary): string {
   if (summary.finishedAt !== undefined) return finishedLine(summary, summary.finishedAt);
   const { rows, pages, resumedRows, target, bytes, elapsed, retries, redeliveries = 0, deadLetters } = summary;
@@ -106,7 +105,6 @@ function finishedLine({ target, rows }: Summary, finishedAt: string): string {
   return `${target} is complete (${formatCount(rows, 'row')}, exported ${when}); use --if-exists overwrite to export it again`;
 }
 
-/** What an export that resumes from a checkpoint says of it. */
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {
   const { before, begun } = position;
   const first = begun[before];

@@ -5,20 +5,20 @@ import { thrownText } from '../errors/thrown.js';
 import { formatDuration } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 
-/** What those who watch a client are told, in a sentence. */
+/** A sentence about an event of a client. */
 export interface Notice {
   readonly level: 'warning' | 'info';
   readonly message: string;
 }
 
-const maxKept = 100;
+const maxBuffered = 100;
 
 /**
- * What a client and its plugins have to say from now on; a warning that comes again and again, and what a hook of a plugin fails with,
- * once. Whoever subscribes later gets the earlier ones too.
+ * The warnings and notes of a client and its plugins, from now on. Drops a warning that repeats the one before, and
+ * reports each failing hook of a plugin once. Replays earlier notices to later subscribers.
  */
 export function noticesOf(client: Client): Observable<Notice> {
-  const notices = new ReplaySubject<Notice>(maxKept);
+  const notices = new ReplaySubject<Notice>(maxBuffered);
   const reported = new Set<string>();
   const sentenceOf = outageSentences();
   client.events
@@ -30,25 +30,23 @@ export function noticesOf(client: Client): Observable<Notice> {
   return notices;
 }
 
-/** What the notices come behind. */
-interface WarnedOf {
-  /** What people may want to know, and can do without. */
+interface LeadingNotices {
   readonly hint?: string | undefined;
   readonly warning: string | undefined;
-  /** Nothing but faults is told. */
+  /** Notices are not shown. */
   readonly isQuiet: boolean | undefined;
 }
 
-/** The notices behind a hint and a warning, if there are any. Where nothing would be told of them, the warning is told at once all the same. */
+/** Puts a hint and a warning in front of the notices. If notices are not shown, prints the warning immediately. */
 export function afterWarning(
   notices: Observable<Notice>,
-  { hint, warning, isQuiet = false }: WarnedOf,
+  { hint, warning, isQuiet = false }: LeadingNotices,
   { stderr }: Pick<Environment, 'stderr'>,
 ): Observable<Notice> {
   if (hint !== undefined) notices = notices.pipe(startWith<Notice>({ level: 'info', message: hint }));
   if (warning === undefined) return notices;
   if (!isQuiet) return notices.pipe(startWith<Notice>({ level: 'warning', message: warning }));
-  stderr.tell(`sluice: ${warning}\n`);
+  stderr.print(`sluice: ${warning}\n`);
   return notices;
 }
 
@@ -61,7 +59,7 @@ function noticeOf(event: ClientEvent, reported: Set<string>, sentenceOf: ReturnT
     case 'plugin-fault': {
       const { plugin, hook, error } = event;
       const where = `${plugin} ${hook}`;
-      // What it could not be disposed of for ends the command.
+      // A plugin that fails to dispose ends the command with that error.
       if (hook === 'dispose' || reported.has(where)) return [];
       reported.add(where);
       const message = `The plugin "${plugin}" fails in its hook "${hook}", which changes nothing else: ${thrownText(error.message)}`;
@@ -77,20 +75,19 @@ function noticeOf(event: ClientEvent, reported: Set<string>, sentenceOf: ReturnT
   }
 }
 
-/** Faults that pass within a few attempts are nobody's concern. */
+/** Failures that pass within a few attempts are not reported. */
 const quietAttempts = 3;
 
 /**
- * Says that an outage is waited out, once, why, and for how long; and that it is over. Requests under way at once meet the same outage.
- *
- * @returns what there is to say of an event, if anything.
+ * Returns a function from events to sentences: one when an outage begins, with its reason and how long the client will
+ * wait, and one when it is over. Parallel requests share one outage.
  */
 export function outageSentences(): (event: HttpEvent) => string | undefined {
   let isReported = false;
   return (event) => {
     if (event.type === 'retry' && event.attempt >= quietAttempts && !isReported) {
       isReported = true;
-      // The service sets a pause's length, and --retry-for counts little of it.
+      // The service sets the length of a pause, most of which does not count for --retry-for.
       const isPause = event.reason === 'rate-limited';
       const isEndless = event.left === Infinity;
       const howLong = isPause

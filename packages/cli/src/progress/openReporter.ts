@@ -1,7 +1,7 @@
 import { resumedLine, summaryLine } from './messages.js';
-import type { ProgressMode, Reporter, ReporterContext } from './reporter.js';
+import { messageLines, type ProgressMode, type Reporter, type ReporterContext } from './reporter.js';
 
-/** The reporter of a mode, which alone is loaded; `silent` shows nothing, not even the last line. */
+/** Loads only the reporter of this mode. `silent` prints nothing, not even the last line. */
 export async function openReporter(mode: ProgressMode | 'silent', context: ReporterContext): Promise<Reporter> {
   switch (mode) {
     case 'bar':
@@ -17,24 +17,22 @@ export async function openReporter(mode: ProgressMode | 'silent', context: Repor
   }
 }
 
-/** `--progress none`: only what it went on from, what came out at the end, and warnings. */
+/** `--progress none`: only what it resumes from, warnings, and the last line. */
 function endReporter({ output, header }: Pick<ReporterContext, 'output' | 'header'>): Reporter {
   return {
     resumed: (resumed) => {
-      output.tell(`${resumedLine(resumed, header)}\n`);
+      output.print(`${resumedLine(resumed, header)}\n`);
     },
-    warn: (message) => {
-      output.tell(`sluice: ${message}\n`);
-    },
+    ...messageLines(output),
     info: () => undefined,
     done: (summary) => {
-      if (summary) output.tell(`${summaryLine(summary)}\n`);
+      if (summary) output.print(`${summaryLine(summary)}\n`);
     },
     ended: () => false,
   };
 }
 
-/** `--quiet`: nothing at all. */
+/** `--quiet`. */
 const silentReporter: Reporter = {
   resumed: () => undefined,
   warn: () => undefined,

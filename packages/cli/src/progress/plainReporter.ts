@@ -1,30 +1,25 @@
 import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../terminal/format.js';
 import { openingLine, resumedLine, summaryLine } from './messages.js';
 import { type Progress, rowsPerSecond, timeLeft } from './progress.js';
-import { every, type Reporter, type ReporterContext } from './reporter.js';
+import { every, messageLines, type Reporter, type ReporterContext } from './reporter.js';
 
 const lineEvery = 5000;
 
 /** `--progress plain`: a line every five seconds, for logs. */
 export function plainReporter({ output, clock, header, read }: ReporterContext): Reporter {
   const opening = openingLine(header);
-  if (opening !== undefined) output.tell(`${opening}\n`);
+  if (opening !== undefined) output.print(`${opening}\n`);
   const stop = every(clock, lineEvery, () => {
-    output.tell(`${plainLine(read())}\n`);
+    output.print(`${plainLine(read())}\n`);
   });
   return {
     resumed: (resumed) => {
-      output.tell(`${resumedLine(resumed, header)}\n`);
+      output.print(`${resumedLine(resumed, header)}\n`);
     },
-    warn: (message) => {
-      output.tell(`sluice: ${message}\n`);
-    },
-    info: (message) => {
-      output.tell(`${message}\n`);
-    },
+    ...messageLines(output),
     done: (summary) => {
       stop();
-      if (summary) output.tell(`${summaryLine(summary)}\n`);
+      if (summary) output.print(`${summaryLine(summary)}\n`);
     },
     ended: () => {
       stop();
@@ -33,7 +28,7 @@ export function plainReporter({ output, clock, header, read }: ReporterContext):
   };
 }
 
-/** Progress as a line of a log. @example '12,300 rows in 123 pages, 1,024 rows/s, 130 requests, 7 retries, waited 4.1 s' */
+/** Progress as a line. @example '12,300 rows in 123 pages, 1,024 rows/s, 130 requests, 7 retries, waited 4.1 s' */
 export function plainLine(progress: Progress): string {
   const { rows, total, pages, requests, retries, waited, pausedFor, sent } = progress;
   const left = timeLeft(progress);

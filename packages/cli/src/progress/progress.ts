@@ -1,76 +1,71 @@
 import type { Client } from '@sluice/core';
 
-/** How far a command has come, and what it cost. */
+/** How far an export is. Times are in ms. */
 export interface Progress {
-  /** Rows and pages, those of an interrupted run before it included. */
+  /** Rows and pages include those of earlier runs. */
   readonly rows: number;
   readonly pages: number;
-  /** Rows of the run before. */
+  /** Rows of earlier runs. */
   readonly resumedRows: number;
-  /** Rows in all, where somebody knows. */
+  /** Expected rows, if known. */
   readonly total: number | undefined;
-  /** Since the start, in ms. */
+  /** Since the start. */
   readonly elapsed: number;
-  /** Requests sent, retries included. */
+  /** Includes retries. */
   readonly requests: number;
   readonly retries: number;
-  /** Ms that requests waited for their turn at the limiter, added up. */
+  /** Total time that requests waited for the limiter. */
   readonly waited: number;
-  /** Ms until the API lets requests start again; 0 when it does. */
+  /** Time until the limiter lets requests start again; 0 if it does now. */
   readonly pausedFor: number;
-  /** What was sent to a webhook, where rows go to one. */
+  /** Absent if the target is not a webhook. */
   readonly sent?: Deliveries;
 }
 
 /** Requests to a webhook. */
 export interface Deliveries {
+  /** Includes redeliveries. */
   readonly deliveries: number;
-  /** Those of them that repeated one that had failed. */
   readonly redeliveries: number;
 }
 
-/** The pace of this run; 0 before there is one. */
+/** The rate of this run; 0 at the start. */
 export function rowsPerSecond({ rows, resumedRows, elapsed }: Progress): number {
   return elapsed > 0 ? ((rows - resumedRows) / elapsed) * 1000 : 0;
 }
 
-/** The share that is done, 0 to 1; `undefined` where no total is known. */
+/** The completed share, 0 to 1; `undefined` if the total is unknown. */
 export function shareDone({ rows, total }: Progress): number | undefined {
   return total === undefined ? undefined : total === 0 ? 1 : Math.min(1, rows / total);
 }
 
-/** Ms that are left at the pace so far; `undefined` where no total is known, or nothing came yet. */
+/** The remaining ms at this rate; `undefined` if the total is unknown, or this run has no rows yet. */
 export function timeLeft(progress: Progress): number | undefined {
   const pace = rowsPerSecond(progress);
   if (progress.total === undefined || pace === 0) return undefined;
   return (Math.max(0, progress.total - progress.rows) / pace) * 1000;
 }
 
-/** What a command that moves rows has begun with. */
+/** What an export or a watch reports when it starts. */
 export interface RunHeader {
   /** E.g. `aptos.walletNfts`. */
   readonly source: string;
-  /** As the person named it; of a webhook its origin. */
+  /** For a webhook, its origin. */
   readonly target: string;
   readonly format: string;
-  /** Where the state is kept, of what does not have it beside itself. */
+  /** Where the state is stored. Absent for stdout, and for a file, whose state is next to it. */
   readonly state?: string;
-  /** Of a webhook: the file of what it does not take. */
+  /** For a webhook only. */
   readonly deadLetterFile?: string;
 }
 
-/** What the requests of a client came to so far. */
-export interface RequestTally {
-  /** Attempts sent. */
-  readonly requests: number;
-  readonly retries: number;
-  /** Ms that attempts waited for their turn at the limiter, added up. */
-  readonly waited: number;
-  /** Retries by the code of the error that they followed. */
+/** Counts of a client's requests, as in {@link Progress}. */
+export interface RequestTally extends Pick<Progress, 'requests' | 'retries' | 'waited'> {
+  /** Retries by the code of the error that caused them. */
   readonly retriesAfter: ReadonlyMap<string, number>;
 }
 
-/** Counts a client's requests from now on. The answer is live. */
+/** Counts a client's requests from now on. The result is live. */
 export function tallyRequests(client: Client): RequestTally {
   const retriesAfter = new Map<string, number>();
   const tally = { requests: 0, retries: 0, waited: 0, retriesAfter };

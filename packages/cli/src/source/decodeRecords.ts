@@ -2,12 +2,12 @@ import type { Change, PageSource } from '@sluice/core';
 
 type Rows = Record<string, unknown>;
 
-/** Takes the rows of a source for what every listing has: objects with fields. */
+/** Types the rows of a source as objects, which every listing has. */
 export function asRecords(source: PageSource<unknown>): PageSource<Rows> {
   return source as PageSource<Rows>;
 }
 
-/** The same for changes of them. */
+/** The same for changes. */
 export function asRecordChanges(source: PageSource<Change<unknown>>): PageSource<Change<Rows>> {
   return source as PageSource<Change<Rows>>;
 }

@@ -7,15 +7,14 @@ import { fieldText } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import { withPlugins } from './openClient.js';
 
-/** The name of a source, taken apart. */
 interface SourceName {
   /** E.g. `coins.markets`. */
   readonly name: string;
-  /** The one of the command line's own APIs that it is of. */
+  /** Absent if the API is not built in. */
   readonly api?: ApiName;
 }
 
-/** Takes the name of a source apart. @throws UsageError if it can't be one. */
+/** Parses the name of a source. @throws UsageError if it is invalid. */
 export function sourceName(name: string): SourceName {
   const [api = ''] = name.split('.');
   if (!/^[^.]+\.[^.]+$/.test(name))
@@ -25,7 +24,7 @@ export function sourceName(name: string): SourceName {
   return { name, ...(isApiName(api) && { api }) };
 }
 
-/** The source of that name on a client. @throws UsageError with those that there are. */
+/** @throws UsageError, which lists the available sources, if the client does not have this one. */
 export function findSource(client: Client, name: string, { file }: Pick<Config, 'file'>): ApiSource {
   const sources = sourcesOf(client);
   const source = sources.get(name);
@@ -41,7 +40,7 @@ export function findSource(client: Client, name: string, { file }: Pick<Config, 
   );
 }
 
-/** All sources that a command line can name, described; nothing is requested. @throws what a plugin raises that can't be added. */
+/** Describes all sources without any request. @throws what the client raises for a plugin that can't be added. */
 export async function knownSources(
   config: Pick<Config, 'plugins'>,
   environment: Pick<Environment, 'stderr'>,
@@ -51,7 +50,7 @@ export async function knownSources(
   );
 }
 
-/** A source, described to a person: its name, and below it what it is, takes and gives. */
+/** A source for people: its name, then lines with its description, parameters and columns. */
 export function sourceLines({ name, description, params, columns, hasKey }: SourceDescription): string[] {
   const taken = params?.map((param) => {
     const facts = [param.type, ...(param.isRequired ? ['required'] : [])].filter((fact) => fact !== undefined);
@@ -69,9 +68,9 @@ export function sourceLines({ name, description, params, columns, hasKey }: Sour
 }
 
 /**
- * What tells one row from another: the values of fields. A row that lacks one has no key, which fails the poll.
+ * A key function from the names of fields. The key of a row without one of them is empty, which fails the poll.
  *
- * @throws UsageError if one of the fields is no column.
+ * @throws UsageError if a field is not a column.
  */
 export function rowKeyOf(fields: readonly string[], columns: readonly string[]): (row: unknown) => string {
   const unknown = fields.find((field) => !columns.includes(field));

@@ -7,16 +7,16 @@ import type { Environment } from '../environment/environment.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
-import { type ApiName, apiNames, apis, baseUrlOf, type BaseUrls, givenAs, isApiName } from '../input/baseUrl.js';
+import { type ApiName, apiNames, apis, baseUrlOf, type BaseUrls, baseUrlOption, isApiName } from '../input/baseUrl.js';
 import { findApiKey, missingKey } from '../input/secrets.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { visibleText } from '../terminal/text.js';
 
-/** Options of every command that talks to an API. */
+/** Options of every command that sends requests to an API. */
 export type ConnectionOptions = GroupOptions<'anyApi'>;
 
-/** What a client is made with, given a key; `false`: none is sent. */
+/** @param apiKey `false` to send none. */
 export function clientOptions({ rate, timeout, retryFor }: ConnectionOptions, apiKey: string | false): ClientOptions {
   return {
     apiKey,
@@ -26,18 +26,17 @@ export function clientOptions({ rate, timeout, retryFor }: ConnectionOptions, ap
   };
 }
 
-/** A client, and what it and its plugins have to say. */
 interface OpenClient<C extends Client> {
   readonly client: C;
   readonly notices: Observable<Notice>;
 }
 
 /**
- * A client with the key, the rate and the deadlines of a command line, and with the plugins of its configuration; the caller closes it.
- * The command line's own APIs need a key. Whether a plugin's does, only its author knows: it is asked without one where there is none.
+ * Creates a client with the options of a command line and the plugins of its configuration. The caller closes it. The
+ * built-in APIs require a key; those of plugins are used without one if there is none.
  *
- * @param add adds what the command is about.
- * @throws UsageError if a key that is needed, or an address, is missing; what a plugin raises that can't be added.
+ * @param add adds the API of the command.
+ * @throws UsageError if a required key or base URL is missing; what the client raises for a plugin that can't be added.
  */
 export async function openClient<Added>(
   options: ConnectionOptions,
@@ -47,7 +46,7 @@ export async function openClient<Added>(
 ): Promise<OpenClient<Client & Added>> {
   const found = await findApiKey(options.apiKeyFile, environment);
   const client = createClient(clientOptions(options, found?.key ?? false));
-  // Before plugins are added: they may have something to say.
+  // Subscribes before plugins are added, since they may emit warnings.
   const notices = noticesOf(client);
   try {
     const added = add(client);
@@ -57,27 +56,23 @@ export async function openClient<Added>(
     const warnings = Array.from(environment.warnings, (message): Notice => ({ level: 'warning', message }));
     return { client: added, notices: notices.pipe(startWith(...warnings)) };
   } catch (error) {
-    // What closing raises must not hide why it is closed.
+    // An error of closing must not hide this one.
     await client.close().catch(() => undefined);
-    throw addressError(error, options);
+    throw baseUrlError(error, options);
   }
 }
 
-/**
- * What the library refuses about an address, with the option or the variable that it came from. Any other fault stays as it is.
- */
-export function addressError(error: unknown, options: BaseUrls): unknown {
+/** Adds to the library's error about a base URL the option or variable that set it. Other errors stay as they are. */
+export function baseUrlError(error: unknown, options: BaseUrls): unknown {
   if (!SluiceError.is(error, 'config') || error.details['option'] !== 'baseUrl') return error;
   const api = String(error.details['plugin']);
   if (!isApiName(api)) return error;
   const { name, option, variable } = apis[api];
-  const from = givenAs(api, options) === undefined ? variable : option;
-  return new UsageError(
-    sentenceOf(error).replace(`The base address of ${api}`, `The base address of the ${name} (${from})`),
-  );
+  const from = baseUrlOption(api, options) === undefined ? variable : option;
+  return new UsageError(sentenceOf(error).replace(`The base URL of ${api}`, `The base URL of the ${name} (${from})`));
 }
 
-/** Adds those of the command line's own APIs that plugins require. @throws UsageError if the address of one is not set. */
+/** Adds the built-in APIs that plugins require. @throws UsageError if the base URL of one is not set. */
 export function addRequired(
   client: Client,
   plugins: Config['plugins'],
@@ -88,12 +83,12 @@ export function addRequired(
     if (isRequired(name, plugins) && !(name in client)) addApi(client, name, baseUrlOf(name, options, variables));
 }
 
-/** Whether a plugin requires one of the command line's own APIs. */
+/** Whether a plugin requires a built-in API. */
 export function isRequired(name: ApiName, plugins: Config['plugins']): boolean {
   return plugins.some(({ requires = [] }) => requires.includes(name));
 }
 
-/** Adds the API of a source, if it is one of the command line's own. @throws UsageError if its address is not set. */
+/** Adds the API of a source, if it is a built-in one. @throws UsageError if its base URL is not set. */
 export function apisOf(
   { api }: { readonly api?: ApiName },
   options: BaseUrls,
@@ -104,15 +99,14 @@ export function apisOf(
   return (client) => addApi(client, api, baseUrl);
 }
 
-/** Adds one of the command line's own APIs. */
 function addApi(client: Client, name: ApiName, baseUrl: string): Client {
   return name === 'streams' ? client.use(streams({ baseUrl })) : client.use(aptos({ baseUrl }));
 }
 
 /**
- * Works with a client and closes it, so that its plugins are disposed of, also where the work failed.
+ * Runs `work` with a client and closes the client, which disposes its plugins, even if `work` failed.
  *
- * @throws what the work raises; else PluginError, if a plugin could not be disposed of.
+ * @throws what `work` raises; else PluginError, if a plugin failed to dispose.
  */
 export async function withClient<C extends Client, R>(
   opening: Promise<OpenClient<C>>,
@@ -123,48 +117,47 @@ export async function withClient<C extends Client, R>(
   let result: R;
   try {
     result = await work(client, notices);
-  } catch (fault) {
-    // That this fails too must not hide why.
-    await client.close().catch((error: unknown) => {
-      stderr.tell(`sluice: ${visibleText(errorSentence(error))}\n`);
+  } catch (error) {
+    // An error of closing must not hide this one.
+    await client.close().catch((closeError: unknown) => {
+      stderr.print(`sluice: ${visibleText(errorSentence(closeError))}\n`);
     });
-    throw fault;
+    throw error;
   }
   await client.close();
   return result;
 }
 
-const longestConnect = 10_000;
-/** A request may take as many times its answer's deadline, retries and back-offs included … */
+const maxConnect = 10_000;
+/** The total timeout, which includes retries and back-offs, as a multiple of the response timeout. */
 const totalPerResponse = 6;
-/** … but never less than this, or a short deadline would leave no time for back-offs. */
+/** The minimum of the total timeout: a short response timeout must leave time for back-offs. */
 const minTotal = 60_000;
-
-/** … and always this much more than a fault is tried. */
+/** The total timeout exceeds the time for retries by at least this. */
 const beyondRetries = 120_000;
 
 /**
- * The deadlines in ms that go with one for an answer.
+ * All timeouts in ms, derived from the one for a response.
  *
- * @param retryFor ms for which a fault is tried, where that was said.
+ * @param retryFor how long to retry, in ms, if given.
  * @example timeoutsFor(30_000) // { connect: 10_000, response: 30_000, total: 180_000 }, the library's own
  */
 export function timeoutsFor(response: number, retryFor = -beyondRetries): Timeouts {
   return {
-    connect: Math.min(longestConnect, response),
+    connect: Math.min(maxConnect, response),
     response,
     total: Math.max(minTotal, totalPerResponse * response, retryFor + beyondRetries),
   };
 }
 
-/** Where nobody is. */
-const nowhere = 'https://api.invalid';
+/** A base URL that never resolves (RFC 6761). */
+const unreachable = 'https://api.invalid';
 
 /**
- * Works with all plugins and the command line's own APIs, without a key or an address: nothing can be requested. They are disposed of
- * afterwards.
+ * Runs `work` with a client of all plugins and the built-in APIs, to look at what they provide. The key and the
+ * built-in APIs' base URLs are placeholders. Closes the client afterwards.
  *
- * @throws what a plugin raises that can't be added, and what the work raises.
+ * @throws what the client raises for a plugin that can't be added, and what `work` raises.
  */
 export async function withPlugins<R>(
   { plugins }: Pick<Config, 'plugins'>,
@@ -173,7 +166,7 @@ export async function withPlugins<R>(
 ): Promise<R> {
   const client = createClient({ apiKey: 'no-key-is-asked-for' });
   return withClient(Promise.resolve({ client, notices: noticesOf(client) }), environment, async (open) => {
-    for (const name of apiNames) addApi(open, name, nowhere);
+    for (const name of apiNames) addApi(open, name, unreachable);
     for (const plugin of plugins) open.use(plugin);
     return await work(open);
   });

@@ -4,15 +4,15 @@ import { UsageError } from '../errors/errors.js';
 
 type ParamDescription = NonNullable<SourceDescription['params']>[number];
 
-/** What a source is asked for on a command line, by name. */
+/** Parameters of a source, by name. */
 type Params = Readonly<Record<string, unknown>>;
 
 /**
- * Makes what a source is asked with, so that what it refuses is said in the words of `--param`.
+ * Calls `make` with the parameters, and turns errors about them into errors about `--param`.
  *
- * @throws UsageError if a parameter is missing, wrong, or none of the source's; what the source raises else.
+ * @throws UsageError if a parameter is missing, invalid or unknown; any other error of `make`.
  */
-export function askedBy<R>(source: ApiSource, params: Params, make: (params: Params) => R): R {
+export function withParams<R>(source: ApiSource, params: Params, make: (params: Params) => R): R {
   try {
     return make(params);
   } catch (error) {
@@ -20,7 +20,7 @@ export function askedBy<R>(source: ApiSource, params: Params, make: (params: Par
   }
 }
 
-/** The error in the words of `--param`; `undefined` if it is not about a parameter. */
+/** The error in terms of `--param`; `undefined` if it is not about a parameter. */
 function paramError(error: unknown, source: ApiSource, given: Params): UsageError | undefined {
   if (!SluiceError.is(error, 'config')) return undefined;
   const { name, params } = source.describe();
@@ -38,10 +38,11 @@ function paramError(error: unknown, source: ApiSource, given: Params): UsageErro
   const [param = path] = /^[^.[]+/.exec(path) ?? [];
   const way = wayToGive(param, params?.find((known) => known.name === param)?.type);
   if (!(param in given)) return new UsageError(`${name} needs the parameter ${path}: ${reason}. Give ${way}.`);
-  return new UsageError(`${name} refuses ${flagFor(param)}${inside(path, param)}: ${reason}. Give ${way}.`);
+  const inside = path === param ? '' : ` (at ${path})`;
+  return new UsageError(`${name} refuses ${flagFor(param)}${inside}: ${reason}. Give ${way}.`);
 }
 
-/** A source's own check says it of an option of the library, which is a parameter here. */
+/** For errors of a source's own check, which name an option of the library instead of a parameter. */
 function optionError(summary: string, param: ParamDescription, source: string, given: Params): UsageError {
   const way = wayToGive(param.name, param.type);
   if (!(param.name in given)) return new UsageError(`${source} needs the parameter ${param.name}. Give ${way}.`);
@@ -52,11 +53,7 @@ function flagFor(param: string): string {
   return `--param ${param}`;
 }
 
-function inside(path: string, param: string): string {
-  return path === param ? '' : ` (at ${path})`;
-}
-
-/** @param type as JSON Schema names it, where the source says it. */
+/** @param type a type of JSON Schema, if the source declares it. */
 function wayToGive(param: string, type: string | undefined): string {
   switch (type) {
     case 'object':
@@ -70,24 +67,22 @@ function wayToGive(param: string, type: string | undefined): string {
   }
 }
 
-/** What a source takes besides its parameters. */
+/** Options of a source that are not parameters. */
 const bounds: ReadonlySet<string> = new Set(['pageSize', 'maxRows', 'maxPages']);
 
-type Described = Pick<SourceDescription, 'params'>;
-
 /**
- * The parameters of a command line, by name. One that is given several times is a list.
+ * Parses `--param`. A parameter that is given several times becomes a list.
  *
- * @param texts `name=value`, taken as text unless the source says that it is a number or a truth value, or `name:=JSON`.
- * @param options those of the command that bound what is asked for, by their names in the library.
- * @throws UsageError if one is neither, or no parameter but a bound.
+ * @param texts `name:=JSON`, or `name=value`, whose value is text unless the source declares a number or a boolean.
+ * @param options the command's own options among the bounds of a source.
+ * @throws UsageError if a text has another form, or names a bound.
  * @example readParams(['currency=usd', 'ids:=[1,2]'], {}, ['pageSize']) // { currency: 'usd', ids: [1, 2] }
  */
 export function readParams(
   texts: readonly string[],
-  { params = [] }: Described,
+  { params = [] }: Pick<SourceDescription, 'params'>,
   options: readonly ('pageSize' | 'maxRows')[],
-): Readonly<Record<string, unknown>> {
+): Params {
   const values = new Map<string, unknown[]>();
   for (const text of texts) {
     const [, name, sign, value] = /^([A-Za-z_][\w.-]*)(:?=)(.*)$/s.exec(text) ?? [];
@@ -113,7 +108,7 @@ export function readParams(
   );
 }
 
-/** What is no number stays text, for the source to refuse it. */
+/** A text that is not of the type stays text, so that the source refuses it. */
 function ofType(text: string, type: string | undefined): unknown {
   const isNumber = (type === 'number' || type === 'integer') && text.trim() !== '' && Number.isFinite(Number(text));
   if (isNumber) return Number(text);

@@ -1,25 +1,22 @@
 import type { HttpEvent } from '@sluice/core';
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { type Observable, Subject } from 'rxjs';
-import { scrubbed } from '../errors/redact.js';
+import { redact } from '../errors/redact.js';
 import { outageSentences } from '../progress/notices.js';
+import type { Deliveries } from '../progress/progress.js';
 import { formatCount } from '../terminal/format.js';
 import { shellQuoted, visibleText } from '../terminal/text.js';
 
-/** What the deliveries of a run came to so far. Live. */
-interface DeliveryTally {
-  /** Requests sent to the webhook. */
-  readonly deliveries: number;
-  /** Those of them that repeated one that had failed. */
-  readonly redeliveries: number;
-  /** Records that the webhook did not take. */
+/** Live counts of a forward. */
+interface DeliveryTally extends Deliveries {
+  /** Records that the webhook refused. */
   readonly deadLetters: number;
   readonly letters: Observable<DeadLetter>;
-  /** Says that an outage is waited out, and when it is over. */
+  /** A sentence when an outage begins, and one when it is over. */
   readonly outages: Observable<string>;
 }
 
-/** Counts from now on what a webhook tells. */
+/** Counts the events of a webhook from now on. */
 export function tallyDeliveries(): {
   readonly tally: DeliveryTally;
   readonly onEvent: (event: HttpEvent) => void;
@@ -45,46 +42,44 @@ export function tallyDeliveries(): {
   };
 }
 
-/** Where a forward keeps what it has to remember, unless told otherwise. */
 export interface ForwardPlaces {
-  /** The folder of its state. */
+  /** The folder of the state, or a plugin's store. */
   readonly state: string;
-  /** The file of records that the webhook refused. */
+  /** The file of records that the webhook refuses. */
   readonly deadLetters: string;
 }
 
-/** What is known of a forward while it runs. */
+/** A running forward. */
 export interface Forwarding extends ForwardPlaces {
   readonly tally: DeliveryTally;
 }
 
-/** Warns of each record that is set aside from now on, as soon as it is, and of outages of the webhook. */
+/** Warns of each dead letter, and of outages of the webhook, from now on. */
 export function warnOfLetters(
   { tally, deadLetters }: Forwarding,
   warn: (message: string) => void,
   secrets: ReadonlySet<string>,
 ): void {
   tally.outages.subscribe((sentence) => {
-    warn(visibleText(scrubbed(sentence, secrets)));
+    warn(visibleText(redact(sentence, secrets)));
   });
   tally.letters.subscribe((letter) => {
-    warn(visibleText(scrubbed(deadLetterWarning(letter, deadLetters), secrets)));
+    warn(visibleText(redact(deadLetterWarning(letter, deadLetters), secrets)));
   });
 }
 
-/** That a record was set aside just now. */
 export function deadLetterWarning({ id, attempts, status, answer }: DeadLetter, file: string): string {
   if (attempts === 0) return `Record ${id} was parked in ${file}: one before it with its key was refused.`;
   const said = answer === '' ? '' : ` ("${answer}")`;
   return `Record ${id} was refused with ${String(status)}${said}, and set aside in ${file}.`;
 }
 
-/** How many this run has set aside, in passing. */
+/** How many dead letters this run has written. */
 export function setAside(count: number, file: string): string {
   return `${formatCount(count, 'record was', 'records were')} set aside in ${file}.`;
 }
 
-/** How many are set aside, and what to do with them. @param command how the command is called here. */
+/** How many dead letters there are, and what to do with them. @param command how to call `sluice` here. */
 export function deadLetterSummary(count: number, file: string, command: string): string {
   const them = count === 1 ? 'it' : 'them';
   const name = shellQuoted(file);

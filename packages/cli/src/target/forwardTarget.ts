@@ -11,15 +11,15 @@ import { type ForwardPlaces, tallyDeliveries } from './deliveries.js';
 import { namedTarget } from './namedTarget.js';
 import type { Target } from './target.js';
 
-/** Options of every command that forwards rows or changes. The address is never shown beyond its origin. */
+/** Options of every command that forwards rows or changes. */
 export type ForwardOptions = GroupOptions<'forward'> &
   WebhookChoice &
   OptionsOf<'state' | 'breakLock' | 'trustFilesystem'>;
 
 /**
- * The webhook that a command line asks for.
+ * The webhook of a command line. Messages name only the origin of its URL.
  *
- * @throws UsageError, ConfigError or ForbiddenAddressError if it can't be one, before anything is sent.
+ * @throws UsageError, ConfigError or ForbiddenAddressError, before any request, if the URL or an option can't be used.
  */
 export async function forwardTarget<T extends object>(
   url: string,
@@ -50,17 +50,17 @@ export async function forwardTarget<T extends object>(
   };
 }
 
-/** A store of a plugin's gives dead letters no name. */
+/** If the state is in a plugin's store, the name of the file of dead letters comes from the URL. */
 function placesOf(url: string, { state, deadLetters }: Partial<ForwardPlaces>, config: Config): ForwardPlaces {
   const store = state === undefined ? undefined : namedTarget(state, 'stores', config);
   const given = { ...(state !== undefined && !store && { state }), ...(deadLetters !== undefined && { deadLetters }) };
   return { ...forwardPlaces(url, given), ...(store && { state: store.shown }) };
 }
 
-/** Options of every command that posts to a webhook. */
+/** Options of every command that sends to a webhook. */
 type WebhookChoice = OptionsOf<'secretFile' | 'headerFile' | 'allowAddress' | 'deliveries' | 'timeout' | 'retryFor'>;
 
-/** How a webhook is posted to, as a command line says it. @throws UsageError if there is no secret, or a file can't be read. */
+/** @throws UsageError if there is no secret, or a file can't be read. */
 export async function webhookOptions(
   url: string,
   { secretFile, headerFile, allowAddress, timeout, retryFor }: WebhookChoice,
@@ -77,8 +77,8 @@ export async function webhookOptions(
 }
 
 /**
- * Names beside nothing else, so they are made of the webhook's host; or of the state's, where that is given, so that two forwards with
- * states of their own have dead letters of their own.
+ * The default names come from the webhook's host. The name of the dead letters comes from `--state` if given, so that
+ * forwards with separate states have separate dead letters.
  *
  * @example forwardPlaces('https://hooks.example.com/changes', {})
  * // { state: 'hooks.example.com.sluice', deadLetters: 'hooks.example.com.dead.jsonl' }
@@ -89,7 +89,7 @@ export function forwardPlaces(url: string, given: Partial<ForwardPlaces>): Forwa
   return { state, deadLetters };
 }
 
-/** A host as part of a file's name, with its port, as there may be several on one machine. */
+/** The host and port of a URL, as part of a file name. */
 function nameOf(url: string): string {
   const host = URL.canParse(url) ? new URL(url).host : '';
   return host.replace(/[^\w.-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '') || 'webhook';

@@ -15,7 +15,7 @@ import { thrownText } from '../errors/thrown.js';
 import { hidePassword, type NamedTarget, stateFolder } from './namedTarget.js';
 import type { Target } from './target.js';
 
-/** What a plugin's sink is made of, as a target. */
+/** A target in a plugin's sink. */
 export function sinkTarget<T extends object>(
   named: NamedTarget,
   environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
@@ -31,8 +31,8 @@ export function sinkTarget<T extends object>(
 }
 
 /**
- * The sink that a plugin makes of a target. The target is part of the plan, so that no state goes on in another one, and each place says
- * it, so that a checkpoint can be explained.
+ * The sink that a plugin creates for a target. The plan contains the target, so that no state is resumed with another
+ * one. So does each sink position, so that `checkpoint show` can explain it.
  *
  * @throws what the plugin raises.
  */
@@ -45,55 +45,48 @@ async function namedSink(
   if (!make) throw new Failure(`No plugin provides a sink "${name}".`);
   const sink = await make(target, { folder });
   const guard = guardOf(`The sink "${name}"`, signal, (message, options) => new SinkError(message, options));
-  const at = (sinkPosition: Json | undefined): Json => placeIn(shown, sinkPosition);
+  const wrap: Wrap = (sinkPosition) => ({ to: shown, sinkPosition: sinkPosition ?? null });
   return {
     name: sink.name,
     identity: { to: shown, of: sink.identity },
     ...(sink.target !== undefined && { target: sink.target }),
     delivery: sink.delivery,
-    ...(sink.check && { check: (context) => guard(() => sink.check?.(unplaced(context))) }),
+    ...(sink.check && { check: (context) => guard(() => sink.check?.(unwrapContext(context))) }),
     ...(sink.withoutPartition && {
-      withoutPartition: (sinkPosition, partition) => at(sink.withoutPartition?.(placeOf(sinkPosition), partition)),
+      withoutPartition: (sinkPosition, partition) => wrap(sink.withoutPartition?.(unwrap(sinkPosition), partition)),
     }),
-    open: async (context) => guarded(await guard(() => sink.open(unplaced(context))), guard, at),
+    open: async (context) => guarded(await guard(() => sink.open(unwrapContext(context))), guard, wrap),
   };
 }
 
-/** What a sink of a plugin's is told: its own place, as it has answered it. */
-function unplaced({ resumeAt, ...context }: SinkContext<object>): SinkContext<object> {
-  return { ...context, ...(resumeAt && { resumeAt: { ...resumeAt, sinkPosition: placeOf(resumeAt.sinkPosition) } }) };
+/** Adds the target to a sink position of the plugin. */
+type Wrap = (sinkPosition: Json | undefined) => Json;
+
+function unwrapContext({ resumeAt, ...context }: SinkContext<object>): SinkContext<object> {
+  return { ...context, ...(resumeAt && { resumeAt: { ...resumeAt, sinkPosition: unwrap(resumeAt.sinkPosition) } }) };
 }
 
-function guarded(
-  writer: SinkWriter<object>,
-  guard: Guard,
-  at: (sinkPosition: Json | undefined) => Json,
-): SinkWriter<object> {
+function guarded(writer: SinkWriter<object>, guard: Guard, wrap: Wrap): SinkWriter<object> {
   return {
-    ...(writer.start !== undefined && { start: at(writer.start) }),
+    ...(writer.start !== undefined && { start: wrap(writer.start) }),
     get isCommittable() {
       return writer.isCommittable ?? true;
     },
     write: (page) => guard(() => writer.write(page)),
-    flush: async () => at(await guard(() => writer.flush())),
-    seal: async () => at(await guard(() => writer.seal())),
+    flush: async () => wrap(await guard(() => writer.flush())),
+    seal: async () => wrap(await guard(() => writer.seal())),
     ...(writer.suspend && { suspend: () => guard(async () => writer.suspend?.() ?? writer.close()) }),
     close: () => guard(() => writer.close()),
     abort: (reason, options) => guard(() => writer.abort(reason, options)),
   };
 }
 
-/** A place in a target that has a name. */
-function placeIn(to: string, sinkPosition: Json | undefined): Json {
-  return { to, sinkPosition: sinkPosition ?? null };
-}
-
-/** The place as its sink has answered it. */
-function placeOf(sinkPosition: Json): Json {
+/** The sink position as the plugin returned it. */
+function unwrap(sinkPosition: Json): Json {
   return isNamed(sinkPosition) ? sinkPosition.sinkPosition : sinkPosition;
 }
 
-/** The target that a place is in, if it is one with a name. */
+/** The target in the sink position of a plugin's sink; `undefined` for any other sink position. */
 export function namedIn(sinkPosition: Json | undefined): string | undefined {
   return sinkPosition !== undefined && isNamed(sinkPosition) && typeof sinkPosition.to === 'string'
     ? sinkPosition.to
@@ -106,15 +99,14 @@ function isNamed(sinkPosition: Json): sinkPosition is { readonly to: Json; reado
   );
 }
 
-/** Calls code of a plugin's. */
+/** Calls a plugin's code. */
 type Guard = <R>(call: () => R | Promise<R>) => Promise<R>;
 
 /**
- * Calls code of a plugin's so that whatever it throws says whose fault it is. Errors of Sluice's are passed on, and all that it throws once
- * it was told to stop: that is the answer to the signal.
+ * Calls a plugin's code so that its errors say where they come from. Errors of Sluice pass unchanged, and so does every
+ * error after the signal has aborted, since the signal is then the reason.
  *
- * @param what begins the sentence, e.g. `The sink "sqlite"`.
- * @param errorOf makes the error of the whole sentence and what was thrown.
+ * @param what the subject of the message, e.g. `The sink "sqlite"`.
  */
 function guardOf(
   what: string,
@@ -131,7 +123,7 @@ function guardOf(
   };
 }
 
-/** The state store that a plugin makes of a target. @throws what the plugin raises. */
+/** The state store that a plugin creates for a target. @throws what the plugin raises. */
 export async function namedStore(
   { stores }: Pick<Client, 'stores'>,
   { name, target }: NamedTarget,

@@ -2,23 +2,22 @@ import { createHash } from 'node:crypto';
 import type { Config } from '../config/config.js';
 import { UsageError } from '../errors/errors.js';
 
-/** A target that a plugin makes something of: `NAME:TARGET`. */
+/** `NAME:TARGET`, the target of a plugin's sink or store. */
 export interface NamedTarget {
-  /** That of the sink or the store. */
+  /** Of the sink or the store. */
   readonly name: string;
-  /** What it is to be made of, whole. */
   readonly target: string;
-  /** Both, as they may be shown: without a password. */
+  /** `NAME:TARGET` without passwords, for messages. */
   readonly shown: string;
 }
 
-/** What plugins bring along by name. */
+/** What plugins provide by name. */
 type Kind = 'sinks' | 'stores';
 
-/** Names are as core has them: what else stands before a colon is part of a path. */
+/** The names that core allows; any other text before a colon is part of a path. */
 const form = /^([A-Za-z][\w-]{1,63}):(.*)$/s;
 const password = /^([A-Za-z][\w+.-]*:\/\/[^\s/:@]*):([^\s/@]*)(?=@)/;
-/** They begin an address, and name nothing of a plugin's. */
+/** These begin a URL and are not names of sinks or stores. */
 const scheme = /^(https?|file)$/i;
 const minHidden = 4;
 const longestName = 80;
@@ -29,45 +28,45 @@ const words = {
 } as const;
 
 /**
- * The sink or the store that a text names, if a plugin has brought along one of that name. `C:\rows.csv` and `./a:b.csv` name none.
+ * Parses a text that names a sink or store of a plugin; `undefined` for others, such as `C:\rows.csv` and `./a:b.csv`.
  *
- * @example namedTarget('sqlite:holdings.db', 'sinks', config) // { name: 'sqlite', target: 'holdings.db', shown: 'sqlite:holdings.db' }
+ * @example namedTarget('db:a.db', 'sinks', config) // { name: 'db', target: 'a.db', shown: 'db:a.db' }
  */
 export function namedTarget(text: string, kind: Kind, { plugins }: Pick<Config, 'plugins'>): NamedTarget | undefined {
-  const named = takenApart(text);
+  const named = parseTarget(text);
   return named && namesOf(kind, plugins).includes(named.name) ? named : undefined;
 }
 
-/** A text of the form `NAME:TARGET`, whether or not there is something of that name. */
-export function takenApart(text: string): NamedTarget | undefined {
+/** Parses `NAME:TARGET`, whether or not a plugin provides NAME. */
+export function parseTarget(text: string): NamedTarget | undefined {
   const [, name, target] = form.exec(text) ?? [];
   if (name === undefined || target === undefined) return undefined;
   return { name, target, shown: `${name}:${target.replace(password, '$1:…')}` };
 }
 
-/** Keeps the password of an address, where a target is one, out of all that is written. */
+/** Adds the password of a target that is a URL to the secrets. */
 export function hidePassword({ target }: NamedTarget, secrets: Set<string>): void {
   const hidden = password.exec(target)?.[2] ?? '';
-  // A shorter one would be found in words that have nothing to do with it.
+  // A shorter one would match parts of unrelated words.
   if (hidden.length >= minHidden) secrets.add(hidden);
 }
 
-/** Refuses an address, such as `https://example.com/rows.csv`. @throws UsageError if it is one. */
+/** @throws UsageError if the text is a URL, such as `https://example.com/rows.csv`. */
 export function refuseAddress(text: string, kind: Kind): void {
-  const { name } = takenApart(text) ?? {};
+  const { name } = parseTarget(text) ?? {};
   if (name === undefined || !scheme.test(name)) return;
   const { option, otherwise } = words[kind];
   const way = /^file$/i.test(name) ? `Give the path of the ${otherwise} alone.` : 'To post to one, give --forward URL.';
   throw new UsageError(`${option} does not take an address. ${way}`);
 }
 
-/** Refuses a name with nothing behind it. @throws UsageError if it is one. */
+/** @throws UsageError if there is no target after the colon. */
 export function refuseEmptyTarget({ name, target }: NamedTarget, kind: Kind): void {
   const { option } = words[kind];
   if (target === '') throw new UsageError(`${option} ${name}: has no target. Write it after the colon.`);
 }
 
-/** Refuses the name of a sink, which would become a file of that name. @throws UsageError if it is one. */
+/** @throws UsageError if the text is just the name of a sink or store, since it would become a file of that name. */
 export function refuseBareName(text: string, kind: Kind, { plugins }: Pick<Config, 'plugins'>): void {
   if (!namesOf(kind, plugins).includes(text)) return;
   const { option, one, otherwise } = words[kind];
@@ -76,9 +75,9 @@ export function refuseBareName(text: string, kind: Kind, { plugins }: Pick<Confi
   );
 }
 
-/** Refuses a text that looks as if it named a sink or a store that nobody brought along. @throws UsageError with those that there are. */
+/** @throws UsageError, which lists the available ones, if the text names a sink or store that no plugin provides. */
 export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: Pick<Config, 'plugins' | 'file'>): void {
-  const { name } = takenApart(text) ?? {};
+  const { name } = parseTarget(text) ?? {};
   if (name === undefined) return;
   const { option, one, otherwise } = words[kind];
   const names = namesOf(kind, plugins);
@@ -92,25 +91,21 @@ export function refuseUnknownName(text: string, kind: Kind, { plugins, file }: P
 }
 
 /**
- * The folder that a target's state is kept in unless told otherwise: a name that is safe in any shell, and another one for each target.
+ * The default state folder of a target. Its name is safe in any shell, and different for each target.
  *
- * @example stateFolder({ name: 'sqlite', target: 'holdings.db', shown: 'sqlite:holdings.db' }) // 'sqlite.holdings.db.sluice'
+ * @example stateFolder({ name: 'db', target: 'a.db', shown: 'db:a.db' }) // 'db.a.db.sluice'
  */
 export function stateFolder({ name, shown }: NamedTarget): string {
   const target = shown.slice(name.length + 1);
   if (/^\w[\w.-]*$/.test(target) && target.length <= longestName) return `${name}.${target}.sluice`;
-  // What stands behind a host, or in front of it, may be nobody else's business.
-  const place = URL.canParse(target) && target.includes('://') ? hostAndPath(new URL(target)) : target;
-  const words = place.replace(/[^\w.-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '');
+  // User name, password and query of a URL may be secret.
+  const url = target.includes('://') && URL.canParse(target) ? new URL(target) : undefined;
+  const words = (url ? url.host + url.pathname : target).replace(/[^\w.-]+/g, '-').replace(/^[-.]+|[-.]+$/g, '');
   const hash = createHash('sha256').update(target).digest('hex').slice(0, 8);
   return [name, ...(words === '' ? [] : [words.slice(-longestName).replace(/^[-.]+/, '')]), hash, 'sluice'].join('.');
 }
 
-function hostAndPath({ host, pathname }: URL): string {
-  return host + pathname;
-}
-
-/** The names that plugins have given their sinks, or their stores, as far as a command line can say them. */
+/** The names of the plugins' sinks or stores, without those that a command line would take for a URL. */
 export function namesOf(kind: Kind, plugins: Config['plugins']): string[] {
   const names = plugins.flatMap((plugin) => Object.keys(plugin[kind] ?? {}));
   return names.filter((name) => !scheme.test(name)).toSorted();

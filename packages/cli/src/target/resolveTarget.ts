@@ -12,18 +12,18 @@ import {
   refuseBareName,
   refuseEmptyTarget,
   refuseUnknownName,
-  takenApart,
+  parseTarget,
 } from './namedTarget.js';
 import type { Target } from './target.js';
 
-/** A file, or stdout, as a target whose sink is there. */
+/** A file or stdout. */
 type PlainTarget<T> = Omit<Target<T>, 'open'> & { readonly sink: Sink<T> };
 
 /**
- * Where the rows, or the changes, of a command line go: to a webhook, to what a plugin has brought along, or elsewhere.
+ * The target of a command line: a webhook, a plugin's sink, or else a file or stdout.
  *
- * @param elsewhere makes the target where it is a file or stdout.
- * @throws UsageError if there is more than one, or an option does not go with it; what `forwardTarget` throws.
+ * @param elsewhere creates the target if it is a file or stdout.
+ * @throws UsageError if there are two targets, or an option does not apply; what `forwardTarget` throws.
  */
 export async function resolveTarget<T extends object>(
   options: OptionsOf<'to'> & ForwardOptions & { readonly format?: string },
@@ -35,7 +35,7 @@ export async function resolveTarget<T extends object>(
   const named = to === undefined ? undefined : namedTarget(to, 'sinks', config);
   checkOneTarget(options, named);
   if (forward !== undefined) {
-    // Most exports forward nothing, and load nothing for it.
+    // Loaded on demand: most exports do not forward.
     const { forwardTarget } = await import('./forwardTarget.js');
     return forwardTarget<T>(forward, options, environment, config);
   }
@@ -49,15 +49,11 @@ export async function resolveTarget<T extends object>(
   return { ...target, open: () => Promise.resolve(sink), ...(warning !== undefined && { warning }) };
 }
 
-/**
- * Refuses a file whose name is more likely an address, or that of a sink.
- *
- * @returns what is to be said of it, if it may still be meant for a sink.
- */
+/** Refuses a file name that looks like a URL or a sink. Returns a warning if it may still be meant as a sink. */
 function checkFile(to: string, format: unknown, config: Config): string | undefined {
   refuseAddress(to, 'sinks');
   refuseBareName(to, 'sinks', config);
-  const { name } = takenApart(to) ?? {};
+  const { name } = parseTarget(to) ?? {};
   const sinks = namesOf('sinks', config.plugins);
   if (name === undefined) return undefined;
   if (format === undefined && formatOfName(to) === undefined) refuseUnknownName(to, 'sinks', config);

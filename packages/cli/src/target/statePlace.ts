@@ -11,17 +11,17 @@ import type { TargetKind } from './target.js';
 
 type FolderOptions = OptionsOf<'breakLock' | 'trustFilesystem'>;
 
-/** Where state is kept. */
+/** Where state is stored. */
 export interface StatePlace {
-  /** As people know it. */
+  /** For messages. */
   readonly name: string;
   readonly open: (client: Pick<Client, 'stores'>, onWarning: (message: string) => void) => Promise<StateStore>;
 }
 
 /**
- * The folder, or the store of a plugin's, that `--state` names.
+ * The folder or the plugin's store that `--state` names.
  *
- * @throws UsageError if it names nothing, or an option does not go with it.
+ * @throws UsageError if the name can't be used, or an option does not apply.
  */
 export function statePlace(
   name: string,
@@ -47,7 +47,6 @@ export function statePlace(
   };
 }
 
-/** A folder. */
 export function folderPlace(
   name: string,
   { breakLock = false, trustFilesystem = false }: FolderOptions,
@@ -60,17 +59,17 @@ export function folderPlace(
   };
 }
 
-/** What has no state beside itself: its default name is made of the target's, of which there may be several with one. */
+/** For targets whose default state is named after the target: several exports or watches may share one name. */
 const ways: Readonly<Partial<Record<TargetKind, string>>> = {
   webhook: 'If it is that of another forward: --state DIR gives this one a state, and dead letters, of its own.',
   sink: 'If it is that of another export or watch into the same target: --state DIR gives this one a state of its own.',
 };
 
 /**
- * What to do where the state, or the file of dead letters, is somebody else's. Starting over would lose what that one has to resume from.
- * `undefined` if the fault says nothing of that, or the target has its state beside itself.
+ * What to do if the state or the file of dead letters belongs to another export: starting over would destroy its
+ * checkpoint. `undefined` if the error is another one, or the target's state is next to it.
  */
-export function ownState(fault: unknown, kind: TargetKind): string | undefined {
-  const isOthers = SluiceError.is(fault, 'lock') || (SluiceError.is(fault, 'checkpoint') && 'changed' in fault.details);
+export function ownStateHint(error: unknown, kind: TargetKind): string | undefined {
+  const isOthers = SluiceError.is(error, 'lock') || (SluiceError.is(error, 'checkpoint') && 'changed' in error.details);
   return isOthers ? ways[kind] : undefined;
 }

@@ -1,6 +1,6 @@
 import picocolors from 'picocolors';
 
-/** Paints text. Without colours each function gives its text back. */
+/** Colours text. Without colours each function returns its text unchanged. */
 export interface Colors {
   readonly isColorSupported: boolean;
   readonly bold: (text: string) => string;
@@ -12,7 +12,7 @@ export interface Colors {
 }
 
 /**
- * The colours of an output: for terminals, unless `NO_COLOR` is set to anything (`FORCE_COLOR` insists).
+ * The colours of an output: on for terminals or with `FORCE_COLOR`, off if `NO_COLOR` is set to anything.
  *
  * @see https://no-color.org
  */

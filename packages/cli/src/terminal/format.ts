@@ -13,7 +13,7 @@ export function formatBytes(bytes: number): string {
   return `${value < 9.95 ? value.toFixed(1) : value.toFixed(0)} ${unit}`;
 }
 
-/** A span of ms, as exact as a person wants it. @example formatDuration(3240) // '3.2 s'; formatDuration(125_000) // '2 min 5 s' */
+/** A duration in ms for people. @example formatDuration(3240) // '3.2 s'; formatDuration(125_000) // '2 min 5 s' */
 export function formatDuration(ms: number): string {
   if (ms < 999.5) return `${String(Math.round(ms))} ms`;
   if (ms < 9950) return `${(ms / 1000).toFixed(1)} s`;
@@ -24,36 +24,32 @@ export function formatDuration(ms: number): string {
   return `${String(Math.floor(minutes / 60))} h ${String(minutes % 60)} min`;
 }
 
-/** An estimate in whole seconds: tenths would only flicker. @example formatTimeLeft(3240) // '4 s' */
+/** An estimate in whole seconds, since tenths would flicker. @example formatTimeLeft(3240) // '4 s' */
 export function formatTimeLeft(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   return seconds < 60 ? `${String(seconds)} s` : formatDuration(seconds * 1000);
 }
 
-/**
- * A whole number with its thousands apart. By hand: the first number format of a process takes as long as a request to an API nearby.
- *
- * @example formatNumber(12345) // '12,345'
- */
+/** Without `Intl`, whose first use in a process is as slow as a request. @example formatNumber(12345) // '12,345' */
 export function formatNumber(value: number): string {
   return Math.round(value)
     .toFixed(0)
     .replace(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-/** A number with its noun. @example formatCount(1, 'page') // '1 page'; formatCount(2, 'retry', 'retries') // '2 retries' */
+/** @example formatCount(1, 'page') // '1 page'; formatCount(2, 'retry', 'retries') // '2 retries' */
 export function formatCount(value: number, one: string, many = `${one}s`): string {
   return `${formatNumber(value)} ${value === 1 ? one : many}`;
 }
 
-/** A moment as a wall clock in this place shows it. @example formatTime(new Date()) // '2026-03-01 14:05:09' */
+/** A moment in local time. @example formatTime(new Date()) // '2026-03-01 14:05:09' */
 export function formatTime(moment: Date): string {
   const two = (value: number): string => String(value).padStart(2, '0');
   const day = [moment.getFullYear(), two(moment.getMonth() + 1), two(moment.getDate())].join('-');
   return `${day} ${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(':')}`;
 }
 
-/** A field's value for people. The APIs promise no types, so any value can come anywhere. */
+/** A field's value for people. Any value is possible: the APIs do not promise types. */
 export function fieldText(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';

@@ -5,29 +5,29 @@ import { cutToWidth, displayWidth } from './width.js';
 /** A column of a table. */
 export interface Column<T> {
   readonly title: string;
-  /** The cell's text, which may hold anything: it is shown safely. */
+  /** The cell's text. Control characters are shown safely. */
   readonly cell: (row: T) => string;
-  /** Narrower than this it makes no sense. Default 8. */
+  /** Minimum width. Default 8. */
   readonly min?: number;
   readonly align?: 'left' | 'right';
-  /** Paints a cell that was already cut to its width. */
+  /** Colours a cell, after it is cut to its width. */
   readonly paint?: Paint;
 }
 
 type Paint = (text: string) => string;
 
-/** A table as text, and the columns that found no room. */
 interface DrawnTable {
   /** Lines, each ended by a line feed. */
   readonly text: string;
+  /** Titles of columns that did not fit. */
   readonly leftOut: readonly string[];
 }
 
 const gap = 2;
-/** A cell never gets wider, whatever the terminal is. */
+/** Maximum width of a cell. */
 const widest = 60;
 
-/** Draws rows as an aligned table without lines. Cells are cut, and columns left out from the end, until it fits into `columns`. */
+/** Draws rows as an aligned table without lines. To fit into `columns`, cuts cells and drops columns from the end. */
 export function table<T>(
   shape: readonly Column<T>[],
   rows: readonly T[],
@@ -58,28 +58,26 @@ export function table<T>(
   };
 }
 
-/** What a column of a table asks for. */
 interface ColumnNeed {
-  /** Its widest cell. */
+  /** The width of its widest cell. */
   readonly wanted: number;
-  /** It can be cut down to this, and makes no sense below. */
   readonly min: number;
 }
 
 /**
- * How wide a table's columns are, so that it fits into `available` columns with `gap` between two: the widest give way first. Where
- * even the least widths don't fit, columns are left out from the end; the answer is shorter then. The first one always stays.
+ * The widths of a table's columns, so that it fits into `available` columns with `gap` between two. The widest shrink
+ * first. If even the minimum widths do not fit, drops columns from the end, but never the first.
  */
 export function columnWidths(needs: readonly ColumnNeed[], available: number, gap: number): number[] {
   const widths = needs.map(({ wanted }) => wanted);
-  const leasts = needs.map(({ wanted, min }) => Math.min(wanted, min));
-  while (widths.length > 1 && sum(leasts.slice(0, widths.length)) + gap * (widths.length - 1) > available) widths.pop();
+  const mins = needs.map(({ wanted, min }) => Math.min(wanted, min));
+  while (widths.length > 1 && sum(mins.slice(0, widths.length)) + gap * (widths.length - 1) > available) widths.pop();
   let excess = sum(widths) + gap * (widths.length - 1) - available;
   while (excess > 0) {
-    const room = widths.map((width, at) => (width > (leasts[at] ?? 0) ? width : 0));
-    const widest = Math.max(...room);
+    const shrinkable = widths.map((width, at) => (width > (mins[at] ?? 0) ? width : 0));
+    const widest = Math.max(...shrinkable);
     if (widest === 0) break;
-    widths[room.indexOf(widest)] = widest - 1;
+    widths[shrinkable.indexOf(widest)] = widest - 1;
     excess -= 1;
   }
   return widths;

@@ -1,13 +1,13 @@
-// What acts on a terminal instead of showing: controls, direction marks, line separators, what has no width.
-// eslint-disable-next-line no-control-regex -- they are what is looked for
-const acting = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+// Characters that affect a terminal: controls, direction marks, line separators, and those without width.
+// eslint-disable-next-line no-control-regex -- it matches control characters on purpose
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /**
- * Text on one line that shows and does nothing: a line feed as `␊`, an escape as `␛`, a direction mark as `\u202e`. What an API
- * sends could otherwise clear the screen or write over another line.
+ * Text that is safe to print on one line: a line feed as `␊`, an escape as `␛`, a direction mark as `\u202e`. Text from
+ * an API could otherwise clear the screen or overwrite another line.
  */
 export function visibleText(text: string): string {
-  return text.replace(acting, (character) => {
+  return text.replace(unsafe, (character) => {
     const code = character.charCodeAt(0);
     if (code < 0x20) return String.fromCharCode(0x2400 + code);
     if (code === 0x7f) return '␡';
@@ -16,14 +16,14 @@ export function visibleText(text: string): string {
 }
 
 /**
- * A word as any POSIX shell reads it back, on one line.
+ * Quotes a word for any POSIX shell, on one line.
  *
  * @example shellQuoted("it's here.csv") // 'it'\''s here.csv'
  */
 export function shellQuoted(word: string): string {
   if (/^[\w@%+=:,./-]+$/.test(word)) return word;
   if (visibleText(word) === word) return `'${word.replaceAll("'", "'\\''")}'`;
-  // Quotes would keep what acts on the terminal as it is. Only a line feed at the very end gets lost this way.
+  // Quotes would leave control characters in place. This only loses a line feed at the very end.
   return `"$(printf '${[...Buffer.from(word)].map(inPrintf).join('')}')"`;
 }
 

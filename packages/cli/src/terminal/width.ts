@@ -3,11 +3,11 @@ import { visibleText } from './text.js';
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const plain = /^[\x20-\x7e]*$/;
-/** Emoji that a variation selector, or a second letter of a flag, makes two columns wide. */
+/** Emoji that are two columns wide because of a variation selector, or as a flag. */
 const composedEmoji = /^\p{Extended_Pictographic}\ufe0f|^\p{Regional_Indicator}{2}/u;
 const withoutWidth = /^[\p{Mark}\p{Cf}]+$/u;
 
-/** How many columns of a terminal a text takes. Terminals differ in rare emoji; this is what most of them do. */
+/** How many columns of a terminal a text takes. Terminals differ in rare emoji; this is what most do. */
 export function displayWidth(text: string): number {
   if (plain.test(text)) return text.length;
   let width = 0;
@@ -15,7 +15,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** A text cut to a width, with `…` in place of what was cut. Characters that belong together stay together. */
+/** Cuts a text to a width, with `…` at the end if it was cut. Never cuts inside a grapheme. */
 export function cutToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   if (width < 1) return '';
@@ -34,22 +34,22 @@ function graphemeWidth(grapheme: string): number {
   return composedEmoji.test(grapheme) ? 2 : eastAsianWidth(grapheme.codePointAt(0) ?? 0);
 }
 
-/** A piece of a line. Its text may hold anything: it is shown safely. */
+/** A piece of a line. Control characters in its text are shown safely. */
 export interface Phrase {
   readonly text: string;
-  /** Paints what was already cut to its width. */
+  /** Colours the text, after it is cut. */
   readonly paint?: (text: string) => string;
   /** Blanks in front of it. Default 2. */
   readonly gap?: number;
-  /** Narrower than this it is filled with blanks. */
+  /** Padded with blanks to this width. */
   readonly min?: number;
-  /** Wider than this it is cut. */
+  /** Cut to this width. */
   readonly max?: number;
-  /** Cut short it would be of no use, so it is left out instead. */
+  /** Left out instead of being cut. */
   readonly isHint?: boolean;
 }
 
-/** Phrases as one line, without its end. Those without text are left out; what goes beyond `columns` is cut. */
+/** Phrases as one line without a line feed, cut to `columns`. Skips phrases without text. */
 export function phrasesAsLine(phrases: readonly Phrase[], columns = Infinity): string {
   let line = '';
   let width = 0;
@@ -57,9 +57,9 @@ export function phrasesAsLine(phrases: readonly Phrase[], columns = Infinity): s
   for (const { text, paint = (whole: string) => whole, gap = 2, min = 0, max = Infinity, isHint } of phrases) {
     if (text === '') continue;
     const between = line === '' ? '' : padding + ' '.repeat(gap);
-    const room = Math.min(max, columns - width - between.length);
-    if (room < 1) break;
-    const shown = cutToWidth(visibleText(text), room);
+    const available = Math.min(max, columns - width - between.length);
+    if (available < 1) break;
+    const shown = cutToWidth(visibleText(text), available);
     if (isHint && shown !== visibleText(text)) continue;
     line += between + paint(shown);
     width += between.length + displayWidth(shown);

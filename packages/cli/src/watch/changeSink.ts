@@ -18,22 +18,18 @@ import type { RowView } from './rowView.js';
 type ChangeTargetOptions = GroupOptions<'changeTarget'>;
 type ChangeFormat = NonNullable<ChangeTargetOptions['format']>;
 
-/** A file, or stdout, as a target of changes. */
+/** A file or stdout as a target of changes. */
 interface ChangeSink<T> {
   readonly kind: 'file' | 'stdout';
   readonly sink: Sink<Change<T>>;
-  /** What people call it. */
+  /** For messages. */
   readonly name: string;
   readonly format: ChangeFormat;
-  /** Where the watch keeps its state unless told otherwise; absent for stdout, which needs none. */
+  /** The default folder of the state; absent for stdout. */
   readonly state?: string;
 }
 
-/**
- * The file, or stdout, that a command line asks for.
- *
- * @throws UsageError if a file is to hold anything but JSON Lines.
- */
+/** The file or stdout of a command line. @throws UsageError if an option does not apply to it. */
 function changeSink<T extends object>(
   options: ChangeTargetOptions,
   view: RowView<T>,
@@ -63,14 +59,14 @@ function checkFile(file: string, format: ChangeFormat | undefined): void {
     );
 }
 
-/** The target of changes that a command line asks for. @throws UsageError if an option does not go with it. */
+/** The target of changes of a command line. @throws UsageError if an option does not apply to it. */
 export function changeTargetOf<T extends object>(
   options: ChangeTargetOptions & ForwardOptions,
   view: RowView<T>,
   environment: Environment,
   config: Config,
 ): Promise<Target<Change<T>>> {
-  // A watch waits for its webhook as long as for its API.
-  const patient = { retryFor: Infinity, ...options };
-  return resolveTarget<Change<T>>(patient, environment, config, () => changeSink(options, view, environment));
+  // By default, a watch retries its webhook forever, like its API.
+  const withDefaults = { retryFor: Infinity, ...options };
+  return resolveTarget<Change<T>>(withDefaults, environment, config, () => changeSink(options, view, environment));
 }

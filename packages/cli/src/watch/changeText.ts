@@ -4,7 +4,7 @@ import { formatCount, formatTime } from '../terminal/format.js';
 import { type Phrase, phrasesAsLine } from '../terminal/width.js';
 import type { RowView } from './rowView.js';
 
-/** Changes as lines for people. A page of them is a poll. */
+/** Changes as lines for people. Each page is a poll. */
 export function changeText<T extends object>(view: RowView<T>, options: LineOptions): RowFormat<Change<T>> {
   return {
     name: 'text',
@@ -19,12 +19,11 @@ export function changeText<T extends object>(view: RowView<T>, options: LineOpti
   };
 }
 
-/** Where lines are shown. */
 interface LineOptions {
   readonly colors: Colors;
-  /** What goes beyond is cut. Default: nothing is. */
+  /** Longer lines are cut. Default: unlimited. */
   readonly columns?: number;
-  /** Columns that lines are moved in by. Default 0. */
+  /** In columns. Default 0. */
   readonly indent?: number;
 }
 
@@ -32,7 +31,7 @@ const usualName = 24;
 const longestName = 40;
 
 /**
- * What a poll has shown, in lines without their ends: one a change. Rows that were there from the beginning are summed up in one.
+ * The changes of a poll, one per line, without line feeds. The rows of the first poll share one line.
  *
  * @example '2026-03-01 14:05:09  bridge-swap-2             active -> error  The webhook answered 503'
  */
@@ -47,32 +46,32 @@ export function changeLines<T extends object>(
   const initial = changes.flatMap((change) => (change.type === 'initial' ? [change.after] : []));
   const others = changes.filter((change) => change.type !== 'initial');
   const lines = others.map((change) => [time, ...changePhrases(change, view, colors)]);
-  const begin = initial.length === 0 ? [] : [[time, ...beginPhrases(initial, view, colors)]];
-  return [...begin, ...lines].map((phrases) => ' '.repeat(indent) + phrasesAsLine(phrases, columns - indent));
+  const start = initial.length === 0 ? [] : [[time, ...initialPhrases(initial, view, colors)]];
+  return [...start, ...lines].map((phrases) => ' '.repeat(indent) + phrasesAsLine(phrases, columns - indent));
 }
 
-function beginPhrases<T>(rows: readonly T[], { noun, inShort }: RowView<T>, { dim }: Colors): Phrase[] {
+function initialPhrases<T>(rows: readonly T[], { noun, summary }: RowView<T>, { dim }: Colors): Phrase[] {
   return [
-    { text: `${formatCount(rows.length, ...noun)} at the start${inShort(rows)}` },
+    { text: `${formatCount(rows.length, ...noun)} at the start${summary(rows)}` },
     { text: '(--format jsonl lists them)', paint: dim, isHint: true },
   ];
 }
 
 function changePhrases<T extends object>(
   change: Change<T>,
-  { name, about, became }: RowView<T>,
+  { name, details, changeDetails }: RowView<T>,
   { bold, dim, green, red }: Colors,
 ): Phrase[] {
   const named = (row: T): Phrase => ({ text: name(row), paint: bold, min: usualName, max: longestName });
   switch (change.type) {
     case 'initial':
     case 'added':
-      return [named(change.after), { text: 'added', paint: green }, ...about(change.after)];
+      return [named(change.after), { text: 'added', paint: green }, ...details(change.after)];
     case 'removed':
-      return [named(change.before), { text: 'removed', paint: red }, ...about(change.before)];
+      return [named(change.before), { text: 'removed', paint: red }, ...details(change.before)];
     case 'changed': {
       const { before, after, fields } = change;
-      const { phrases, covered } = became(before, after);
+      const { phrases, covered } = changeDetails(before, after);
       const rest = fieldPhrases(
         before,
         after,
@@ -84,11 +83,11 @@ function changePhrases<T extends object>(
   }
 }
 
-/** A value that is longer, or is none, is not shown. */
+/** Longer values are not shown. */
 const longestValue = 24;
 
 /**
- * Fields that differ, with what they were and are where that is short.
+ * Fields that differ, with both values if these are short.
  *
  * @example fieldPhrases({ amount: '1' }, { amount: '3' }, ['amount']) // [{ text: 'amount 1 -> 3' }]
  */

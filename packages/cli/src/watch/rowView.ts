@@ -8,26 +8,24 @@ import type { Phrase } from '../terminal/width.js';
 
 /** How the rows of a watched listing are shown to people. */
 export interface RowView<T> {
-  /** What a row is called: one, and many. */
   readonly noun: readonly [one: string, many: string];
-  /** What people know a row by. */
   readonly name: (row: T) => string;
-  /** What else there is to say of a row that came or went. */
-  readonly about: (row: T) => readonly Phrase[];
-  /** What became of a row, where its kind has words of its own for that; the fields that these words don't cover come behind. */
-  readonly became: (
+  /** Shown after the name of a row that was added or removed. */
+  readonly details: (row: T) => readonly Phrase[];
+  /** Shown after the name of a changed row. Changed fields that are not `covered` follow. */
+  readonly changeDetails: (
     before: T,
     after: T,
   ) => { readonly phrases: readonly Phrase[]; readonly covered: readonly string[] };
-  /** Many rows in a few words, with the punctuation that joins them to their number. */
-  readonly inShort: (rows: readonly T[]) => string;
+  /** Shown after the number of rows at the start. Begins with its punctuation. */
+  readonly summary: (rows: readonly T[]) => string;
 }
 
-/** Enough of both ends of an address to know a wallet by. */
+/** Both ends of an address are enough to recognize a wallet. */
 const shortAddress = /^(0x[0-9a-f]{4})[0-9a-f]+([0-9a-f]{4})$/i;
 const longestCollection = 30;
 
-/** NFTs as people watch them: by name, with the collection, the wallet and how many it holds. */
+/** NFTs by name, with the collection, the wallet and the amount. */
 export function holdingView({ dim }: Colors): RowView<NftHolding> {
   const where = (nft: NftHolding): Phrase[] => [
     { text: fieldText(nft.collection_name), max: longestCollection },
@@ -36,8 +34,8 @@ export function holdingView({ dim }: Colors): RowView<NftHolding> {
   return {
     noun: ['NFT', 'NFTs'],
     name: (nft) => fieldText(nft.name).trim() || fieldText(nft.token_data_id_hash),
-    about: (nft) => [{ text: `x ${fieldText(nft.amount) || '?'}` }, ...where(nft)],
-    became: (before, after) => {
+    details: (nft) => [{ text: `x ${fieldText(nft.amount) || '?'}` }, ...where(nft)],
+    changeDetails: (before, after) => {
       const hasOtherAmount = fieldText(before.amount) !== fieldText(after.amount);
       const amounts = `x ${fieldText(before.amount) || '?'} -> ${fieldText(after.amount) || '?'}`;
       return {
@@ -45,7 +43,7 @@ export function holdingView({ dim }: Colors): RowView<NftHolding> {
         covered: hasOtherAmount ? ['amount'] : [],
       };
     },
-    inShort: (nfts) =>
+    summary: (nfts) =>
       `, in ${formatCount(new Set(nfts.map((nft) => fieldText(nft.collection_name))).size, 'collection')}`,
   };
 }
@@ -53,7 +51,7 @@ export function holdingView({ dim }: Colors): RowView<NftHolding> {
 const maxStatuses = 6;
 const longestStatus = 24;
 
-/** Streams as people watch them: by tag, with their status and what the API says about it. */
+/** Streams by tag, with their status and its message. */
 export function streamView(colors: Colors): RowView<EvmStream> {
   const status = (stream: EvmStream): Phrase => ({
     text: fieldText(stream.status) || 'no status',
@@ -64,8 +62,8 @@ export function streamView(colors: Colors): RowView<EvmStream> {
   return {
     noun: ['stream', 'streams'],
     name: (stream) => fieldText(stream.tag).trim() || String(stream.id),
-    about: (stream) => [status(stream), message(stream)],
-    became: (before, after) => {
+    details: (stream) => [status(stream), message(stream)],
+    changeDetails: (before, after) => {
       const hasNewStatus = before.status !== after.status;
       if (!hasNewStatus && fieldText(before.statusMessage) === fieldText(after.statusMessage))
         return { phrases: [], covered: [] };
@@ -74,7 +72,7 @@ export function streamView(colors: Colors): RowView<EvmStream> {
         : [status(after)];
       return { phrases: [...arrow, message(after)], covered: ['status', 'statusMessage'] };
     },
-    inShort: (streams) => `: ${countsByStatus(streams)}`,
+    summary: (streams) => `: ${countsByStatus(streams)}`,
   };
 }
 
@@ -93,21 +91,21 @@ function countsByStatus(streams: readonly EvmStream[]): string {
 const maxFields = 3;
 const longestField = 30;
 
-/** Rows of which only the columns are known, as soon as these are: by the first of them, with the next ones behind it. */
+/** Rows of any source: by their first column, with the next few columns. The columns are read when a row is shown. */
 export function recordView(columns: () => readonly string[], { dim }: Colors): RowView<Record<string, unknown>> {
   return {
     noun: ['row', 'rows'],
     name: (row) => fieldText(row[columns()[0] ?? '']).trim() || '?',
-    about: (row) =>
+    details: (row) =>
       columns()
         .slice(1, 1 + maxFields)
         .map((column) => ({ text: fieldText(row[column]), paint: dim, max: longestField })),
-    became: () => ({ phrases: [], covered: [] }),
-    inShort: () => '',
+    changeDetails: () => ({ phrases: [], covered: [] }),
+    summary: () => '',
   };
 }
 
-/** A stream's status in its colour. Those are known to be in use; any other text stays as it is. */
+/** A stream's status in its colour. An unknown status stays as it is. */
 function paintedStatus(status: string, colors: Colors): string {
   switch (status) {
     case 'active':
@@ -122,10 +120,10 @@ function paintedStatus(status: string, colors: Colors): string {
   }
 }
 
-/** A whole UUID: one that is cut can't be copied. */
+/** The length of a UUID: a shortened one can't be copied. */
 const wholeId = 36;
 
-/** The columns of a table of streams: what a person looks for first comes first. */
+/** The columns of a table of streams, the most important first. */
 export function streamColumns(colors: Colors): readonly Column<EvmStream>[] {
   return [
     { title: 'id', min: wholeId, cell: (stream) => String(stream.id) },
@@ -142,7 +140,7 @@ export function streamColumns(colors: Colors): readonly Column<EvmStream>[] {
   ];
 }
 
-/** The columns of a table that shows these fields as they are. @throws UsageError if one is unknown. */
+/** The columns of a table of these fields. @throws UsageError if one is unknown. */
 export function fieldColumns(fields: readonly string[]): readonly Column<EvmStream>[] {
   const known = evmStreamSchema.columns;
   const unknown = fields.find((field) => !known.includes(field));

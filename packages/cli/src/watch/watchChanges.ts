@@ -33,18 +33,15 @@ type WatchCommandOptions = GroupOptions<
   'polls' | 'changeTarget' | 'forwardChanges' | 'watchState' | 'anyApi' | 'watchProgress'
 >;
 
-/** What a watch of the library is told by the command line. */
+/** The options of the library that the command line sets. */
 type Watching = Pick<
   WatchOptions<object>,
   'every' | 'jitter' | 'polls' | 'acceptRemovals' | 'sameProject' | 'maxFailures' | 'retry' | 'state' | 'onHealth'
 >;
 
-/** What is watched, and where its changes go. */
 interface ChangeWatch<T> {
   readonly client: Client;
-  /** What the client has to say. */
   readonly notices: Observable<Notice>;
-  /** Called once the client is watched, so that its warnings are seen. */
   readonly source: (watching: Watching) => PageSource<Change<T>>;
   readonly view: RowView<T>;
   readonly target: Target<Change<T>>;
@@ -52,16 +49,17 @@ interface ChangeWatch<T> {
 }
 
 const defaultEvery = 30_000;
-/** Warnings that are kept back until the watch has begun. */
-const maxKeptBack = 100;
+/** Warnings that are buffered until the first poll. */
+const maxBuffered = 100;
 
 /**
- * Watches until the polls are through, or the environment's signal aborts. stdout gets each change at least once; a file, with its state,
- * each one once; a webhook, with its state, each one at least once.
+ * Watches until the last poll, or until the environment's signal aborts. Delivers each change at least once to stdout
+ * or a webhook, and exactly once to a file.
  *
  * @returns the exit code.
- * @throws what the watch raises, what the last poll of a bounded run failed with, or the Interruption if a signal stopped it; as an
- * UnfinishedExport where something is to be said of what is known; ReportedError, if it was told as an event.
+ * @throws what the watch raises, the error of the last poll if `polls` bounds them, or the Interruption after a signal.
+ * Each is wrapped in an UnfinishedExport if there is more to say. ReportedError if the reporter has already reported
+ * it.
  */
 async function watchChanges<T extends object>(
   { client, notices, source: watch, view, target, state }: ChangeWatch<T>,
@@ -71,7 +69,7 @@ async function watchChanges<T extends object>(
   const { stderr, signal, secrets, command } = environment;
   const { forwarding } = target;
   const { every = defaultEvery, maxFailures, polls: lastOf } = options;
-  const stateWarnings = new ReplaySubject<string>(maxKeptBack);
+  const stateWarnings = new ReplaySubject<string>(maxBuffered);
   const sink = await target.open(client);
   const store = await state?.open(client, (message) => {
     stateWarnings.next(visibleText(message));
@@ -82,9 +80,9 @@ async function watchChanges<T extends object>(
   let latest: ExportProgress | ExportReport | undefined;
   const source = watch(
     watchingOf({ ...options, every }, store, (health) => {
-      // A poll under way may still come to its end after the watch was stopped.
+      // A running poll may finish after the watch was stopped.
       if (hasEnded) return;
-      // Not before: what they say of the state means nothing for a watch that is refused.
+      // Not earlier: these warnings would confuse if the watch were refused.
       if (!last) stateWarnings.subscribe(reporter.warn);
       last = health;
       if (health.outcome !== 'replayed') polls += 1;
@@ -94,7 +92,7 @@ async function watchChanges<T extends object>(
   const flow = exportTo(source, sink, {
     restart: options.restart ?? false,
     sameProject: options.sameProject ?? false,
-    // What goes to stdout can't be taken back, so there is no place in it to remember.
+    // stdout cannot be truncated, so it has no position to resume at.
     ...(target.state !== undefined && store && { state: store }),
   });
   const read = (): WatchCounts => ({
@@ -115,15 +113,15 @@ async function watchChanges<T extends object>(
     else reporter.warn(message);
   });
   if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
-  const end = (fault: unknown, how: Pick<WatchEnd, 'failures' | 'lastOf'>): never => {
+  const end = (error: unknown, how: Pick<WatchEnd, 'failures' | 'lastOf'>): never => {
     hasEnded = true;
     const interruptionReport = watchInterruption({
-      ...{ fault, ...how, maxFailures, state: state?.name },
+      ...{ error, ...how, maxFailures, state: state?.name },
       isKnown: (last?.generation ?? 0) > 0,
       isRestart: options.restart ?? false,
       ...{ forwarding, kind: target.kind },
     });
-    return endEarly({ fault, interruptionReport }, reporter, environment);
+    return endEarly({ error, interruptionReport }, reporter, environment);
   };
   try {
     latest = await flow.run({
@@ -132,18 +130,18 @@ async function watchChanges<T extends object>(
         latest = progress;
       },
     });
-  } catch (fault) {
-    return end(fault, { failures: last?.failures ?? 0 });
+  } catch (error) {
+    return end(error, { failures: last?.failures ?? 0 });
   }
-  // Whoever asks once in a while has to learn that this time there was no answer.
+  // A run with a fixed number of polls, e.g. from cron, must fail if its last poll failed.
   if (last?.outcome === 'failed' && lastOf !== undefined)
     return end(last.error, { failures: (last.failures ?? 1) - 1, lastOf });
   reporter.done(read());
   const deadLetters = forwarding?.tally.deadLetters ?? 0;
   if (!forwarding || deadLetters === 0) return exitCodes.done;
-  // Also where only faults are wanted: these changes did not arrive.
+  // Even with --quiet: these changes did not arrive.
   if (options.progress !== 'json' || options.quiet)
-    stderr.tell(`sluice: ${deadLetterSummary(deadLetters, forwarding.deadLetters, command)}\n`);
+    stderr.print(`sluice: ${deadLetterSummary(deadLetters, forwarding.deadLetters, command)}\n`);
   return exitCodes.deadLetters;
 }
 
@@ -179,20 +177,20 @@ function watchingOf(
   };
 }
 
-/** What is watched. */
+/** What to watch. */
 export interface WatchedRows<Added, T> {
-  /** Adds to a client what the rows come from. */
+  /** Adds the API of the rows to a client. */
   readonly add: (client: Client) => Client & Added;
   readonly source: (client: Client & Added, watching: Watching) => PageSource<Change<T>>;
   readonly view: RowView<T>;
-  /** What people are told before anything is asked for. */
+  /** Shown at the start. */
   readonly hint?: string | undefined;
 }
 
 /**
- * Watches, tells the changes to where the command line says, and answers the exit code.
+ * Watches, sends the changes to the target of the command line, and returns the exit code.
  *
- * @throws UsageError if an option makes no sense; what the watch raises.
+ * @throws UsageError if an option can't be used; what the watch raises.
  */
 export async function runWatch<Added, T extends object>(
   { add, source, view, hint }: WatchedRows<Added, T>,

@@ -1,32 +1,29 @@
 import { type Clock, type PageHealth, SluiceError } from '@sluice/core';
 import type { Output } from '../environment/output.js';
 import { sentenceOf } from '../errors/cliTerms.js';
-import { scrubbed } from '../errors/redact.js';
+import { redact } from '../errors/redact.js';
 import type { OptionsOf } from '../options/table.js';
 import { openingLine } from '../progress/messages.js';
-import type { RunHeader } from '../progress/progress.js';
-import type { Ending, Reporter } from '../progress/reporter.js';
+import type { Deliveries, RunHeader } from '../progress/progress.js';
+import { type Ending, messageLines, type Reporter } from '../progress/reporter.js';
 import { formatCount, formatDuration, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import type { RowView } from './rowView.js';
 
-/** What a run of a watch came to. */
-export interface WatchCounts {
+/** The counts of this run. The optional ones are for webhooks. */
+export interface WatchCounts extends Partial<Deliveries> {
   readonly changes: number;
   readonly polls: number;
-  /** Of a webhook: requests to it, those of them that repeated one that had failed, and what it refused. */
-  readonly deliveries?: number;
-  readonly redeliveries?: number;
   readonly deadLetters?: { readonly count: number; readonly path: string };
 }
 
-/** Shows how a watch goes. At the end either `done` or `ended` is called, once. */
+/** Shows the progress of a watch. At the end either `done` or `ended` is called, once. */
 interface WatchReporter extends Pick<Reporter, 'warn' | 'info' | 'ended'> {
   readonly health: (health: PageHealth) => void;
   readonly done: (counts: WatchCounts) => void;
 }
 
-/** What a watch's reporter stands on. */
+/** What a reporter of a watch needs. */
 interface WatchReporterContext {
   readonly output: Output;
   readonly clock: Clock;
@@ -36,7 +33,7 @@ interface WatchReporterContext {
   readonly read: () => WatchCounts;
 }
 
-/** The reporter of a mode; `silent` shows nothing. */
+/** `silent` shows nothing. */
 export function openWatchReporter(
   mode: NonNullable<OptionsOf<'progress of a watch'>['progress']> | 'silent',
   context: WatchReporterContext,
@@ -52,31 +49,26 @@ export function openWatchReporter(
 }
 
 function nothing(): void {
-  // Quiet.
+  // For --quiet.
 }
 
-/** Calm lines, for people and logs. */
+/** Lines for people and logs. */
 function plainReporter({ output, clock, secrets, watched, header, read }: WatchReporterContext): WatchReporter {
   const opening = openingLine(header);
-  if (opening !== undefined) output.tell(`${opening}\n`);
+  if (opening !== undefined) output.print(`${opening}\n`);
   let before: PageHealth | undefined;
   return {
     health: (health) => {
-      // The last poll of a run that fails is its end, and told as such.
+      // If the last poll fails, the caller reports its error.
       if (health.outcome === 'failed' && read().polls === watched.polls) return;
       const time = output.colors.dim(formatTime(new Date(clock.now())));
       for (const line of healthLines(health, before, watched))
-        output.tell(`${time}  ${visibleText(scrubbed(line, secrets))}\n`);
+        output.print(`${time}  ${visibleText(redact(line, secrets))}\n`);
       before = health;
     },
-    warn: (message) => {
-      output.tell(`sluice: ${message}\n`);
-    },
-    info: (message) => {
-      output.tell(`${message}\n`);
-    },
+    ...messageLines(output),
     done: ({ changes, polls }) => {
-      output.tell(`${formatCount(changes, 'change')} in ${formatCount(polls, 'poll')} -> ${header.target}\n`);
+      output.print(`${formatCount(changes, 'change')} in ${formatCount(polls, 'poll')} -> ${header.target}\n`);
     },
     ended: () => false,
   };
@@ -90,15 +82,15 @@ type WatchEvent =
   | ({ readonly event: 'report'; readonly target: string } & WatchCounts)
   | ({ readonly event: Ending['kind'] } & Omit<Ending, 'kind'> & WatchCounts);
 
-/** One event a line, for programs. */
+/** One event per line, for programs. */
 function jsonReporter({ output, secrets, header, read }: WatchReporterContext): WatchReporter {
   const emit = (event: WatchEvent): void => {
-    output.tell(`${JSON.stringify(event)}\n`);
+    output.print(`${JSON.stringify(event)}\n`);
   };
   emit({ event: 'start', ...header });
   return {
     health: ({ error, ...health }) => {
-      emit({ event: 'poll', ...health, ...(error !== undefined && { message: scrubbed(faultOf(error), secrets) }) });
+      emit({ event: 'poll', ...health, ...(error !== undefined && { message: redact(errorText(error), secrets) }) });
     },
     warn: (message) => {
       emit({ event: 'warning', message });
@@ -116,20 +108,15 @@ function jsonReporter({ output, secrets, header, read }: WatchReporterContext): 
   };
 }
 
-/** What is watched, and how often. */
 interface Watched {
   readonly noun: RowView<never>['noun'];
-  /** Ms from one poll to the next. */
+  /** Interval between polls in ms. */
   readonly every: number;
-  /** The run ends after so many. */
+  /** Maximum number of polls. */
   readonly polls?: number;
 }
 
-/**
- * What people should know of a poll, in sentences; most polls have nothing to say.
- *
- * @param before the poll before in this run, if there was one.
- */
+/** Sentences about a poll; none for most polls. @param before the previous poll of this run. */
 export function healthLines(health: PageHealth, before: PageHealth | undefined, { noun, every }: Watched): string[] {
   const { outcome, rows, held = 0, repeated = 0 } = health;
   const count = formatCount(rows, ...noun);
@@ -154,11 +141,10 @@ export function healthLines(health: PageHealth, before: PageHealth | undefined, 
 
 function failedLine({ failures = 1, error }: PageHealth): string {
   const row = failures > 1 ? ` (${formatCount(failures, 'in a row', 'in a row')})` : '';
-  return `A poll failed${row}, and the watch continues: ${faultOf(error)}`;
+  return `A poll failed${row}, and the watch continues: ${errorText(error)}`;
 }
 
-/** Why a poll failed, for people. */
-function faultOf(error: unknown): string {
+function errorText(error: unknown): string {
   if (SluiceError.is(error)) return sentenceOf(error);
   return error instanceof Error ? error.message : String(error);
 }

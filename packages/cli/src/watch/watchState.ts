@@ -6,11 +6,7 @@ import type { GroupOptions } from '../options/commandOptions.js';
 import { folderPlace, type StatePlace, statePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 
-/**
- * The state that a command line asks for; `undefined` where nothing is kept.
- *
- * @throws UsageError if an option speaks of state all the same.
- */
+/** The state of a watch; `undefined` if none is stored. @throws UsageError if an option requires one. */
 export function watchStateOf(
   options: GroupOptions<'watchState'>,
   target: Pick<Target<never>, 'state'>,
@@ -20,9 +16,9 @@ export function watchStateOf(
   const { state: given } = options;
   const folder = given ?? target.state;
   if (folder === undefined) {
-    const [spoken] = (['restart', 'breakLock', 'trustFilesystem'] as const).filter((option) => options[option]);
-    if (spoken !== undefined)
-      throw new UsageError(`${flagOf(spoken)} needs --state DIR: without it no state is stored.`);
+    const option = (['restart', 'breakLock', 'trustFilesystem'] as const).find((name) => options[name]);
+    if (option !== undefined)
+      throw new UsageError(`${flagOf(option)} needs --state DIR: without it no state is stored.`);
     return undefined;
   }
   return given === undefined

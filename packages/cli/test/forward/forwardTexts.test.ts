@@ -3,13 +3,13 @@ import type { DeadLetter } from '@sluice/exporters/webhook';
 import { NEVER } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import { interruptionOf, webhookWords, exportInterruption } from '../../src/export/interruptedExport.js';
-import { type Kept, resumeCommand, shownAddress } from '../../src/export/resume.js';
+import { type CommittedState, resumeCommand, shownAddress } from '../../src/export/resume.js';
 import { Interruption } from '../../src/errors/errors.js';
 import { deadLetterSummary, deadLetterWarning, type Forwarding } from '../../src/target/deliveries.js';
 import { forwardPlaces } from '../../src/target/forwardTarget.js';
-import { ownState } from '../../src/target/statePlace.js';
+import { ownStateHint } from '../../src/target/statePlace.js';
 import { reportLines } from '../../src/commands/checkpoint/lines.js';
-import { forwardedPlace } from '../../src/commands/checkpoint/report.js';
+import { forwardedPosition } from '../../src/commands/checkpoint/report.js';
 import { openingLine, resumedLine, summaryLine } from '../../src/progress/messages.js';
 import { plainLine } from '../../src/progress/plainReporter.js';
 import type { Progress } from '../../src/progress/progress.js';
@@ -17,7 +17,7 @@ import { progressEvent } from '../../src/progress/jsonReporter.js';
 import { progressLine } from '../../src/progress/barReporter.js';
 import { testEnvironment } from '../testEnvironment.js';
 
-type Left = Pick<Kept, 'last' | 'isKnown'>;
+type Left = Pick<CommittedState, 'last' | 'isKnown'>;
 
 test.each([
   ['https://hooks.example.com', 'https://hooks.example.com'],
@@ -62,7 +62,7 @@ test('the command that goes on shows no more of an address than its origin', () 
 describe('what an early end leaves of a forward', () => {
   const interrupted = new Interruption('SIGINT');
   const rows: Left = { last: { rows: 4000 }, isKnown: true };
-  const commands = { goOn: 'sluice', isRestart: false };
+  const commands = { resume: 'sluice', isRestart: false };
   const forwarding = (deadLetters = 0): Forwarding => ({
     ...{ state: 'a.io.sluice', deadLetters: 'a.io.dead.jsonl' },
     tally: { deliveries: 0, redeliveries: 0, deadLetters, letters: NEVER, outages: NEVER },
@@ -90,19 +90,19 @@ describe('what an early end leaves of a forward', () => {
       { fromStdin: 'secret', isAddressCut: true },
       'Nothing was sent yet. Provide the secret on stdin again. Replace the address that ends in "…" with the complete one. The same command starts over:',
     ],
-  ])('%s', (_, kept, more, consequence) => {
-    const end = { fault: interrupted, hasBegun: true, kept, commands: { ...commands, ...more } };
+  ])('%s', (_, committed, more, consequence) => {
+    const end = { error: interrupted, hasBegun: true, committed, commands: { ...commands, ...more } };
     expect(interruptionOf({ ...end, words: webhookWords })?.consequence).toBe(consequence);
   });
 
   test('an expired cursor: a service gives no rows back', () => {
-    const fault = new PaginationError('cursor-refused', 'No.');
+    const error = new PaginationError('cursor-refused', 'No.');
     expect(
-      exportInterruption({ fault, target: 'https://a.io', latest: undefined, resuming: undefined }),
+      exportInterruption({ error, target: 'https://a.io', latest: undefined, resuming: undefined }),
     ).toBeUndefined();
-    const resuming = { kept: rows, commands, exportOptions: {} };
+    const resuming = { committed: rows, commands, exportOptions: {} };
     const latest = { isDone: false, rows: 0, pages: 0 };
-    const end = { fault, target: 'https://a.io', latest, resuming, forwarding: forwarding(2) };
+    const end = { error, target: 'https://a.io', latest, resuming, forwarding: forwarding(2) };
     expect(exportInterruption(end as never)?.consequence).toBe(
       'A service cannot undo a partition, so use --restart: it receives the same records again, with the same ids. 2 records were set aside in a.io.dead.jsonl. At least 4,000 rows are delivered, and none is lost.',
     );
@@ -112,10 +112,10 @@ describe('what an early end leaves of a forward', () => {
     [new LockError('No.'), true],
     [new CheckpointError('No.', { changed: ['source'] }), true],
     [new CheckpointError('No.'), false],
-  ])('%s may be about the state of another one', (fault, isOthers) => {
-    expect(ownState(fault, 'webhook') !== undefined).toBe(isOthers);
-    expect(ownState(fault, 'sink') !== undefined).toBe(isOthers);
-    expect(ownState(fault, 'file')).toBeUndefined();
+  ])('%s may be about the state of another one', (error, isOthers) => {
+    expect(ownStateHint(error, 'webhook') !== undefined).toBe(isOthers);
+    expect(ownStateHint(error, 'sink') !== undefined).toBe(isOthers);
+    expect(ownStateHint(error, 'file')).toBeUndefined();
   });
 });
 
@@ -190,10 +190,10 @@ test('sluice checkpoint show says of a forward what is delivered', () => {
   const report = {
     ...{ checkpoint: 'a.io.sluice/checkpoint', source: 'aptos.walletNfts', rows: 300, pages: 3, writtenAt: '' },
     partitions: { total: 1, finished: 0, open: [] },
-    forwarded: forwardedPlace(sinkPosition) ?? { deadLetters: -1 },
+    forwarded: forwardedPosition(sinkPosition) ?? { deadLetters: -1 },
   };
   const kept = (isSealed: boolean) => reportLines({ ...report, isSealed }, 0).find(([label]) => label === 'kept')?.[1];
   expect(kept(false)).toBe('at least 300 rows in 3 pages are sent, 2 of them not taken');
   expect(kept(true)).toBe('all 300 rows in 3 pages are sent, 2 of them not taken; only cleaning up is left');
-  expect(forwardedPlace({ bytes: 12, crc32: 0 })).toBeUndefined();
+  expect(forwardedPosition({ bytes: 12, crc32: 0 })).toBeUndefined();
 });

@@ -8,7 +8,7 @@ import {
   refuseEmptyTarget,
   refuseUnknownName,
   stateFolder,
-  takenApart,
+  parseTarget,
 } from '../../src/target/namedTarget.js';
 
 const sink = () => Promise.reject(new Error('not to be made'));
@@ -99,7 +99,7 @@ test.each([
 
 test('a name with nothing behind it is refused', () => {
   expect(() => {
-    refuseEmptyTarget(takenApart('kv:')!, 'stores');
+    refuseEmptyTarget(parseTarget('kv:')!, 'stores');
   }).toThrow(new UsageError('--state kv: has no target. Write it after the colon.'));
 });
 
@@ -115,13 +115,13 @@ describe('the folder of a state', () => {
     ['db:Zoë', /^db\.Zo\.[0-9a-f]{8}\.sluice$/],
     [`db:${'x'.repeat(300)}`, /^db\.x{80}\.[0-9a-f]{8}\.sluice$/],
   ])('of %j is safe in any shell', (text, folder) => {
-    const named = stateFolder(takenApart(text)!);
+    const named = stateFolder(parseTarget(text)!);
     if (typeof folder === 'string') expect(named).toBe(folder);
     else expect(named).toMatch(folder);
   });
 
   test('is another one for every target', () => {
     const targets = ['a/b', 'a-b', 'a.b', 'a b', 'b', '/a/b', 'postgres://u@h/a', 'postgres://h/a', 'postgres://h/a?b'];
-    expect(new Set(targets.map((target) => stateFolder(takenApart(`db:${target}`)!))).size).toBe(targets.length);
+    expect(new Set(targets.map((target) => stateFolder(parseTarget(`db:${target}`)!))).size).toBe(targets.length);
   });
 });

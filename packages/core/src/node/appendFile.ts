@@ -289,13 +289,14 @@ export class AppendFile {
 
   /** Whether the path names this file, another one or nothing. */
   async whatHasItsName(fileSystem: FileSystem): Promise<'this' | 'another' | 'nothing'> {
-    const [mine, named] = [await this.#file.identity(), await fileSystem.identity(this.path)];
+    const mine = await explained(this.#file.identity(), this.path, 'inspected');
+    const named = await explained(fileSystem.identity(this.path), this.path, 'inspected');
     return mine === named ? 'this' : named === undefined ? 'nothing' : 'another';
   }
 
   /** Renames it to a free name, which is returned; `undefined` if its path names another file now. */
   async setAside(fileSystem: FileSystem): Promise<string | undefined> {
-    if ((await explained(this.whatHasItsName(fileSystem), this.path, 'inspected')) !== 'this') return undefined;
+    if ((await this.whatHasItsName(fileSystem)) !== 'this') return undefined;
     for (let nth = 1; ; nth += 1) {
       const name = `${this.path}.damaged${nth === 1 ? '' : `-${nth}`}`;
       if (!(await explained(renameIfFree(fileSystem, this.path, name), this.path, 'renamed'))) continue;

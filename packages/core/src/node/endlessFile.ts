@@ -142,13 +142,13 @@ export class EndlessFile implements TargetFile {
       if (!(await this.#wasRotatedMeanwhile())) return this.#unlessEdited(Promise.reject(error));
     }
     // The new file gets these rows, so they are removed from the old one.
-    if ((await this.#fileAtPath()) !== 'this') await file.takeBack(this.#committed);
+    if ((await this.#opened.whatHasItsName(this.#fs)) !== 'this') await file.takeBack(this.#committed);
     return undefined;
   }
 
   /** Nothing has its name, another, empty file has it, or the committed bytes were truncated and are zeros. */
   async #wasRotatedMeanwhile(): Promise<boolean> {
-    const named = await this.#fileAtPath();
+    const named = await this.#opened.whatHasItsName(this.#fs);
     if (named === 'nothing') return true;
     if (named === 'this') return this.#opened.bytes > 0 && this.#opened.isCut(Math.max(1, this.#committed.bytes));
     const other = await AppendFile.reopen(this.#fs, this.path, startOfFile);
@@ -246,10 +246,6 @@ export class EndlessFile implements TargetFile {
       await file?.close().catch(() => undefined);
     }
     return isUsable;
-  }
-
-  #fileAtPath(): Promise<'this' | 'another' | 'nothing'> {
-    return explained(this.#opened.whatHasItsName(this.#fs), this.path, 'inspected');
   }
 
   #syncName(what: string): Promise<void> {

@@ -158,7 +158,7 @@ export class PartFile implements TargetFile {
 
   /** An export that was started over meanwhile may have replaced the file with its own. */
   async #checkName(): Promise<void> {
-    const named = this.#file && (await explained(this.#file.whatHasItsName(this.#fs), this.#part, 'inspected'));
+    const named = await this.#file?.whatHasItsName(this.#fs);
     if (named === undefined || named === 'this') return;
     if (named === 'another')
       throw new SinkError(

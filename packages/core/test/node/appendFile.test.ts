@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppendFile } from '../../src/node/appendFile.js';
 import { nodeFileSystem, type FileSystem } from '../../src/node/index.js';
-import { faultyFileSystem } from './faultyFileSystem.js';
+import { type DiskCall, faultyFileSystem } from './faultyFileSystem.js';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 
 const room = 64 * 1024;
@@ -129,6 +129,17 @@ test('a write-back that fails while the file is to be made durable is told, and 
   await expect(flush).rejects.toThrow('could not be made durable');
   await expect(file.flush()).rejects.toThrow('could not be made durable');
   expect(syncs).toBe(1);
+  await file.close();
+});
+
+test.each([1, 2])('a disk that cannot say which file has the name is an error with its path (call %i)', async (nth) => {
+  let calls = 0;
+  const fault = (call: DiskCall) => (call === 'identity' && (calls += 1) === nth ? { code: 'EIO' } : undefined);
+  const fileSystem = faultyFileSystem(fault);
+  const path = join(temporaryFolder(), 'file');
+  const file = await AppendFile.create(fileSystem, path);
+  const error: unknown = await file.whatHasItsName(fileSystem).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'sink', details: { path, platformCode: 'EIO' } });
   await file.close();
 });
 

@@ -1,18 +1,13 @@
 import { basename } from 'node:path';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
-import type { CheckpointReport, ForwardedPlace, PartFileState, ReportedHolder } from './report.js';
+import type { CheckpointReport, ForwardedPosition, PartFileState, ReportedHolder } from './report.js';
 import type { WatchReport } from './watchReport.js';
 
-/** A label, and what there is to say. */
 type ReportLine = readonly [label: string, text: string];
 
 const maxPartitions = 8;
 
-/**
- * A checkpoint, explained to a person.
- *
- * @param now ms since 1970.
- */
+/** Explains a checkpoint to people. @param now ms since 1970. */
 export function reportLines(report: CheckpointReport, now: number): ReportLine[] {
   const { target, source, file, writtenAt, holder, finishedAt } = report;
   if (finishedAt !== undefined) return finishedLines(report, finishedAt, now);
@@ -20,7 +15,7 @@ export function reportLines(report: CheckpointReport, now: number): ReportLine[]
     ...(target === undefined ? [] : [['target', target] as const]),
     ['source', source],
     ['kept', keptText(report)],
-    ...partLines(report),
+    ...partitionLines(report),
     ...(writtenAt === undefined ? [] : [['written', writtenText(writtenAt, now)] as const]),
     ...(file ? [['file', fileText(file)] as const] : []),
     ...(holder ? [['in use', holderText(holder)] as const] : []),
@@ -28,7 +23,6 @@ export function reportLines(report: CheckpointReport, now: number): ReportLine[]
   ];
 }
 
-/** Of an export that is through. */
 function finishedLines(
   { target, source, rows, pages, file, holder }: CheckpointReport,
   finishedAt: string,
@@ -59,7 +53,6 @@ function afterFinish(file: PartFileState | undefined): string {
   return 'Nothing is left to do: the same command sends no request. With --if-exists overwrite it exports again, from the start.';
 }
 
-/** When something was written. @param now ms since 1970. */
 function writtenText(writtenAt: string, now: number): string {
   return `${formatDuration(Math.max(0, now - Date.parse(writtenAt)))} ago (${writtenAt})`;
 }
@@ -70,12 +63,11 @@ function keptText({ rows, pages, isSealed, forwarded, file }: CheckpointReport):
     const sent = `${kept} are sent${notTakenText(forwarded)}`;
     return isSealed ? `all ${sent}; only cleaning up is left` : `at least ${sent}`;
   }
-  // A plugin's sink need not be a file.
   const last = file ? 'moving the file into place' : 'closing the target';
   return isSealed ? `${kept}: all there are; only ${last} is left` : kept;
 }
 
-function* partLines({ partitions: { total, finished, open }, isSealed }: CheckpointReport): Generator<ReportLine> {
+function* partitionLines({ partitions: { total, finished, open }, isSealed }: CheckpointReport): Generator<ReportLine> {
   if (isSealed || total === 1) return;
   yield [
     'plan',
@@ -86,12 +78,11 @@ function* partLines({ partitions: { total, finished, open }, isSealed }: Checkpo
   if (open.length > maxPartitions) yield ['', `and ${formatNumber(open.length - maxPartitions)} more`];
 }
 
-/** How many of what a webhook got it did not take, behind the number of all. */
-function notTakenText({ deadLetters }: ForwardedPlace): string {
+/** How many records the webhook refused, to follow the total. */
+function notTakenText({ deadLetters }: ForwardedPosition): string {
   return deadLetters === 0 ? '' : `, ${formatNumber(deadLetters)} of them not taken`;
 }
 
-/** What a file's state means. */
 function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
   const name = basename(path);
   switch (fit) {
@@ -108,20 +99,19 @@ function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
   }
 }
 
-/** Who holds a state. */
 function holderText({ pid, host, isRunning }: ReportedHolder): string {
   const who = pid === undefined ? 'a process that left no readable name' : `process ${String(pid)} on ${host ?? ''}`;
   return `by ${who}, ${isRunning ? 'which is running' : 'and whether it still runs is unknown'}`;
 }
 
-/** What to do next. `isDamaged`: something else than the file is missing. */
+/** What to do next. @param isDamaged whether something other than the file is missing. */
 function nextText({
   file,
   holder,
   isDamaged = false,
 }: Pick<CheckpointReport, 'file' | 'holder'> & { readonly isDamaged?: boolean }): string {
-  const isOver = isDamaged || file?.fit === 'shorter' || file?.fit === 'missing';
-  const next = isOver
+  const isUnusable = isDamaged || file?.fit === 'shorter' || file?.fit === 'missing';
+  const next = isUnusable
     ? 'The same command with --restart starts over; there is nothing to resume from.'
     : 'Run the same command to resume, or with --restart to start over.';
   if (!holder) return next;
@@ -130,7 +120,7 @@ function nextText({
     : `If that process does not run any more, add --break-lock once. ${next}`;
 }
 
-/** The state of a watch, explained to a person. @param now ms since 1970. */
+/** Explains the state of a watch to people. @param now ms since 1970. */
 export function watchReportLines({ log, written, holder }: WatchReport, now: number): ReportLine[] {
   const { target, source, changes = 0, generation = 0, file, forwarded } = written ?? {};
   const isLost = 'isMissing' in log && generation > 0;

@@ -6,39 +6,39 @@ import { fileState, type LockHolder } from '@sluice/core/node';
 import { Failure } from '../../errors/errors.js';
 import { namedIn } from '../../target/namedSink.js';
 
-/** An unfinished part of a plan. */
-interface OpenPart {
+/** An unfinished partition of a plan. */
+interface OpenPartition {
   /** From 1. */
   readonly partition: number;
   readonly pages: number;
   readonly rows: number;
 }
 
-/** What a checkpoint says, and what lies around it. It holds no cursor and nothing of the key. */
+/** The content of a checkpoint and the state of its target. Contains neither cursors nor the key. */
 export interface CheckpointReport {
-  /** The checkpoint's own file, or the store that keeps it. */
+  /** The path of the checkpoint, or the name of its store. */
   readonly checkpoint: string;
-  /** A file, or what a plugin's sink writes into. Absent for a webhook, of which a checkpoint knows no address. */
+  /** A file or a plugin's sink. Absent for a webhook, whose URL is not in a checkpoint. */
   readonly target?: string;
-  readonly forwarded?: ForwardedPlace;
-  /** What is exported, e.g. `aptos.walletNfts`. */
+  readonly forwarded?: ForwardedPosition;
+  /** E.g. `aptos.walletNfts`. */
   readonly source: string;
-  /** Everything is written; only putting the file in place, or closing what else it is, is left, unless it is finished. */
+  /** All rows are written; unless finished, only closing the target is left. */
   readonly isSealed: boolean;
-  /** The export is through since then (ISO 8601). */
+  /** ISO 8601; absent if not finished. */
   readonly finishedAt?: string;
-  /** Kept. */
+  /** Committed. */
   readonly rows: number;
   readonly pages: number;
-  /** Of the plan; those that are neither finished nor open were not begun. */
-  readonly partitions: { readonly total: number; readonly finished: number; readonly open: readonly OpenPart[] };
-  /** ISO 8601; absent where the state is in a store of a plugin's. */
+  /** Partitions that are neither finished nor open are not started. */
+  readonly partitions: { readonly total: number; readonly finished: number; readonly open: readonly OpenPartition[] };
+  /** ISO 8601; absent if the state is in a plugin's store. */
   readonly writtenAt?: string;
   readonly file?: PartFileState;
   readonly holder?: ReportedHolder;
 }
 
-/** Who works with it now. `isRunning` is absent where nothing can be said of that. */
+/** The process that has locked the state. `isRunning` is absent if that is unknown. */
 export interface ReportedHolder {
   readonly pid?: number;
   readonly host?: string;
@@ -46,19 +46,21 @@ export interface ReportedHolder {
 }
 
 /**
- * Reads a checkpoint and looks around it, without changing or locking anything.
+ * Reads a checkpoint and inspects its target, without changing or locking anything.
  *
  * @throws Failure if there is none; CheckpointError if it can't be read.
  */
-export async function readCheckpoint({ folder, target }: StatePlace): Promise<CheckpointReport> {
+export async function readCheckpoint({ folder, target }: StateFolder): Promise<CheckpointReport> {
   const path = join(folder, 'checkpoint');
   const state = fileState(folder);
   const record = await state.load('checkpoint');
   const found = await stat(path).catch(() => undefined);
-  if (record === undefined || !found) throw nothingIn(path, target);
+  if (record === undefined || !found) throw missingCheckpoint(path, target);
   const checkpoint = decodeCheckpoint(record);
   const isFile =
-    target !== undefined && namedIn(checkpoint.sinkPosition) === undefined && !forwardedPlace(checkpoint.sinkPosition);
+    target !== undefined &&
+    namedIn(checkpoint.sinkPosition) === undefined &&
+    !forwardedPosition(checkpoint.sinkPosition);
   const isFinished = checkpoint.finishedAt !== undefined;
   const file = isFile
     ? await (isFinished ? keptFileState(target, checkpoint.sinkPosition) : partFileState(target, checkpoint))
@@ -72,19 +74,14 @@ export async function readCheckpoint({ folder, target }: StatePlace): Promise<Ch
   };
 }
 
-/**
- * Reads the checkpoint in a store of a plugin's.
- *
- * @param name what the store is called.
- * @throws Failure if there is none; CheckpointError if it can't be read.
- */
+/** Reads the checkpoint in a plugin's store. @throws Failure if there is none; CheckpointError if it can't be read. */
 export async function readStoredCheckpoint(name: string, store: Pick<StateStore, 'load'>): Promise<CheckpointReport> {
   const record = await store.load('checkpoint');
-  if (record === undefined) throw nothingIn(name);
+  if (record === undefined) throw missingCheckpoint(name);
   return reportOf(name, decodeCheckpoint(record), undefined);
 }
 
-function nothingIn(path: string, target?: string): Failure {
+function missingCheckpoint(path: string, target?: string): Failure {
   const isTaken = target !== undefined && existsSync(target);
   return new Failure(
     `${path} is not there: no export was interrupted, or nothing had been committed. ${
@@ -97,7 +94,7 @@ function nothingIn(path: string, target?: string): Failure {
 
 function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined): CheckpointReport {
   const { source, isSealed, finishedAt, rows, pages, sinkPosition } = checkpoint;
-  const forwarded = forwardedPlace(sinkPosition);
+  const forwarded = forwardedPosition(sinkPosition);
   const target = namedIn(sinkPosition) ?? file;
   return {
     checkpoint: path,
@@ -109,7 +106,7 @@ function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined
 }
 
 function partitionsOf({ partitions, position }: Checkpoint): CheckpointReport['partitions'] {
-  const open: OpenPart[] = [];
+  const open: OpenPartition[] = [];
   let finished = position.before;
   for (const [partition, at] of Object.entries(position.begun)) {
     if (at === 'done') finished += 1;
@@ -118,7 +115,6 @@ function partitionsOf({ partitions, position }: Checkpoint): CheckpointReport['p
   return { total: partitions, finished, open };
 }
 
-/** A holder as a report names it. */
 export function holderOf({ process, liveness }: LockHolder): ReportedHolder {
   return {
     ...(process && { pid: process.pid, host: process.host }),
@@ -126,32 +122,31 @@ export function holderOf({ process, liveness }: LockHolder): ReportedHolder {
   };
 }
 
-/** What the place of a checkpoint says of a webhook. */
-export interface ForwardedPlace {
-  /** Records that it did not take. */
+/** From the sink position of a webhook. */
+export interface ForwardedPosition {
   readonly deadLetters: number;
 }
 
-/** `undefined` if the place is one in a file. */
-export function forwardedPlace(sinkPosition: Json | undefined): ForwardedPlace | undefined {
+/** `undefined` if the sink position is not that of a webhook. */
+export function forwardedPosition(sinkPosition: Json | undefined): ForwardedPosition | undefined {
   if (typeof sinkPosition !== 'object' || sinkPosition === null || !('next' in sinkPosition && 'dead' in sinkPosition))
     return undefined;
   const { dead } = sinkPosition;
   return typeof dead === 'number' ? { deadLetters: dead } : undefined;
 }
 
-/** The file that rows go into before the target is in place, against what the checkpoint says of it. */
+/** A file compared with its sink position in the checkpoint. */
 export interface PartFileState {
   readonly path: string;
-  /** Absent where the file is not there. */
+  /** Absent if the file is missing. */
   readonly bytes?: number;
-  /** Up to here the rows are kept. */
+  /** The committed size. */
   readonly keptBytes: number;
-  /** `longer`: what lies behind is cut off. `shorter`, `missing`: damaged. `in-place`: it has the target's name already. */
+  /** `longer`: the next run truncates it. `shorter`, `missing`: damaged. `in-place`: already renamed to the target. */
   readonly fit: 'exact' | 'longer' | 'shorter' | 'missing' | 'in-place';
 }
 
-/** How a target's `.part` fits to the place of a checkpoint; `undefined` if the place says nothing of a file. Its content is not read. */
+/** Compares the size of a target's `.part` file; `undefined` if the sink position is not that of a file. */
 async function partFileState(
   target: string,
   { sinkPosition, isSealed }: { readonly sinkPosition?: Json; readonly isSealed?: true },
@@ -162,7 +157,7 @@ async function partFileState(
   return isInPlace ? { ...found, fit: 'in-place' } : found;
 }
 
-/** How a file that rows go into right away fits to the place of a checkpoint; `undefined` if the place says nothing of a file. */
+/** Compares the size of a file; `undefined` if the sink position is not that of a file. */
 export async function keptFileState(path: string, sinkPosition: Json | undefined): Promise<PartFileState | undefined> {
   const keptBytes = bytesOf(sinkPosition);
   if (keptBytes === undefined) return undefined;
@@ -181,19 +176,18 @@ async function sizeOf(path: string): Promise<number | undefined> {
   return found?.isFile() ? found.size : undefined;
 }
 
-/** Where an export keeps its state, and what it writes. */
-export interface StatePlace {
+export interface StateFolder {
   readonly folder: string;
-  /** Absent where the folder does not say it: a program may keep it anywhere. */
+  /** Absent if the folder's name does not tell: a program may store its state anywhere. */
   readonly target?: string;
 }
 
 /**
- * The state that a path stands for: a target (or its `.part`), the folder of its state, or the checkpoint in it.
+ * The state for the path of a target (or its `.part`), of its state's folder, or of the checkpoint in it.
  *
- * @example await findState('/data/holdings.csv') // { folder: '/data/holdings.csv.sluice', target: '/data/holdings.csv' }
+ * @example await findState('/data/a.csv') // { folder: '/data/a.csv.sluice', target: '/data/a.csv' }
  */
-export async function findState(path: string): Promise<StatePlace> {
+export async function findState(path: string): Promise<StateFolder> {
   const whole = resolve(path);
   const found = await stat(whole).catch(() => undefined);
   if (found?.isDirectory() || whole.endsWith('.sluice')) return stateIn(whole);
@@ -203,6 +197,6 @@ export async function findState(path: string): Promise<StatePlace> {
   return { folder: `${target}.sluice`, target };
 }
 
-function stateIn(folder: string): StatePlace {
+function stateIn(folder: string): StateFolder {
   return { folder, ...(folder.endsWith('.sluice') && { target: folder.slice(0, -'.sluice'.length) }) };
 }

@@ -4,55 +4,54 @@ import { type Checkpoint, decodeCheckpoint } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { namedIn } from '../../target/namedSink.js';
 import {
-  forwardedPlace,
-  type ForwardedPlace,
+  forwardedPosition,
+  type ForwardedPosition,
   holderOf,
   keptFileState,
   type PartFileState,
   type ReportedHolder,
-  type StatePlace,
+  type StateFolder,
 } from './report.js';
 
-/** What the state of a watch says without being read as a whole: reading its log is for the watch, which may mend it. */
+/** The state of a watch, without the content of its log, which only the watch itself reads and repairs. */
 export interface WatchReport {
-  /** Where the watch keeps what it knows. */
+  /** The file with the watch's snapshot. */
   readonly log: KnownLog | MissingLog;
-  /** Of a watch whose changes go to a file or a webhook. */
+  /** Absent if there is no checkpoint, e.g. for stdout. */
   readonly written?: WrittenChanges;
   readonly holder?: ReportedHolder;
 }
 
-/** The file that holds what a watch knows. */
 interface KnownLog {
   readonly path: string;
   readonly bytes: number;
   readonly writtenAt: string;
 }
 
-/** It is not there: lost, if changes of a generation were written; else no poll has succeeded yet. */
+/** Lost if changes were already written; otherwise no poll has succeeded yet. */
 interface MissingLog {
   readonly path: string;
   readonly isMissing: true;
 }
 
-/** What a watch has written into a file, or a webhook has got. */
+/** What a watch has committed to its target. */
 interface WrittenChanges {
   readonly target?: string;
-  /** Of a webhook. */
-  readonly forwarded?: ForwardedPlace;
+  /** For a webhook only. */
+  readonly forwarded?: ForwardedPosition;
   readonly source: string;
   readonly changes: number;
-  /** The last accepted snapshot whose changes are all in the file. */
+  /** The last snapshot whose changes are all committed. */
   readonly generation: number;
   readonly file?: PartFileState;
 }
 
 /**
- * The state of a watch, looked at without changing or locking anything; `undefined` if it is none.
+ * Reads the state of a watch, without changing or locking anything; `undefined` if it is the state of something else.
  *
  * @throws CheckpointError if its checkpoint can't be read.
  */
-export async function readWatchState({ folder, target }: StatePlace): Promise<WatchReport | undefined> {
+export async function readWatchState({ folder, target }: StateFolder): Promise<WatchReport | undefined> {
   const path = join(folder, 'watch.log');
   const found = await stat(path).catch(() => undefined);
   const state = fileState(folder);
@@ -72,7 +71,7 @@ async function writtenBy(checkpoint: Checkpoint, target: string | undefined): Pr
   const { source, rows: changes, sinkPosition, position } = checkpoint;
   const at = position.begun['0'];
   const cursor = at !== undefined && at !== 'done' && 'cursor' in at.next ? at.next.cursor : '0';
-  const forwarded = forwardedPlace(sinkPosition);
+  const forwarded = forwardedPosition(sinkPosition);
   const named = namedIn(sinkPosition);
   const isFile = target !== undefined && named === undefined && !forwarded;
   const file = isFile ? await keptFileState(target, sinkPosition) : undefined;

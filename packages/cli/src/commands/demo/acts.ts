@@ -19,18 +19,17 @@ import { changeText } from '../../watch/changeText.js';
 import { streamView } from '../../watch/rowView.js';
 import { heading, type HoldingsDigest, indent } from './digest.js';
 
-/** What the demo exports. */
 interface HoldingsExport {
   readonly client: Client & { readonly aptos: AptosApi };
   readonly ownerAddresses: readonly string[];
   readonly file: string;
-  /** Rows that are known to come. */
+  /** The expected number of rows. */
   readonly maxRows: number;
-  /** Sees each row. */
+  /** Receives each row. */
   readonly digest: HoldingsDigest;
 }
 
-/** Writes the wallets' holdings into the demo's own file, replacing the one of an earlier demo. */
+/** Exports the wallets' holdings to a file, and overwrites that of an earlier demo. */
 export async function exportHoldings(
   { client, ownerAddresses, file, maxRows, digest }: HoldingsExport,
   environment: Environment,
@@ -60,7 +59,7 @@ export async function showCollections(digest: HoldingsDigest, output: Output, ma
   await output.write(barChart(digest.largest(max), { columns, colors, indent }));
 }
 
-/** Watches the streams for a few polls, and shows what `sluice streams watch` shows. */
+/** Watches the streams for a few polls, with the same output as `sluice streams watch`. */
 export async function showChanges(
   api: StreamsApi,
   { stdout, signal }: Pick<Environment, 'stdout' | 'signal'>,
@@ -72,7 +71,7 @@ export async function showChanges(
   await exportTo(api.watch({ every, polls }), streamSink(lines, stdout.stream)).run({ signal });
 }
 
-/** Forwards the streams to a service on this machine that verifies signatures, and fails now and then. */
+/** Forwards the streams to a local service that verifies signatures and fails now and then. */
 export async function showForward(
   api: StreamsApi,
   { stdout, signal }: Pick<Environment, 'stdout' | 'signal'>,
@@ -82,24 +81,24 @@ export async function showForward(
   const failures = { share: 0.25, max: 2, kinds: ['error', 'reset', 'accept-then-error'] as const };
   await using receiver = await startReceiver({ secrets: [secret], seed: 17, failures });
   const { url } = receiver;
-  // The back-off is short, since this service is not in trouble.
+  // A short back-off is enough: this service is not overloaded.
   const sink = webhook<EvmStream>({ url, secret, allowAddresses: ['127.0.0.1'], retry: { baseDelay: 20 } });
   const { rows } = await exportTo(api.list(), sink).run({ signal });
   const lines = forwardLines(rows, url, receiver.counts);
   await stdout.write(lines.map((line) => `${' '.repeat(indent)}${line}\n`).join(''));
 }
 
-/** What came of it: counted by the service, not supposed. */
+/** The result, as the service counted it. */
 function forwardLines(
   rows: number,
   url: string,
   { accepted, doubled, differing, refused, failed }: ReceiverCounts,
 ): string[] {
-  const isWhole = accepted === rows && differing === 0 && refused === 0;
+  const isComplete = accepted === rows && differing === 0 && refused === 0;
   return [
     `${formatCount(rows, 'record')} posted to ${url}: each signature was verified.`,
     `The service failed ${formatCount(failed, 'time')} on purpose; those records were sent again.`,
-    isWhole
+    isComplete
       ? `${formatCount(doubled, 'record')} came twice, with the same id. None is missing, none has changed.`
       : `${formatCount(accepted, 'record')} arrived. That is a fault: please report it.`,
   ];

@@ -1,7 +1,7 @@
 import { type NftHolding, nftHoldingSchema } from '@sluice/aptos';
 import type { Output } from '../../environment/output.js';
 
-/** What the demo shows of the holdings that pass by. */
+/** Statistics of the exported holdings. */
 export class HoldingsDigest {
   readonly #byCollection = new Map<string, number>();
   readonly #keys = new Set<string>();
@@ -12,7 +12,7 @@ export class HoldingsDigest {
     this.#keys.add(String(nftHoldingSchema.key?.(nft)));
   }
 
-  /** How many different holdings there were. */
+  /** The number of different holdings. */
   get distinct(): number {
     return this.#keys.size;
   }
@@ -30,10 +30,9 @@ export class HoldingsDigest {
   }
 }
 
-/** Columns that the demo's tables and charts are moved in by. */
+/** The indentation of the demo's output, in columns. */
 export const indent = 2;
 
-/** Begins a part of the demo. */
 export async function heading(output: Output, title: string): Promise<void> {
   await output.write(`\n${output.colors.bold(title)}\n`);
 }

@@ -5,24 +5,24 @@ import type { OptionsOf } from '../../options/table.js';
 import { type Ending, every, type Reporter } from '../../progress/reporter.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 
-/** Shows how a replay goes. At the end either `done` or `ended` is called, once. */
+/** Shows the progress of a replay. At the end either `done` or `ended` is called, once. */
 interface ReplayReporter extends Pick<Reporter, 'warn' | 'ended'> {
   readonly done: (counts: ReplayCounts) => void;
 }
 
-/** What a replay's reporter stands on. */
+/** What a reporter of a replay needs. */
 interface ReplayReporterContext {
   readonly output: Output;
   readonly clock: Clock;
   readonly header: { readonly file: string; readonly target: string };
-  /** How far it is now; `undefined` before the first letter. */
+  /** The current counts; `undefined` before the first letter. */
   readonly read: () => ReplayCounts | undefined;
 }
 
 const lineEvery = 5000;
 const eventEvery = 1000;
 
-/** The reporter of a mode; `silent` shows only what is left. */
+/** `silent` shows only how many letters are left. */
 export function openReplayReporter(
   mode: NonNullable<OptionsOf<'progress of letters'>['progress']> | 'silent',
   context: ReplayReporterContext,
@@ -41,16 +41,16 @@ function plainReporter({ output, clock, header, read }: ReplayReporterContext): 
   const began = clock.monotonic();
   const stop = every(clock, lineEvery, () => {
     const counts = read();
-    if (counts) output.tell(`${replayProgress(counts)}\n`);
+    if (counts) output.print(`${replayProgress(counts)}\n`);
   });
   return {
     warn: (message) => {
-      output.tell(`sluice: ${message}\n`);
+      output.print(`sluice: ${message}\n`);
     },
     done: (counts) => {
       stop();
       const took = formatDuration(clock.monotonic() - began);
-      output.tell(
+      output.print(
         `${formatCount(counts.replayed, 'dead letter')} replayed -> ${header.target} (${took}), ${replayRest(counts)}\n`,
       );
     },
@@ -65,7 +65,7 @@ function silentReporter({ output, header }: ReplayReporterContext): ReplayReport
   return {
     warn: () => undefined,
     done: (counts) => {
-      if (counts.left > 0) output.tell(`sluice: ${header.file}: ${replayRest(counts)}.\n`);
+      if (counts.left > 0) output.print(`sluice: ${header.file}: ${replayRest(counts)}.\n`);
     },
     ended: () => false,
   };
@@ -81,11 +81,11 @@ type ReplayEvent =
 
 type ReplayFigures = Partial<ReplayCounts> & { readonly elapsedMs: number };
 
-/** One event a line, for programs. */
+/** One event per line, for programs. */
 function jsonReporter({ output, clock, header, read }: ReplayReporterContext): ReplayReporter {
   const began = clock.monotonic();
   const emit = (event: ReplayEvent): void => {
-    output.tell(`${JSON.stringify(event)}\n`);
+    output.print(`${JSON.stringify(event)}\n`);
   };
   const elapsed = (): Pick<ReplayFigures, 'elapsedMs'> => ({ elapsedMs: Math.round(clock.monotonic() - began) });
   emit({ event: 'start', ...header });
@@ -109,13 +109,13 @@ function jsonReporter({ output, clock, header, read }: ReplayReporterContext): R
   };
 }
 
-/** How far a replay is. @example '1,200 of 3,000 dead letters replayed, 3 refused again' */
+/** The progress of a replay. @example '1,200 of 3,000 dead letters replayed, 3 refused again' */
 function replayProgress({ replayed, stillDead, left }: ReplayCounts): string {
   const again = stillDead === 0 ? '' : `, ${formatNumber(stillDead)} refused again`;
   return `${formatNumber(replayed)} of ${formatCount(replayed + left, 'dead letter')} replayed${again}`;
 }
 
-/** What a replay has left. @example '3 left (1 refused again, 2 behind one with their key)' */
+/** How many letters are left, and why. @example '3 left (1 refused again, 2 behind one with their key)' */
 function replayRest({ stillDead, left }: ReplayCounts): string {
   if (left === 0) return 'none left';
   const pending = left - stillDead;

@@ -4,65 +4,61 @@ import { UsageError } from '../../errors/errors.js';
 import { thrownText } from '../../errors/thrown.js';
 import { type ApiName, apis, type BaseUrls } from '../../input/baseUrl.js';
 import { whereKeysGo } from '../../input/secrets.js';
-import { addressError } from '../../source/openClient.js';
-import { askedBy } from '../../source/params.js';
+import { baseUrlError } from '../../source/openClient.js';
+import { withParams } from '../../source/params.js';
 import { formatDuration } from '../../terminal/format.js';
 import type { Finding } from './finding.js';
 
 const commandsOf = { streams: 'sluice streams …', aptos: 'sluice nfts …' } as const;
 
-/** That an API has no address. Where another one is in use, it is no fault: perhaps only that one is wanted. */
-export function missingAddress(api: ApiName, level: 'warn' | 'fail'): Finding {
+/** A finding that an API has no base URL. Its level is `warn` if another API is in use. */
+export function missingBaseUrl(api: ApiName, level: 'warn' | 'fail'): Finding {
   const { variable, option } = apis[api];
   return { level, subject: api, text: `no address. For "${commandsOf[api]}" set ${variable}, or give ${option}.` };
 }
 
 /**
- * How an API answered.
+ * Probes a built-in API.
  *
- * @param options says whether the address was given as one.
- * @param ask sends one request and resolves to the ms it took, or checks the address and resolves to `undefined`.
- * @throws what is no fault of the API or its settings, e.g. an interruption.
+ * @param probe sends a request and resolves to its duration in ms; `undefined` if it only checks the base URL.
+ * @throws any error that is not about the API or its settings, e.g. an Interruption.
  */
 export async function apiFinding(
   api: ApiName,
   address: string,
   options: BaseUrls,
-  ask: () => Promise<number | undefined>,
+  probe: () => Promise<number | undefined>,
 ): Promise<Finding> {
   try {
-    const took = await ask();
+    const took = await probe();
     return took === undefined
       ? { level: 'warn', subject: api, text: `${address} was not checked, since there is no key` }
       : { level: 'ok', subject: api, text: `${address} answered in ${formatDuration(took)} and accepted the key` };
   } catch (error) {
-    const fault = addressError(error, options);
-    if (fault instanceof UsageError) return { level: 'fail', subject: api, text: fault.message };
+    const usageError = baseUrlError(error, options);
+    if (usageError instanceof UsageError) return { level: 'fail', subject: api, text: usageError.message };
     if (!SluiceError.is(error)) throw error;
     const message = sentenceOf(error);
     const { status } = error.details;
     if (status === 401 || status === 403)
       return { level: 'fail', subject: api, text: `the key was refused: ${message}` };
-    // It answers and is only busy.
-    if (error.code === 'rate-limited') return { level: 'warn', subject: api, text: message };
-    return { level: 'fail', subject: api, text: message };
+    // The API responds, so a rate limit is only a warning.
+    return { level: error.code === 'rate-limited' ? 'warn' : 'fail', subject: api, text: message };
   }
 }
 
-/** What a source is made to be asked with. */
-type Made = ReturnType<ApiSource>;
+type RowSource = ReturnType<ApiSource>;
 
 /**
- * How a source of a plugin's answered. One that needs parameters is not asked, since nobody but its user knows them.
+ * Probes a source of a plugin, unless it requires parameters, which only its user knows.
  *
- * @param hasKey whether a key is sent.
- * @param ask sends one request and resolves to the ms it took.
- * @throws what is no fault of the API or its settings, e.g. an interruption.
+ * @param probe sends a request and resolves to its duration in ms.
+ * @throws any error that is not about the API or its settings, e.g. an Interruption.
  */
 export async function sourceFinding(
   source: ApiSource,
   hasKey: boolean,
-  ask: (source: Made) => Promise<number>,
+  probe: (source: RowSource) => Promise<number>,
 ): Promise<Finding> {
   const description = source.describe();
   const { name: subject, params } = description;
@@ -71,27 +67,27 @@ export async function sourceFinding(
     const how = `sluice export ${subject} ${needed.join(' ')} --max-rows 1 --to -`;
     return { level: 'ok', subject, text: `was not checked, since it needs ${needed.join(' ')}. To check it: ${how}` };
   }
-  const made = madeOf(source, description);
-  if (typeof made === 'string') return { level: 'ok', subject, text: `was not checked. ${made}` };
+  const rows = oneRowOf(source, description);
+  if (typeof rows === 'string') return { level: 'ok', subject, text: `was not checked. ${rows}` };
   try {
-    return { level: 'ok', subject, text: `answered in ${formatDuration(await ask(made))}` };
+    return { level: 'ok', subject, text: `answered in ${formatDuration(await probe(rows))}` };
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    return { subject, ...judged(error, { hasKey, isUnknown: params === undefined }) };
+    return { subject, ...errorFinding(error, { hasKey, isUnknown: params === undefined }) };
   }
 }
 
-/** The source for one row; why there is none without parameters. */
-function madeOf(source: ApiSource, { name, pageSize }: SourceDescription): Made | string {
+/** The source limited to one row, or why that fails without parameters. */
+function oneRowOf(source: ApiSource, { name, pageSize }: SourceDescription): RowSource | string {
   try {
-    return askedBy(source, {}, () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
+    return withParams(source, {}, () => source({ maxRows: 1, ...(pageSize && { pageSize: 1 }) }));
   } catch (error) {
     const said = SluiceError.is(error) ? sentenceOf(error) : thrownText(error);
     return said.includes(name) ? said : `Without parameters its definition fails: ${thrownText(said)}`;
   }
 }
 
-function judged(
+function errorFinding(
   error: SluiceError,
   { hasKey, isUnknown }: { readonly hasKey: boolean; readonly isUnknown: boolean },
 ): Omit<Finding, 'subject'> {
@@ -102,7 +98,7 @@ function judged(
       level: 'fail',
       text: hasKey ? `the key was refused: ${message}` : `does not answer without a key: ${message} ${whereKeysGo}`,
     };
-  // It answers and is only busy.
+  // The API responds, so a rate limit is only a warning.
   if (error.code === 'rate-limited') return { level: 'warn', text: message };
   return isUnknown && error.code !== 'network'
     ? { level: 'warn', text: `${message} It was asked without parameters, and nothing tells whether it needs some.` }

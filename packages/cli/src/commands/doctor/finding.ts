@@ -2,26 +2,21 @@ import type { Client, PageSource } from '@sluice/core';
 import type { Colors } from '../../terminal/colors.js';
 import { visibleText } from '../../terminal/text.js';
 
-/** What a check found out. */
+/** The result of a check. */
 export interface Finding {
-  /** `fail`: commands can't work so. `warn`: some can't, or it is worth a look. */
+  /** `fail`: commands can't work. `warn`: some can't, or the user should look at it. */
   readonly level: 'ok' | 'warn' | 'fail';
   readonly subject: string;
-  /** What is so; and unless it is `ok`, what to do. */
+  /** What was found; unless `ok`, also what to do. */
   readonly text: string;
 }
 
-/** A finding as a line of the report. */
 export function findingLine({ level, subject, text }: Finding, colors: Colors): string {
   const paint = { ok: colors.green, warn: colors.yellow, fail: colors.red }[level];
   return `${paint(level.padEnd(4))}  ${subject.padEnd(11)}  ${visibleText(text)}\n`;
 }
 
-/**
- * Asks an API for one page and answers how long that took, in ms, waiting for the limiter not counted.
- *
- * Rejects with what went wrong, or the signal's reason.
- */
+/** Requests one page and resolves to the time of the response in ms, without waiting for the limiter. */
 export async function probe(
   client: Client,
   source: Pick<PageSource<unknown>, 'pages'>,

@@ -8,9 +8,9 @@ import { knownSources } from '../../source/findSource.js';
 import type { Finding } from './finding.js';
 
 /**
- * Whether there is a key that can be sent, and where it comes from; it is never shown. Absent = none that can be used.
+ * Checks the key, without showing it. Returns it if it can be used.
  *
- * @param isNeeded whether one of the command line's own APIs is in use, which want one.
+ * @param isNeeded whether a built-in API is in use, which requires a key.
  */
 export async function keyFinding(
   apiKeyFile: string | undefined,
@@ -50,7 +50,7 @@ export function nodeFinding(version: string): Finding {
     : { level: 'fail', subject: 'Node', text: `${version} is too old. Install ${min.join('.')} or newer.` };
 }
 
-/** Which way requests take, as far as the environment says. Credentials in a proxy's address are not shown. */
+/** The proxies in the environment, without credentials. */
 export function proxyFinding(variables: Variables): Finding {
   const found: string[] = [];
   for (const name of ['HTTPS_PROXY', 'HTTP_PROXY']) {
@@ -78,11 +78,7 @@ function originOf(address: string): string | undefined {
   return host === '' ? undefined : `${protocol}//${host}`;
 }
 
-/**
- * Which configuration was found, what its plugins bring along, and what is wrong with it.
- *
- * @returns the names of the sources that plugins bring along; `undefined` where that can't be known.
- */
+/** Checks the configuration and its plugins. Returns the names of the plugins' sources; `undefined` if unknown. */
 export async function* configFindings(
   { config, configError }: Pick<Invocation, 'config' | 'configError'>,
   environment: Pick<Environment, 'stderr'>,
