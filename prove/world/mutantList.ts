@@ -16,7 +16,7 @@ export const mutantList: readonly Mutant[] = [
     ['the name of .part is not durable at the first commit', "await this.#syncFolder('created');", ''],
     [
       'the final name is not durable before .part is unlinked',
-      "    // The new name is durable before the old one goes, or a power cut could remove both.\n    await this.#syncFolder('put in place');\n",
+      "    // The new name is durable before the old one goes, or a power cut could remove both.\n    await this.#syncFolder('given its final name');\n",
       '',
     ],
     [
@@ -25,7 +25,7 @@ export const mutantList: readonly Mutant[] = [
       'await settleAll([Promise.resolve(this.#opened.sinkPosition), this.#makeNameDurable()]);',
     ],
     ['nothing is truncated on resume', 'await this.#file?.cut();\n  }', '}'],
-    ['a cleared .part is not durably gone', "await this.#syncFolder('cleared away');", ''],
+    ['a cleared .part is not durably gone', "await this.#syncFolder('removed');", ''],
     [
       'a sealed file that is in place is linked again',
       'this.#isPublished = true;\n    this.#isCommitted',

@@ -116,7 +116,7 @@ interface Manifest {
   readonly imports?: object;
 }
 
-/** Every file in a folder, as a path relative to it, in order; none if there is no folder. */
+/** Every file in a folder, as a path relative to it, in order; none if there is not a folder. */
 function filesIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -1,6 +1,6 @@
 import { defineApi, type ApiSource, type ArrayFormat, type Change, type Plugin, type Source } from '@sluice/core';
-import type { NftHolding } from './nftHolding.js';
 import type { Wallets } from './decodeWallets.js';
+import type { NftHolding } from './nftHolding.js';
 import { walletNfts, type WatchWalletNftsOptions } from './walletNfts.js';
 
 /** Options of the plugin. */

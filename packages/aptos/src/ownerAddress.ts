@@ -10,7 +10,7 @@ export function ownerAddress(text: string): string {
   const digits = /^0x([0-9a-f]{1,64})$/i.exec(text)?.[1];
   if (digits === undefined)
     throw new ConfigError(
-      `${JSON.stringify(text.slice(0, 80))} is no account address: it must be 0x and 1 to 64 hex digits.`,
+      `${JSON.stringify(text.slice(0, 80))} is not an account address: it must be 0x and 1 to 64 hex digits.`,
       { address: text.slice(0, 80) },
     );
   return `0x${digits.toLowerCase().padStart(64, '0')}`;

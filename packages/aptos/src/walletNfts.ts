@@ -2,7 +2,7 @@ import { checkCount, ConfigError, groupsOf, listing, type WatchOptions } from '@
 import { decodeNft, findNfts, nftPaging } from './decodeNft.js';
 import { nftHoldingSchema, type NftHolding } from './nftHolding.js';
 import { ownerAddress } from './ownerAddress.js';
-import { type WalletNftsOptions, type Wallets, walletsSchema } from './decodeWallets.js';
+import { walletsSchema, type WalletNftsOptions, type Wallets } from './decodeWallets.js';
 
 /** Options of `client.aptos.watchWalletNfts`. */
 export interface WatchWalletNftsOptions
@@ -54,7 +54,7 @@ function ownerGroups(
   });
   if (offset > 0 && groups.length > 1)
     throw new ConfigError(
-      `offset skips rows of one listing, but ${owners.length} owners make ${groups.length}. Leave it out, or ask for fewer owners.`,
+      `offset skips rows of one listing, but ${owners.length} owners make ${groups.length}. Leave it out, or request fewer owners.`,
       { option: 'offset' },
     );
   return groups.map((group) => ({ owner_addresses: group }));
@@ -67,7 +67,7 @@ function distinctOwners(addresses: readonly string[], warn: (message: string) =>
   const distinct = [...new Set(owners)];
   const repeated = owners.length - distinct.length;
   if (repeated > 0)
-    warn(`${repeated} of ${owners.length} owner addresses are repeated; each wallet is asked for once.`);
+    warn(`${repeated} of ${owners.length} owner addresses are repeated; each wallet is requested once.`);
   return distinct;
 }
 

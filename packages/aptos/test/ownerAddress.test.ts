@@ -37,7 +37,7 @@ describe('an owner address', () => {
       }
     })();
     expect(error).toBeInstanceOf(ConfigError);
-    expect(error).toHaveProperty('message', expect.stringMatching(/is no account address.*1 to 64 hex digits/s));
+    expect(error).toHaveProperty('message', expect.stringMatching(/is not an account address.*1 to 64 hex digits/s));
     expect(String(error).length).toBeLessThan(300);
   });
 });

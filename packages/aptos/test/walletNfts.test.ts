@@ -159,7 +159,7 @@ describe('the query of a request for holdings', () => {
 describe('before any request, the holdings', () => {
   test.each<[string, Partial<WalletNftsOptions>, RegExp]>([
     ['of nobody', { ownerAddresses: [] }, /ownerAddresses is empty/],
-    ['of no address', { ownerAddresses: ['0x1', 'alice'] }, /"alice" is no account address/],
+    ['of no address', { ownerAddresses: ['0x1', 'alice'] }, /"alice" is not an account address/],
     ['in pages of 0', { pageSize: 0 }, /pageSize is 0: it must be a whole number of at least 1/],
     ['in pages of 1.5', { pageSize: 1.5 }, /pageSize is 1.5/],
     ['in pages of -1', { pageSize: -1 }, /pageSize is -1/],
@@ -209,7 +209,7 @@ describe('before any request, the holdings', () => {
   });
 });
 
-test('a document of another shape is refused once, with its place and the position reached', async () => {
+test('a document of an unexpected shape is refused once, with its place and the position reached', async () => {
   const { sandbox, walletNfts } = await setUp({
     script: ({ nth }) =>
       nth === 3 ? { kind: 'status', status: 200, body: '{"result":[{},{"amount":[]}]}' } : undefined,

@@ -145,7 +145,7 @@ describe("C6 a watch's file that is rotated while the command writes it", () => 
     const { code, stderr } = await sluice(args, options);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /changes\.jsonl was changed by somebody else .* Move it away, then run it again: a new file is begun, and no row is lost\./,
+      /changes\.jsonl was changed by another program .* Move it away, then run it again: the export starts a new file, and no row is lost\./,
     );
     renameSync(path, `${path}.edited`);
     expect(await sluice(args, options)).toMatchObject({ code: 0 });

@@ -69,13 +69,13 @@ describe('sluice dlq show', () => {
       'no file',
       [],
       'gone.jsonl',
-      /gone\.jsonl is not there: no dead letters were written to it, or all have been replayed/,
+      /gone\.jsonl does not exist: no dead letters were written to it, or all have been replayed/,
     ],
     [
       'a line that is no letter',
       [letter(1), '{"some":"thing"}\n'],
       'dead.jsonl',
-      /^sluice: Line 2 of \S+dead\.jsonl is no dead letter/,
+      /^sluice: Line 2 of \S+dead\.jsonl is not a dead letter/,
     ],
     ['a folder', [], '.', /^sluice: \S+ is a folder, not a file of dead letters\. Give the name of a file\.\n$/],
   ])('%s is one sentence and exit code 1', async (_, letters, file, sentence) => {
@@ -108,7 +108,7 @@ describe('sluice dlq replay', () => {
       stdout: '',
       stderr: expect.stringMatching(
         new RegExp(
-          `^sluice: Record record-2 was refused again\\. The endpoint ${strict.url} responded with 422 \\("still no"\\)\\. [^\n]+\n` +
+          `^sluice: Record record-2 was refused again\\. The endpoint ${strict.url}: the server responded with 422 \\("still no"\\)\\. [^\n]+\n` +
             `2 dead letters replayed -> ${strict.url} \\([\\d.]+ m?s\\), 2 left \\(1 refused again, 1 behind one with its key\\)\n$`,
         ),
       ),
@@ -157,7 +157,7 @@ describe('sluice dlq replay', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^sluice: The endpoint \S+ responded with 401 [^\n]+ No dead letter is lost; run the same command to resume\.\n$/,
+        /^sluice: The endpoint \S+: the server responded with 401 [^\n]+ No dead letter is lost; run the same command to resume\.\n$/,
       ),
     });
     const json = await here(nowhere, folder, [...args, '--progress', 'json']);

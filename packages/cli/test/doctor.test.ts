@@ -61,7 +61,7 @@ describe('sluice doctor', () => {
     const wrongKey = await sluice(['doctor', '--aptos-url', 'http://127.0.0.1:1'], { env });
     expect(wrongKey.code).toBe(1);
     expect(wrongKey.stdout).toMatch(/^fail {2}streams +the key was refused: .*401.*Check the API key/m);
-    expect(wrongKey.stdout).toMatch(/^fail {2}aptos +.*ECONNREFUSED.*Check the network and the base address/m);
+    expect(wrongKey.stdout).toMatch(/^fail {2}aptos +.*ECONNREFUSED.*Check the network and the base URL/m);
     const wrongAddress = await sluice(['doctor', '--streams-url', 'nowhere', '--aptos-url', 'http://example.com'], {
       env,
     });

@@ -65,7 +65,7 @@ describe('sluice nfts export --forward', () => {
     const args = ['streams', 'export', ...to, '--state', 'kept/streams.sluice'];
     const { code, stderr } = await here(sandbox, folder, args, { SLUICE_WEBHOOK_SECRET: secret });
     expect(code).toBe(1);
-    expect(stderr).toContain('kept is not there');
+    expect(stderr).toContain('kept does not exist');
     const { code: second } = await here(sandbox, folder, args.with(-1, 'streams.sluice'), {
       SLUICE_WEBHOOK_SECRET: secret,
     });
@@ -148,7 +148,7 @@ describe('an endpoint that takes nothing', () => {
       code: 1,
       stderr: expect.stringMatching(
         new RegExp(
-          `^sluice: The endpoint ${receiver.url} responded with 401 [^\n]*check the secret\\. No row is lost; run the same command to resume\\.\n$`,
+          `^sluice: The endpoint ${receiver.url}: the server responded with 401 [^\n]*check the secret\\. No row is lost; run the same command to resume\\.\n$`,
         ),
       ),
     });
@@ -167,10 +167,10 @@ describe('an endpoint that takes nothing', () => {
   });
 
   test.each<[string, ReceiverAnswer, string]>([
-    ['is gone', { status: 410 }, 'It is gone for good'],
-    ['is not where it should be', { status: 404 }, 'Check its address.'],
+    ['is gone', { status: 410 }, 'It is permanently gone'],
+    ['is not where it should be', { status: 404 }, 'Check its URL.'],
     ['leads elsewhere', { status: 302, headers: { location: 'http://127.0.0.1/' } }, 'responded with a redirect (302)'],
-    ['wants to be left alone for an hour', { status: 429, retryAfter: 3600 }, 'was told to wait 3600 s'],
+    ['wants to be left alone for an hour', { status: 429, retryAfter: 3600 }, 'the server asked to wait 3600 s'],
   ])('W4 W5 one that %s: its own sentence, and what is kept', async (_, answer, sentence) => {
     await using sandbox = await startSandbox({ holdings: 120 });
     await using receiver = await startReceiver({ secrets: [secret], script: ({ n }) => (n > 30 ? answer : undefined) });
@@ -283,7 +283,7 @@ describe('a record that is refused for what it is', () => {
     const { code, stderr } = await here(sandbox, folder, [...args, '--max-dead-letters', '1']);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /, and 1 before it: that is no accident any more\. Look at \S+dead\.jsonl for what is wrong\. Raise --max-dead-letters to continue anyway\. 1 record was set aside in dead\.jsonl\. No row is lost; run the same command to resume\.\n$/,
+      /, and 1 before it: too many to continue\. See \S+dead\.jsonl for the reasons\. Raise --max-dead-letters to continue anyway\. 1 record was set aside in dead\.jsonl\. No row is lost; run the same command to resume\.\n$/,
     );
     const again = await here(sandbox, folder, args);
     expect(again).toMatchObject({ code: 3, stderr: expect.stringContaining('sluice: 2 records were not taken') });

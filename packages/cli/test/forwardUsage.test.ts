@@ -49,7 +49,7 @@ test.each<[string, string[], string]>([
   [
     'an address that is none',
     ['streams', 'export', '--forward', 'canary', '--secret-file', 'secret'],
-    'is none. Give one like',
+    'is invalid. Give one like',
   ],
   [
     'an address in the open',
@@ -59,7 +59,7 @@ test.each<[string, string[], string]>([
   [
     'an address with a password',
     ['streams', 'export', '--forward', 'https://me:canary@hooks.example.com', '--secret-file', 'secret'],
-    'must not hold a user name or a password',
+    'must not contain a user name or a password',
   ],
   [
     'an allowed address that is none',
@@ -76,7 +76,7 @@ test.each<[string, string[], string]>([
   [
     'a replay to an address that is none',
     [...replay, '--to', 'canary', '--secret-file', 'secret'],
-    'is none. Give one like',
+    'is invalid. Give one like',
   ],
 ])('%s is refused with exit code 2, before anything is asked', async (_, args, sentence) => {
   expect(await refused(args)).toContain(sentence);
@@ -110,7 +110,7 @@ describe('the signing secret', () => {
     expect(await withFile('canary-folder')).toContain('it is a folder');
     expect(await withFile('canary-empty')).toContain('is empty. Put the secret into it.');
     expect(await withFile('canary-none')).toContain(
-      'is no signing secret: it must be whsec_ and 16 to 64 bytes in base64',
+      'is not a signing secret: it must be whsec_ and 16 to 64 bytes in base64',
     );
     expect(await withFile('canary-three')).toContain(
       'There are 3 secrets: give one, or two while one replaces the other.',
@@ -124,7 +124,7 @@ test('headers that are none are refused by their line; nothing of them is repeat
   writeFileSync(join(folder, 'ours'), 'Webhook-Id: canary\n');
   const withFile = (file: string) => refused([...signed, '--header-file', file], folder);
   expect(await withFile('headers')).toContain('Line 2 of the file that --header-file names is not a header.');
-  expect(await withFile('ours')).toContain('The header "Webhook-Id" is set by us.');
+  expect(await withFile('ours')).toContain('The header "Webhook-Id" is set by Sluice.');
   expect(await withFile('gone')).toContain("The file that --header-file names can't be read: it is not there.");
 });
 

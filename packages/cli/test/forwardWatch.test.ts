@@ -94,7 +94,7 @@ describe('sluice streams watch --forward', () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^sluice: The endpoint \S+ responded with 410 [^\n]+ No change is lost; run the same command to resume\.\n$/,
+        /^sluice: The endpoint \S+: the server responded with 410 [^\n]+ No change is lost; run the same command to resume\.\n$/,
       ),
     });
     expect(receiver.accepted.size).toBe(3);

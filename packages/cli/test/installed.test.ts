@@ -110,7 +110,7 @@ test('goes through the proxy that the environment names, as it is installed', as
   const failed = run(process.execPath, [bin, 'nfts', 'export', '--owner', '0x1', '--to', '-', '--format', 'jsonl'], {
     env,
   });
-  await expect(failed).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('names no proxy') });
+  await expect(failed).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('is not the URL of a proxy') });
 });
 
 test('classes keep their names in the built files', () => {

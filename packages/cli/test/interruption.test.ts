@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../scripts/testEffort.js';
 import { commitEvery, exportArgs, exportedIn, interrupt, signalled } from './interruptedExport.js';
 import { settingsFor, sluice, startShell, startSluice, type Outcome, type Running } from './runSluice.js';
+import { Random } from '../../../test/kit/random.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 
 const fast = ['--rate', 'unlimited'];
@@ -92,7 +93,7 @@ describe('E9 a signal in the middle of an export', () => {
       expect((await sluice(args, { env, cwd: undisturbed })).code).toBe(0);
 
       const cwd = temporaryFolder();
-      const random = randomFrom(seed);
+      const random = new Random(seed);
       const signals = [
         ['SIGINT', 130],
         ['SIGTERM', 143],
@@ -100,8 +101,8 @@ describe('E9 a signal in the middle of an export', () => {
       ] as const;
       let running = startSluice(args, { env, cwd });
       for (let interruptions = 0; interruptions < 4; interruptions += 1) {
-        const [signal, exitCode] = signals[Math.floor(random() * signals.length)]!;
-        const outcome: Outcome = await signalled(sandbox, running, { after: 1 + Math.floor(random() * 25), signal });
+        const [signal, exitCode] = random.pick<(typeof signals)[number]>(signals);
+        const outcome: Outcome = await signalled(sandbox, running, { after: random.int(1, 25), signal });
         if (outcome.code === 0) break;
         expect(outcome).toMatchObject({ code: exitCode, stdout: '' });
         // In the shell's place, so that it gets the signals.
@@ -204,15 +205,4 @@ function commandIn(stderr: string): string {
   const [, command] = /:\n( {2}[^\n]+)\n$/.exec(stderr) ?? [];
   expect(command, stderr).toBeDefined();
   return command ?? '';
-}
-
-/** Random numbers from 0 to 1, the same ones for the same seed (mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -41,7 +41,7 @@ test('E8 --break-lock takes the lock from one of whom nothing is known, and is l
     code: 1,
     stdout: '',
     stderr: expect.stringMatching(
-      /is locked by process 4711 on elsewhere, and whether that still runs can't be told from here\. If it does not, take the lock with --break-lock: nothing was changed\.\n$/,
+      /is locked by process 4711 on elsewhere, and it is unknown whether that process still runs\. If it does not, take the lock with --break-lock: nothing was changed\.\n$/,
     ),
   });
   const stopped = await interrupt(sandbox, [...args, '--break-lock'], { ...options, after: 15 });

@@ -242,12 +242,12 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
 
 describe("a plugin's sink that fails", () => {
   test.each<[string, string, number, RegExp]>([
-    ['is none', '() => 5', 2, /The sink "db" of the plugin "p" is none: its function has to return a sink\./],
+    ['is none', '() => 5', 2, /The sink "db" of the plugin "p" is invalid: its function has to return a sink\./],
     [
       'can not be made',
       '() => { throw new Error("no driver"); }',
       1,
-      /The sink "db" of the plugin "p" could not be made: no driver\.$/m,
+      /The sink "db" of the plugin "p" could not be created: no driver\.$/m,
     ],
     [
       'rejects with no error',

@@ -63,7 +63,7 @@ describe('sluice nfts export', () => {
     const args = ['nfts', 'export', '--owner', first, '--owner', second, '--owners-file', 'owners.txt', '--to', '-'];
     const given = await sluice([...args, ...columns], { env, cwd });
     expect(columnOf(given.stdout, 'name')).toEqual(namesOf(sandbox));
-    expect(given.stderr).toContain('sluice: 1 of 4 owner addresses are repeated; each wallet is asked for once.\n');
+    expect(given.stderr).toContain('sluice: 1 of 4 owner addresses are repeated; each wallet is requested once.\n');
     const piped = await sluice(['nfts', 'export', '--owners-file', '-', '--to', '-', ...columns], {
       env,
       input: `${third}\n`,

@@ -115,7 +115,7 @@ describe('E6 what does not fit together is refused', () => {
     ],
     [
       'a .part without a checkpoint',
-      /out\.csv\.part is there already/,
+      /out\.csv\.part exists already/,
       (cwd) => rm(join(cwd, 'out.csv.sluice'), { recursive: true }),
     ],
   ])('E6 %s: a sentence, not a byte is touched, and --restart starts over', async (_, sentence, damage) => {

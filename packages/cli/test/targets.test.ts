@@ -11,7 +11,7 @@ const isLinux = process.platform === 'linux';
 /** Permission bits don't stop root; these do. */
 const unwritable: [string, string, RegExp][] = isLinux
   ? [
-      ['that is a device', '/dev/full', /\/dev\/full is no regular file/],
+      ['that is a device', '/dev/full', /\/dev\/full is not a regular file/],
       ['where nothing can be created, not even by root', '/proc/out.csv', /\/proc\/out\.csv\.sluice can't be created/],
     ]
   : [];
@@ -22,7 +22,7 @@ describe('a target that can not be written', () => {
     [
       'in a folder that is not there',
       'gone/out.csv',
-      /The folder \S+gone is not there\. Create it, or give another path\./,
+      /The folder \S+gone does not exist\. Create it, or give another path\./,
     ],
     ['that is a folder', 'folder', /folder is a folder\. Give the name of a file\./],
     ['below a file', 'file/out.csv', /out\.csv|file/],
@@ -96,7 +96,7 @@ describe('a target that can not be written', () => {
       code: 0,
       stdout: '',
       stderr: expect.stringMatching(
-        /^sluice: \/dev\/shm\/\S+out\.csv\.sluice lies in memory: an interrupted export is lost when the machine stops\.\n500 rows [^\n]+\n$/,
+        /^sluice: \/dev\/shm\/\S+out\.csv\.sluice is in memory: an interrupted export is lost when the machine stops\.\n500 rows [^\n]+\n$/,
       ),
     });
     expect((await run('--if-exists', 'overwrite', '--quiet')).stderr).toBe('');

@@ -112,7 +112,7 @@ describe('C6 a watch into a file', () => {
     await refused('was written with different settings (--only', '--only', 'status');
     await refused('exists already, and was not touched.', '--restart');
     await writeFile(join(cwd, 'changes.jsonl'), 'mine\n');
-    await refused('was changed by somebody else since the last commit, and not as log rotation does it. Move it away,');
+    await refused('was changed by another program since the last commit, and not by log rotation. Move it away,');
     sandbox.setStream(0, { status: 'elsewhere' });
     expect((await sluice([...args, '--restart', '--if-exists', 'overwrite'], options)).code).toBe(0);
     const changes = changesInFile(join(cwd, 'changes.jsonl'));

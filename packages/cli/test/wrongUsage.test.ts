@@ -61,11 +61,7 @@ test.each([
     ['streams', 'list', '--page-size', '1.5'],
     '--page-size is 1.5: it must be a whole number from 1 to 100.',
   ],
-  [
-    'an unknown column',
-    [...exportNfts, '--columns', 'name,nmae'],
-    'There is no column "nmae". The columns are: amount,',
-  ],
+  ['an unknown column', [...exportNfts, '--columns', 'name,nmae'], 'There is no column "nmae". Available: amount,'],
   ['an address in the open', [...exportNfts, '--aptos-url', 'http://example.com'], 'is not encrypted'],
   ['a sandbox with too many nasty rows', ['sandbox', '--nasty', '2'], '--nasty is 2: give a number from 0 to 1.'],
 ])('%s is refused with exit code 2 and a sentence that helps', async (_, args, sentence) => {
@@ -120,13 +116,13 @@ test.each([
   [
     'an address with a password',
     [...exportNfts, '--aptos-url', 'https://me:canary@example.com'],
-    'must not hold a user name or password',
+    'must not contain a user name or password',
   ],
   ['a sandbox without a rate', ['sandbox', '--rate-limit', '0/s'], 'Give requests per second'],
   [
     'a sandbox with an unknown fault',
     ['sandbox', '--fail', 'boredom=0.1'],
-    "--fail boredom can't come by rate: give one of serverError",
+    "--fail boredom can't have a rate: give one of serverError",
   ],
   [
     'a sandbox that fails more than always',

@@ -30,7 +30,7 @@ import type { StateStore } from './sink/stateStore.js';
 /** Options of {@link createClient}. Only `apiKey` is required. */
 export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256'> {
   /**
-   * Sent as `X-API-Key` to every base address that the plugins in use open, and nowhere else. So use one client per
+   * Sent as `X-API-Key` to every base URL that the plugins in use open, and nowhere else. So use one client per
    * key, and only plugins that you trust. `false`: no key.
    */
   readonly apiKey: ApiKey | false;
@@ -48,7 +48,7 @@ export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256
   readonly maxBodyBytes?: number;
   /** Middleware around each request, the first one outermost. It never sees the key. */
   readonly links?: readonly Link[];
-  /** Allows `http:` base addresses beyond this machine. Default `false`, because the key would be sent unencrypted. */
+  /** Allows `http:` base URLs beyond this machine. Default `false`, because the key would be sent unencrypted. */
   readonly allowInsecure?: boolean;
   /**
    * Where a plugin stores its state, by the plugin's name. Default: in memory, so it is lost when the process ends.

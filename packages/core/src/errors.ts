@@ -185,7 +185,7 @@ export class UnexpectedRedirectError extends SluiceError {
   }
 }
 
-/** A response is invalid: cut, not JSON, HTML, or of another shape; `details.path` is the place in the document. */
+/** A response is invalid: cut, not JSON, HTML, or of an unexpected shape; `details.path` is the place in it. */
 export class DecodeError extends SluiceError {
   constructor(summary: string, details?: ErrorDetails, advice?: readonly Advice[]) {
     super('decode', summary, { details, advice });
@@ -292,7 +292,7 @@ const adviceTexts: Readonly<Record<string, string>> = {
   wait: 'try again later',
   rerun: 'use the previous settings',
   restart: 'start over with restart',
-  'restart-partition': "walk this part again (an export does with onExpired: 'restart-partition')",
+  'restart-partition': "walk this partition again (an export does with onExpired: 'restart-partition')",
   'see-cause': 'see its cause',
   'raise timeouts.connect': 'raise timeouts.connect',
   'raise timeouts.response': 'raise timeouts.response',
@@ -300,11 +300,11 @@ const adviceTexts: Readonly<Record<string, string>> = {
   'raise retry.for': 'raise retry.for to retry for longer',
   'raise maxRetryAfter': 'raise maxRetryAfter',
   'raise maxBodyBytes': 'raise maxBodyBytes',
-  'raise maxDeadLetters': 'raise maxDeadLetters to go on all the same',
-  'lower pageSize': 'ask for smaller pages (pageSize)',
+  'raise maxDeadLetters': 'raise maxDeadLetters to continue anyway',
+  'lower pageSize': 'request smaller pages (pageSize)',
   'lower rateLimit': 'lower rateLimit',
   'lower concurrency': 'lower the concurrency',
-  'set apiKey': 'set apiKey if it wants one',
+  'set apiKey': 'set apiKey if it needs one',
   'allow sameProject': 'if it is a new key of the same project, say so with sameProject',
   'allow breakLock': 'if it does not, take the lock with breakLock',
   'allow trustFileSystem': 'use a local disk, or take the risk with trustFileSystem',

@@ -26,7 +26,7 @@ export function isTransient(error: unknown): error is SluiceError {
     case 'http':
       return isRetriedStatus(Number(details['status']));
     case 'decode':
-      // Only a body that is not JSON has an excerpt. A document of another shape stays so.
+      // Only a body that is not JSON has an excerpt. A document of an unexpected shape stays so.
       return 'excerpt' in details;
     default:
       return false;

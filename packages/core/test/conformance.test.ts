@@ -30,7 +30,7 @@ describe('G5 a file, when its process is killed or its machine loses power,', ()
       ...allBut(
         'a sink whose writer has a `start`',
         '`nested` of the rows',
-        ...(gzip ? ['a sink that takes sources without an end'] : []),
+        ...(gzip ? ['a sink that supports endless sources'] : []),
       ),
       rows: lines,
       factory: () => {
@@ -55,12 +55,12 @@ describe.each([
   testSink({
     ...allBut(
       'a sink that promises exactly-once',
-      'a sink that refuses a target on which another export is at work',
+      'a sink that refuses a target that another export is using',
       'a sink whose writer has a `start`',
       '`check` of the sink',
       '`withoutPartition` of the sink',
       '`nested` of the rows',
-      gzip ? 'a sink that takes sources without an end' : '`suspend` of the writer',
+      gzip ? 'a sink that supports endless sources' : '`suspend` of the writer',
     ),
     rows: lines,
     factory: () => {

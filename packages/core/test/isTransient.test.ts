@@ -41,7 +41,7 @@ describe('an error may pass', () => {
     ['a bound that is too low', new PaginationError('too-many-pages', '')],
     ['a redirect', new UnexpectedRedirectError('')],
     ['a row of another shape', documentReader('test').fault('result[0]', 'it is not an object')],
-    ['a document of another shape', documentReader('test').fault('', 'it is not an object')],
+    ['a document of an unexpected shape', documentReader('test').fault('', 'it is not an object')],
     ['an option', new ConfigError('')],
     ['a sink', new SinkError('')],
     ["a mistake in one's own code", new TypeError('x is not a function')],

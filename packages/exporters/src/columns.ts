@@ -10,7 +10,7 @@ export function checkColumns<T>(columns: readonly string[], schema: RowSchema<T>
   const unknown = columns.find((column) => schema && !schema.columns.includes(column));
   if (unknown !== undefined)
     throw new ConfigError(
-      `There is no column ${JSON.stringify(unknown)}. The columns are: ${schema?.columns.join(', ') ?? ''}.`,
+      `There is no column ${JSON.stringify(unknown)}. Available: ${schema?.columns.join(', ') ?? ''}.`,
     );
   const repeated = columns.find((column, index) => columns.indexOf(column) !== index);
   if (repeated !== undefined) throw new ConfigError(`The column ${JSON.stringify(repeated)} is named twice.`);

@@ -43,7 +43,7 @@ const readLines = (text: string): unknown[] =>
     .map((line): unknown => JSON.parse(line));
 
 const noStart = 'a sink whose writer has a `start`';
-const noEndless = 'a sink that takes sources without an end';
+const noEndless = 'a sink that supports endless sources';
 
 describe('G5 a CSV file on the disk of this machine', () => {
   testSink({
@@ -74,7 +74,7 @@ describe('G5 a webhook', () => {
   testSink({
     ...allBut(
       'a sink that promises exactly-once',
-      'a sink that refuses a target on which another export is at work',
+      'a sink that refuses a target that another export is using',
       '`withoutPartition` of the sink',
       // Rows become events, which have names.
       'a sink that takes rows without a key',

@@ -84,18 +84,18 @@ describe('E9 before any request, an export says clearly that', () => {
   test.each<[string, (path: string) => Partial<CsvOptions> | undefined, RegExp]>([
     ['the target exists', (path) => void writeFileSync(path, 'mine'), /exists already.*overwrite/],
     ['the target is a folder', (path) => void mkdirSync(path), /is a folder/],
-    ['the target is a pipe', (path) => void execFileSync('mkfifo', [path]), /no regular file/],
-    ['the target is a device', (path) => void symlinkSync('/dev/null', path), /no regular file/],
-    ['the target is a full device', () => ({ path: '/dev/full' }), /no regular file/],
-    ['the target is a link that leads nowhere', (path) => void symlinkSync('nowhere', path), /no regular file/],
-    ['the folder is missing', (path) => ({ path: join(path, 'holdings.csv') }), /folder .* is not there/],
+    ['the target is a pipe', (path) => void execFileSync('mkfifo', [path]), /not a regular file/],
+    ['the target is a device', (path) => void symlinkSync('/dev/null', path), /not a regular file/],
+    ['the target is a full device', () => ({ path: '/dev/full' }), /not a regular file/],
+    ['the target is a link that leads nowhere', (path) => void symlinkSync('nowhere', path), /not a regular file/],
+    ['the folder is missing', (path) => ({ path: join(path, 'holdings.csv') }), /folder .* does not exist/],
     [
       'the folder is a file',
       (path) => {
         writeFileSync(path, 'mine');
         return { path: join(path, 'holdings.csv') };
       },
-      /is no folder/,
+      /is not a folder/,
     ],
     [
       'a file lies on the way to the folder',

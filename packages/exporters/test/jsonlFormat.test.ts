@@ -40,7 +40,7 @@ describe('E12 JSON Lines', () => {
 
   test.each<[string, readonly string[], RegExp]>([
     ['there are none', [], /is empty/],
-    ['one is unknown', ['b'], /no column "b"\. The columns are: a/],
+    ['one is unknown', ['b'], /no column "b"\. Available: a/],
     ['one is named twice', ['a', 'a'], /"a" is named twice/],
   ])('refuse columns where %s', (_what, columns, message) => {
     const encoder = (): unknown => jsonlFormat({ columns }).encoder({ columns: ['a'] });

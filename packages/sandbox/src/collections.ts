@@ -66,7 +66,7 @@ export class Collections {
         return count;
       },
       nth(count) {
-        if (perBlock === 0) throw new RangeError('No row is kept, so there is none to find.');
+        if (perBlock === 0) throw new RangeError('No rows are stored, so none can be found.');
         let at = Math.floor(count / perBlock) * BLOCK;
         for (let left = count % perBlock; left > 0 || !keeps(at); at++) if (keeps(at)) left--;
         return at;

@@ -41,8 +41,8 @@ export class Cursors {
     if (checksum !== this.#checksum(content) || cursor !== bytes.toString('base64url'))
       throw refusal('unknown; it was not issued by this service');
     if (madeFor !== fingerprint(this.#seed, query))
-      throw refusal('it was issued for another query; send the same parameters, or start anew without it');
-    if (this.#now() - Number.parseInt(minted, 36) > this.#ttl) throw refusal('expired; start anew without it');
+      throw refusal('it was issued for another query; send the same parameters, or start over without it');
+    if (this.#now() - Number.parseInt(minted, 36) > this.#ttl) throw refusal('expired; start over without it');
     this.#count(cursor);
     return { place: Number(place), turn: Number(turn) };
   }
@@ -54,7 +54,7 @@ export class Cursors {
   #count(cursor: string): void {
     if (this.#uses === Infinity) return;
     const used = this.#used.get(cursor) ?? 0;
-    if (used >= this.#uses) throw refusal('it was used before; start anew without it');
+    if (used >= this.#uses) throw refusal('it was used before; start over without it');
     this.#used.set(cursor, used + 1);
     const [oldest] = this.#used.keys();
     if (oldest !== undefined && this.#used.size > REMEMBERED_CURSORS) this.#used.delete(oldest);

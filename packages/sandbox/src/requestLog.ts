@@ -48,7 +48,7 @@ export class RequestLog extends ServerLog<OpenRequest> {
   #rateLimited = 0;
 
   constructor(now: () => number) {
-    super(now, 'The sandbox was closed before the awaited request came.');
+    super(now, 'The sandbox was closed before the awaited request arrived.');
   }
 
   get counts(): SandboxCounts {

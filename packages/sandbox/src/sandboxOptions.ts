@@ -114,7 +114,7 @@ function checkRates(rates: FaultRates): FaultRates {
   const names: readonly string[] = faultNames;
   const unknown = Object.keys(rates).find((name) => !names.includes(name));
   if (unknown !== undefined)
-    throw new RangeError(`faults.${unknown} can't come by rate: give one of ${names.join(', ')}, or use a script.`);
+    throw new RangeError(`faults.${unknown} can't have a rate: give one of ${names.join(', ')}, or use a script.`);
   const sum = faultNames.reduce((total, name) => total + check(`faults.${name}`, rates[name] ?? 0, { max: 1 }), 0);
   check('The sum of all faults', sum, { max: 1 });
   return rates;

@@ -16,9 +16,9 @@ import { streamsEndpoint } from './streamsEndpoint.js';
 export interface Sandbox extends AsyncDisposable {
   /** `http://127.0.0.1:…`, without a path. */
   readonly url: string;
-  /** Base address of the streams API: `{streamsUrl}/streams/evm`. */
+  /** Base URL of the streams API: `{streamsUrl}/streams/evm`. */
   readonly streamsUrl: string;
-  /** Base address of the Aptos NFT API: `{aptosUrl}/wallets/nfts`. */
+  /** Base URL of the Aptos NFT API: `{aptosUrl}/wallets/nfts`. */
   readonly aptosUrl: string;
   readonly port: number;
   /** The required `X-API-Key`. */

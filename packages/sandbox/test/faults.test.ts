@@ -303,7 +303,7 @@ describe('faults by rate', () => {
 
   test('that are unknown are refused by name', async () => {
     const faults: object = { typo: 0.1 };
-    await expect(startSandbox({ faults })).rejects.toThrow("faults.typo can't come by rate: give one of serverError,");
+    await expect(startSandbox({ faults })).rejects.toThrow("faults.typo can't have a rate: give one of serverError,");
   });
 });
 

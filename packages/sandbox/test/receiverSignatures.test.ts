@@ -41,18 +41,18 @@ describe('a receiver with a secret', () => {
   const { 'webhook-signature': signature = '', 'webhook-timestamp': timestamp = '' } = right;
   const aMinuteAgo = String(Number(timestamp) - 60);
   test.each<[string, Readonly<Record<string, string | undefined>>, RegExp]>([
-    ['another id', { 'webhook-id': 'msg_2' }, /none that matches/],
-    ['another time', { 'webhook-timestamp': aMinuteAgo }, /none that matches/],
-    ['another secret', signedHeaders('msg_1', envelope('msg_1'), OTHER_SECRET), /none that matches/],
-    ['another version', { 'webhook-signature': signature.replace('v1,', 'v2,') }, /none that matches/],
-    ['a cut signature', { 'webhook-signature': signature.slice(0, -1) }, /none that matches/],
-    ['more after the signature', { 'webhook-signature': `${signature}!` }, /none that matches/],
-    ['a signature without version', { 'webhook-signature': signature.slice(3) }, /none that matches/],
+    ['another id', { 'webhook-id': 'msg_2' }, /none matches/],
+    ['another time', { 'webhook-timestamp': aMinuteAgo }, /none matches/],
+    ['another secret', signedHeaders('msg_1', envelope('msg_1'), OTHER_SECRET), /none matches/],
+    ['another version', { 'webhook-signature': signature.replace('v1,', 'v2,') }, /none matches/],
+    ['a cut signature', { 'webhook-signature': signature.slice(0, -1) }, /none matches/],
+    ['more after the signature', { 'webhook-signature': `${signature}!` }, /none matches/],
+    ['a signature without version', { 'webhook-signature': signature.slice(3) }, /none matches/],
     ['no id', { 'webhook-id': undefined }, /webhook-id: missing/],
     ['no time', { 'webhook-timestamp': undefined }, /webhook-timestamp: missing/],
     ['no signature', { 'webhook-signature': undefined }, /webhook-signature: missing/],
-    ['a time that is no number', { 'webhook-timestamp': `${timestamp}.0` }, /no whole number/],
-    ['a time in ms', { 'webhook-timestamp': `${timestamp}000` }, /no whole number/],
+    ['a time that is no number', { 'webhook-timestamp': `${timestamp}.0` }, /not a whole number/],
+    ['a time in ms', { 'webhook-timestamp': `${timestamp}000` }, /not a whole number/],
   ])('refuses %s', async (_, changes, reason) => {
     await using receiver = await startReceiver({ secrets: [SECRET] });
     const changed: Record<string, string> = {};
@@ -128,7 +128,7 @@ test.each(['MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_', 'whsec_%%%%', 'whsec_TW
   async (secret) => {
     const error: unknown = await startReceiver({ secrets: [SECRET, secret] }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(RangeError);
-    expect(String(error)).toBe('RangeError: secrets[1] is no signing secret: give whsec_ and base64.');
+    expect(String(error)).toBe('RangeError: secrets[1] is not a signing secret: give whsec_ and base64.');
   },
 );
 

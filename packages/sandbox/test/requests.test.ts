@@ -84,7 +84,7 @@ describe('a cursor', () => {
     ];
     expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400]);
     expect(await refused[0]?.json()).toEqual({
-      message: 'cursor: it was issued for another query; send the same parameters, or start anew without it',
+      message: 'cursor: it was issued for another query; send the same parameters, or start over without it',
     });
   });
 
@@ -104,7 +104,7 @@ describe('a cursor', () => {
     now += 1;
     const refused = await ask(sandbox, 'aptos', { cursor });
     expect(refused.status).toBe(400);
-    expect(await refused.json()).toEqual({ message: 'cursor: expired; start anew without it' });
+    expect(await refused.json()).toEqual({ message: 'cursor: expired; start over without it' });
   });
 
   test('can be used cursorUses times', async () => {

@@ -21,7 +21,7 @@ export const inStreamPage = {
 /** @throws DecodeError with the path in the document. It is not retried: a retry would get the same response. */
 export function decodeStream(value: unknown, path: string, read: DocumentReader): EvmStream {
   const row = read.record(value, path);
-  if (!hasId(row)) throw read.fault(`${path}.id`, 'it is neither text nor a number that arrives whole');
+  if (!hasId(row)) throw read.fault(`${path}.id`, 'it is neither text nor a safe integer');
   return row;
 }
 

@@ -9,7 +9,7 @@ export function check(condition: boolean, message: string): asserts condition {
 export function checkSame(actual: unknown, expected: unknown, what: string): void {
   check(
     canonicalJson(actual) === canonicalJson(expected),
-    `${what} is ${shown(actual)}, but has to be ${shown(expected)}.`,
+    `${what} is ${shown(actual)}, but must be ${shown(expected)}.`,
   );
 }
 
@@ -18,7 +18,7 @@ export function checkPlainJson(value: unknown, what: string): void {
   const lost = lostInJson(value);
   check(
     lost === undefined,
-    `${what} has to be plain JSON, as a checkpoint gives it back, but ${lost ?? ''}: ${shown(value)}.`,
+    `${what} must be plain JSON, as it is stored in a checkpoint, but ${lost ?? ''}: ${shown(value)}.`,
   );
 }
 
@@ -28,9 +28,9 @@ export function checkRows(actual: readonly unknown[], expected: readonly unknown
   const at = expected.findIndex((row, index) => found[index] !== canonicalJson(row));
   if (at === -1 && actual.length === expected.length) return;
   const index = at === -1 ? expected.length : at;
-  const counts = `${when}: ${actual.length} rows where ${expected.length} belong`;
+  const counts = `${when}: ${actual.length} rows instead of ${expected.length}`;
   throw new Error(
-    `${counts}. Row ${index} (from 0) is ${index in actual ? shown(actual[index]) : 'missing'}, and ${index in expected ? `has to be ${shown(expected[index])}` : 'should not be there'}.`,
+    `${counts}. Row ${index} (from 0) is ${index in actual ? shown(actual[index]) : 'missing'}, and ${index in expected ? `must be ${shown(expected[index])}` : 'should not be there'}.`,
   );
 }
 

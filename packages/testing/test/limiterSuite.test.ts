@@ -20,7 +20,7 @@ test("G5 the suite passes one that is given the machine's clock, and skips only 
     testLimiter({ ...options, factory, realTime: true });
   });
   expect(await suite.verdicts()).toEqual({});
-  expect(suite.skipped).toEqual(['does not make up for time in which the process got no turn']);
+  expect(suite.skipped).toEqual(['does not catch up after the process was stalled']);
 });
 
 testMutants('limiter', limiterMutants, testLimiter);

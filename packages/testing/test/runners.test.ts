@@ -8,11 +8,11 @@ test('G5 a suite runs under node:test as it does under Vitest, and what it skips
   const { code, stdout } = await runChild(script, { node: ['--test', '--test-reporter=tap'] });
   expect(stdout).toMatch(/^# fail 0$/m);
   expect(stdout).toMatch(/^# skipped 3$/m);
-  expect(stdout).toMatch(/has its records still when another process begins # SKIP `another` of the fixture$/m);
+  expect(stdout).toMatch(/still has its records in the next process # SKIP `another` of the fixture$/m);
   expect(code).toBe(0);
 });
 
-const skippedTitle = 'has its records still when another process begins';
+const skippedTitle = 'still has its records in the next process';
 
 /** The check of a suite that skips it, as a runner gets it. */
 function skippedCheck(onSkip?: (title: string, why: string) => void): Parameters<TestFunction>[1] {
@@ -53,7 +53,7 @@ test('G5 a fixture is disposed of, also when its check fails, and that this fail
       },
     }),
   });
-  const check = checks.get('has nothing under a name that nothing was saved under');
+  const check = checks.get('has no record under an unused name');
   await expect(check?.()).rejects.toThrow('There is a record "watch"');
   expect(disposed).toEqual(['disposed']);
 });

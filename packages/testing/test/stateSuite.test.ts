@@ -26,9 +26,9 @@ test('G5 the suite passes one that lives as long as its process, and skips what 
   });
   expect(await suite.verdicts()).toEqual({});
   expect(suite.skipped).toEqual([
-    'has its records still when another process begins',
-    'has its logs still when another process begins',
-    'lets nobody in from elsewhere while it is locked',
+    'still has its records in the next process',
+    'still has its logs in the next process',
+    'grants no lock to another store while it is locked',
   ]);
 });
 

@@ -262,9 +262,9 @@ describe('a configuration that can not be used is told in a sentence', () => {
       '"./a.js", plugins[0] of sluice.config.json, failed: path is undefined.',
     ],
     [
-      'what is no plugin',
+      'what is not a plugin',
       { 'sluice.config.js': 'export default { plugins: [{ name: "ok" }, { name: "a b\\u001b[31m" }] };' },
-      'plugins[1] of sluice.config.js is no plugin: its name must be a letter, then at most 63 letters, digits, "-" or "_".',
+      'plugins[1] of sluice.config.js is not a plugin: its name must be a letter, then at most 63 letters, digits, "-" or "_".',
     ],
     [
       'a wrong import from TypeScript',
@@ -272,7 +272,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
         'sluice.config.ts': "import { nope } from './a.js';\nexport default { plugins: [nope] };",
         'a.ts': 'export const a = 1;',
       },
-      'plugins[0] of sluice.config.ts is no plugin: it is missing, and not an object.',
+      'plugins[0] of sluice.config.ts is not a plugin: it is missing, and not an object.',
     ],
     [
       'a plugin that has the name of an API of ours',
@@ -295,7 +295,7 @@ describe('a configuration that can not be used is told in a sentence', () => {
         'sluice.config.js':
           'const sinks = { db: () => {} };\nexport default { plugins: [{ name: "a", sinks }, { name: "b", sinks }] };',
       },
-      'The plugins "a" and "b" both bring a sink named "db". Use one of them only, or rename one of the two.',
+      'The plugins "a" and "b" both provide a sink named "db". Use one of them only, or rename one of the two.',
     ],
   ])('%s', async (_, files, sentence) => {
     expect(await faultOf(files)).toBe(sentence);

@@ -26,7 +26,7 @@ export interface PageAnswer extends Answer {
   readonly newRows: number;
   /** Requested rows; absent if the API decides. */
   readonly requested: number | undefined;
-  /** The API's base address, and the requested path below it. */
+  /** The API's base URL, and the requested path below it. */
   readonly baseUrl: string;
   readonly path: string;
 }

@@ -19,7 +19,7 @@ export interface LinkOptions {
 /**
  * Paging by the URL of the next page, in the `Link` header (RFC 8288) or in the body.
  *
- * The URL may be relative. It must be below the API's base address, because the key is sent to it. Its path and query
+ * The URL may be relative. It must be below the API's base URL, because the key is sent to it. Its path and query
  * become the cursor and are sent unchanged, so page size and filters are those of the server.
  *
  * In browsers, a server of another origin must expose the header (`Access-Control-Expose-Headers: Link`), or the first
@@ -30,7 +30,7 @@ export interface LinkOptions {
  * byLink({ at: 'next' })        // { "results": […], "next": "https://api.example.com/items?page=2" }
  *
  * @throws ConfigError if the path is invalid. Later: DecodeError if the header is invalid, or the URL is not below the
- * base address.
+ * base URL.
  */
 export function byLink({ at }: LinkOptions = {}): Paging {
   const selector = at === undefined ? undefined : finder(at);
@@ -53,21 +53,18 @@ function linkedNext({ headers, read }: PageAnswer, where: string): string | unde
   return links.find((link) => hasRelation(link, 'next') && !link.params.has('anchor'))?.uri;
 }
 
-/** Path and query of the next page, below the base address. */
+/** Path and query of the next page, below the base URL. */
 function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswer): string {
   const page = baseUrl + path;
-  if (!URL.canParse(uri, page)) throw read.fault(where, 'it holds no address of a next page');
+  if (!URL.canParse(uri, page)) throw read.fault(where, 'it has no URL of a next page');
   const [next, base] = [new URL(uri, page), new URL(baseUrl)];
   const root = base.pathname.replace(/\/$/, '');
   const isBelow = next.pathname === root || next.pathname.startsWith(`${root}/`);
   if (next.origin !== base.origin || !isBelow)
-    throw read.fault(
-      where,
-      `it leads to ${shown(uri)}, which is not below the base address: the key must not go there`,
-    );
+    throw read.fault(where, `it points to ${shown(uri)}, which is not below the base URL: the key must not go there`);
   if (!isUtf8Query(next.search)) throw read.fault(where, 'its query is not percent-encoded as UTF-8');
   const below = next.pathname.slice(root.length) || '/';
-  if (!isRequestable(baseUrl, below)) throw read.fault(where, `it leads to ${shown(uri)}, which is no plain path`);
+  if (!isRequestable(baseUrl, below)) throw read.fault(where, `it points to ${shown(uri)}, which is not a plain path`);
   return below + next.search;
 }
 
@@ -97,7 +94,9 @@ function throws(run: () => unknown): boolean {
 
 function addressAt(cursor: string): PageAddress {
   if (!cursor.startsWith('/'))
-    throw new ConfigError('startAt is no address of a page: it must be a path below the base address, with its query.');
+    throw new ConfigError(
+      'startAt is not the address of a page: it must be a path below the base URL, with its query.',
+    );
   const [path = '', ...query] = cursor.split('?');
   return { path, query: queryOf(query.join('?')), arrays: 'repeat' };
 }

@@ -39,7 +39,7 @@ export function byPage({ param, first = 1, pages }: PageNumberOptions): Paging {
       const next = { cursor: String(page + 1) };
       if (!last) return rows.length === 0 ? 'end' : next;
       const count = last.find(answer);
-      if (!isCount(count)) throw read.fault(last.text, 'it is no number of pages');
+      if (!isCount(count)) throw read.fault(last.text, 'it is not a number of pages');
       return page - first + 1 >= count ? 'end' : next;
     },
   };
@@ -47,5 +47,5 @@ export function byPage({ param, first = 1, pages }: PageNumberOptions): Paging {
 
 function numberOf(cursor: string): number {
   if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new ConfigError('startAt is no number of a page. Give one as text, e.g. "7", or begin without it.');
+  throw new ConfigError('startAt is not a page number. Give one as text, e.g. "7", or start without it.');
 }

@@ -8,7 +8,7 @@ import type { SourceOpening } from './apiSource.js';
 
 /** Options of a plugin that `defineApi` makes. */
 export interface ApiOptions {
-  /** Base address of the API. */
+  /** Base URL of the API. */
   readonly baseUrl: string;
   /** How arrays go into the query. Default `brackets`. */
   readonly arrays?: ArrayFormat;
@@ -49,7 +49,7 @@ export interface ApiPlugin<Name extends string, Api extends object> extends Plug
  * const api = createClient({ apiKey }).use(coins({ baseUrl: 'https://api.example.com' }));
  * await exportTo(api.coins.markets(), csv({ path: 'markets.csv' })).run();
  *
- * @throws ConfigError if a name is invalid, and later if the base address is missing; PluginError if the client already
+ * @throws ConfigError if a name is invalid, and later if the base URL is missing; PluginError if the client already
  * has the name.
  */
 export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>({
@@ -83,7 +83,7 @@ function checkOptions(name: string, options: unknown): ApiOptions {
   const baseUrl = typeof options === 'object' && options !== null && 'baseUrl' in options ? options.baseUrl : undefined;
   if (isApiOptions(options) && baseUrl !== '') return options;
   throw new ConfigError(
-    `The API "${name}" needs its base address, ${name}({ baseUrl: 'https://…' }), and it is ${baseUrl === '' ? 'empty' : kindOf(baseUrl)}.`,
+    `The API "${name}" needs its base URL, ${name}({ baseUrl: 'https://…' }), and it is ${baseUrl === '' ? 'empty' : kindOf(baseUrl)}.`,
     { option: 'baseUrl' },
   );
 }
@@ -105,7 +105,7 @@ function checkName(what: string, name: string): void {
   const reserved: readonly string[] = reservedNames;
   if (nameForm.test(name) && !reserved.includes(name)) return;
   throw new ConfigError(
-    `${JSON.stringify(name)} can't be the name of ${what}: it must be a letter, then at most 63 letters, digits, "-" or "_", and no word of the language.`,
+    `${JSON.stringify(name)} can't be the name of ${what}: it must be a letter, then at most 63 letters, digits, "-" or "_", and not a reserved word.`,
     { name },
   );
 }

@@ -75,7 +75,7 @@ function stepsOf(path: string): readonly Step[] {
 
 function notAPath(path: string): ConfigError {
   return new ConfigError(
-    `${JSON.stringify(path)} is no path in a document. Write names with dots between them, [0] for the first of a list, and ? after what may be missing, e.g. data.items?`,
+    `${JSON.stringify(path)} is not a path in a document. Write names with dots between them, [0] for the first of a list, and ? after what may be missing, e.g. data.items?`,
     { path },
   );
 }

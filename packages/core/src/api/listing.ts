@@ -109,7 +109,7 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
 function checkListing(definition: Checked): void {
   const { path, query, params, pageSize, paging, schema, decode, version, columns } = definition;
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
-    throw fault('path', `${JSON.stringify(path)} must begin with a slash and hold no query`);
+    throw fault('path', `${JSON.stringify(path)} must begin with a slash and have no query`);
   if (pageSize) {
     checkCount('pageSize.default', pageSize.default, pageSize.max === undefined ? {} : { max: pageSize.max });
     if (pageSize.max !== undefined) checkCount('pageSize.max', pageSize.max);
@@ -129,16 +129,16 @@ function checkListing(definition: Checked): void {
   if ((schema ?? decode) && !version)
     throw fault(
       'version',
-      `give one, e.g. '1', and change it when ${schema ? 'the schema' : 'decode'} changes: else an export could go on with rows of another kind`,
+      `give one, e.g. '1', and change it when ${schema ? 'the schema' : 'decode'} changes: otherwise an export could resume with rows of another kind`,
     );
   for (const [option, standard] of Object.entries({ schema, params }))
     if (standard && !isStandard(standard))
       throw fault(
         option,
-        'it is no Standard Schema. Zod has been one since 3.24, Valibot since 1.0, ArkType since 2.0',
+        'it is not a Standard Schema. Zod has been one since 3.24, Valibot since 1.0, ArkType since 2.0',
       );
   if (params && !takesParams(definition))
-    throw fault('params', 'nothing is made of them: let path, query or partitions be a function');
+    throw fault('params', 'they are not used: let path, query or partitions be a function');
 }
 
 /** JavaScript callers may pass anything. */
@@ -152,7 +152,7 @@ function firstRepeated(names: readonly string[]): string | undefined {
 }
 
 function fault(option: string, what: string): ConfigError {
-  return new ConfigError(`The definition of a listing makes no sense at ${option}: ${what}.`, { option });
+  return new ConfigError(`The definition of a listing is invalid at ${option}: ${what}.`, { option });
 }
 
 interface OpenListing<Row extends object, In extends object, Params> {

@@ -18,7 +18,7 @@ export interface PageSize {
 
 /** The requests of a listing: everything that determines its rows. */
 export interface RequestSpec<Params> {
-  /** The path below the base address, with a leading slash. Functions must percent-encode what they insert. */
+  /** The path below the base URL, with a leading slash. Functions must percent-encode what they insert. */
   readonly path: string | ((params: Params) => string);
   /** The query of every request. Default: none. */
   readonly query?: Query | ((params: Params) => Query);
@@ -69,7 +69,7 @@ export function listingPlan<Params>(
   const size = pageSizeOf(name, spec.pageSize, pageSize);
   const query = typeof spec.query === 'function' ? spec.query(params) : (spec.query ?? {});
   const partitions = spec.partitions?.(params, warn);
-  if (partitions?.length === 0) throw new ConfigError(`${name} has nothing to ask for: there are no partitions.`);
+  if (partitions?.length === 0) throw new ConfigError(`${name} has nothing to request: there are no partitions.`);
   const reserved = reservedNames(spec);
   const shared = sentQuery(name, query, reserved);
   const own = partitions?.map((partition) =>
@@ -105,7 +105,7 @@ function checkPath(name: string, baseUrl: string, path: string): void {
   addressOf(baseUrl, path, '');
   if (path.includes('//'))
     throw new ConfigError(
-      `${name} can't ask for ${JSON.stringify(path.slice(0, 100))}: is a parameter of its path empty?`,
+      `${name} can't request ${JSON.stringify(path.slice(0, 100))}: is a parameter of its path empty?`,
     );
 }
 
@@ -117,7 +117,7 @@ function reservedNames({ pageSize, paging }: RequestSpec<never>): ReadonlySet<st
 function pageSizeOf(name: string, known: PageSize | undefined, wanted: number | undefined): number | undefined {
   if (!known) {
     if (wanted === undefined) return undefined;
-    throw new ConfigError(`pageSize can't be set for ${name}: how many rows a page has, its API decides.`, {
+    throw new ConfigError(`pageSize can't be set for ${name}: its API decides how many rows a page has.`, {
       option: 'pageSize',
     });
   }

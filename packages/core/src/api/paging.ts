@@ -4,7 +4,7 @@ import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json } from '../source/definition.js';
 import type { PageAnswer } from './answer.js';
 
-/** A request below the base address. */
+/** A request below the base URL. */
 export interface PageAddress {
   readonly path: string;
   readonly query: Query;
@@ -40,13 +40,13 @@ export interface Paging {
 /** The cursor, for paging that has no offsets. @throws ConfigError if it is an offset. */
 export function cursorOf(at: PageCursor): string {
   if ('cursor' in at) return at.cursor;
-  throw new ConfigError('This API goes on at a cursor, and not behind a number of rows. Begin without startAt.');
+  throw new ConfigError('This API continues at a cursor, not after a number of rows. Start without startAt.');
 }
 
 /** The offset, for paging that has no cursors. @throws ConfigError if it is a cursor. */
 export function offsetOf(at: PageCursor): number {
   if ('offset' in at) return at.offset;
   throw new ConfigError(
-    'This API goes on behind a number of rows, and not at a cursor. As startAt give a position that a walk has reached.',
+    'This API continues after a number of rows, not at a cursor. Give a position that a walk has reached as startAt.',
   );
 }

@@ -36,7 +36,7 @@ export interface StandardIssue {
  * the two cannot be distinguished.
  */
 export const asyncSchemaText =
-  'its schema gave no result at once, so it is asynchronous, or a function of it has thrown. Let it only look at the value, and put what takes time behind the source';
+  'its schema returned no result at once: it is asynchronous, or one of its functions threw. Let it only check the value, and do slow work after the source';
 
 /** Whether a result is synchronous. Promises are detected by `then`; a rejection of one is ignored. */
 export function isResult<Output>(

@@ -51,27 +51,51 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
   if (status >= 200 && status < 300) return readDocument(answer, context);
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
-    const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the API key there: check the base address.`;
+    const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the API key there: check the base URL.`;
     return failure({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
-  const excerpt = excerptOf(answer.body.text, context.secrets);
-  const requested = retryAfter(headers['retry-after'], headers['date'], context.now);
   const isKeyless = (status === 401 || status === 403) && !context.hasKey;
-  const message = `${route}: the server responded with ${String(status)}${excerpt === '' ? '' : ` ("${excerpt}")`}.${adviceFor(status, context.hasKey)}`;
+  return failure(
+    faultOfStatus(answer, context, {
+      ...{ retry: isRetriedStatus(status), hint: adviceFor(status, context.hasKey), lower: 'rateLimit' },
+      advice: isKeyless ? [{ kind: 'set', option: 'apiKey' }] : [],
+    }),
+  );
+}
+
+/**
+ * The fault of a response whose status is an error.
+ *
+ * @param rules.hint what to do, appended to the message if not empty
+ * @param rules.lower the option to lower after a 429
+ * @param rules.advice the advice after any other status
+ */
+export function faultOfStatus(
+  { status, headers, body }: AttemptAnswer,
+  { route, secrets, now }: AnswerContext,
+  rules: {
+    readonly retry: boolean;
+    readonly hint: string;
+    readonly lower: 'rateLimit' | 'concurrency';
+    readonly advice?: readonly Advice[];
+  },
+): AttemptFault {
+  const { retry, hint, lower, advice } = rules;
+  const excerpt = excerptOf(body.text, secrets);
+  const requested = retryAfter(headers['retry-after'], headers['date'], now);
+  const quoted = excerpt === '' ? '' : ` ("${excerpt}")`;
+  const message = `${route}: the server responded with ${status}${quoted}.${hint === '' ? '' : ` ${hint}`}`;
   const error =
     status === 429
       ? new RateLimitError(message, {
           status,
-          retryAt: requested === undefined ? undefined : dateAfter(context.now, requested),
+          retryAt: requested === undefined ? undefined : dateAfter(now, requested),
           details: { route, excerpt },
-          advice: [{ kind: 'lower', option: 'rateLimit' }, { kind: 'wait' }],
+          advice: [{ kind: 'lower', option: lower }, { kind: 'wait' }],
         })
-      : new HttpError(message, {
-          ...{ status, excerpt, details: { route } },
-          ...(isKeyless && { advice: [{ kind: 'set', option: 'apiKey' }] }),
-        });
-  // The quota belongs to the key, so a 429 pauses the whole client.
-  return failure({ error, retry: isRetriedStatus(status), retryAfter: requested, pauses: status === 429, status });
+      : new HttpError(message, { status, excerpt, details: { route }, advice });
+  // A quota applies to the whole client, so a 429 pauses it.
+  return { error, retry, retryAfter: requested, pauses: status === 429, status };
 }
 
 function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets }: AnswerContext): ReadResult {
@@ -90,7 +114,7 @@ function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets
     return failure({ error: new DecodeError(message, { route, status, excerpt, path: '' }), retry: true, status });
   }
   if (!isDeeperThan(deepestDocument, document, json)) return { ok: true, body: document };
-  const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base address right?`;
+  const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base URL right?`;
   return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
 }
 
@@ -123,7 +147,7 @@ export function faultOf(
         `, but the body broke off before its end, or can't be decompressed${because}. Try again later.`,
       );
     case 'not-text':
-      return undecodable(' with bytes that are not UTF-8 text. Is the base address right?');
+      return undecodable(' with bytes that are not UTF-8 text. Is the base URL right?');
     case 'too-large': {
       const { maxBodyBytes } = limits;
       return tooLarge(`more than ${String(maxBodyBytes)} bytes.`, { maxBodyBytes }, [
@@ -146,11 +170,11 @@ export function timeoutError(
   ms: number,
 ): RequestTimeoutError {
   const what = {
-    connect: 'found no connection',
-    response: 'had no whole answer',
-    total: 'was not done, retries included,',
+    connect: 'no connection',
+    response: 'no complete response',
+    total: 'not completed, retries included,',
   }[deadline];
-  return new RequestTimeoutError(`${route} ${what} after ${String(ms)} ms.`, {
+  return new RequestTimeoutError(`${route}: ${what} within ${String(ms)} ms.`, {
     details: { route, deadline, ms },
     advice: [{ kind: 'wait' }, { kind: 'raise', option: `timeouts.${deadline}` }],
   });
@@ -164,7 +188,7 @@ export function closedError(route: string): NetworkError {
 }
 
 export function linkTimeoutError(route: string, ms: number): RequestTimeoutError {
-  const message = `${route} was not done after ${String(ms)} ms in the links that it goes through. Does one of them wait for something that never comes?`;
+  const message = `${route}: not completed by its links within ${String(ms)} ms. Does one of them wait for something that never happens?`;
   return new RequestTimeoutError(message, {
     details: { route, deadline: 'total', ms },
     advice: [{ kind: 'raise', option: 'timeouts.total' }],
@@ -172,7 +196,7 @@ export function linkTimeoutError(route: string, ms: number): RequestTimeoutError
 }
 
 /** The beginning of a body on one line. Redacts before it cuts: half a secret would not be found. */
-export function excerptOf(text: string, secrets: Secrets): string {
+function excerptOf(text: string, secrets: Secrets): string {
   const visible = text.slice(0, 4 * excerptSource).replace(invisible, '');
   const line = secrets.redact(visible, excerptSource).replace(/\s+/g, ' ').trim();
   const isCut = line.length > excerptLength || text.length > excerptSource;
@@ -186,23 +210,23 @@ export function excerptOf(text: string, secrets: Secrets): string {
 const invisible = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Cf}|\p{Variation_Selector}/gu;
 
 function redirectOrigin(location: string | undefined, secrets: Secrets): string {
-  if (location === undefined || secrets.has(location)) return 'a place that is not named here';
+  if (location === undefined || secrets.has(location)) return 'an address that is not shown';
   return URL.canParse(location) ? new URL(location).origin : 'another path';
 }
 
 function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
   return isCertificateFault(platformCode)
     ? 'Its certificate is not trusted: if your network has an authority of its own, name it in NODE_EXTRA_CA_CERTS.'
-    : 'Check the network and the base address.';
+    : 'Check the network and the base URL.';
 }
 
 function adviceFor(status: number, hasKey: boolean): string {
   if (status === 401 || status === 403)
-    return hasKey ? ' Check the API key and what it may read.' : ' No API key was sent.';
-  if (status === 404) return ' Check the base address.';
+    return hasKey ? 'Check the API key and what it may read.' : 'No API key was sent.';
+  if (status === 404) return 'Check the base URL.';
   if (status === 429) return '';
-  if (status >= 500 || status === 408) return ' The service is in trouble: try again later.';
-  return ' Check the request.';
+  if (status >= 500 || status === 408) return 'The service is in trouble: try again later.';
+  return 'Check the request.';
 }
 
 function failure(fault: AttemptFault): ReadResult {

@@ -53,7 +53,7 @@ function urlChecker(origins: ReadonlySet<string>): (request: TransportRequest) =
     const { origin, pathname } = addressOf(baseUrl, path, '');
     if (!origins.has(origin))
       throw new ConfigError(
-        `${route} must not go to ${origin}: no base address of this client is there, and the API key would go along. Check its links.`,
+        `${route} must not go to ${origin}: this client has no base URL there, and the request would carry the API key. Check its links.`,
         { route },
       );
     last = { baseUrl, path, url: origin + pathname };

@@ -171,7 +171,7 @@ export class Exchange {
     const bound = longestWait < maxRetryAfter ? 'timeouts.total' : 'maxRetryAfter';
     const retryAt = dateAfter(this.#options.clock.now(), requested);
     const until = retryAt ? ` (until ${retryAt.toISOString()})` : '';
-    const message = `${route} was told to wait ${secondsOf(requested)}${until}, longer than the ${secondsOf(longestWait)} that are allowed.`;
+    const message = `${route}: the server asked to wait ${secondsOf(requested)}${until}, but the limit is ${secondsOf(longestWait)}.`;
     return new RateLimitError(message, {
       ...{ status, retryAt, details: { route } },
       advice: [{ kind: 'wait' }, { kind: 'raise', option: bound }],

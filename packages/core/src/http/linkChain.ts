@@ -133,7 +133,7 @@ function named(next: Transport, link: Link, plugin: string | undefined): Transpo
   const transport: unknown = link(next);
   if (typeof transport !== 'function')
     throw new PluginError(
-      `${whose} gave ${transport === undefined ? 'nothing' : kindOf(transport)}: it has to return a function that sends a request.`,
+      `${whose} returned ${transport === undefined ? 'nothing' : kindOf(transport)}: it has to return a function that sends a request.`,
     );
   return async (request) => {
     let response: unknown;
@@ -147,7 +147,7 @@ function named(next: Transport, link: Link, plugin: string | undefined): Transpo
     }
     if (isResponse(response)) return response;
     throw new PluginError(
-      `${whose} answered ${request.route} with ${response === undefined ? 'nothing' : kindOf(response)}: it has to return what next answers.`,
+      `${whose} responded to ${request.route} with ${response === undefined ? 'nothing' : kindOf(response)}: it has to return the response of next.`,
     );
   };
 }

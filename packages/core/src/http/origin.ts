@@ -6,18 +6,18 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /**
- * Checks an API's base address before anything is sent to it. Messages do not quote an invalid one: it may be a key.
+ * Checks an API's base URL before anything is sent to it. Messages do not quote an invalid one: it may be a key.
  *
  * @param options.plugin the plugin to name in messages
- * @returns the address without a trailing slash.
- * @throws ConfigError unless it is an absolute `https:` address (or `http:` on loopback or with `allowInsecure`)
+ * @returns the URL without a trailing slash.
+ * @throws ConfigError unless it is an absolute `https:` URL (or `http:` on loopback or with `allowInsecure`)
  * without credentials, query or fragment.
  */
 export function checkBaseUrl(
   baseUrl: string,
   { plugin, allowInsecure }: { readonly plugin: string; readonly allowInsecure: boolean },
 ): string {
-  const what = `The base address of ${plugin}`;
+  const what = `The base URL of ${plugin}`;
   const refusal = (fault: string, advice: readonly Advice[] = []): ConfigError =>
     new ConfigError(`${what} ${fault}`, { option: 'baseUrl', plugin }, advice);
   let url: URL;
@@ -29,7 +29,7 @@ export function checkBaseUrl(
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw refusal('must begin with https://. Give one like https://api.example.com.');
   if (url.username !== '' || url.password !== '')
-    throw refusal('must not hold a user name or password. The key travels in its own header.');
+    throw refusal('must not contain a user name or password. The key travels in its own header.');
   if (url.search !== '' || url.hash !== '')
     throw refusal(`must not have a query or fragment: ${url.origin}${url.pathname}.`);
   if (url.protocol === 'http:' && !isLoopback(url.hostname) && !allowInsecure)
@@ -40,7 +40,7 @@ export function checkBaseUrl(
 }
 
 /**
- * The URL of a request, which is always below the base address.
+ * The URL of a request, which is always below the base URL.
  *
  * @throws ConfigError unless `path` begins with one slash and is percent-encoded: an absolute URL, `..` in any
  * spelling, a backslash or a query could send the key elsewhere.
@@ -52,7 +52,7 @@ export function addressOf(baseUrl: string, path: string, query: string): URL {
   url.pathname = pathname;
   if (!/^\/(?!\/)/.test(path) || hasDotSegment(path) || url.pathname !== pathname || url.origin !== base.origin)
     throw new ConfigError(
-      `A request path must begin with one slash, stay below the base address and be percent-encoded: ${JSON.stringify(path.slice(0, 100))}.`,
+      `A request path must begin with one slash, stay below the base URL and be percent-encoded: ${JSON.stringify(path.slice(0, 100))}.`,
     );
   url.search = query;
   return url;

@@ -32,7 +32,7 @@ export const defaultRetry: RetryOptions = {
 /** TLS versions that do not match, and a proxy that refuses the request. Both are configuration, so they stay. */
 const tlsMismatch =
   /^ERR_SSL_(WRONG_VERSION_NUMBER|UNSUPPORTED_PROTOCOL|\w*ALERT_(PROTOCOL_VERSION|HANDSHAKE_FAILURE))$/;
-const refusingProxy = /^the proxy answered 4(?!08|29)\d\d$/;
+const refusingProxy = /^the proxy responded with 4(?!08|29)\d\d$/;
 
 /** Whether another connection may succeed. */
 export function mayConnectLater(code: string | undefined, host: string): boolean {

@@ -68,7 +68,7 @@ export function sentHeaders(
     const text = String(set).trim();
     if (!headerName.test(key) || !headerValue.test(text))
       throw new ConfigError(
-        `A link gave the request a header that can not be sent (${JSON.stringify(given)}). Check its name and its value.`,
+        `A link gave the request a header that cannot be sent (${JSON.stringify(given)}). Check its name and its value.`,
       );
     sent.set(key, text);
   }

@@ -1,13 +1,12 @@
 import { createAdapter } from '#adapter';
 import { systemClock } from '../clock.js';
-import { type Fault, HttpError, RateLimitError, SluiceError, UnexpectedRedirectError } from '../errors.js';
+import { type Fault, SluiceError, UnexpectedRedirectError } from '../errors.js';
 import { isRetriedStatus } from '../isTransient.js';
 import type { AddressGuard, AttemptAnswer } from './adapter/adapter.js';
-import { type AnswerContext, type AttemptFault, excerptOf, type ReadResult } from './answer.js';
+import { type AnswerContext, faultOfStatus, type ReadResult } from './answer.js';
 import { axiosTransport } from './axiosTransport.js';
 import type { HttpEvent } from './events.js';
 import { requestTimesOf, type RequestOptions } from './requestTimes.js';
-import { dateAfter, retryAfter } from './retryPolicy.js';
 import { Secrets } from './secrets.js';
 import { unlimited } from './unlimited.js';
 
@@ -88,7 +87,7 @@ export function createSender(options: SenderOptions): Sender {
         read: (answer, now) => readReceipt(answer, { route: name, secrets, now }),
       });
       const { status, attempts } = await sent.catch((error: unknown) => {
-        throw SluiceError.is(error) ? Object.assign(error, { fault }) : error;
+        throw SluiceError.is(error) ? Object.assign(error, { fault: 'endpoint' satisfies Fault }) : error;
       });
       return { status, attempts };
     },
@@ -102,8 +101,6 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-const fault: Fault = 'endpoint';
-
 /** 425 Too Early: the endpoint suspects a replayed request (RFC 8470). */
 const tooEarly = 425;
 
@@ -115,35 +112,22 @@ const tooEarly = 425;
 function readReceipt(answer: AttemptAnswer, context: AnswerContext): ReadResult {
   const { status } = answer;
   if (status >= 200 && status < 300) return { ok: true, body: answer.body.text };
-  return { ok: false, fault: faultOfStatus(answer, context) };
-}
-
-function faultOfStatus({ status, headers, body }: AttemptAnswer, { route, secrets, now }: AnswerContext): AttemptFault {
   if (status >= 300 && status < 400) {
-    const message = `${route} responded with a redirect (${status}). It was not followed, since it may lead anywhere: use the endpoint's final address.`;
-    return { error: new UnexpectedRedirectError(message, { route, status }), retry: false, status };
+    const { route } = context;
+    const message = `${route}: the server responded with a redirect (${status}). It was not followed, since it may lead anywhere: use the endpoint's final URL.`;
+    const error = new UnexpectedRedirectError(message, { route, status });
+    return { ok: false, fault: { error, retry: false, status } };
   }
-  const excerpt = excerptOf(body.text, secrets);
-  const requested = retryAfter(headers['retry-after'], headers['date'], now);
   const isLater = isRetriedStatus(status) || status === tooEarly || status >= 500;
-  const message = `${route} responded with ${status}${excerpt === '' ? '' : ` ("${excerpt}")`}. ${adviceFor(status, isLater)}`;
-  const error =
-    status === 429
-      ? new RateLimitError(message, {
-          status,
-          retryAt: requested === undefined ? undefined : dateAfter(now, requested),
-          details: { route, excerpt },
-          advice: [{ kind: 'lower', option: 'concurrency' }, { kind: 'wait' }],
-        })
-      : new HttpError(message, { status, excerpt, details: { route } });
-  const pauses = status === 429 || (isLater && requested !== undefined);
-  return { error, retry: isLater, retryAfter: requested, pauses, status };
+  const hint = adviceFor(status, isLater);
+  const fault = faultOfStatus(answer, context, { retry: isLater, hint, lower: 'concurrency' });
+  return { ok: false, fault: { ...fault, pauses: status === 429 || (isLater && fault.retryAfter !== undefined) } };
 }
 
 function adviceFor(status: number, isLater: boolean): string {
-  if (status === 401 || status === 403) return 'It does not take our signature or our headers: check the secret.';
-  if (status === 404) return 'Check its address.';
-  if (status === 410) return 'It is gone for good and wants no more: ask whoever runs it for its new address.';
-  if (status === 429) return 'It wants less at once.';
-  return isLater ? 'It is in trouble: try again later.' : 'Look there for what it does not like.';
+  if (status === 401 || status === 403) return 'It does not accept the signature or the headers: check the secret.';
+  if (status === 404) return 'Check its URL.';
+  if (status === 410) return 'It is permanently gone: ask its operator for the new URL.';
+  if (status === 429) return 'It asks for fewer requests.';
+  return isLater ? 'It is in trouble: try again later.' : 'Check its logs for the reason.';
 }

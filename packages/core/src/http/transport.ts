@@ -4,9 +4,9 @@ import type { Query, ArrayFormat } from './query.js';
 export interface TransportRequest {
   /** A name for events, costs and errors, e.g. `aptos.walletNfts`. */
   readonly route: string;
-  /** The API's base address, as the user gave it. Only its origin gets the key. */
+  /** The API's base URL, as the user gave it. Only its origin gets the key. */
   readonly baseUrl: string;
-  /** The path below the base address, with a leading slash. An absolute URL is refused. */
+  /** The path below the base URL, with a leading slash. An absolute URL is refused. */
   readonly path: string;
   readonly query: Query;
   /** Default: `brackets`. */

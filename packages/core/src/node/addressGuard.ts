@@ -54,7 +54,7 @@ export function addressGuard({ allow = [], resolve = resolveBySystem }: AddressG
     checkUrl(url) {
       if (url.username !== '' || url.password !== '')
         throw new ConfigError(
-          `The URL of ${url.host} must not hold a user name or a password. Send what proves who you are in a header.`,
+          `The URL of ${url.host} must not contain a user name or a password. Send credentials in a header.`,
         );
       const isEncrypted = url.protocol === 'https:';
       if (!isEncrypted && url.protocol !== 'http:')
@@ -86,7 +86,7 @@ function objectionTo(
 ): Objection | undefined {
   const plain = plainAddress(address);
   // A socket would resolve it like a name.
-  if (!plain) return { kind: 'something that is no address', needsCidr: false };
+  if (!plain) return { kind: 'something that is not an address', needsCidr: false };
   if (allowed.cidrs.has(plain.text)) return undefined;
   const special = specialAddress(plain);
   if (!special?.needsCidr && (allowed.addresses.has(plain.text) || isAllowedHost(hostname, allowed))) return undefined;
@@ -102,10 +102,10 @@ function isAllowedHost(hostname: string, { hostnames }: AllowedAddresses): boole
 function forbidden(address: string, { hostname }: GuardedHost, objection: Objection): ForbiddenAddressError {
   const host = bare(hostname);
   const kind = objection === 'unencrypted' ? 'a public address' : objection.kind;
-  const what = host === address ? `${host} is ${kind}` : `${host} leads to ${kind} (${address})`;
+  const what = host === address ? `${host} is ${kind}` : `${host} resolves to ${kind} (${address})`;
   const text = plainAddress(address)?.text;
   return new ForbiddenAddressError(
-    `${what}, so nothing is sent there. ${text === undefined ? 'Look at its name server.' : entriesFor(text, host, objection)}`,
+    `${what}, so nothing is sent there. ${text === undefined ? 'Check its DNS records.' : entriesFor(text, host, objection)}`,
     { host, address, kind },
     text === undefined ? [] : [{ kind: 'allow', option: 'allowAddresses' }],
   );
@@ -116,7 +116,7 @@ function entriesFor(text: string, host: string, objection: Objection): string {
   if (objection === 'unencrypted') return `Use https; without it, only the entry ${host} allows this.`;
   if (!objection.needsCidr) return `The entry ${host === text ? text : `${host} or ${text}`} allows it.`;
   const cidr = `${text}/${isIP(text) === 4 ? '32' : '128'}`;
-  return `Only a CIDR that holds it allows it, such as ${cidr}: a host name or the address alone does not.`;
+  return `Only a CIDR that contains it allows it, such as ${cidr}: a host name or the address alone does not.`;
 }
 
 /** Removes the brackets of an IPv6 address in a URL. */

@@ -67,7 +67,7 @@ export class AppendFile {
    * @throws CheckpointError if the file is missing, shorter, or different up to the position.
    */
   static async reopen(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<AppendFile> {
-    const kind = await explained(fileSystem.kind(path), path, 'looked at');
+    const kind = await explained(fileSystem.kind(path), path, 'inspected');
     if (kind !== 'file')
       throw new CheckpointError(
         kind === 'absent'
@@ -79,7 +79,7 @@ export class AppendFile {
     await checkOwner(fileSystem, path);
     const file = await explained(fileSystem.open(path, 'existing'), path, 'opened');
     try {
-      const size = await explained(file.size(), path, 'looked at');
+      const size = await explained(file.size(), path, 'inspected');
       if (size < sinkPosition.bytes)
         throw new CheckpointError(
           `${path} is shorter (${size} bytes) than its checkpoint says (${sinkPosition.bytes}).`,
@@ -99,11 +99,11 @@ export class AppendFile {
 
   /** Whether a file ends at a position with the same content; `false` if it can't be read or is a link. */
   static async isAt(fileSystem: FileSystem, path: string, sinkPosition: FilePosition): Promise<boolean> {
-    if ((await explained(fileSystem.kind(path), path, 'looked at')) !== 'file') return false;
+    if ((await explained(fileSystem.kind(path), path, 'inspected')) !== 'file') return false;
     const file = await explained(openIfReadable(fileSystem, path), path, 'opened');
     if (!file) return false;
     try {
-      const size = await explained(file.size(), path, 'looked at');
+      const size = await explained(file.size(), path, 'inspected');
       return size === sinkPosition.bytes && (await checksum(file, path, size)) === sinkPosition.crc32;
     } finally {
       await file.close().catch(() => undefined);
@@ -112,7 +112,7 @@ export class AppendFile {
 
   /** Truncates the file to the position at which it was opened. */
   async cut(): Promise<void> {
-    if ((await this.size()) > this.#bytes) await explained(this.#file.truncate(this.#bytes), this.path, 'cut back');
+    if ((await this.size()) > this.#bytes) await explained(this.#file.truncate(this.#bytes), this.path, 'truncated');
   }
 
   get bytes(): number {
@@ -196,7 +196,7 @@ export class AppendFile {
       const written = await explained(this.#file.write(rest, this.#written), this.path, 'written');
       if (written === 0)
         throw new SinkError(
-          `${this.path} can't be written: the disk takes no more bytes. Make room, then run it again.`,
+          `${this.path} can't be written: the disk accepts no more bytes. Make room, then run it again.`,
         );
       this.#written += written;
       rest = rest.subarray(written);
@@ -216,7 +216,8 @@ export class AppendFile {
       seen += piece.length;
       yield piece;
     }
-    if (seen !== this.#bytes || sum !== this.#crc32) throw await this.#damaged('does not hold what was written to it');
+    if (seen !== this.#bytes || sum !== this.#crc32)
+      throw await this.#damaged('does not contain what was written to it');
   }
 
   /** Reads the content again. @throws SinkError if it is not exactly what was appended. */
@@ -224,7 +225,7 @@ export class AppendFile {
     await this.#writePending();
     await this.#checkSize(this.#bytes);
     const sum = await checksum(this.#file, this.path, this.#bytes);
-    if (sum !== this.#crc32) throw await this.#damaged('does not hold what was written to it');
+    if (sum !== this.#crc32) throw await this.#damaged('does not contain what was written to it');
   }
 
   /** Makes all appended bytes durable; resolves to the position to resume from. */
@@ -248,8 +249,8 @@ export class AppendFile {
   async #damaged(what: string): Promise<SinkError> {
     const { bytes, crc32: sum } = this.#flushed;
     const isSound = (await checksum(this.#file, this.path, bytes)) === sum;
-    const wayOut = isSound ? 'Find out who, then run it again: what was committed is sound.' : 'Find out who.';
-    const damaged = `${what}: somebody else changes it`;
+    const wayOut = isSound ? 'Find out who, then run it again: committed rows are intact.' : 'Find out who.';
+    const damaged = `${what}: another process is changing it`;
     return new SinkError(`${this.path} ${damaged}. ${wayOut}`, {
       details: { path: this.path, damaged, isSound },
       ...(!isSound && { advice: [{ kind: 'restart' }] }),
@@ -282,14 +283,14 @@ export class AppendFile {
   #checkNotPoisoned(): void {
     if (this.#isPoisoned)
       throw new SinkError(
-        `${this.path} could not be made durable, so nothing more is written to it. Look at the disk, then run it again.`,
+        `${this.path} could not be made durable, so nothing more is written to it. Check the disk, then run it again.`,
       );
   }
 
   /** Whether the path names this file, another one or nothing. */
   async whatHasItsName(fileSystem: FileSystem): Promise<'this' | 'another' | 'nothing'> {
-    const mine = await explained(this.#file.identity(), this.path, 'looked at');
-    const named = await explained(fileSystem.identity(this.path), this.path, 'looked at');
+    const mine = await explained(this.#file.identity(), this.path, 'inspected');
+    const named = await explained(fileSystem.identity(this.path), this.path, 'inspected');
     return mine === named ? 'this' : named === undefined ? 'nothing' : 'another';
   }
 
@@ -306,12 +307,12 @@ export class AppendFile {
 
   /** Changes when somebody changes the content. */
   version(): Promise<string> {
-    return explained(this.#file.version(), this.path, 'looked at');
+    return explained(this.#file.version(), this.path, 'inspected');
   }
 
   /** The current length in bytes. */
   size(): Promise<number> {
-    return explained(this.#file.size(), this.path, 'looked at');
+    return explained(this.#file.size(), this.path, 'inspected');
   }
 
   /** Whether the first bytes are zeros or missing, as after a truncation by somebody else. */
@@ -323,8 +324,8 @@ export class AppendFile {
   /** Truncates to a position, unless somebody else wrote too. Nothing may be appended after this. */
   async takeBack({ bytes }: FilePosition): Promise<void> {
     if ((await this.size()) !== this.#written || this.#written === bytes) return;
-    await explained(this.#file.truncate(bytes), this.path, 'cut back');
-    await explained(this.#file.sync(), this.path, 'cut back');
+    await explained(this.#file.truncate(bytes), this.path, 'truncated');
+    await explained(this.#file.sync(), this.path, 'truncated');
   }
 
   /** Closes the file, and drops what was buffered since the last `flush`. */
@@ -356,12 +357,12 @@ export function decodeFilePosition(sinkPosition: unknown): FilePosition {
     const { bytes, crc32: sum } = sinkPosition;
     if (isCount(bytes) && isCount(sum)) return { bytes, crc32: sum };
   }
-  throw new CheckpointError('The checkpoint does not say where in the file to go on.', {}, [{ kind: 'restart' }]);
+  throw new CheckpointError('The checkpoint does not say where in the file to resume.', {}, [{ kind: 'restart' }]);
 }
 
 /** @throws CheckpointError if another user owns the file, and so may change it at any time. */
 async function checkOwner(fileSystem: FileSystem, path: string): Promise<void> {
-  if (await explained(fileSystem.isOurs(path), path, 'looked at')) return;
+  if (await explained(fileSystem.isOurs(path), path, 'inspected')) return;
   throw new CheckpointError(
     `${path} belongs to another user of this machine. Ask its owner, or export to another path: nothing was changed.`,
     { path },

@@ -25,17 +25,17 @@ function adviceFor(code: string, what: string): string {
     case 'ENOENT':
       return what === 'created' ? 'this folder takes no files. Choose another one.' : 'it no longer exists.';
     case 'EEXIST':
-      return 'it is there already.';
+      return 'it exists already.';
     case 'ENOTDIR':
-      return 'what should be a folder on the way is a file.';
+      return 'a part of the path is a file, not a folder.';
     case 'ELOOP':
       return 'it is a link, and links are not followed here. Remove it, or choose another path.';
     case 'EFTYPE':
     case 'EISDIR':
-      return 'it is no regular file, and its name is needed. Move it away, then run it again.';
+      return 'it is not a regular file, and its name is needed. Move it away, then run it again.';
     case 'ENAMETOOLONG':
       return 'the name is too long.';
     default:
-      return 'look at the disk, then run it again.';
+      return 'check the disk, then run it again.';
   }
 }

@@ -63,7 +63,7 @@ export class EndlessFile implements TargetFile {
     // On a restart, a file that was begun but not committed already has this name, and is ours.
     if (!restart) await this.check();
     const isReplaced = restart || this.#options.ifExists === 'overwrite';
-    if (isReplaced && (await explained(this.#fs.kind(this.path), this.path, 'looked at')) === 'file')
+    if (isReplaced && (await explained(this.#fs.kind(this.path), this.path, 'inspected')) === 'file')
       await explained(this.#fs.unlink(this.path), this.path, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.path);
     try {
@@ -83,8 +83,8 @@ export class EndlessFile implements TargetFile {
 
   /** Whether the file was rotated since a position was committed. */
   async #wasRotatedSince({ bytes }: FilePosition): Promise<boolean> {
-    if (bytes === 0) return (await explained(this.#fs.kind(this.path), this.path, 'looked at')) === 'absent';
-    const kind = await explained(this.#fs.kind(this.path), this.path, 'looked at');
+    if (bytes === 0) return (await explained(this.#fs.kind(this.path), this.path, 'inspected')) === 'absent';
+    const kind = await explained(this.#fs.kind(this.path), this.path, 'inspected');
     if (kind !== 'file') return kind === 'absent';
     const file = await AppendFile.reopen(this.#fs, this.path, startOfFile);
     try {
@@ -179,7 +179,7 @@ export class EndlessFile implements TargetFile {
   }
 
   #editedMessage(): string {
-    return `${this.path} was changed by somebody else since the last commit, and not as log rotation does it. Move it away, then run it again: a new file is begun, and no row is lost.`;
+    return `${this.path} was changed by another program since the last commit, and not by log rotation. Move it away, then run it again: the export starts a new file, and no row is lost.`;
   }
 
   async #startNewFile(): Promise<void> {
@@ -200,7 +200,7 @@ export class EndlessFile implements TargetFile {
 
   /** Creates or empties the file, durably. */
   async #createEmptyFile(): Promise<AppendFile> {
-    if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) === 'absent') {
+    if ((await explained(this.#fs.kind(this.path), this.path, 'inspected')) === 'absent') {
       try {
         const made = await AppendFile.create(this.#fs, this.path);
         await this.#syncName('created');
@@ -239,8 +239,8 @@ export class EndlessFile implements TargetFile {
     this.#size = file?.bytes ?? this.#size;
     try {
       if (!isUsable && (await file?.whatHasItsName(this.#fs)) === 'this') {
-        await explained(this.#fs.unlink(this.path), this.path, 'cleared away');
-        await this.#syncName('cleared away');
+        await explained(this.#fs.unlink(this.path), this.path, 'removed');
+        await this.#syncName('removed');
       }
     } finally {
       await file?.close().catch(() => undefined);

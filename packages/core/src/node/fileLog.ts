@@ -44,11 +44,11 @@ export class FileLog implements StateLog {
   }
 
   async *read(): AsyncGenerator<unknown, void, undefined> {
-    if ((await explained(this.#fs.kind(this.#path), this.#path, 'looked at')) === 'absent') {
+    if ((await explained(this.#fs.kind(this.#path), this.#path, 'inspected')) === 'absent') {
       this.#isReplaceable = true;
       return;
     }
-    if (!(await explained(this.#fs.isOurs(this.#path), this.#path, 'looked at')))
+    if (!(await explained(this.#fs.isOurs(this.#path), this.#path, 'inspected')))
       throw this.#damage('belongs to another user of this machine');
     const file = await this.#open();
     let end = 0;
@@ -70,7 +70,7 @@ export class FileLog implements StateLog {
       }
     }
     if (end === 0) throw this.#damage('is empty');
-    if (torn !== undefined) await explained(file.truncate(end), this.#path, 'cut back');
+    if (torn !== undefined) await explained(file.truncate(end), this.#path, 'truncated');
     // A killed process may have written this without a sync.
     await explained(file.sync(), this.#path, 'written');
     this.#bytes = end;
@@ -79,7 +79,7 @@ export class FileLog implements StateLog {
   async append(record: object): Promise<void> {
     if (this.#isPoisoned)
       throw new SinkError(
-        `${this.#path} could not be made durable, so nothing more is written to it. Look at the disk, then run it again.`,
+        `${this.#path} could not be made durable, so nothing more is written to it. Check the disk, then run it again.`,
       );
     if (this.#bytes === 0) {
       await this.replace([record]);
@@ -144,10 +144,10 @@ export class FileLog implements StateLog {
   /** Records in a file that was removed or replaced are lost. */
   async #checkName(file: WritableFile): Promise<void> {
     const identities = settleAll([file.identity(), this.#fs.identity(this.#path)]);
-    const [mine, named] = await explained(identities, this.#path, 'looked at');
+    const [mine, named] = await explained(identities, this.#path, 'inspected');
     if (mine === named) return;
     throw new SinkError(
-      `${this.#path} was ${named === undefined ? 'removed' : 'replaced'} while it was in use: what it held is lost. Find out who did that.`,
+      `${this.#path} was ${named === undefined ? 'removed' : 'replaced'} while it was in use: its records are lost. Find out who did that.`,
       { details: { path: this.#path }, advice: [{ kind: 'restart' }] },
     );
   }
@@ -177,12 +177,12 @@ export class FileLog implements StateLog {
 
   #checkHeader(line: Buffer): void {
     const [, version] = /^sluice-log (\d+)\n$/.exec(line.toString('latin1')) ?? [];
-    if (version === undefined) throw this.#damage('is no log of Sluice, or is damaged');
+    if (version === undefined) throw this.#damage('is not a log of Sluice, or is damaged');
     if (version !== '1') throw this.#damage(`was written by another version of Sluice (format ${version})`);
   }
 
   #damage(what: string): CheckpointError {
-    return new CheckpointError(`${this.#path} ${what}. Move it away to begin anew: nothing was changed.`, {
+    return new CheckpointError(`${this.#path} ${what}. Move it away to start over: nothing was changed.`, {
       path: this.#path,
     });
   }

@@ -39,7 +39,7 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
   const checkGzip = (isEndless: boolean): void => {
     if (isEndless && gzip)
       throw new ConfigError(
-        `${target.path} would be compressed, and what never ends has no end to its last block. Write it as it is.`,
+        `${target.path} would be compressed, but an endless source never completes the last block. Write it uncompressed.`,
       );
   };
   return {
@@ -77,11 +77,11 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
 async function checkVolume(fileSystem: FileSystem, path: string, stateFolder: string | undefined): Promise<void> {
   if (stateFolder === undefined) return;
   const [target, state] = await settleAll(
-    [dirname(path), stateFolder].map((folder) => explained(fileSystem.volume(folder), folder, 'looked at')),
+    [dirname(path), stateFolder].map((folder) => explained(fileSystem.volume(folder), folder, 'inspected')),
   );
   if (target?.id === state?.id) return;
   throw new SinkError(
-    `${path} and its state in ${stateFolder} lie on different file systems, so a power cut could part them. Keep the state beside the file.`,
+    `${path} and its state in ${stateFolder} are on different file systems, so a power cut could separate them. Keep the state next to the file.`,
   );
 }
 

@@ -105,7 +105,7 @@ class FolderState implements FileState {
 
   async load(name: string): Promise<unknown> {
     const path = join(this.folder, name);
-    if (!(await explained(this.#fs.isOurs(path), path, 'looked at')))
+    if (!(await explained(this.#fs.isOurs(path), path, 'inspected')))
       throw new CheckpointError(
         `${path} belongs to another user of this machine. Ask its owner, or start over with another path: nothing was changed.`,
         { path },
@@ -159,19 +159,19 @@ class FolderState implements FileState {
 
   async #checkVolume(): Promise<void> {
     const { trustFileSystem = false, onWarning } = this.#options;
-    const { kind } = await explained(this.#fs.volume(this.folder), this.folder, 'looked at');
+    const { kind } = await explained(this.#fs.volume(this.folder), this.folder, 'inspected');
     if (kind === 'network' && !trustFileSystem)
       throw new SinkError(
-        `${this.folder} lies on a network file system, which may lose what it said to have written. Nothing was changed.`,
+        `${this.folder} is on a network file system, which may lose data that it reported as written. Nothing was changed.`,
         { details: { path: this.folder }, advice: [{ kind: 'allow', option: 'trustFileSystem' }] },
       );
     if (kind === 'memory')
-      onWarning?.(`${this.folder} lies in memory: an interrupted export is lost when the machine stops.`);
+      onWarning?.(`${this.folder} is in memory: an interrupted export is lost when the machine stops.`);
   }
 
   /** Removes unfinished files, except those of the other use. Returns whether there is more than the lock. */
   async #clearUnfinished(use: StateUse): Promise<boolean> {
-    const names = await explained(this.#fs.list(this.folder), this.folder, 'looked at');
+    const names = await explained(this.#fs.list(this.folder), this.folder, 'inspected');
     const isUnfinished = (name: string): boolean => {
       const intended = intendedName(name);
       if (intended === undefined) return false;
@@ -211,7 +211,7 @@ function decodeRecord(bytes: Buffer, path: string): unknown {
       `was written by a newer version of Sluice (format ${written}, this one knows ${version}). Use that one.`,
     );
   if (Number(written) !== version || checksum(bytes.subarray(end)) !== sum)
-    throw fault('is damaged: its checksum does not fit.');
+    throw fault('is damaged: its checksum does not match.');
   return JSON.parse(bytes.toString('utf8', end));
 }
 

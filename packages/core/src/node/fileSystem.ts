@@ -80,7 +80,7 @@ export const nodeFileSystem: FileSystem = {
     const isMade = mode === 'new' || mode === 'private';
     if (!isMade && !(await handle.stat()).isFile()) {
       await handle.close();
-      throw Object.assign(new Error(`EFTYPE: ${path} is no regular file`), { code: 'EFTYPE' });
+      throw Object.assign(new Error(`EFTYPE: ${path} is not a regular file`), { code: 'EFTYPE' });
     }
     return {
       write: async (bytes, position) => (await handle.write(bytes, 0, bytes.length, position)).bytesWritten,

@@ -112,13 +112,13 @@ async function claim(
 
 async function makeFolder(folder: string, fileSystem: FileSystem): Promise<void> {
   const parent = dirname(folder);
-  if ((await explained(fileSystem.kind(parent), parent, 'looked at')) === 'absent')
-    throw new SinkError(`The folder ${parent} is not there. Create it, or give another path.`);
+  if ((await explained(fileSystem.kind(parent), parent, 'inspected')) === 'absent')
+    throw new SinkError(`The folder ${parent} does not exist. Create it, or give another path.`);
   try {
     await fileSystem.makeFolder(folder);
   } catch (error) {
     if (platformCode(error) === 'EEXIST')
-      throw new SinkError(`${folder} is no folder, and its name is needed for the state. Move it away.`);
+      throw new SinkError(`${folder} is not a folder, and its name is needed for the state. Move it away.`);
     await explained(Promise.reject<boolean>(error), folder, 'created');
   }
 }
@@ -170,7 +170,7 @@ async function claimsIn(
   folder: string,
   { fileSystem, processes, use }: Pick<FolderLockOptions, 'fileSystem' | 'processes' | 'use'>,
 ): Promise<Claim[]> {
-  const names = (await explained(unlessAbsent(fileSystem.list(folder)), folder, 'looked at')) ?? [];
+  const names = (await explained(unlessAbsent(fileSystem.list(folder)), folder, 'inspected')) ?? [];
   const claims: Claim[] = [];
   for (const name of names.filter((each) => each.startsWith(prefixOf(use))).sort()) {
     const bytes = await readWhole(fileSystem, join(folder, name));
@@ -195,7 +195,7 @@ function refusal(folder: string, { name, process, liveness }: Claim): LockError 
   const who = process ? `process ${process.pid} on ${process.host}` : `a process that left no readable name (${name})`;
   const details = { folder, pid: process?.pid, host: process?.host };
   return liveness === 'unknown'
-    ? new LockError(`${folder} is locked by ${who}, and whether that still runs can't be told from here.`, details, [
+    ? new LockError(`${folder} is locked by ${who}, and it is unknown whether that process still runs.`, details, [
         { kind: 'allow', option: 'breakLock' },
       ])
     : new LockError(`${folder} is in use by ${who}. Wait until it is done, or stop it: nothing was changed.`, details);

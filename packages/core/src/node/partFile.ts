@@ -64,25 +64,25 @@ export class PartFile implements TargetFile {
 
   async check(restart: boolean): Promise<void> {
     await this.#checkTarget();
-    const kind = await explained(this.#fs.kind(this.#part), this.#part, 'looked at');
-    if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'looked at')))
+    const kind = await explained(this.#fs.kind(this.#part), this.#part, 'inspected');
+    if (!(await explained(this.#fs.isOurs(this.#part), this.#part, 'inspected')))
       throw new SinkError(
-        `${this.#part} belongs to another user of this machine, and its name is needed while the rows come. Give another path.`,
+        `${this.#part} belongs to another user of this machine, and its name is needed during the export. Give another path.`,
       );
     if (kind === 'absent' || (kind === 'file' && restart)) return;
     if (kind !== 'file')
       throw new SinkError(
-        `${this.#part} is not a regular file, and its name is needed while the rows come. Give another path.`,
+        `${this.#part} is not a regular file, and its name is needed during the export. Give another path.`,
       );
     throw new SinkError(
-      `${this.#part} is there already: another export writes to it, or one was interrupted. Check that none is running.`,
+      `${this.#part} exists already: another export is writing to it, or one was interrupted. Check that none is running.`,
       { advice: [{ kind: 'restart' }] },
     );
   }
 
   async create(restart: boolean): Promise<void> {
     await this.check(restart);
-    if (restart && (await explained(this.#fs.kind(this.#part), this.#part, 'looked at')) === 'file')
+    if (restart && (await explained(this.#fs.kind(this.#part), this.#part, 'inspected')) === 'file')
       await explained(this.#fs.unlink(this.#part), this.#part, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.#part);
     this.#isNameDurable = false;
@@ -106,8 +106,8 @@ export class PartFile implements TargetFile {
     }
     if (await AppendFile.isAt(this.#fs, this.#part, sinkPosition)) {
       // The run that linked it may have been killed before the name was durable.
-      await this.#syncFolder('put in place');
-      await explained(this.#fs.unlink(this.#part), this.#part, 'put in place');
+      await this.#syncFolder('given its final name');
+      await explained(this.#fs.unlink(this.#part), this.#part, 'given its final name');
     }
     this.#isPublished = true;
     this.#isCommitted = true;
@@ -133,7 +133,7 @@ export class PartFile implements TargetFile {
     await this.#checkName();
     await this.#close();
     if (!this.#isPublished) await (this.#ifExists === 'overwrite' ? this.#replace() : this.#linkName());
-    await this.#syncFolder('put in place');
+    await this.#syncFolder('given its final name');
     return this.#size;
   }
 
@@ -146,9 +146,9 @@ export class PartFile implements TargetFile {
     try {
       const named = await this.#file?.whatHasItsName(this.#fs);
       if (!isUsable && named === 'this') {
-        await explained(this.#fs.unlink(this.#part), this.#part, 'cleared away');
+        await explained(this.#fs.unlink(this.#part), this.#part, 'removed');
         // Before the checkpoint is removed: a power cut could restore the file, and nothing would say whose it is.
-        await this.#syncFolder('cleared away');
+        await this.#syncFolder('removed');
       }
     } finally {
       await this.#close().catch(() => undefined);
@@ -162,7 +162,7 @@ export class PartFile implements TargetFile {
     if (named === undefined || named === 'this') return;
     if (named === 'another')
       throw new SinkError(
-        `${this.#part} was replaced while the export ran, maybe by another export that was started over on the same file; its rows are gone with the old one. What is there now was not touched: see what it is.`,
+        `${this.#part} was replaced while the export ran, maybe by another export that was started over on the same file; its rows were lost with the old file. The new file was not touched: check what it is.`,
         { advice: [{ kind: 'restart' }] },
       );
     const damaged = 'was removed while the export ran, and its rows with it';
@@ -174,7 +174,7 @@ export class PartFile implements TargetFile {
   }
 
   async #replace(): Promise<void> {
-    await explained(this.#fs.rename(this.#part, this.path), this.#part, 'put in place');
+    await explained(this.#fs.rename(this.#part, this.path), this.#part, 'given its final name');
   }
 
   /** Links the final name: unlike a rename, a link never replaces a file. */
@@ -186,15 +186,15 @@ export class PartFile implements TargetFile {
       if (code === 'EEXIST') throw this.#nameTakenError();
       // Some file systems have no links: a last check has to do there.
       if (code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS')
-        throw diskFault(error, this.#part, 'put in place');
-      if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) !== 'absent')
+        throw diskFault(error, this.#part, 'given its final name');
+      if ((await explained(this.#fs.kind(this.path), this.path, 'inspected')) !== 'absent')
         throw this.#nameTakenError();
       await this.#replace();
       return;
     }
     // The new name is durable before the old one goes, or a power cut could remove both.
-    await this.#syncFolder('put in place');
-    await explained(this.#fs.unlink(this.#part), this.#part, 'put in place');
+    await this.#syncFolder('given its final name');
+    await explained(this.#fs.unlink(this.#part), this.#part, 'given its final name');
   }
 
   #nameTakenError(): SinkError {
@@ -229,15 +229,15 @@ export class PartFile implements TargetFile {
 /** Refuses a path that can't be written, without changes. @throws SinkError */
 export async function checkTarget(fileSystem: FileSystem, path: string, ifExists: 'fail' | 'overwrite'): Promise<void> {
   const folder = dirname(path);
-  const folderKind = await explained(fileSystem.kind(folder), folder, 'looked at');
+  const folderKind = await explained(fileSystem.kind(folder), folder, 'inspected');
   if (folderKind === 'absent')
-    throw new SinkError(`The folder ${folder} is not there. Create it, or give another path.`);
-  if (folderKind !== 'folder') throw new SinkError(`${folder} is no folder. Give another path.`);
-  const kind = await explained(fileSystem.kind(path), path, 'looked at');
+    throw new SinkError(`The folder ${folder} does not exist. Create it, or give another path.`);
+  if (folderKind !== 'folder') throw new SinkError(`${folder} is not a folder. Give another path.`);
+  const kind = await explained(fileSystem.kind(path), path, 'inspected');
   if (kind === 'folder') throw new SinkError(`${path} is a folder. Give the name of a file.`);
   if (kind === 'special')
     throw new SinkError(
-      `${path} is no regular file (a pipe, a device, or a link that leads nowhere). Give the name of a file.`,
+      `${path} is not a regular file (a pipe, a device, or a link that leads nowhere). Give the name of a file.`,
     );
   if (kind === 'file' && ifExists === 'fail')
     throw new SinkError(`${path} exists already, and was not touched.`, {

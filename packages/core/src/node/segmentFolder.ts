@@ -76,8 +76,8 @@ export class SegmentFolder {
 
   /** Removes all rows except those in `kept`, and then the folder if it is empty. */
   async clear(kept: readonly string[] = []): Promise<void> {
-    if ((await explained(this.#fs.kind(this.path), this.path, 'looked at')) !== 'folder') return;
-    const names = await explained(this.#fs.list(this.path), this.path, 'looked at');
+    if ((await explained(this.#fs.kind(this.path), this.path, 'inspected')) !== 'folder') return;
+    const names = await explained(this.#fs.list(this.path), this.path, 'inspected');
     const ours = names.filter((name) => name.startsWith(prefix) && !isSetAside(name));
     const removed = ours.map((name) => name.slice(prefix.length)).filter((name) => !kept.includes(name));
     for (const name of removed) await this.remove(name);

@@ -25,7 +25,7 @@ export function streamSink<T>(
     open: async ({ schema, resumeAt, signal, isEndless }) => {
       if (isEndless && gzip)
         throw new ConfigError(
-          'A stream of what never ends would be compressed, and its last block has no end. Write it as it is.',
+          'The output of an endless source would be compressed, but its last block is never completed. Write it uncompressed.',
         );
       const encoder = format.encoder(schema);
       const blocks = new ByteBlocks(gzip ? { pagesPerMember } : undefined);

@@ -7,7 +7,7 @@ export async function readWhole(fileSystem: FileSystem, path: string): Promise<B
   const file = await explained(unlessAbsent(fileSystem.open(path, 'readable')), path, 'opened');
   if (!file) return undefined;
   try {
-    const bytes = Buffer.alloc(await explained(file.size(), path, 'looked at'));
+    const bytes = Buffer.alloc(await explained(file.size(), path, 'inspected'));
     for (let at = 0; at < bytes.length;) {
       const read = await explained(file.read(bytes.subarray(at), at), path, 'read');
       if (read === 0) return bytes.subarray(0, at);
@@ -43,7 +43,7 @@ export async function writeAll(file: WritableFile, path: string, bytes: Uint8Arr
   for (let at = 0; at < bytes.length;) {
     const written = await explained(file.write(bytes.subarray(at), position + at), path, 'written');
     if (written === 0)
-      throw new SinkError(`${path} can't be written: the disk takes no more bytes. Make room, then run it again.`);
+      throw new SinkError(`${path} can't be written: the disk accepts no more bytes. Make room, then run it again.`);
     at += written;
   }
 }

@@ -17,7 +17,7 @@ import type { Plugin } from './plugin.js';
  */
 export function checkPlugin(value: unknown, called?: string): Plugin {
   if (isPlugin(value)) return value;
-  throw new PluginError(`${called ?? shownName(value)} is no plugin: ${faultOf(value) ?? 'it can not be read'}.`);
+  throw new PluginError(`${called ?? shownName(value)} is not a plugin: ${faultOf(value) ?? 'it cannot be read'}.`);
 }
 
 function isPlugin(value: unknown): value is Plugin {
@@ -38,9 +38,9 @@ function faultOf(value: unknown): string | undefined {
     if (method !== undefined && typeof method !== 'function')
       return `its ${part} is ${kindOf(method)}, and not a function`;
   if (!Array.isArray(requires) || !requires.every((each) => typeof each === 'string'))
-    return 'its requires is no list of names';
+    return 'its requires is not a list of names';
   if (!Array.isArray(links) || !links.every((link) => typeof link === 'function'))
-    return 'its links are no list of functions';
+    return 'its links are not a list of functions';
   return (
     faultIn('hooks', hooks, hookFault) ?? faultIn('sinks', sinks, nameFault) ?? faultIn('stores', stores, nameFault)
   );
@@ -65,7 +65,7 @@ function hookFault(name: string): string | undefined {
 /** A single letter before a colon is a drive. */
 function nameFault(name: string): string | undefined {
   if (nameForm.test(name) && name.length > 1) return undefined;
-  return 'is no name for one: it must be a letter, then 1 to 63 letters, digits, "-" or "_"';
+  return 'is not a valid name: it must be a letter, then 1 to 63 letters, digits, "-" or "_"';
 }
 
 function shownName(value: unknown): string {
@@ -77,7 +77,7 @@ function shownName(value: unknown): string {
  * Defines a plugin and infers its types: its name, its namespace from the result of `setup`, and what it requires from
  * the type of `setup`'s second parameter.
  *
- * The client sends its key to every base address that its plugins open: use a separate client for an API with another
+ * The client sends its key to every base URL that its plugins open: use a separate client for an API with another
  * key, and only plugins that you trust.
  *
  * @example

@@ -116,7 +116,7 @@ export class EventHub {
   /** Replaces the first event that is dropped, if a hook emitted it. */
   #overflowFault(): PluginFaultEvent | undefined {
     const error = new PluginError(
-      `Hooks answered one event with more than ${String(maxEvents)} others. The rest was dropped: let them answer with less.`,
+      `Hooks emitted more than ${String(maxEvents)} events in response to one. The rest was dropped: let them emit fewer.`,
     );
     return this.#currentHook && { type: 'plugin-fault', ...this.#currentHook, error: reportOf(error) };
   }

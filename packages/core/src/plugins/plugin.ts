@@ -10,7 +10,7 @@ import type { Hooks } from './clientEvent.js';
 export interface ApiRequest {
   /** A name for events, costs and errors, e.g. `aptos.walletNfts`. */
   readonly route: string;
-  /** Below the base address, with a leading slash. */
+  /** Below the base URL, with a leading slash. */
   readonly path: string;
   readonly query: Query;
   /** Default: the endpoint's. */
@@ -56,7 +56,7 @@ export interface PluginLogger {
 /** What `setup` receives: neither axios nor the key. */
 export interface PluginContext {
   /**
-   * Opens an API at a base address, which should be an option of the plugin, since the client's key is sent there. An
+   * Opens an API at a base URL, which should be an option of the plugin, since the client's key is sent there. An
    * API with another key needs a separate client.
    *
    * @throws ConfigError unless the address is `https:`, or `http:` on loopback (or with the client's `allowInsecure`).

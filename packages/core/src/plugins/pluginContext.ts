@@ -12,7 +12,7 @@ import { isCount, isRecord } from '../values.js';
 import type { EventHub } from './eventHub.js';
 import type { ApiResponse, ApiRequest, Endpoint, PluginContext, PluginLogger } from './plugin.js';
 
-const noEvent = 'It told of something that is no event of a source: it was dropped.';
+const noEvent = 'It emitted something that is not an event of a source: it was dropped.';
 
 /** What the plugins of a client share. Most of it is hidden from them. */
 export interface ContextParts {
@@ -56,7 +56,7 @@ function endpoint(
 ): Endpoint {
   const { secrets, keys, origins, transport, allowInsecure, hub } = parts;
   if (secrets.has(baseUrl))
-    throw new ConfigError('The base address holds the API key. Leave it out: the key travels in its own header.');
+    throw new ConfigError('The base URL contains the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });
   origins.add(new URL(checked).origin);
   const send = async (request: ApiRequest): Promise<ApiResponse> => {

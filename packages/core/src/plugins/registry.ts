@@ -28,7 +28,7 @@ export class Registry<T> {
       const owner = this.#owners.get(name);
       if (owner === undefined) continue;
       throw new PluginError(
-        `The plugins "${owner}" and "${plugin}" both bring a ${this.#kind} named "${name}". Use one of them only, or rename one of the two.`,
+        `The plugins "${owner}" and "${plugin}" both provide a ${this.#kind} named "${name}". Use one of them only, or rename one of the two.`,
       );
     }
   }
@@ -53,9 +53,9 @@ export class Registry<T> {
       made = await make();
     } catch (cause) {
       if (SluiceError.is(cause)) throw cause;
-      throw new PluginError(`${which} could not be made.`, { cause, advice: [{ kind: 'see-cause' }] });
+      throw new PluginError(`${which} could not be created.`, { cause, advice: [{ kind: 'see-cause' }] });
     }
     if (this.#isOne(made)) return made;
-    throw new PluginError(`${which} is none: its function has to return a ${this.#kind}. Tell the plugin's author.`);
+    throw new PluginError(`${which} is invalid: its function has to return a ${this.#kind}. Tell the plugin's author.`);
   }
 }

@@ -323,7 +323,7 @@ export class ExportRun<T> {
     this.#last = undefined;
     this.#pace.settle();
     const rows = before.begun[partition]?.rows ?? 0;
-    this.#options.onWarning?.(`${error.summary} Its ${rows} rows are taken back, and it is walked anew.`);
+    this.#options.onWarning?.(`${error.summary} Its ${rows} rows are removed, and the partition starts over.`);
     await this.#open({ resumeAt: { sinkPosition: checkpoint.sinkPosition ?? null, isSealed: false } });
     return true;
   }

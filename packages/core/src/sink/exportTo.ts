@@ -23,7 +23,7 @@ export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: Expor
   if (commitEvery !== undefined) checkCount('commitEvery', commitEvery);
   if (onExpired === 'restart-partition' && (!state || !sink.withoutPartition))
     throw new ConfigError(
-      `onExpired: 'restart-partition' needs ${state ? 'a sink that can take rows back, as one on a file' : 'state, to know which rows to take back'}.`,
+      `onExpired: 'restart-partition' needs ${state ? 'a sink that can remove rows, such as a file' : 'state, to know which rows to remove'}.`,
     );
   return new ExportFlow(() => {
     const run = new ExportRun(source, sink, options);

@@ -149,10 +149,10 @@ export function changedSettings(before: ExportPlan['settings'], now: ExportPlan[
 
 /** Settings that users know by another name, or only as a part of something else. */
 const names: readonly (readonly [path: RegExp, name: string])[] = [
-  [/^asked(?:\.of)*$/, 'what is asked for'],
+  [/^asked(?:\.of)*$/, 'the request'],
   [/^asked(?:\.of)*\.path$/, 'path or a parameter in it'],
   [/^asked(?:\.of)*\.paging\./, 'paging'],
-  [/^asked(?:\.of)*\.rowsAt$/, 'place of the rows'],
+  [/^asked(?:\.of)*\.rowsAt$/, 'path of the rows'],
   [/^written(?:\.of)*$/, 'what the sink writes'],
 ];
 

@@ -59,17 +59,10 @@ export function cancellable<T>(step: Step<T>, close: () => void | Promise<void> 
     new Promise((resolve, reject) => {
       const onStop = (): void => resolve(done);
       pending.push(onStop);
-      // Remove the callback before the consumer continues with its next call.
-      result.then(
-        (step) => {
-          pending.splice(pending.indexOf(onStop), 1);
-          resolve(step);
-        },
-        (error: unknown) => {
-          pending.splice(pending.indexOf(onStop), 1);
-          reject(error);
-        },
-      );
+      const onSettled = (): void => void pending.splice(pending.indexOf(onStop), 1);
+      // Registered first: it removes the callback before the consumer continues with its next call.
+      result.then(onSettled, onSettled);
+      result.then(resolve, reject);
     });
   const iterator: PullIterator<T> = {
     next() {

@@ -28,10 +28,10 @@ export interface DocumentReader {
  */
 export function documentReader(route: string, isSecret?: (text: string) => boolean): DocumentReader {
   const fault = (path: string, what: string): DecodeError => {
-    if (isSecret?.(`${path}: ${what}`)) return fault('', 'the API key stands where it has no business');
+    if (isSecret?.(`${path}: ${what}`)) return fault('', 'it contains the API key');
     const place = path === '' ? '' : ` at ${path}`;
     return new DecodeError(
-      `${route}: the server responded with a document of another shape${place}: ${what}. Is the base address right, and the API's plugin new enough?`,
+      `${route}: the server responded with a document of an unexpected shape${place}: ${what}. Is the base URL right, and the API's plugin new enough?`,
       { route, path },
     );
   };

@@ -30,7 +30,7 @@ export class LazyRows<T> {
     try {
       const made = page && 'decode' in page ? page.decode() : (page?.rows ?? []);
       if (made.length === this.received.length) return { rows: made };
-      const message = `${this.#source} was sent ${this.received.length} row(s), and made ${made.length} of them. Make one of each: positions count what came.`;
+      const message = `${this.#source} received ${this.received.length} row(s) and returned ${made.length}. Return one row for each: positions count received rows.`;
       return { error: new ConfigError(message) };
     } catch (error) {
       return { error: sourceFault(error, this.#source, 'decode') };

@@ -119,7 +119,7 @@ export class PageChain<T> {
     } catch (error) {
       // The same request without a cursor succeeded, so the API refuses the cursor: most likely it expired.
       if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
-        const message = `${this.#name} can't go on: the API refused the cursor of page ${this.#pages + 1} with ${refusal(error)}: it may have expired.`;
+        const message = `${this.#name} can't continue: the API refused the cursor of page ${this.#pages + 1} with ${refusal(error)}: it may have expired.`;
         throw new PaginationError('cursor-refused', message, {
           details: { partition: this.partition, status: refusal(error) },
           advice: [{ kind: 'restart-partition' }, { kind: 'restart' }],
@@ -133,21 +133,21 @@ export class PageChain<T> {
   #checkPage(fetched: FetchedPage<T> | UndecodedPage<T>): FetchedPage<T> | UndecodedPage<T> {
     if (isRecord(fetched)) return fetched;
     const other: unknown = fetched;
-    const answered = other === undefined ? 'nothing' : kindOf(other);
-    throw new PluginError(`${this.#name} failed: its fetch answered ${answered} instead of a page.`);
+    const returned = other === undefined ? 'nothing' : kindOf(other);
+    throw new PluginError(`${this.#name} failed: its fetch returned ${returned} instead of a page.`);
   }
 
   #checkKnownRow(received: readonly unknown[]): void {
     if (this.#beginsWithLastRow(received)) return;
     throw this.#fault(
       'rows-moved',
-      `the row before page ${this.#pages + 1} is another one now, so rows were added or removed during the walk. Begin again`,
+      `the row before page ${this.#pages + 1} has changed, so rows were added or removed during the walk. Start over`,
     );
   }
 
   #checkNotRepeated(received: readonly unknown[]): void {
     if (!this.#beginsWithLastRow(received)) return;
-    throw this.#fault('no-progress', 'the API says that more rows follow, and sends the last one again');
+    throw this.#fault('no-progress', 'the API says that more rows follow, but sends the last one again');
   }
 
   #beginsWithLastRow(received: readonly unknown[]): boolean {
@@ -181,7 +181,7 @@ export class PageChain<T> {
       if (which === 'an earlier page') this.#known.landmark = fingerprint;
       throw this.#fault(
         'no-progress',
-        `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, goes round in a circle, or the cursor expired. If it still does so later, tell the API's operator`,
+        `page ${this.#pages + 1} has the same rows as ${which}: the API ignores its cursor, repeats its pages, or the cursor expired. If it still does so later, tell the API's operator`,
         [{ kind: 'wait' }, { kind: 'restart' }],
       );
     }
@@ -199,7 +199,7 @@ export class PageChain<T> {
       if (this.#definition.endpoint?.isSecret?.(next.cursor))
         throw this.#fault(
           'secret-in-cursor',
-          "the API sent a cursor that holds the API key, and cursors are written to checkpoints. Tell the API's operator",
+          "the API sent a cursor that contains the API key, and cursors are written to checkpoints. Tell the API's operator",
         );
       this.#rememberCursor(next.cursor);
       return next;
@@ -207,7 +207,7 @@ export class PageChain<T> {
     if (this.#offset === undefined)
       throw this.#fault(
         'missing-cursor',
-        'the API says that more rows follow but gives no cursor, and how many rows lie before is not known. Begin without startAt',
+        'the API says that more rows follow but gives no cursor, and the number of rows before it is unknown. Start without startAt',
       );
     if (received === 0)
       throw this.#fault('no-progress', 'the API says that more rows follow, gives no cursor and sent none');
@@ -227,7 +227,7 @@ export class PageChain<T> {
   #loopError(): PaginationError {
     return this.#fault(
       'no-progress',
-      `page ${this.#pages} gave a cursor for the next page that an earlier page had given, so the API goes round in a circle and rows would come twice. Tell the API's operator, and wait until it is mended`,
+      `page ${this.#pages} gave a cursor for the next page that an earlier page had given, so the API repeats its pages and rows would come twice. Tell the API's operator, and wait until it is fixed`,
       [{ kind: 'restart' }],
     );
   }
@@ -236,13 +236,13 @@ export class PageChain<T> {
   #checkCursor(cursor: string): void {
     const fault =
       cursor.length > longestCursor
-        ? `${cursor.length} characters long, and no server takes an address with more than ${longestCursor}`
+        ? `${cursor.length} characters long, and no server accepts a URL with more than ${longestCursor}`
         : /\p{Surrogate}/u.test(cursor)
-          ? 'a text with half of a character, which no address can say'
+          ? 'a text with half of a character, which no URL can contain'
           : undefined;
     if (fault === undefined) return;
     throw new DecodeError(
-      `${this.#name} can't go on: the API sent a cursor that is ${fault}. Is the base address right?`,
+      `${this.#name} can't continue: the API sent a cursor that is ${fault}. Is the base URL right?`,
       { partition: this.partition, page: this.#pages, path: 'cursor' },
     );
   }
@@ -270,7 +270,7 @@ export class PageChain<T> {
     what: string,
     advice: readonly Advice[] = [],
   ): PaginationError {
-    return new PaginationError(fault, `${this.#name} can't go on: ${what}.`, {
+    return new PaginationError(fault, `${this.#name} can't continue: ${what}.`, {
       details: { partition: this.partition, page: this.#pages + 1 },
       advice,
     });
@@ -278,7 +278,7 @@ export class PageChain<T> {
 
   get #name(): string {
     const { name, partitions = 1 } = this.#definition;
-    return partitions === 1 ? name : `${name}, part ${this.partition + 1} of ${partitions},`;
+    return partitions === 1 ? name : `${name}, partition ${this.partition + 1} of ${partitions},`;
   }
 }
 

@@ -86,7 +86,7 @@ export class Source<T> extends Flow<T> {
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
       throw new ConfigError(
-        'maxRows needs concurrency: 1. With a concurrency above 1 it would be chance which rows are the first ones.',
+        'maxRows needs concurrency: 1. With a concurrency above 1, it is not defined which rows come first.',
       );
     const position = this.#positionOf(startAt);
     return new Flow((demand) =>
@@ -138,7 +138,7 @@ export class Source<T> extends Flow<T> {
     for await (const page of this.pages()) {
       if (rows.length + page.items.length > max)
         throw new ConfigError(
-          `${this.info.name} has more than ${max} rows. Raise toArray's max, or go through the rows one by one.`,
+          `${this.info.name} has more than ${max} rows. Raise toArray's max, or iterate over the rows.`,
         );
       for (const row of page.items) rows.push(row);
     }

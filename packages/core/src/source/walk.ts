@@ -223,5 +223,5 @@ export function checkPosition(position: Position, partitions: number): Position 
   const isInPlan = (partition: number): boolean => partition >= position.before && partition < partitions;
   if (isPosition(position) && position.before <= partitions && Object.keys(position.begun).map(Number).every(isInPlan))
     return position;
-  throw new ConfigError(`startAt is no position of this plan, which has ${partitions} partition(s).`);
+  throw new ConfigError(`startAt is not a position of this plan, which has ${partitions} partition(s).`);
 }

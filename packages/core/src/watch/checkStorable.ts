@@ -5,7 +5,7 @@ const maxDepth = 500;
 
 /** @throws DecodeError unless a row can be stored, compared and restored: JSON, and not nested too deeply. */
 export function checkStorable(key: string, row: unknown): void {
-  const fault = asJson(row) === undefined ? 'is nothing that JSON has a form for' : faultOf(row, 0);
+  const fault = asJson(row) === undefined ? 'has no form in JSON' : faultOf(row, 0);
   if (fault === undefined) return;
   const name = JSON.stringify(key.slice(0, 80));
   throw new DecodeError(`The row ${name} ${fault}. Tell the API's operator, or leave that out of the rows.`, {
@@ -16,7 +16,7 @@ export function checkStorable(key: string, row: unknown): void {
 function faultOf(value: unknown, depth: number): string | undefined {
   if (depth > maxDepth) return `is nested more than ${maxDepth} levels deep`;
   const plain = asJson(value);
-  if (typeof plain === 'bigint') return 'holds a BigInt, which JSON has no form for';
+  if (typeof plain === 'bigint') return 'contains a BigInt, which has no form in JSON';
   if (typeof plain !== 'object' || plain === null) return undefined;
   for (const field of Object.values(plain)) {
     const fault = faultOf(field, depth + 1);

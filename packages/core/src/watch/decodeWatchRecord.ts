@@ -52,7 +52,7 @@ function decodeBase(record: Record<string, unknown>): BaseRecord {
   const { base, watch, history, key, generation, observedAt, size, missing, committed } = record;
   if (typeof base === 'number' && base > 1)
     throw new CheckpointError(
-      "The watch's log was written by a newer version of Sluice. Use that version, or begin anew with another state.",
+      "The watch's log was written by a newer version of Sluice. Use that version, or start over with another state.",
     );
   if (base !== 1 || typeof watch !== 'string' || !isCount(generation) || typeof observedAt !== 'string')
     throw unreadable();
@@ -87,5 +87,5 @@ function decodeMissing(value: unknown): ReadonlyMap<string, Missing> {
 }
 
 export function unreadable(): CheckpointError {
-  return new CheckpointError("The watch's log can't be read. Begin anew with another state: nothing was changed.");
+  return new CheckpointError("The watch's log can't be read. Start over with another state: nothing was changed.");
 }

@@ -92,8 +92,7 @@ export function rowKey<T>(key: (row: T) => unknown, row: T): string {
   if (typeof value === 'string' && value !== '') return value;
   if (Number.isSafeInteger(value)) return String(value);
   const what = value === '' ? 'an empty text' : String(value);
-  throw new DecodeError(
-    `key gave ${what} for a row: it must be text or a whole number that tells the row from all others.`,
-    { option: 'key' },
-  );
+  throw new DecodeError(`key returned ${what} for a row: it must be text or a whole number that identifies the row.`, {
+    option: 'key',
+  });
 }

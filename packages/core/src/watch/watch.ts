@@ -84,7 +84,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   newTicks();
   const { schema } = info;
   const key = options.key ?? (schema?.key && ((row: T) => schema.key?.(row)));
-  if (!key) throw new ConfigError(`Nothing tells the rows of ${info.name} apart: give watch a key.`, { option: 'key' });
+  if (!key) throw new ConfigError(`The rows of ${info.name} have no key: give watch a key.`, { option: 'key' });
   if (state && info.isUnversioned)
     throw new ConfigError(
       "The state can't tell whether the operator given to pipePages is still the same: name it with pipePages(operator, { version }).",

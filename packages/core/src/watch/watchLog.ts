@@ -215,7 +215,7 @@ export class WatchLog<T> {
   #checkIdentity(watch: string): void {
     if (watch === this.#identity.watch) return;
     throw new CheckpointError(
-      'The state belongs to another watch: other rows are asked for, or from elsewhere. Give each watch a state of its own: nothing was changed.',
+      'The state belongs to another watch: it requests other rows, or from another API. Give each watch a state of its own: nothing was changed.',
     );
   }
 
@@ -241,6 +241,6 @@ export class WatchLog<T> {
 function checkComplete(rowsLeft: number): void {
   if (rowsLeft === 0) return;
   throw new CheckpointError(
-    "The watch's log has lost rows of its snapshot, so it was damaged or changed. Begin anew with another state.",
+    "The watch's log has lost rows of its snapshot, so it was damaged or changed. Start over with another state.",
   );
 }

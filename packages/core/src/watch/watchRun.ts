@@ -115,7 +115,7 @@ export class WatchRun<T> {
       const isOther = newHistory !== undefined && log.history !== newHistory;
       if (isOther || startAt < log.committed || startAt > log.snapshot.generation)
         throw new CheckpointError(
-          `The watch's state is of another time than the place to go on from (generation ${startAt}; it holds ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,
+          `The watch's state does not match the position to resume from (generation ${startAt}; it has ${log.committed} to ${log.snapshot.generation}). Is it the state that belongs to the target?`,
           {},
           [{ kind: 'restart' }],
         );
@@ -194,7 +194,7 @@ export class WatchRun<T> {
     for (const [key, row] of rows) {
       if (keyOrNone(this.#settings.key, row) === key) continue;
       throw new CheckpointError(
-        "The watch's state tells rows apart by another key. Use the key as before, or give this watch a state of its own: nothing was changed.",
+        "The watch's state identifies rows by another key. Use the previous key, or give this watch a state of its own: nothing was changed.",
       );
     }
   }
@@ -276,13 +276,15 @@ export function generationAt({ before, begun }: Position): number | undefined {
       ? Number(first.next.cursor)
       : undefined;
   if (isCount(generation)) return generation;
-  throw new ConfigError('startAt is no position of a watch. Give one that a page of it had.', { option: 'startAt' });
+  throw new ConfigError('startAt is not a position of a watch. Give the position of one of its pages.', {
+    option: 'startAt',
+  });
 }
 
 /** The error of a failed poll. A stack overflow comes from a row that is nested too deeply: the API's error. */
 function pollError(error: unknown): unknown {
   if (!(error instanceof RangeError && error.message === 'Maximum call stack size exceeded')) return error;
-  return new DecodeError("A row is nested too deeply to be gone through. Tell the API's operator.");
+  return new DecodeError("A row is nested too deeply to be processed. Tell the API's operator.");
 }
 
 /** Whether retrying is pointless. For the first poll, that includes a request that the API refuses. */

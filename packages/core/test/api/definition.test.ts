@@ -38,8 +38,8 @@ describe('before anything is asked, a definition is refused', () => {
     ['with a parameter without a name', { pageSize: { param: '', default: 1 } }, /at query: a parameter has no name/],
     ['without columns', { columns: [] }, /at columns: there are none/],
     ['with a column twice', { columns: ['id', 'id'] }, /at columns: "id" is there twice/],
-    ['with a path that is none', { rows: 'data..items' }, /"data\.\.items" is no path in a document/],
-    ['with a total that is none', { total: 'a[b]' }, /"a\[b\]" is no path in a document/],
+    ['with a path that is none', { rows: 'data..items' }, /"data\.\.items" is not a path in a document/],
+    ['with a total that is none', { total: 'a[b]' }, /"a\[b\]" is not a path in a document/],
     ['with a schema without a version', { schema: z.object({}) }, /at version: give one/],
     ['with a decode without a version', { decode: () => ({}) }, /at version: give one/],
     ['with an empty version', { schema: z.object({}), version: '' }, /at version: give one/],
@@ -48,9 +48,13 @@ describe('before anything is asked, a definition is refused', () => {
       { schema: z.object({}), decode: () => ({}), version: '1' },
       /at schema: it excludes decode/,
     ],
-    ['with a schema that is none', { schema: { parse: () => 1 }, version: '1' }, /at schema: it is no Standard Schema/],
-    ['with parameters that nothing is made of', { params: z.object({}) }, /at params: nothing is made of them/],
-    ['with params that are none', { params: {}, query: () => ({}) }, /at params: it is no Standard Schema/],
+    [
+      'with a schema that is none',
+      { schema: { parse: () => 1 }, version: '1' },
+      /at schema: it is not a Standard Schema/,
+    ],
+    ['with parameters that nothing is made of', { params: z.object({}) }, /at params: they are not used/],
+    ['with params that are none', { params: {}, query: () => ({}) }, /at params: it is not a Standard Schema/],
   ])('%s', (_what, wrong, message) => {
     const define = (): unknown => listing({ ...good, ...wrong });
     expect(define).toThrow(message);
@@ -96,7 +100,7 @@ describe('an API on a client', () => {
   });
 
   test.each([
-    [undefined, /The API "coins" needs its base address, coins\(\{ baseUrl: 'https:.*\}\), and it is missing/],
+    [undefined, /The API "coins" needs its base URL, coins\(\{ baseUrl: 'https:.*\}\), and it is missing/],
     [{}, /and it is missing/],
     [{ baseUrl: undefined }, /and it is missing/],
     [{ baseUrl: '' }, /and it is empty/],
@@ -167,13 +171,13 @@ describe('before any request, a source is refused', () => {
   test('watched with maxRows, or without a key', () => {
     const items = openListing(listing(good), { baseUrl: 'https://api.example.com' });
     expect(() => items.watch({ maxRows: 5 } as never, { every: 10 })).toThrow(/takes no maxRows/);
-    expect(() => items.watch({}, { every: 10 })).toThrow(/Nothing tells the rows of test\.items apart/);
+    expect(() => items.watch({}, { every: 10 })).toThrow(/The rows of test\.items have no key/);
   });
 
   test('without a part', () => {
     const items = listing({ ...good, partitions: ({ ids }: { ids: string[] }) => ids.map((id) => ({ id })) });
     const open = openListing(items, { baseUrl: 'https://api.example.com' });
-    expect(() => open({ ids: [] })).toThrow(/test\.items has nothing to ask for/);
+    expect(() => open({ ids: [] })).toThrow(/test\.items has nothing to request/);
     expect(open({ ids: ['a', 'b'] }).info.partitions).toBe(2);
   });
 

@@ -45,7 +45,7 @@ describe('E6 another plan', () => {
     ['way to go on', { paging: byCursor({ param: 'after', at: 'next' }) }, 'paging'],
     ['path', { path: '/all' }, 'path or a parameter in it'],
     ['parameter', { query: ({ coin }) => ({ coin, day: 'tomorrow' }) }, 'day'],
-    ['place of the rows', { rows: 'items?' }, 'place of the rows'],
+    ['path of the rows', { rows: 'items?' }, 'path of the rows'],
   ])('is told by another %s in words for people', async (_, change, name) => {
     const [before, now] = await Promise.all([settingsOf(definition), settingsOf({ ...definition, ...change })]);
     expect(changedSettings(before, now)).toEqual([name]);
@@ -56,17 +56,17 @@ describe('E6 another plan', () => {
     expect(changedSettings(...written)).toEqual(['what the sink writes']);
     const asked = ['one', 'two'].map((identity) => exportPlan({ name: 'own', identity, partitions: 1 }, sinkOf(null)));
     const [one, two] = await Promise.all(asked);
-    expect(changedSettings(one?.settings ?? {}, two?.settings ?? {})).toEqual(['what is asked for']);
+    expect(changedSettings(one?.settings ?? {}, two?.settings ?? {})).toEqual(['the request']);
   });
 
   test.each<[string, () => ReturnType<typeof infoOf>]>([
     ['parameter', () => infoOf(listing(definition), { coin: 'eth' })],
     ['bound', () => infoOf(listing(definition), { ...asked, maxRows: 5 })],
-    ['base address', () => infoOf(listing(definition), asked, 'brackets', 'https://other.example.com')],
+    ['base URL', () => infoOf(listing(definition), asked, 'brackets', 'https://other.example.com')],
     ['way to write arrays', () => infoOf(listing(definition), asked, 'repeat')],
     ['path', () => infoOf(listing({ ...definition, path: '/all' }))],
     ['query', () => infoOf(listing({ ...definition, query: ({ coin }: Params) => ({ coin }) }))],
-    ['place of the rows', () => infoOf(listing({ ...definition, rows: 'items?' }))],
+    ['path of the rows', () => infoOf(listing({ ...definition, rows: 'items?' }))],
     ['version', () => infoOf(listing({ ...definition, version: '2' }))],
   ])('comes of another %s, for exports and for watches', (_what, change) => {
     const [plain, other] = [infoOf(listing(definition)), change()];

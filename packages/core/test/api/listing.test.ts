@@ -143,7 +143,7 @@ describe('a schema', () => {
     const late = listing({ ...common, rows, schema, version: '1', columns });
     expect(faultOf(() => late.read({ body: body({ id: '1' }) }))).toMatchObject({
       code: 'decode',
-      message: expect.stringMatching(/gave no result at once, so it is asynchronous/),
+      message: expect.stringMatching(/returned no result at once: it is asynchronous/),
     });
   });
 

@@ -164,7 +164,7 @@ describe.each(Object.entries(kinds))('paging %s', (_name, kind) => {
     expect(asked.length).toBeLessThanOrEqual(14);
   });
 
-  test('a document of another shape is an error, and never the end', async () => {
+  test('a document of an unexpected shape is an error, and never the end', async () => {
     const { source } = await open(kind, numbered(40), (said, nth) =>
       nth === 2 ? { body: { message: 'busy' } } : said,
     );
@@ -318,7 +318,7 @@ describe('paging by page numbers', () => {
       ...{ path: '/items', rows: 'items', columns: ['id'] },
       paging: byPage({ param: 'p', pages: 'pages' }),
     });
-    expect(() => items.read({ body: { items: [], pages } })).toThrow(/at pages: it is no number of pages/);
+    expect(() => items.read({ body: { items: [], pages } })).toThrow(/at pages: it is not a number of pages/);
   });
 });
 

@@ -113,7 +113,7 @@ describe('parameters', () => {
 
   test('that are checked asynchronously are refused', async () => {
     const { items } = await setUp(z.object({ a: z.string().refine(async () => Promise.resolve(true)) }));
-    expect(() => items({ a: 'x' } as never)).toThrow(/gave no result at once/);
+    expect(() => items({ a: 'x' } as never)).toThrow(/returned no result at once/);
   });
 
   test('are sent as they are, and a path that leads elsewhere is not', async () => {

@@ -30,7 +30,7 @@ test('without a key none is sent, and a 401 is the answer', async () => {
   await transport.get();
   await expect(transport.get()).rejects.toMatchObject({
     status: 401,
-    message: expect.stringContaining('No API key was sent. Set apiKey if it wants one.'),
+    message: expect.stringContaining('No API key was sent. Set apiKey if it needs one.'),
   });
   expect(server.requests.map(({ headers }) => Object.keys(headers).includes('x-api-key'))).toEqual([false, false]);
 });

@@ -164,7 +164,7 @@ describe('an endpoint', () => {
     await client.close();
   });
 
-  test('refuses a header that can not be sent, without trying again', async () => {
+  test('refuses a header that cannot be sent, without trying again', async () => {
     const server = await startServer(ok());
     const client = createClient({
       ...options,

@@ -94,7 +94,7 @@ const rows: readonly Row[] = [
     delays: [50_000, 50_000],
     error: RateLimitError,
     details: { status: 503, retryAt: '2030-01-01T00:02:30.000Z' },
-    says: /told to wait 50 s \(until .*\. Try again later, or raise timeouts\.total\.$/,
+    says: /asked to wait 50 s \(until .*\. Try again later, or raise timeouts\.total\.$/,
   },
   {
     fault: 'T6 status 429 until the retries are used up',
@@ -148,7 +148,7 @@ const rows: readonly Row[] = [
     attempts: 1,
     error: RateLimitError,
     details: { status: 429, retryAt: new Date(Date.UTC(2030, 0, 1) + 1e12).toISOString() },
-    says: /told to wait 1000000000 s.*, longer than the 60 s that are allowed\. Try again later, or raise maxRetryAfter\.$/,
+    says: /asked to wait 1000000000 s.*, but the limit is 60 s\. Try again later, or raise maxRetryAfter\.$/,
   },
   {
     fault: 'T6 status 429 with a Retry-After that no calendar has a date for',
@@ -169,7 +169,7 @@ const rows: readonly Row[] = [
     answers: [answer(302, '', { location: `https://elsewhere.example/?key=${encodeURIComponent(canary)}` })],
     attempts: 1,
     error: UnexpectedRedirectError,
-    details: { status: 302, to: 'a place that is not named here' },
+    details: { status: 302, to: 'an address that is not shown' },
   },
   {
     fault: 'T5 a web page with status 200',

@@ -158,7 +158,7 @@ describe('W8 refused without a single connection', () => {
     const { get } = openGuarded({ 'hooks.example.com': [['10.0.0.8', good]] }, ['10.0.0.0/8']);
     expect(await failureOf(get('http://hooks.example.com/'))).toMatchObject({
       code: 'forbidden-address',
-      message: expect.stringContaining(`leads to a public address (${good})`),
+      message: expect.stringContaining(`resolves to a public address (${good})`),
     });
     expect(connects).not.toHaveBeenCalled();
   });

@@ -225,7 +225,7 @@ describe('a limiter', () => {
     expect(Date.now() - began).toBe(20);
   });
 
-  test('L2 refuses at once what costs more than it ever lets begin, and nobody else', async () => {
+  test('L2 refuses at once a cost that exceeds every limit, and nobody else', async () => {
     const trial = new Trial({ requests: 5, per: 1_000, costs: { dear: 6 } }, { requests: 9, per: 1_000 });
     trial.limiter.pause(60_000);
     asks(trial, 3);

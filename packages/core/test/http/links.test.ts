@@ -34,7 +34,7 @@ describe('T3 a link that waits for what never comes', () => {
     await clock.advance(60_000);
     expect(await outcome).toMatchObject({
       code: 'timeout',
-      message: expect.stringContaining('test.route was not done after 60000 ms in the links that it goes through'),
+      message: expect.stringContaining('test.route: not completed by its links within 60000 ms'),
       details: { deadline: 'total', ms: 60_000 },
     });
     expect(clock.pending).toEqual([]);
@@ -110,9 +110,17 @@ describe('G1 a link of a plugin is named where it', () => {
   test.each<[string, unknown, RegExp]>([
     ['throws a text', () => rejecter, /^A link of the plugin "broken" failed at test\.route\./],
     ['throws a text at once', () => thrower, /^A link of the plugin "broken" failed at test\.route\./],
-    ['answers nothing', () => () => undefined, /^A link of the plugin "broken" answered test\.route with nothing: it/],
-    ['answers a text', () => () => text, /^A link of the plugin "broken" answered test\.route with text: it/],
-    ['answers half', () => () => ({ status: 200 }), /^A link of the plugin "broken" answered test\.route with an obj/],
+    [
+      'answers nothing',
+      () => () => undefined,
+      /^A link of the plugin "broken" responded to test\.route with nothing: it/,
+    ],
+    ['answers a text', () => () => text, /^A link of the plugin "broken" responded to test\.route with text: it/],
+    [
+      'answers half',
+      () => () => ({ status: 200 }),
+      /^A link of the plugin "broken" responded to test\.route with an obj/,
+    ],
   ])('%s', async (_what, link, message) => {
     const server = await startServer(ok());
     const client = createClient({ apiKey: canary, rateLimit: false });
@@ -123,7 +131,7 @@ describe('G1 a link of a plugin is named where it', () => {
   });
 
   test.each<[string, unknown, RegExp]>([
-    ['makes nothing', () => undefined, /^A link of the plugin "broken" gave nothing: it has to return a function/],
+    ['makes nothing', () => undefined, /^A link of the plugin "broken" returned nothing: it has to return a function/],
     ['throws a text when it is made', thrower, /^The plugin "broken" could not set up\. See its cause\.$/],
   ])('%s', (_what, link, message) => {
     const client = createClient({ apiKey: canary });

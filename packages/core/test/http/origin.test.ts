@@ -5,7 +5,7 @@ import { canary, expectNoKey } from './canary.js';
 import { testApi } from './children/testApi.js';
 import { ok, startServer } from './scriptedServer.js';
 
-describe('a base address', () => {
+describe('a base URL', () => {
   test.each([
     ['https://api.example.com', 'https://api.example.com'],
     ['https://API.Example.com:443/v1/', 'https://api.example.com/v1'],
@@ -159,7 +159,7 @@ describe('the key', () => {
   test.each<[string, Partial<TransportRequest>]>([
     ['another origin', { baseUrl: 'https://evil.example' }],
     ['another port', { baseUrl: 'http://127.0.0.1:1' }],
-    ['a path that leaves the base address', { path: '/../admin' }],
+    ['a path that leaves the base URL', { path: '/../admin' }],
     ['an absolute path', { path: 'https://evil.example/' }],
   ])('T1 goes nowhere if a link turns its request to %s', async (_where, change) => {
     const server = await startServer(ok());
@@ -194,7 +194,7 @@ describe('the key', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test('T1 may follow a link to and fro between base addresses of the same client', async () => {
+  test('T1 may follow a link to and fro between base URLs of the same client', async () => {
     const [first, second] = [await startServer(ok('first')), await startServer(ok('second'))];
     let isTurned = false;
     const client = createClient({
@@ -213,7 +213,7 @@ describe('the key', () => {
     expect(answers).toEqual(['first', 'second', 'second', 'first']);
   });
 
-  test('T1 may follow a link to another base address of the same client', async () => {
+  test('T1 may follow a link to another base URL of the same client', async () => {
     const [first, second] = [await startServer(ok('first')), await startServer(ok('second'))];
     const client = createClient({
       apiKey: canary,

@@ -122,7 +122,10 @@ describe('in a company network', () => {
   test('T8 a proxy that refuses is named with its status', async () => {
     const proxy = await startProxy(port, 407);
     const { printed } = await ask(unknown, { HTTPS_PROXY: proxy.url, ...trusted });
-    expect(printed).toMatchObject({ code: 'network', message: expect.stringContaining('(the proxy answered 407)') });
+    expect(printed).toMatchObject({
+      code: 'network',
+      message: expect.stringContaining('(the proxy responded with 407)'),
+    });
   });
 
   test('T8 a proxy that never opens its tunnel is found by the deadline for connecting', async () => {

@@ -84,7 +84,7 @@ describe('W4 what an endpoint answers', () => {
 
   test('410: the error says that it is gone for good', async () => {
     const { send } = await openSender([answer(410)]);
-    await expect(send()).rejects.toThrow(/responded with 410\. It is gone for good/);
+    await expect(send()).rejects.toThrow(/responded with 410\. It is permanently gone/);
   });
 
   test('a connection that breaks is tried again, and told when it stays so', async () => {

@@ -157,7 +157,7 @@ describe('W8 what a name leads to', () => {
   ])('is refused by name where a cloud has its metadata: %s', (address) => {
     expect(refusal(() => guard.check(address, name)).details).toMatchObject({ kind: 'a metadata address' });
     const opened = addressGuard({ allow: [name.hostname, address] });
-    expect(() => opened.check(address, name)).toThrow(/Only a CIDR that holds it allows it/);
+    expect(() => opened.check(address, name)).toThrow(/Only a CIDR that contains it allows it/);
   });
 
   test.each(publicIpv6)('is open: %s', (address) => {
@@ -167,14 +167,16 @@ describe('W8 what a name leads to', () => {
   test.each(['', 'hooks.example.com', '127.1', '0177.0.0.1', '2130706433', '8.8.8.8/32', '[2606:4700::1]', '::g'])(
     'is refused if it is no address: "%s"',
     (address) => {
-      expect(refusal(() => guard.check(address, name)).details).toMatchObject({ kind: 'something that is no address' });
+      expect(refusal(() => guard.check(address, name)).details).toMatchObject({
+        kind: 'something that is not an address',
+      });
     },
   );
 
   test('is refused where it is public, but not encrypted', () => {
     const host = { hostname: 'hooks.example.com', isEncrypted: false };
     expect(refusal(() => guard.check('93.184.216.34', host)).message).toBe(
-      'hooks.example.com leads to a public address (93.184.216.34), so nothing is sent there. Use https; without it, only the entry hooks.example.com allows this. If it is the right place, add that to allowAddresses.',
+      'hooks.example.com resolves to a public address (93.184.216.34), so nothing is sent there. Use https; without it, only the entry hooks.example.com allows this. If it is the right place, add that to allowAddresses.',
     );
     for (const entry of ['hooks.example.com', '93.184.216.34', '93.184.216.0/24']) {
       expect(() => addressGuard({ allow: [entry] }).check('93.184.216.34', host)).not.toThrow();
@@ -212,7 +214,7 @@ describe('W8 a URL is refused before anything is looked up', () => {
       const check = (): void =>
         addressGuard({ allow: ['hooks.example.com'] }).checkUrl(new URL(`https://${userinfo}@hooks.example.com/`));
       expect(check).toThrow(ConfigError);
-      expect(check).toThrow(/^The URL of hooks\.example\.com must not hold a user name or a password\./);
+      expect(check).toThrow(/^The URL of hooks\.example\.com must not contain a user name or a password\./);
     }
   });
 
@@ -338,7 +340,7 @@ describe('W8 an entry opens', () => {
     const host = at('hooks.internal', true);
     const closed = addressGuard({ allow: ['hooks.internal', 'localhost', plain] });
     expect(refusal(() => closed.check(address, host)).message).toMatch(
-      /Only a CIDR that holds it allows it, such as \S+\/(32|128)/,
+      /Only a CIDR that contains it allows it, such as \S+\/(32|128)/,
     );
     const cidr = mapped ? `${mapped}/32` : `${plain}/${plain.includes(':') ? '128' : '32'}`;
     expect(() => addressGuard({ allow: [cidr] }).check(address, host)).not.toThrow();
@@ -392,7 +394,7 @@ describe('W8 a refusal says what it is about', () => {
     [
       'https://hooks.internal/',
       '10.0.0.8',
-      'hooks.internal leads to a private address (10.0.0.8), so nothing is sent there. The entry hooks.internal or 10.0.0.8 allows it. If it is the right place, add that to allowAddresses.',
+      'hooks.internal resolves to a private address (10.0.0.8), so nothing is sent there. The entry hooks.internal or 10.0.0.8 allows it. If it is the right place, add that to allowAddresses.',
     ],
     [
       'https://127.1/',
@@ -407,7 +409,7 @@ describe('W8 a refusal says what it is about', () => {
     [
       'https://metadata.google.internal./',
       '169.254.169.254',
-      'metadata.google.internal. leads to a metadata address (169.254.169.254), so nothing is sent there. Only a CIDR that holds it allows it, such as 169.254.169.254/32: a host name or the address alone does not. If it is the right place, add that to allowAddresses.',
+      'metadata.google.internal. resolves to a metadata address (169.254.169.254), so nothing is sent there. Only a CIDR that contains it allows it, such as 169.254.169.254/32: a host name or the address alone does not. If it is the right place, add that to allowAddresses.',
     ],
   ])('%s', (url, address, message) => {
     const { hostname } = new URL(url);

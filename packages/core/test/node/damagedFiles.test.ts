@@ -123,7 +123,7 @@ describe.each<[string, Run]>([
         const error = await failed(run(path, attacked));
         expect(error).toBeInstanceOf(SinkError);
         expect(error.message).toMatch(
-          /rows\.txt\.part .*somebody else changes it.* kept as .*rows\.txt\.part\.damaged\./,
+          /rows\.txt\.part .*another process is changing it.* kept as .*rows\.txt\.part\.damaged\./,
         );
         expect(error.message).toMatch(/run it again: the export starts over\.$/);
         expect(existsSync(path)).toBe(false);
@@ -155,12 +155,12 @@ describe('E6 a .part that is changed while the export runs', () => {
     expect(read(path)).toBe(whole);
   });
 
-  test('and had something appended is cut back by the next run, since what was committed is sound', async () => {
+  test('and had something appended is cut back by the next run, since committed rows are intact', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const error = await failed(
       run(path, { onFetch: lateIn((partition) => appendFileSync(partition, 'mine'), `${path}.part`) }),
     );
-    expect(error.message).toMatch(/\d+ bytes, but \d+ were written.*run it again: what was committed is sound\.$/);
+    expect(error.message).toMatch(/\d+ bytes, but \d+ were written.*run it again: committed rows are intact\.$/);
     const { resumedRows } = await run(path);
     expect(resumedRows).toBeGreaterThan(0);
     expect(read(path)).toBe(whole);
@@ -169,7 +169,7 @@ describe('E6 a .part that is changed while the export runs', () => {
   test('and had something appended at the seal is put in place by the next run, without what was appended', async () => {
     const path = join(temporaryFolder(), 'rows.txt');
     const state = atTheSeal(fileState(`${path}.sluice`), () => appendFileSync(`${path}.part`, 'mine'));
-    expect((await failed(run(path, { state }))).message).toMatch(/somebody else changes it/);
+    expect((await failed(run(path, { state }))).message).toMatch(/another process is changing it/);
     expect(existsSync(path)).toBe(false);
     expect(await run(path)).toMatchObject({ rows: 22, resumedRows: 22 });
     expect(read(path)).toBe(whole);
@@ -222,7 +222,7 @@ describe('E6 a .part that is changed while the export runs', () => {
       },
     };
     const error = await failed(run(path, { fileSystem }));
-    expect(error.message).toMatch(/does not hold what was written to it/);
+    expect(error.message).toMatch(/does not contain what was written to it/);
     expect(readFileSync(`${path}.part.damaged`, 'utf8')).toMatch(/^\0+part/);
     await run(path);
     expect(read(path)).toBe(whole);
@@ -254,7 +254,9 @@ describe.each(Object.entries(attacks))(
         },
       });
       const error = await failed(attacked);
-      expect(error.message).toMatch(/rows-1 .*somebody else changes it.* kept as .*rows-1\.damaged\..*starts over\.$/);
+      expect(error.message).toMatch(
+        /rows-1 .*another process is changing it.* kept as .*rows-1\.damaged\..*starts over\.$/,
+      );
       expect(existsSync(path)).toBe(false);
       expect(await run(path, { concurrency: 2 })).toMatchObject({ rows: 22, resumedRows: 0 });
       expect(read(path)).toBe(whole);

@@ -80,7 +80,7 @@ describe('E7 a cursor that the API refuses', () => {
     expect(error).toBeInstanceOf(PaginationError);
     expect(error).toMatchObject({
       code: 'cursor-refused',
-      message: expect.stringMatching(/part 2 of 4.*page 4 with 410.*onExpired: 'restart-partition'.*restart\.$/),
+      message: expect.stringMatching(/partition 2 of 4.*page 4 with 410.*onExpired: 'restart-partition'.*restart\.$/),
       position: { before: 1, begun: { '1': { next: { cursor: '3' } } } },
     });
     // The same again is the same error: nothing gets lost, and nothing is repeated for ever.
@@ -118,7 +118,7 @@ describe('E7 a cursor that the API refuses', () => {
       expect(namesBeside(path)).toEqual([name]);
       expect(warnings).toHaveLength(Object.values(refused).reduce((sum, count) => sum + count, 0));
       expect(warnings[0]).toMatch(
-        /refused the cursor of page \d+ with 410: it may have expired\. Its \d+ rows are taken back, and it is walked anew\.$/,
+        /refused the cursor of page \d+ with 410: it may have expired\. Its \d+ rows are removed, and the partition starts over\.$/,
       );
       for (const [partition, pages] of Object.entries(refusals.again)) {
         // What was under way or ahead when the walk stopped is asked for again, as after any interruption.

@@ -178,8 +178,8 @@ describe('C6 a log that a crash left', () => {
 describe('E6 a log that is not for us', () => {
   test.each([
     ['', /is empty/],
-    ['hello\n', /is no log of Sluice, or is damaged/],
-    ['sluice-log 1', /is no log of Sluice, or is damaged/],
+    ['hello\n', /is not a log of Sluice, or is damaged/],
+    ['sluice-log 1', /is not a log of Sluice, or is damaged/],
     ['sluice-log 2\nsomething new\n', /another version of Sluice \(format 2\)/],
   ])('%j is refused and left as it is', async (text, message) => {
     const { folder, path } = await logOf([]);

@@ -154,7 +154,7 @@ describe('E9 a disk that fails', () => {
     ['ENOSPC', /disk is full.*run it again/],
     ['EDQUOT', /disk is full/],
     ['EFBIG', /largest size.*ulimit -f/],
-    ['EIO', /look at the disk/],
+    ['EIO', /check the disk/],
     ['EROFS', /no permission/],
     ['EACCES', /no permission/],
   ])('with %s is explained, and leaves nothing behind', async (code, advice) => {
@@ -343,7 +343,7 @@ describe('E9 a disk that fails', () => {
             const fault = await run({ path, ifExists, gzip, fileSystem }, { state, commitEvery: 2 }).catch(
               (error: unknown) => error,
             );
-            // Once the file is in place, what can't be cleared away is no fault of the export's.
+            // Once the file is in place, what can't be removed is no fault of the export's.
             const cleared = calls.includes('removeFolder') ? calls.lastIndexOf('removeFolder') : calls.length;
             const isClearing = at > calls.lastIndexOf('syncFolder', cleared);
             if (!isClearing) {
@@ -511,7 +511,7 @@ describe('E6 a .part file that', () => {
     const disturbed = run({ path }, { state: memoryState(), commitEvery: 3 }, (page) => {
       if (page === 5) appendFileSync(`${path}.part`, 'mine'.repeat(1_000));
     });
-    await expect(disturbed).rejects.toThrow(/somebody else changes it/);
+    await expect(disturbed).rejects.toThrow(/another process is changing it/);
     expect(existsSync(path)).toBe(false);
   });
 });

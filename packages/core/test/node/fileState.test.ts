@@ -221,7 +221,7 @@ describe('state in files', () => {
       open: async (path, mode) => ({ ...(await nodeFileSystem.open(path, mode)), write: () => Promise.resolve(0) }),
     };
     await expect(fileState(stateFolder(), { fileSystem: full }).save('checkpoint', record)).rejects.toThrow(
-      /takes no more bytes/,
+      /accepts no more bytes/,
     );
   });
 
@@ -273,7 +273,7 @@ describe('E9 a file system that promises less', () => {
     await (
       await fileState(folder, options).lock(never)
     )();
-    expect(warnings).toEqual([`${folder} lies in memory: an interrupted export is lost when the machine stops.`]);
+    expect(warnings).toEqual([`${folder} is in memory: an interrupted export is lost when the machine stops.`]);
     const [disk, none] = on('disk');
     await (
       await fileState(folder, disk).lock(never)

@@ -230,7 +230,7 @@ describe('E8 a locked folder', () => {
     mkdirSync(folder);
     execFileSync('mkfifo', [join(folder, name)]);
     const state = fileState(folder);
-    await expect(name === 'checkpoint' ? state.load(name) : state.lock(never)).rejects.toThrow(/no regular file/);
+    await expect(name === 'checkpoint' ? state.load(name) : state.lock(never)).rejects.toThrow(/not a regular file/);
   });
 
   test('of our own process number with another start time is a dead one’s', async () => {
@@ -259,7 +259,7 @@ describe('E8 a locked folder', () => {
   ])('%s is refused, unless the lock is broken', async (_, difference) => {
     const folder = join(temporaryFolder(), 'state');
     claimOf(folder, { ...(await nodeProcesses.self()), ...difference });
-    await expect(lock(folder)).rejects.toThrow(/can't be told from here.*with breakLock: nothing was changed/);
+    await expect(lock(folder)).rejects.toThrow(/whether that process still runs.*with breakLock: nothing was changed/);
     expect(readdirSync(folder)).toEqual(['lock-export-0']);
     await (
       await lock(folder, { breakLock: true })
@@ -283,7 +283,7 @@ describe('E8 a locked folder', () => {
     const folder = join(temporaryFolder(), 'missing', 'state');
     const error: unknown = await lock(folder).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(SinkError);
-    expect(error).toMatchObject({ message: expect.stringMatching(/missing is not there\. Create it/) });
+    expect(error).toMatchObject({ message: expect.stringMatching(/missing does not exist\. Create it/) });
   });
 
   test('is not a file', async () => {

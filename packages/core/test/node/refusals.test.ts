@@ -182,7 +182,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     rmSync(`${path}.sluice`, { recursive: true });
     const error = await refused(path);
     expect(error).toBeInstanceOf(SinkError);
-    expect(error.message).toMatch(/rows\.txt\.part is there already.*Start over with restart\.$/);
+    expect(error.message).toMatch(/rows\.txt\.part exists already.*Start over with restart\.$/);
     await run(path, { restart: true });
     expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
   });
@@ -248,7 +248,7 @@ describe('E6 what does not fit is refused, with the way out, and nothing is touc
     };
     const error = await refused(path, { target: { fileSystem: twoDisks } });
     expect(error).toBeInstanceOf(SinkError);
-    expect(error.message).toMatch(/different file systems.*Keep the state beside the file\.$/);
+    expect(error.message).toMatch(/different file systems.*Keep the state next to the file\.$/);
     const begun = await interrupted();
     expect(await refused(begun, { target: { fileSystem: twoDisks } })).toBeInstanceOf(SinkError);
     await run(begun);
@@ -284,7 +284,7 @@ describe('E1 a kill before the old file is replaced', () => {
     make(path);
     const stuck: FileSystem = { ...fileSystem, rename: () => Promise.reject(new Error('killed')) };
     const target = { ifExists: 'overwrite' } as const;
-    await expect(run(path, { target: { ...target, fileSystem: stuck } })).rejects.toThrow(/put in place/);
+    await expect(run(path, { target: { ...target, fileSystem: stuck } })).rejects.toThrow(/given its final name/);
     expect(await run(path, { target: { ...target, fileSystem } })).toMatchObject({ rows: 17, resumedRows: 17 });
     expect(readFileSync(path, 'utf8')).toBe(fileOf(partitions));
   });

@@ -118,7 +118,7 @@ describe('events of requests', () => {
       ['request test.route: network'],
     ],
     [
-      'is told to wait too long',
+      'is asked to wait too long',
       [answer(429, '', { 'retry-after': '3600' })],
       { outcome: 'failed', error: { code: 'rate-limited' }, attempts: 1 },
       ['request test.route: rate-limited'],

@@ -221,7 +221,7 @@ describe('hooks', () => {
     expect(faults).toHaveLength(2);
     expect(faults[0]).toMatchObject({
       ...{ plugin: 'storm', hook: 'info' },
-      error: { code: 'plugin', message: expect.stringContaining('more than 1000 others') },
+      error: { code: 'plugin', message: expect.stringContaining('more than 1000 events') },
     });
   });
 

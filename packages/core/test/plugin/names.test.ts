@@ -153,12 +153,12 @@ describe('sinks and stores by name', () => {
     expectRefusal(
       client,
       { name: 'b', sinks: { other: () => nowhere, ...sinks } },
-      'The plugins "a" and "b" both bring a sink named "nowhere"',
+      'The plugins "a" and "b" both provide a sink named "nowhere"',
     );
     expectRefusal(
       client,
       { name: 'b', sinks: { other: () => nowhere }, stores },
-      'The plugins "a" and "b" both bring a store named "memory"',
+      'The plugins "a" and "b" both provide a store named "memory"',
     );
     expect([...client.sinks.keys()]).toEqual(['nowhere']);
     // A sink and a store are different things.
@@ -192,9 +192,9 @@ describe('sinks and stores by name', () => {
   });
 
   test.each([
-    ['a', 'its sinks is no name for one'],
-    ['a:b', 'its sinks is no name for one'],
-    ['', 'its sinks is no name for one'],
+    ['a', 'its sinks is not a valid name'],
+    ['a:b', 'its sinks is not a valid name'],
+    ['', 'its sinks is not a valid name'],
   ])('G1 can not be named %j', async (name, message) => {
     const client = createClient(options);
     expectRefusal(client, { name: 'bad', sinks: { [name]: () => nowhere } }, message);
@@ -220,13 +220,16 @@ describe('sinks and stores by name', () => {
       message: `The sink "${name}" of the plugin "a" ${what}`,
     });
     for (const name of ['throwing', 'rejecting'])
-      await expect(made(name)).rejects.toMatchObject({ ...message(name, 'could not be made. See its cause.'), cause });
+      await expect(made(name)).rejects.toMatchObject({
+        ...message(name, 'could not be created. See its cause.'),
+        cause,
+      });
     await expect(made('wrong')).rejects.toMatchObject({
-      message: 'What was given as a plugin is no plugin: it is a number, and not an object.',
+      message: 'What was given as a plugin is not a plugin: it is a number, and not an object.',
     });
     for (const name of ['empty', 'none'])
       await expect(made(name)).rejects.toMatchObject(
-        message(name, `is none: its function has to return a sink. Tell the plugin's author.`),
+        message(name, `is invalid: its function has to return a sink. Tell the plugin's author.`),
       );
     await client.close();
   });
@@ -236,7 +239,7 @@ describe('what was loaded by name', () => {
   const named = (partitions: object): unknown => ({ name: 'loaded', ...partitions });
 
   test.each<[unknown, string]>([
-    [undefined, 'What was given as a plugin is no plugin: it is missing, and not an object'],
+    [undefined, 'What was given as a plugin is not a plugin: it is missing, and not an object'],
     [null, 'it is null, and not an object'],
     ['streams', 'it is text, and not an object'],
     [42, 'it is a number, and not an object'],
@@ -246,20 +249,20 @@ describe('what was loaded by name', () => {
     [{}, 'its name is missing, and not text'],
     [{ name: 5 }, 'its name is a number, and not text'],
     [{ name: Symbol('a') }, 'its name is a symbol, and not text'],
-    [named({ setup: 'now' }), 'The plugin "loaded" is no plugin: its setup is text, and not a function'],
+    [named({ setup: 'now' }), 'The plugin "loaded" is not a plugin: its setup is text, and not a function'],
     [named({ setup: null }), 'its setup is null, and not a function'],
     [named({ dispose: {} }), 'its dispose is an object, and not a function'],
-    [named({ requires: 'streams' }), 'its requires is no list of names'],
-    [named({ requires: [5] }), 'its requires is no list of names'],
-    [named({ links: (next: unknown) => next }), 'its links are no list of functions'],
-    [named({ links: [5] }), 'its links are no list of functions'],
+    [named({ requires: 'streams' }), 'its requires is not a list of names'],
+    [named({ requires: [5] }), 'its requires is not a list of names'],
+    [named({ links: (next: unknown) => next }), 'its links are not a list of functions'],
+    [named({ links: [5] }), 'its links are not a list of functions'],
     [named({ hooks: [] }), 'its hooks are a list, and not an object of functions'],
     [named({ hooks: { retry: 5 } }), '"retry" in its hooks is a number, and not a function'],
     [named({ hooks: { onError: () => 0 } }), '"onError" in its hooks is not an event. Available: request, attempt,'],
     [named({ hooks: { toString: () => 0 } }), '"toString" in its hooks is not an event'],
     [named({ sinks: 'csv' }), 'its sinks are text, and not an object of functions'],
     [named({ sinks: { csv: nowhere } }), '"csv" in its sinks is an object, and not a function'],
-    [named({ sinks: { C: () => nowhere } }), '"C" in its sinks is no name for one'],
+    [named({ sinks: { C: () => nowhere } }), '"C" in its sinks is not a valid name'],
     [named({ stores: { redis: undefined } }), '"redis" in its stores is missing, and not a function'],
   ])('G1 is refused with what is wrong: %#', async (value, message) => {
     const error = thrownBy(() => checkPlugin(value));
@@ -272,7 +275,7 @@ describe('what was loaded by name', () => {
   });
 
   test('G1 is called as its user called it', () => {
-    expect(() => checkPlugin({}, './mine.js')).toThrow('./mine.js is no plugin: its name is missing, and not text.');
+    expect(() => checkPlugin({}, './mine.js')).toThrow('./mine.js is not a plugin: its name is missing, and not text.');
   });
 
   test('G1 may be an object of a class', async () => {

@@ -66,7 +66,7 @@ const greedy = definePlugin({
   requires: ['limiter'],
   setup: (_context, { limiter }: { limiter: object }) => ({ limiter }),
 });
-// @ts-expect-error -- it is no plugin, but the client's own
+// @ts-expect-error -- it is not a plugin, but the client's own
 client.use(greedy);
 // A supertype of the namespace will do.
 client.use(prices).use(

@@ -21,7 +21,7 @@ test.each([undefined, null, ''])('a cursor that is %j is none', (field) => {
 test.each([0, false, {}, ['a']])('a cursor that is %j is an error that says where it stands', (field) => {
   expect(() => read.cursor(field, 'page.cursor')).toThrow(DecodeError);
   expect(() => read.cursor(field, 'page.cursor')).toThrow(
-    'test.rows: the server responded with a document of another shape at page.cursor',
+    'test.rows: the server responded with a document of an unexpected shape at page.cursor',
   );
 });
 

@@ -167,7 +167,7 @@ describe('rows that are made of what came', () => {
     });
     await expect(fewer.toArray()).rejects.toMatchObject({
       code: 'config',
-      message: 'test.fewer was sent 2 row(s), and made 1 of them. Make one of each: positions count what came.',
+      message: 'test.fewer received 2 row(s) and returned 1. Return one row for each: positions count received rows.',
     });
   });
 

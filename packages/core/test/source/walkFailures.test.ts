@@ -50,7 +50,7 @@ describe('P6 a walk with concurrency that fails', () => {
     );
     await expect(source.toArray()).rejects.toMatchObject({
       code: 'plugin',
-      message: 'failing, part 1 of 2, failed: what its fetch threw is not an Error. See its cause.',
+      message: 'failing, partition 1 of 2, failed: what its fetch threw is not an Error. See its cause.',
       cause: thrown ?? 'undefined',
       position: { rows: 0 },
     });
@@ -73,7 +73,7 @@ describe('P6 a walk with concurrency that fails', () => {
     const source = sourceOf(1, () => Promise.resolve(nothing));
     await expect(source.toArray()).rejects.toMatchObject({
       code: 'plugin',
-      message: 'failing failed: its fetch answered nothing instead of a page.',
+      message: 'failing failed: its fetch returned nothing instead of a page.',
     });
   });
 

@@ -55,9 +55,7 @@ describe('a watch refuses at once', () => {
       ...{ name: 'test.keyless', identity: null, schema: { columns: ['id'] } },
       fetch: () => Promise.resolve({ rows: [], next: 'end' }),
     });
-    expect(() => watch(keyless, { every: 1_000 })).toThrow(
-      /Nothing tells the rows of test.keyless apart: give watch a key/,
-    );
+    expect(() => watch(keyless, { every: 1_000 })).toThrow(/The rows of test.keyless have no key: give watch a key/);
     expect(() => watch(keyless, { every: 1_000, key: ({ id }) => id })).not.toThrow();
   });
 
@@ -113,7 +111,10 @@ test.each([
     for await (const page of watched.pages()) health.push(page.health);
     const failed = { outcome: 'failed', generation: 0, error: expect.any(DecodeError) };
     expect(health).toMatchObject([failed, failed]);
-    expect(health).toMatchObject([{ error: { message: expect.stringContaining(`key gave ${name} for a row`) } }, {}]);
+    expect(health).toMatchObject([
+      { error: { message: expect.stringContaining(`key returned ${name} for a row`) } },
+      {},
+    ]);
   }
   isLacking = false;
   expect((await watchPolls(listing, 1, { state, key })).told).toEqual([['initial a', 'initial b']]);
@@ -162,7 +163,7 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
     ]) {
       const refused = watchPolls(listing, 1, { state: fileState(folder), key });
       await expect(refused).rejects.toThrow(CheckpointError);
-      await expect(refused).rejects.toThrow(/tells rows apart by another key/);
+      await expect(refused).rejects.toThrow(/identifies rows by another key/);
     }
     expect(readFileSync(log).equals(bytes)).toBe(true);
     expect(listing.walks).toBe(walks);
@@ -178,9 +179,7 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
     await watchPolls(listing, 3, { state });
     const late = watch(listing.source(), { every: 1_000, clock: new SkippingClock(), polls: 1, state });
     const refused = late.pages({ startAt: '1' })[Symbol.asyncIterator]().next();
-    await expect(refused).rejects.toThrow(
-      /of another time than the place to go on from \(generation 1; it holds 3 to 3\)/,
-    );
+    await expect(refused).rejects.toThrow(/does not match the position to resume from \(generation 1; it has 3 to 3\)/);
   });
 
   test('one with changes of other fields, for an export of them', async () => {

@@ -105,7 +105,7 @@ describe('C7 an export that starts over begins its watch anew', () => {
     const startAt = begun!.position;
     const { walks } = listing;
     await expect(first({ newHistory: 'another', startAt })).rejects.toThrow(
-      /of another time than the place to go on from/,
+      /does not match the position to resume from/,
     );
     expect(listing.walks).toBe(walks);
     expect((await first({ newHistory: 'one', startAt }))?.items.map(inShort)).toEqual(['changed a: active -> error']);

@@ -102,9 +102,9 @@ test('what JSON has a form for can be kept, 500 levels deep, and comes back with
 });
 
 test.each<[string, unknown, RegExp]>([
-  ['nothing', undefined, /The row "a" is nothing that JSON has a form for/],
-  ['a function', () => 1, /is nothing that JSON has a form for/],
-  ['a BigInt', { b: 1n }, /holds a BigInt/],
+  ['nothing', undefined, /The row "a" has no form in JSON/],
+  ['a function', () => 1, /has no form in JSON/],
+  ['a BigInt', { b: 1n }, /contains a BigInt/],
   ['too deep', nested(501), /is nested more than 500 levels deep/],
 ])('a row that is %s is refused by its name', (_, row, message) => {
   const check = (): void => checkStorable('a', row);

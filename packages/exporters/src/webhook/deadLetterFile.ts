@@ -98,7 +98,7 @@ export class DeadLetterFile {
 
 /** @throws SinkError if the path exists and is not a file. */
 export async function checkKind(target: string, fileSystem: FileSystem): Promise<void> {
-  const kind = await explained(fileSystem.kind(target), target, 'looked at');
+  const kind = await explained(fileSystem.kind(target), target, 'inspected');
   if (kind === 'folder')
     throw new SinkError(`${target} is a folder, not a file of dead letters. Give the name of a file.`);
   if (kind === 'special')
@@ -117,7 +117,7 @@ export async function checkDeadLetterFile(path: string, fileSystem: FileSystem =
     throw new ConfigError(`The path of the dead letters must be the name of a file, and is '${path}'.`);
   const target = resolve(path);
   await checkKind(target, fileSystem);
-  if (!(await explained(fileSystem.isOurs(target), target, 'looked at')))
+  if (!(await explained(fileSystem.isOurs(target), target, 'inspected')))
     throw new SinkError(
       `${target} belongs to another user of this machine, who could read and change the letters. Give another path.`,
     );
@@ -169,11 +169,11 @@ async function findEnd(
   if (position && isFound) return { run: position.run, own, end, isEnded };
   if (own.length === 0) return { run: newId(), own, end, isEnded };
   throw new CheckpointError(
-    `${path} is shorter than a checkpoint says, or was changed since, and letters of that export are in it. Move it away to go on without them: nothing was changed.`,
+    `${path} is shorter than a checkpoint says, or was changed since, and letters of that export are in it. Move it away to continue without them: nothing was changed.`,
     { path },
   );
 }
 
 async function* lettersIfThere(fileSystem: FileSystem, path: string): AsyncGenerator<LetterLine, void, undefined> {
-  if ((await explained(fileSystem.kind(path), path, 'looked at')) !== 'absent') yield* deadLettersIn(fileSystem, path);
+  if ((await explained(fileSystem.kind(path), path, 'inspected')) !== 'absent') yield* deadLettersIn(fileSystem, path);
 }

@@ -58,9 +58,9 @@ async function read(fileSystem: FileSystem, folder: string) {
   const path = join(folder, 'replayed');
   const digests = new Set<string>();
   let position: FilePosition = { bytes: 0, crc32: 0 };
-  if ((await explained(fileSystem.kind(path), path, 'looked at')) === 'absent') return { path, digests, position };
+  if ((await explained(fileSystem.kind(path), path, 'inspected')) === 'absent') return { path, digests, position };
   // Another user could add digests, so that letters are never sent.
-  if (!(await explained(fileSystem.isOurs(path), path, 'looked at')))
+  if (!(await explained(fileSystem.isOurs(path), path, 'inspected')))
     throw new CheckpointError(
       `${path} belongs to another user of this machine. Ask its owner, or move it away to send all letters again: nothing was changed.`,
       { path },

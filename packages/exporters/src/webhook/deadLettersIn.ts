@@ -27,7 +27,7 @@ export async function* deadLettersIn(
   fileSystem: FileSystem,
   path: string,
 ): AsyncGenerator<LetterLine, void, undefined> {
-  if ((await explained(fileSystem.kind(path), path, 'looked at')) === 'absent') throw noLetters(path);
+  if ((await explained(fileSystem.kind(path), path, 'inspected')) === 'absent') throw noLetters(path);
   const file = await explained(fileSystem.open(path, 'readable'), path, 'opened');
   try {
     let number = 0;
@@ -57,14 +57,14 @@ export function digestOf(line: Buffer): string {
 }
 
 export function noLetters(path: string): SinkError {
-  return new SinkError(`${path} is not there: no dead letters were written to it, or all have been replayed.`, {
+  return new SinkError(`${path} does not exist: no dead letters were written to it, or all have been replayed.`, {
     details: { path },
   });
 }
 
 function noLetter(path: string, line: number): CheckpointError {
   return new CheckpointError(
-    `Line ${line} of ${path} is no dead letter, or is damaged. Mend it, or remove it: nothing was changed.`,
+    `Line ${line} of ${path} is not a dead letter, or is damaged. Repair or remove it: nothing was changed.`,
     { path, line },
   );
 }

@@ -33,7 +33,7 @@ export function decodeWebhookPosition(sinkPosition: unknown): WebhookPosition {
   const { next, dead, letters } = (sinkPosition ?? {}) as Partial<WebhookPosition>;
   if (Number.isSafeInteger(next) && Number.isSafeInteger(dead) && letters !== undefined)
     return sinkPosition as WebhookPosition;
-  throw new CheckpointError('The checkpoint does not say how far the forwarding came.', {}, [{ kind: 'restart' }]);
+  throw new CheckpointError('The checkpoint does not say how far the forward got.', {}, [{ kind: 'restart' }]);
 }
 
 /** A page in the spool. */

@@ -71,7 +71,7 @@ export function endpointOf(options: EndpointOptions): Endpoint {
 /** The error does not repeat the URL, because it may contain a token. */
 function parsedUrl(url: string): URL {
   if (!URL.canParse(url))
-    throw new ConfigError('The URL of the webhook is none. Give one like https://hooks.example.com/changes.', {
+    throw new ConfigError('The URL of the webhook is invalid. Give one like https://hooks.example.com/changes.', {
       option: 'url',
     });
   const parsed = new URL(url);

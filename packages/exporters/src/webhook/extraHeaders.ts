@@ -9,7 +9,7 @@ export function checkHeaders(headers: Readonly<Record<string, string>>): void {
     const isToken = /^[\w!#$%&'*+.^`|~-]+$/.test(name);
     if (isToken && !reserved.test(name) && typeof value === 'string' && /^[\t\x20-\x7e]*$/.test(value)) continue;
     const why =
-      isToken && reserved.test(name) ? 'is set by us' : 'can not be sent: names and values are plain ASCII text';
+      isToken && reserved.test(name) ? 'is set by Sluice' : 'cannot be sent: names and values are plain ASCII text';
     throw new ConfigError(`The header ${JSON.stringify(name)} ${why}.`, { option: 'headers' });
   }
 }

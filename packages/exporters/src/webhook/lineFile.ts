@@ -27,7 +27,7 @@ export class LineFile {
    * @param isEnded whether the position is after a line end; if not, a line end is added.
    */
   static async open(fileSystem: FileSystem, path: string, position: FilePosition, isEnded: boolean): Promise<LineFile> {
-    if ((await explained(fileSystem.kind(path), path, 'looked at')) === 'absent')
+    if ((await explained(fileSystem.kind(path), path, 'inspected')) === 'absent')
       return new LineFile(fileSystem, path, { bytes: 0, crc32: 0 });
     const file = await AppendFile.reopen(fileSystem, path, position);
     try {
@@ -90,7 +90,7 @@ export class LineFile {
 
   /** Lines in a file that no longer has its name would be lost. */
   async #checkName(file: AppendFile): Promise<void> {
-    if ((await explained(file.whatHasItsName(this.#fs), this.path, 'looked at')) === 'this') return;
+    if ((await explained(file.whatHasItsName(this.#fs), this.path, 'inspected')) === 'this') return;
     throw new SinkError(
       `${this.path} was removed or replaced while it was written to. Find out by whom, then run it again.`,
     );

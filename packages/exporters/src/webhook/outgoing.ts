@@ -37,7 +37,7 @@ export function rowEncoder<T extends object>(
 ): RowEncoder<T> {
   if (!id && !schema?.event && !schema?.key && !key)
     throw new ConfigError(
-      `Nothing tells the rows of ${source} apart, so a receiver could not know a repeated one: give webhook an id, e.g. id: (row) => row.uuid.`,
+      `The rows of ${source} have no key, so a receiver could not recognize a repeated one: give webhook an id, e.g. id: (row) => row.uuid.`,
       { option: 'id' },
     );
   return (row, at, sequence) => {
@@ -60,14 +60,14 @@ export function rowEncoder<T extends object>(
 function keyText(key: unknown): string {
   if (typeof key === 'string') return key;
   if (Number.isSafeInteger(key)) return String(key);
-  throw new ConfigError(`key gave ${String(key)} for a row: it must be text or a whole number.`, { option: 'key' });
+  throw new ConfigError(`key returned ${String(key)} for a row: it must be text or a whole number.`, { option: 'key' });
 }
 
 /** An id is sent in a header, and is part of the signed text, where a full stop ends it. */
 function checkId(id: unknown): string {
   if (typeof id === 'string' && /^[\x21-\x2d\x2f-\x7e]{1,256}$/.test(id)) return id;
   throw new ConfigError(
-    `id gave ${JSON.stringify(id)} for a row: it must be 1 to 256 visible characters of ASCII, without a full stop.`,
+    `id returned ${JSON.stringify(id)} for a row: it must be 1 to 256 visible characters of ASCII, without a full stop.`,
     { option: 'id' },
   );
 }

@@ -67,7 +67,7 @@ export async function replayDeadLetters(path: string, options: ReplayOptions): P
   signal.throwIfAborted();
   const target = resolve(path);
   const folder = deadLetterFolder(target);
-  const kindOf = (name: string): ReturnType<FileSystem['kind']> => explained(fileSystem.kind(name), name, 'looked at');
+  const kindOf = (name: string): ReturnType<FileSystem['kind']> => explained(fileSystem.kind(name), name, 'inspected');
   // A replay that is killed at its end can leave the folder without the file.
   if ((await kindOf(target)) === 'absent' && (await kindOf(folder)) === 'absent') throw noLetters(target);
   const release = await fileState(folder, options).lock(signal);
@@ -211,7 +211,7 @@ async function letterAt(
   const letter = digestOf(text) === digest ? decodeDeadLetter(text)?.letter : undefined;
   if (letter) return letter;
   throw new CheckpointError(
-    `Line ${line} of ${path} was changed while it was replayed. Run it again: what was taken is noted.`,
+    `Line ${line} of ${path} was changed while it was replayed. Run it again: accepted letters are not sent again.`,
     { path, line },
   );
 }

@@ -48,7 +48,7 @@ function keyOf(secret: string): Buffer {
   const key = Buffer.from(isBase64 ? text : '', 'base64');
   if (key.length >= min && key.length <= max) return key;
   throw new ConfigError(
-    `A secret is no signing secret: it must be ${prefix} and ${min} to ${max} bytes in base64, as your receiver's own tools make it.`,
+    `A secret is not a signing secret: it must be ${prefix} and ${min} to ${max} bytes in base64, as your receiver's own tools make it.`,
     { option: 'secret' },
   );
 }

@@ -193,13 +193,13 @@ export class WebhookWriter<T extends object> implements SinkWriter<T> {
     const details = { id: letter.id, status: letter.status };
     if (!this.#letters)
       throw new SinkError(
-        `${what}. Name a file for such records with deadLetter, then run it again: it goes on here.`,
+        `${what}. Name a file for such records with deadLetter, then run it again: it resumes here.`,
         { details, fault: 'endpoint' },
       );
     const isParked = letter.attempts === 0;
     if (!isParked && this.#refused >= maxDeadLetters)
       throw new SinkError(
-        `${what}, and ${this.#refused} before it: that is no accident any more. Look at ${this.#options.deadLetter ?? ''} for what is wrong.`,
+        `${what}, and ${this.#refused} before it: too many to continue. See ${this.#options.deadLetter ?? ''} for the reasons.`,
         {
           details: { ...details, deadLetters: this.#refused },
           advice: [{ kind: 'raise', option: 'maxDeadLetters' }],

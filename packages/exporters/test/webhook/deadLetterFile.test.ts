@@ -222,7 +222,7 @@ describe('W9 refused, and nothing touched:', () => {
     for (const work of [() => openLetters(path), () => idsIn(path), () => replayDeadLetters(path, { send })]) {
       const error = await faultOf(work());
       expect(error).toBeInstanceOf(CheckpointError);
-      expect(error.message).toContain(`Line ${String(line)} of ${path} is no dead letter`);
+      expect(error.message).toContain(`Line ${String(line)} of ${path} is not a dead letter`);
       expect(error.details).toEqual({ path, line });
     }
     expect(readFileSync(path)).toEqual(before);
@@ -257,7 +257,7 @@ describe('W9 refused, and nothing touched:', () => {
     for (const path of ['', `${temporaryFolder()}/`])
       expect(await faultOf(openLetters(path))).toBeInstanceOf(ConfigError);
     const error = await faultOf(openLetters(join(temporaryFolder(), 'none', 'dead.jsonl')));
-    expect(error.message).toMatch(/none is not there\. Create it/);
+    expect(error.message).toMatch(/none does not exist\. Create it/);
   });
 
   test("another user's file", async () => {
@@ -397,7 +397,7 @@ test('W9 letters are read while they are written: what is whole by then', async 
     while (!writing.signal.aborted) {
       const ids = await idsIn(path).catch((error: unknown) => {
         // Before its first letter there is no file.
-        if (error instanceof SinkError && error.message.includes('is not there')) return [];
+        if (error instanceof SinkError && error.message.includes('does not exist')) return [];
         throw error;
       });
       expect(ids).toEqual(ids.map((_, index) => `record-${String(index + 1)}`));
@@ -409,5 +409,5 @@ test('W9 letters are read while they are written: what is whole by then', async 
   await reading;
   await file.close();
   expect(seen.size).toBeGreaterThan(3);
-  await expect(idsIn(`${path}.not`)).rejects.toThrow(/is not there: no dead letters were written to it/);
+  await expect(idsIn(`${path}.not`)).rejects.toThrow(/does not exist: no dead letters were written to it/);
 });

@@ -286,7 +286,7 @@ test('W9 a file that is not there is told, and an empty one is removed', async (
   const { send } = endpoint();
   const missing = replayDeadLetters(path, { send });
   await expect(missing).rejects.toThrow(SinkError);
-  await expect(missing).rejects.toThrow(/dead\.jsonl is not there: no dead letters were written to it, or all have/);
+  await expect(missing).rejects.toThrow(/dead\.jsonl does not exist: no dead letters were written to it, or all have/);
   expect(left(path)).toEqual([]);
   writeFileSync(path, '');
   expect(await replayDeadLetters(path, { send })).toEqual({ replayed: 0, stillDead: 0, left: 0 });

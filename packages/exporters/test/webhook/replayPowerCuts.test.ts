@@ -72,7 +72,7 @@ async function finish(disk: SimulatedDisk, taken: readonly string[], deliveries:
     expect((await endpoint.replay(disk, deliveries)).left).toBe(0);
   } catch (error) {
     // It was through but for its last words: the file is gone, and whoever runs it again is told so.
-    if (!(error instanceof Error) || !error.message.includes('is not there: no dead letters')) throw error;
+    if (!(error instanceof Error) || !error.message.includes('does not exist: no dead letters')) throw error;
   }
   const firsts = [...new Set(endpoint.taken)];
   expect(firsts.toSorted()).toEqual(letters.map(({ id }) => id));

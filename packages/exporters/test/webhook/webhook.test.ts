@@ -170,7 +170,7 @@ describe('W5 a fault of the endpoint', () => {
       { code: 'http', details: { status: 401 } },
     ],
     ['a 404', { script: () => ({ status: 404 }) as const }, { code: 'http', details: { status: 404 } }],
-    ['a 410', { script: () => ({ status: 410 }) as const }, { code: 'http', message: /gone for good/ }],
+    ['a 410', { script: () => ({ status: 410 }) as const }, { code: 'http', message: /permanently gone/ }],
     [
       'a redirect',
       { script: () => ({ status: 302, headers: { location: '/' } }) as const },
@@ -263,7 +263,7 @@ describe('W5 dead letters', () => {
       }).run();
     expect(await faultOf(run(2))).toMatchObject({
       code: 'sink',
-      message: expect.stringContaining('2 before it'),
+      message: expect.stringContaining('and 2 before it: too many to continue. See'),
       details: { deadLetters: 2 },
     });
     expect(lettersIn(deadLetter)).toHaveLength(2);

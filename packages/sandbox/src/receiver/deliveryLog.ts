@@ -36,7 +36,7 @@ export class DeliveryLog extends ServerLog<OpenDelivery> {
   failed = 0;
 
   constructor(now: () => number) {
-    super(now, 'The receiver was closed before the awaited delivery came.');
+    super(now, 'The receiver was closed before the awaited delivery arrived.');
   }
 
   arrive(request: Pick<ReceivedRequest, 'id' | 'attempt' | 'method' | 'path' | 'headers'>): OpenDelivery {

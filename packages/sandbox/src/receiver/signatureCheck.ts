@@ -21,7 +21,7 @@ export function signatureCheck(secrets: readonly string[], tolerance: number, no
     if (typeof id !== 'string' || id === '') return 'webhook-id: missing';
     if (typeof timestamp !== 'string') return 'webhook-timestamp: missing';
     if (typeof signatures !== 'string') return 'webhook-signature: missing';
-    if (!/^\d{1,12}$/.test(timestamp)) return 'webhook-timestamp: no whole number of seconds since 1970';
+    if (!/^\d{1,12}$/.test(timestamp)) return 'webhook-timestamp: not a whole number of seconds since 1970';
     const off = Math.abs(now() / 1_000 - Number(timestamp));
     if (off > tolerance) return `webhook-timestamp: ${Math.round(off)} s off, and ${tolerance} s are allowed`;
 
@@ -35,7 +35,7 @@ export function signatureCheck(secrets: readonly string[], tolerance: number, no
       const right = Buffer.from(mac.digest('base64'));
       return given.some((signature) => signature.length === right.length && timingSafeEqual(signature, right));
     });
-    return isSigned ? undefined : 'webhook-signature: none that matches';
+    return isSigned ? undefined : 'webhook-signature: none matches';
   };
 }
 
@@ -45,6 +45,6 @@ function keyOf(secret: string, index: number): KeyObject {
   const [, base64 = ''] = /^whsec_(.+)$/.exec(secret) ?? [];
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length === 0 || bytes.toString('base64') !== base64)
-    throw new RangeError(`secrets[${index}] is no signing secret: give whsec_ and base64.`);
+    throw new RangeError(`secrets[${index}] is not a signing secret: give whsec_ and base64.`);
   return createSecretKey(bytes);
 }

@@ -130,7 +130,7 @@ export class DrivenLimiter {
       const windows = quarter / 4;
       check(
         windows < maxWindows,
-        `${what}: ${this.begun.length} permits began where ${count} should, in ${maxWindows} windows.`,
+        `${what}: ${this.begun.length} permits began instead of ${count}, in ${maxWindows} windows.`,
       );
       await this.time.pass(this.per / 4);
     }

@@ -5,7 +5,7 @@ import { DrivenLimiter, type RequestedPermit, type LimiterTrial } from './driven
 import type { LimiterChecks } from './permitChecks.js';
 
 export const limitChecks: LimiterChecks = {
-  'lets no more begin in any window than it may, and all in the end': async (trial) => {
+  'never exceeds the limit of a window, and starts all in the end': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 4 }, 'rate');
     driven.acquireMany(13);
     await driven.untilBegun(13, 'At 4 a window');
@@ -24,7 +24,7 @@ export const limitChecks: LimiterChecks = {
     checkWindows(trial, driven, 4);
   },
 
-  'does not make up for time in which the process got no turn': async (trial) => {
+  'does not catch up after the process was stalled': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 3 }, 'rate');
     const { stall } = driven.time;
     if (!stall) throw new Skipped('a limiter that takes a clock');
@@ -35,7 +35,7 @@ export const limitChecks: LimiterChecks = {
     checkWindows(trial, driven, 3);
   },
 
-  'counts no permit that was aborted while it waited for its window': async (trial) => {
+  'does not count a permit that was aborted while it waited for its window': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 2 }, 'rate');
     driven.acquireMany(2);
     await driven.untilBegun(2, 'At 2 a window');
@@ -52,11 +52,11 @@ export const limitChecks: LimiterChecks = {
     const { begunAt = Infinity } = driven.begun[3] ?? {};
     check(
       trial.isRealTime || begunAt - start <= 1.5 * driven.per,
-      `${aborted.length} permits that were aborted took the places of others: the last one began ${begunAt - start} ms later, in windows of ${driven.per}.`,
+      `${aborted.length} aborted permits took the places of others: the last one began ${begunAt - start} ms later, in windows of ${driven.per}.`,
     );
   },
 
-  'keeps its windows through a pause': async (trial) => {
+  'keeps its windows during a pause': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 2 }, 'rate');
     const { per } = driven;
     driven.acquireMany(6);
@@ -66,12 +66,12 @@ export const limitChecks: LimiterChecks = {
     await driven.untilBegun(6, 'After a pause, at 2 a window');
     check(
       driven.begun.slice(2).every(({ begunAt = 0 }) => begunAt >= end),
-      'A permit began during a pause, since its window had come.',
+      'A permit began during a pause, because its window had begun.',
     );
     checkWindows(trial, driven, 2);
   },
 
-  'lets no more run at once than it may': async (trial) => {
+  'never exceeds its concurrency': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { concurrency: 2 }, 'concurrency');
     driven.acquireMany(7);
     for (let count = 2; count <= 7; count += 1) {
@@ -86,7 +86,7 @@ export const limitChecks: LimiterChecks = {
     driven.checkState(0, 0, 'when all were released');
   },
 
-  'gives the place of a released permit to one other, however often it is released': async (trial) => {
+  'grants one permit for each released one, however often it is released': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { concurrency: 1 }, 'concurrency');
     driven.acquireMany(3);
     await driven.untilBegun(1, 'With room for one at once');
@@ -103,7 +103,7 @@ export const limitChecks: LimiterChecks = {
     driven.checkState(1, 1, 'when the first of three was released three times');
   },
 
-  'gives no place to a permit that was aborted while it waited for one': async (trial) => {
+  'does not grant a permit that was aborted while it waited for another': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { concurrency: 1 }, 'concurrency');
     const stop = new AbortController();
     driven.acquire();
@@ -117,11 +117,11 @@ export const limitChecks: LimiterChecks = {
       driven.begun.at(-1)?.permit?.release();
       await driven.untilBegun(count, 'When a permit was released, and the one behind it had been aborted');
     }
-    check(aborted.permit === undefined, 'A permit was given that was aborted.');
+    check(aborted.permit === undefined, 'An aborted permit was granted.');
     driven.checkState(0, 1, 'when all but the aborted one began');
   },
 
-  'counts what requests of a route cost': async (trial) => {
+  'counts the cost of each route': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 4, costs: { 'testing.dear': 3 } }, 'rate', 'costs');
     const [dear, cheap] = ['testing.dear', 'testing.route'];
     for (const route of [dear, cheap, cheap, dear, dear, cheap]) driven.acquire({ route });
@@ -130,17 +130,17 @@ export const limitChecks: LimiterChecks = {
     checkWindows(trial, driven, 4, ({ route }) => (route === dear ? 3 : 1));
   },
 
-  'refuses at once what costs more than it ever lets begin': async (trial) => {
+  'refuses at once a cost that exceeds every limit': async (trial) => {
     const driven = await DrivenLimiter.on(trial, { requests: 4, costs: { 'testing.huge': 5 } }, 'rate', 'costs');
     const huge = driven.acquire({ route: 'testing.huge' });
     driven.acquire();
     await driven.eventually(
       () => huge.refusal !== undefined || huge.permit !== undefined,
-      'A permit that can never be given was not refused',
+      'A permit that can never be granted was not refused',
     );
     check(
       SluiceError.is(huge.refusal?.reason),
-      `A permit that can never be given has to be refused with a ConfigError, and not with ${shown(huge.refusal?.reason)}.`,
+      `A permit that can never be granted must be refused with a ConfigError, not with ${shown(huge.refusal?.reason)}.`,
     );
     await driven.untilBegun(1, 'Behind one that was refused');
     driven.checkState(0, 1, 'when one was refused and one runs');
@@ -161,7 +161,7 @@ function checkWindows(
     const cost = within.reduce((sum, permit) => sum + costOf(permit), 0);
     check(
       cost <= max,
-      `${cost} began in a window of ${per} ms where ${max} may: at ${within.map(({ begunAt }) => shown(begunAt)).join(', ')} ms.`,
+      `${cost} began in a window of ${per} ms that allows ${max}: at ${within.map(({ begunAt }) => shown(begunAt)).join(', ')} ms.`,
     );
   }
 }

@@ -5,17 +5,17 @@ export type LimiterChecks = Readonly<Record<string, (trial: LimiterTrial) => Pro
 
 /** How permits are granted, released and aborted. */
 export const permitChecks: LimiterChecks = {
-  'gives permits in the order of asking': async (trial) => {
+  'grants permits in the order of the calls': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(driven.per / 2);
     driven.acquireMany(6);
     await driven.untilBegun(6, 'After a pause');
     driven.acquireMany(3);
     await driven.untilBegun(9, 'With nothing in their way');
-    checkSame(driven.order, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'The order of permits, by the order of asking,');
+    checkSame(driven.order, [0, 1, 2, 3, 4, 5, 6, 7, 8], 'The order of permits, compared with the order of the calls,');
   },
 
-  'says how many wait and how many run': async (trial) => {
+  'reports how many wait and how many run': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.checkState(0, 0, 'before anybody asked');
     driven.limiter.pause(driven.per);
@@ -30,7 +30,7 @@ export const permitChecks: LimiterChecks = {
     driven.checkState(0, 0, 'when all were released');
   },
 
-  'takes a permit back once, however often it is released': async (trial) => {
+  'counts one release of a permit, however often it is released': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.acquireMany(3);
     await driven.untilBegun(3, 'With nothing in their way');
@@ -39,7 +39,7 @@ export const permitChecks: LimiterChecks = {
     driven.checkState(0, 2, 'when one of three was released twice');
   },
 
-  'refuses a permit at once when it is aborted while it waits, and forgets it': async (trial) => {
+  'rejects at once when a waiting permit is aborted, and forgets it': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(driven.per);
     const stop = new AbortController();
@@ -62,7 +62,7 @@ export const permitChecks: LimiterChecks = {
     driven.checkState(0, 2, 'when one of three was aborted, and the others run');
   },
 
-  'refuses a permit at once when it is aborted already': async (trial) => {
+  'rejects at once when the signal is aborted already': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const reason = new Error('Not wanted from the beginning.');
     const requested = driven.acquire({ signal: AbortSignal.abort(reason) });
@@ -70,7 +70,7 @@ export const permitChecks: LimiterChecks = {
     driven.checkState(0, 0, 'when one was refused that was aborted already');
   },
 
-  'takes nothing back when a permit is aborted that has begun': async (trial) => {
+  'keeps counting a permit that is aborted after it began': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const stop = new AbortController();
     const requested = driven.acquire({ signal: stop.signal });
@@ -82,7 +82,7 @@ export const permitChecks: LimiterChecks = {
     driven.checkState(0, 0, 'when a permit was released that had been aborted');
   },
 
-  'leaves nothing behind at a signal': async (trial) => {
+  'leaves no listener on a signal': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const stop = new AbortController();
     const listeners = countListeners(stop.signal);
@@ -90,10 +90,10 @@ export const permitChecks: LimiterChecks = {
     for (let count = 0; count < 4; count += 1) driven.acquire({ signal: stop.signal });
     await driven.untilBegun(4, 'After a pause');
     driven.releaseAll();
-    checkSame(listeners(), 0, 'The number of listeners at a signal whose permits were given and released');
+    checkSame(listeners(), 0, 'The number of listeners on a signal whose permits were granted and released');
   },
 
-  'lets nothing begin during a pause': async (trial) => {
+  'starts nothing during a pause': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const { per } = driven;
     const start = driven.time.now();
@@ -106,7 +106,7 @@ export const permitChecks: LimiterChecks = {
     checkPaused(driven.begun, start + 2 * per);
   },
 
-  'keeps to the longest of several pauses': async (trial) => {
+  'obeys the longest of several pauses': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const { per, limiter, time } = driven;
     const start = time.now();
@@ -122,7 +122,7 @@ export const permitChecks: LimiterChecks = {
     checkPaused(driven.begun, end);
   },
 
-  'says how long a pause lasts': async (trial) => {
+  'reports how long a pause lasts': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     const { per, limiter, time } = driven;
     checkSame(limiter.state.pausedFor, 0, 'pausedFor before any pause');
@@ -137,7 +137,7 @@ export const permitChecks: LimiterChecks = {
     checkSame(limiter.state.pausedFor, 0, 'pausedFor after a pause');
   },
 
-  'refuses a permit at once when it is aborted during a pause': async (trial) => {
+  'rejects at once when a permit is aborted during a pause': async (trial) => {
     const driven = await DrivenLimiter.on(trial);
     driven.limiter.pause(1_000 * driven.per);
     const stop = new AbortController();
@@ -155,14 +155,14 @@ async function checkRefused(driven: DrivenLimiter, requested: RequestedPermit, r
     () => requested.refusal !== undefined || requested.permit !== undefined,
     `A permit that was aborted ${when} was not refused`,
   );
-  check(requested.permit === undefined, 'A permit was given that was aborted.');
+  check(requested.permit === undefined, 'An aborted permit was granted.');
   check(
     requested.refusal?.isThrown !== true,
-    'A permit that is aborted has to be refused by a promise, but permit itself threw.',
+    'An aborted permit must be refused by a promise, but the call itself threw.',
   );
   check(
     requested.refusal?.reason === reason,
-    `A permit that is aborted has to be refused with signal.reason itself, and not with ${shown(requested.refusal?.reason)}.`,
+    `An aborted permit must be refused with signal.reason itself, not with ${shown(requested.refusal?.reason)}.`,
   );
 }
 

@@ -10,7 +10,7 @@ type PluginChecks = Readonly<Record<string, <Api extends object>(trial: Trial<Pl
 
 /** What a client and its other plugins rely on. */
 export const pluginChecks: PluginChecks = {
-  'is a plugin, always of the same name, and can be used': async (trial) => {
+  'is a plugin that always has the same name, and can be used': async (trial) => {
     const fixture = await trial.fixture();
     const { name } = checkPlugin(fixture.plugin());
     checkSame(fixture.plugin().name, name, 'The name of the plugin when it is made again');
@@ -18,13 +18,13 @@ export const pluginChecks: PluginChecks = {
     check(name in used.client, `The client has no namespace ${shown(name)}.`);
   },
 
-  'asks for nothing while it is set up': async (trial) => {
+  'requests nothing during its setup': async (trial) => {
     const used = UsedPlugin.on(trial, await trial.fixture());
     await calm();
     checkSame(used.requests, 0, 'The number of requests when a plugin was set up and not used');
   },
 
-  'is disposed of without a fault, and can be used again on another client': async (trial) => {
+  'is disposed of without an error, and can be used again on another client': async (trial) => {
     const fixture = await trial.fixture();
     for (const time of ['first', 'second']) {
       const used = UsedPlugin.on(trial, fixture);
@@ -44,7 +44,7 @@ export const pluginChecks: PluginChecks = {
     await one.use();
     check(
       one.requests > 0,
-      'The plugin made no request through its client: `use` of the fixture makes none, or it goes past the limiter and the key.',
+      'The plugin made no request through its client: `use` of the fixture makes none, or it bypasses the limiter and the key.',
     );
     checkSame(other.requests, 0, 'The number of requests on one client when the plugin was used on another');
     await other.close();
@@ -63,18 +63,18 @@ export const pluginChecks: PluginChecks = {
     );
     check(
       SluiceError.is(outcome),
-      `A plugin that is used when its client is closed has to reject with an error of Sluice's, and not with ${shown(outcome)}.`,
+      `A plugin that is used when its client is closed must reject with a SluiceError, not with ${shown(outcome)}.`,
     );
-    check(used.requests <= requests + 1, 'A plugin tries again when its client is closed.');
+    check(used.requests <= requests + 1, 'A plugin retries although its client is closed.');
   },
 
-  'has hooks that take every event and throw nothing': async (trial) => {
+  'has hooks that accept every event and throw nothing': async (trial) => {
     const { hooks } = UsedPlugin.on(trial, await trial.fixture()).plugin;
     if (!hooks) throw new Skipped('`hooks` of the plugin');
     for (const name of hookNames) await callHook(name, hooks[name], trial.timeout);
   },
 
-  'gives nothing away that it was not given': async (trial) => {
+  'reveals no API key': async (trial) => {
     const used = UsedPlugin.on(trial, await trial.fixture());
     await used.use();
     await used.close();
@@ -84,11 +84,11 @@ export const pluginChecks: PluginChecks = {
       'its events': JSON.stringify(used.events),
     };
     for (const [where, text] of Object.entries(shownTexts))
-      check(!text.includes(used.apiKey), `The API key stands in ${where}.`);
+      check(!text.includes(used.apiKey), `The API key is in ${where}.`);
     used.checkFaults();
   },
 
-  'refuses what makes no sense before it asks for anything': async (trial) => {
+  'refuses invalid options before it requests anything': async (trial) => {
     const fixture = await trial.fixture();
     if (!fixture.refused) throw new Skipped('`refused` of the fixture');
     const used = UsedPlugin.on(trial, fixture);
@@ -98,12 +98,12 @@ export const pluginChecks: PluginChecks = {
         (error: unknown) => error,
       );
       const outcome = await inTime(call, `refused[${at}] did not settle`, trial.timeout);
-      check(SluiceError.is(outcome), `refused[${at}] has to throw a ConfigError, and not to answer ${shown(outcome)}.`);
+      check(SluiceError.is(outcome), `refused[${at}] must throw a ConfigError, but its outcome is ${shown(outcome)}.`);
       checkSame(used.requests, 0, `The number of requests when refused[${at}] was refused`);
     }
   },
 
-  'names what it requires, and is disposed of before that': async (trial) => {
+  'names its requirements, and is disposed of before them': async (trial) => {
     const fixture = await trial.fixture();
     const needs = fixture.needs?.().map(({ name }) => name) ?? [];
     const { requires = [] } = fixture.plugin();
@@ -111,7 +111,7 @@ export const pluginChecks: PluginChecks = {
     checkSame(
       [...requires].sort(),
       needs.filter((name) => requires.includes(name)).sort(),
-      'What the plugin requires, and `needs` of the fixture gives,',
+      'The requirements of the plugin, which `needs` of the fixture provides,',
     );
     check(
       requires.length > 0,
@@ -126,7 +126,7 @@ export const pluginChecks: PluginChecks = {
     }
     check(
       SluiceError.is(refusal, 'plugin'),
-      `A client without ${requires.join(' and ')} has to refuse it with a PluginError, and not with ${shown(refusal)}.`,
+      `A client without ${requires.join(' and ')} must refuse it with a PluginError, not with ${shown(refusal)}.`,
     );
     const used = UsedPlugin.on(trial, fixture);
     await used.close();
@@ -145,7 +145,7 @@ async function callHook<Name extends HookName>(name: Name, hook: Hooks[Name], ti
     const failure = await inTime(call, `The hook ${name} did not settle`, timeout);
     check(
       failure === undefined,
-      `The hook ${name} fails with ${shown(event)}: ${failure ?? ''}. It may observe an event, and not alter it.`,
+      `The hook ${name} fails with ${shown(event)}: ${failure ?? ''}. It may observe an event, but not change it.`,
     );
   }
 }

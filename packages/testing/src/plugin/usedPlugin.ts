@@ -71,7 +71,7 @@ export class UsedPlugin<Api extends object> {
   /** Checks that nothing failed in the background. */
   checkFaults(): void {
     const fault = this.events.find(({ type }) => type === 'plugin-fault');
-    check(fault === undefined, `Something failed in the plugin where nobody waits for it: ${shown(fault)}.`);
+    check(fault === undefined, `The plugin failed in the background: ${shown(fault)}.`);
   }
 
   #watched(plugin: Plugin): Plugin {

@@ -6,7 +6,7 @@ const sizes = [1, 3, 0, 2];
 
 /** What a sink preserves when its process dies. */
 export const crashChecks: SinkChecks = {
-  'goes on after a crash behind any commit': async (trial) => {
+  'resumes after a crash after any commit': async (trial) => {
     for (let commits = 0; commits <= sizes.length; commits += 1) {
       const { target, pages, committed } = await crashedBehind(trial, commits);
       // A second crash right after the resume must not prevent the next one.
@@ -15,21 +15,21 @@ export const crashChecks: SinkChecks = {
       const writer = await target.resume(committed);
       await writer.writeAndCommit(...pages.slice(committed.pages));
       await writer.finish();
-      await target.checkSurvived(pages, `After a crash behind page ${commits}, another one at once, and the end`);
+      await target.checkSurvived(pages, `After a crash at page ${commits}, another one at once, and completed`);
     }
   },
 
-  'holds after a crash what was committed, and nothing else if it promises exactly-once': async (trial) => {
+  'has the committed rows after a crash, and no others if it promises exactly-once': async (trial) => {
     for (let commits = 0; commits <= sizes.length; commits += 1) {
       const { target, pages, committed } = await crashedBehind(trial, commits);
       const writer = await target.resume(committed);
       await writer.finish();
       const kept = pages.slice(0, committed.pages);
-      await target.checkSurvived(kept, `After a crash behind page ${commits}, opened there and closed`, pages);
+      await target.checkSurvived(kept, `After a crash at page ${commits}, opened there and closed`, pages);
     }
   },
 
-  'goes back to the place before the last, since a crash may come before the last is in a checkpoint': async (
+  'resumes at the position before the last, since a crash may happen before the last is in a checkpoint': async (
     trial,
   ) => {
     for (let commits = 1; commits <= sizes.length; commits += 1) {
@@ -39,21 +39,21 @@ export const crashChecks: SinkChecks = {
       await writer.writeAndCommit(...pages.slice(commits - 1, commits));
       await target.crash();
       await target.resumeAndFinish(committed, pages);
-      await target.checkSurvived(pages, `Gone back from page ${commits} to the one before, and to the end`);
+      await target.checkSurvived(pages, `Resumed before page ${commits}, and completed`);
     }
   },
 
-  'goes on at the place before its first row, if it has one': async (trial) => {
+  'resumes at the position before its first row, if it has one': async (trial) => {
     const { target, pages, writer } = await openTarget(trial, [2, 1]);
     const { committed } = writer;
     if (committed.sinkPosition === undefined) throw new Skipped('a sink whose writer has a `start`');
     await writer.write(...pages.slice(0, 1));
     await target.crash();
     await target.resumeAndFinish(committed, pages);
-    await target.checkSurvived(pages, 'Begun at start after a crash, and to the end');
+    await target.checkSurvived(pages, 'Resumed at start after a crash, and completed');
   },
 
-  'is closed after a crash that came when it was sealed': async (trial) => {
+  'is closed after a crash after seal': async (trial) => {
     for (const commits of [0, 2]) {
       const { target, pages, writer } = await written(trial, commits);
       const sinkPosition = await writer.seal();
@@ -64,7 +64,7 @@ export const crashChecks: SinkChecks = {
     }
   },
 
-  'is closed again after a crash that came when it was closed, but before the checkpoint was gone': async (trial) => {
+  'is closed again after a crash between close and the removal of the checkpoint': async (trial) => {
     const { target, pages, writer } = await written(trial, 2);
     const sinkPosition = await writer.seal();
     await writer.close();
@@ -74,14 +74,14 @@ export const crashChecks: SinkChecks = {
     await target.checkSurvived(pages, 'Closed, crashed, opened as sealed and closed again');
   },
 
-  'goes back to its last commit when a crash came before a checkpoint said that it is sealed': async (trial) => {
+  'resumes at its last commit after a crash before the checkpoint recorded the seal': async (trial) => {
     for (const commits of [2, sizes.length]) {
       const { target, pages, writer } = await written(trial, commits);
       const { committed } = writer;
       await writer.seal();
       await target.crash();
       await target.resumeAndFinish(committed, pages);
-      await target.checkSurvived(pages, 'Sealed, crashed, opened at the commit before, and to the end');
+      await target.checkSurvived(pages, 'Sealed, crashed, opened at the commit before, and completed');
     }
   },
 };

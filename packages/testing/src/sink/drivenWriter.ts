@@ -75,8 +75,12 @@ export class DrivenWriter<T> {
 
   async abort(isResumable: boolean): Promise<void> {
     this.isEnded = true;
-    const reason = new Error('The export is given up.');
-    await called(() => this.#writer.abort(reason, { isResumable }), 'abort', `let go (isResumable: ${isResumable})`);
+    const reason = new Error('The export is aborted.');
+    await called(
+      () => this.#writer.abort(reason, { isResumable }),
+      'abort',
+      `release its target (isResumable: ${isResumable})`,
+    );
   }
 }
 
@@ -85,7 +89,7 @@ async function called<R>(call: () => Promise<R>, name: string, what = 'do what i
   try {
     return await call();
   } catch (error) {
-    throw new Error(`${name} failed, though nothing stood in its way: it has to ${what}. It threw ${shown(error)}`, {
+    throw new Error(`${name} failed for no reason: it must ${what}. It threw ${shown(error)}`, {
       cause: error,
     });
   }
@@ -99,7 +103,7 @@ function taskOf<T>({ items, partition, endsPartition }: SinkPage<T>): string {
 
 /** A position as the next process reads it. */
 function readAgain(sinkPosition: Json, call: string): Json {
-  checkPlainJson(sinkPosition, `The place of ${call}`);
+  checkPlainJson(sinkPosition, `The position of ${call}`);
   return structuredClone(sinkPosition);
 }
 
@@ -107,9 +111,9 @@ function checkReport(report: SinkReport, call: string): SinkReport {
   const { target, bytes } = report;
   check(
     typeof target === 'string' && target !== '',
-    `${call} has to say where the rows are (target), and not ${shown(target)}.`,
+    `${call} must say where the rows are (target), not ${shown(target)}.`,
   );
   const isCount = bytes === undefined || (Number.isSafeInteger(bytes) && bytes >= 0);
-  check(isCount, `The bytes that ${call} tells of have to be a number of them, and not ${shown(bytes)}.`);
+  check(isCount, `The bytes that ${call} reports must be a number, not ${shown(bytes)}.`);
   return report;
 }

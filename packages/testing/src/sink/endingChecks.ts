@@ -8,7 +8,7 @@ import { pagesOf } from './samplePages.js';
 
 /** What an aborted export leaves, and what the next export does with it. */
 export const endingChecks: SinkChecks = {
-  'goes on where an export gave up for now': async (trial) => {
+  'resumes where an export was suspended': async (trial) => {
     const { target, pages, writer } = await openTarget(trial, [2, 1, 3]);
     await writer.writeAndCommit(...pages.slice(0, 2));
     await writer.write(...pages.slice(2));
@@ -16,10 +16,10 @@ export const endingChecks: SinkChecks = {
     await writer.abort(true);
     // The same sink object: a program may retry in the same process.
     await target.resumeAndFinish(committed, pages);
-    await target.checkSurvived(pages, 'Given up behind a commit, gone on there, and to the end');
+    await target.checkSurvived(pages, 'Aborted after a commit, resumed there, and completed');
   },
 
-  'has room for a new export where one gave up for good': async (trial) => {
+  'allows a new export after one was aborted for good': async (trial) => {
     for (const commits of [0, 1]) {
       const { target, pages: old, writer } = await openTarget(trial, [2, 1]);
       const pages = pagesOf(trial.samples, [1, 2], 50);
@@ -28,11 +28,11 @@ export const endingChecks: SinkChecks = {
       await writer.abort(false);
       const again = await target.open();
       await again.finish(pages);
-      await target.checkSurvived(pages, 'Given up for good, and written anew', [...old, ...pages]);
+      await target.checkSurvived(pages, 'Aborted for good, and written again', [...old, ...pages]);
     }
   },
 
-  'starts over, if told to, where an unfinished export left something': async (trial) => {
+  'starts over on request where an unfinished export left something': async (trial) => {
     for (const commits of [0, 1, 2]) {
       const { target, pages: old, writer } = await openTarget(trial, [2, 3]);
       const pages = pagesOf(trial.samples, [1, 2], 50);
@@ -44,36 +44,36 @@ export const endingChecks: SinkChecks = {
       // A restart happens only once; from here the export resumes like others.
       await target.crash();
       await target.resumeAndFinish(again.committed, pages);
-      await target.checkSurvived(pages, 'Started over, crashed, and to the end', [...old, ...pages]);
+      await target.checkSurvived(pages, 'Started over, crashed, and completed', [...old, ...pages]);
     }
   },
 
-  'leaves what is finished alone, unless it replaces it as a whole': async (trial) => {
+  'leaves a finished target alone, unless it replaces it completely': async (trial) => {
     const { target, pages: old, writer } = await openTarget(trial, [2, 3]);
     const pages = pagesOf(trial.samples, [1, 2], 50);
     await writer.finish(old);
     target.restart();
     const second = await openedOrRefused(target, {});
-    await target.checkHolds(old, 'Opened a second time, when all was finished');
+    await target.checkHolds(old, 'Opened a second time, after it was finished');
     await second?.abort(false);
-    await target.checkHolds(old, 'Opened a second time, when all was finished, and given up');
+    await target.checkHolds(old, 'Opened a second time, after it was finished, and aborted');
     const third = await openedOrRefused(target, { restart: true });
     await third?.finish(pages);
-    if (!third) await target.checkHolds(old, 'A restart that was refused, when all was finished');
-    else await target.checkSurvived(pages, 'Started over when all was finished', [...old, ...pages]);
+    if (!third) await target.checkHolds(old, 'A restart that was refused, after it was finished');
+    else await target.checkSurvived(pages, 'Started over after it was finished', [...old, ...pages]);
   },
 
-  'leaves what is unfinished alone where it refuses a second export': async (trial) => {
+  'leaves an unfinished target alone when it refuses a second export': async (trial) => {
     const { target, pages, writer } = await openTarget(trial, [2, 3]);
     await writer.writeAndCommit(...pages.slice(0, 1));
     await target.crash();
     if (await openedOrRefused(target, {}))
-      throw new Skipped('a sink that refuses a target on which another export is at work');
+      throw new Skipped('a sink that refuses a target that another export is using');
     await target.resumeAndFinish(writer.committed, pages);
-    await target.checkSurvived(pages, 'Gone on after somebody else was refused');
+    await target.checkSurvived(pages, 'Continued after another export was refused');
   },
 
-  'refuses a place that its target does not reach, and goes on at one that it does': async (trial) => {
+  'refuses a position beyond its target, and resumes at one within it': async (trial) => {
     const target = await DrivenSink.on(trial);
     if (!target.isExact) throw new Skipped('a sink that promises exactly-once');
     const pages = pagesOf(trial.samples, [2, 3]);
@@ -90,29 +90,29 @@ export const endingChecks: SinkChecks = {
     const beyond = await target.tryOpen({ resumeAt: { sinkPosition: far.sinkPosition ?? null, isSealed: false } });
     check(
       !(beyond instanceof DrivenWriter),
-      'Rows were cut off, and a place behind them was taken all the same: they would be missing. Refuse it with a CheckpointError.',
+      'Rows were truncated, and a position after them was accepted anyway, so they would be missing. Refuse it with a CheckpointError.',
     );
     check(
       SluiceError.is(beyond.refusal, 'checkpoint'),
-      `A place that the target does not reach has to be refused with a CheckpointError that says what to do, and not with ${shown(beyond.refusal)}`,
+      `A position beyond the target must be refused with a CheckpointError that says what to do, not with ${shown(beyond.refusal)}`,
     );
     await target.resumeAndFinish(near, pages);
-    await target.checkHolds(pages, 'Gone on after a place was refused');
+    await target.checkHolds(pages, 'Resumed after a position was refused');
   },
 
-  'says in check what open would say, and touches nothing': async (trial) => {
+  'reports in check what open would report, and changes nothing': async (trial) => {
     const target = await DrivenSink.on(trial);
     if (!target.sink.check) throw new Skipped('`check` of the sink');
     const pages = pagesOf(trial.samples, [2, 1]);
-    await checkAgreement(target, { isEndless: true }, 'a new target and a source without an end');
+    await checkAgreement(target, { isEndless: true }, 'a new target and an endless source');
     await checkAgreement(target, {}, 'a new target');
     const writer = await target.open();
     await writer.finish(pages);
     target.restart();
     await target.sink.check(target.context({ restart: true })).catch(() => undefined);
-    await target.checkHolds(pages, 'After check was asked whether all may be replaced');
+    await target.checkHolds(pages, 'After check with a restart');
     await checkAgreement(target, {}, 'a finished target');
-    await checkAgreement(target, { restart: true }, 'a finished target that is to be replaced');
+    await checkAgreement(target, { restart: true }, 'a finished target with a restart');
   },
 };
 
@@ -142,6 +142,6 @@ async function checkAgreement<T>(target: DrivenSink<T>, opening: Opening, what: 
 function checkRefusal(error: unknown): void {
   check(
     SluiceError.is(error),
-    `A target that can't be used has to be refused with a SinkError (of ours: ConfigError, CheckpointError) that says what to do, and not with ${shown(error)}`,
+    `An unusable target must be refused with a SinkError, ConfigError or CheckpointError that says what to do, not with ${shown(error)}`,
   );
 }

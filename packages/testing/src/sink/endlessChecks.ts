@@ -7,35 +7,35 @@ import { pagesOf } from './samplePages.js';
 
 /** Rows of endless sources, e.g. watches, are in their final place from the start. */
 export const endlessChecks: SinkChecks = {
-  'shows what a source without an end gives as soon as it is committed': async (trial) => {
+  'shows the rows of an endless source as soon as they are committed': async (trial) => {
     const { target, pages, writer } = await openEndless(trial, [2, 0, 1]);
     for (const [at, page] of pages.entries()) {
       await writer.write(page);
-      if (await writer.commit()) await target.checkHolds(pages.slice(0, at + 1), `Committed behind page ${at}`);
+      if (await writer.commit()) await target.checkHolds(pages.slice(0, at + 1), `Committed after page ${at}`);
     }
   },
 
-  'goes on with a source without an end after a crash': async (trial) => {
+  'resumes an endless source after a crash': async (trial) => {
     const { target, pages, writer } = await openEndless(trial, [2, 1, 3]);
     await writer.writeAndCommit(...pages.slice(0, 1));
     await writer.write(...pages.slice(1, 2));
     await target.crash();
     const again = await target.resume(writer.committed, { isEndless: true });
     await again.writeAndCommit(...pages.slice(again.committed.pages));
-    await target.checkSurvived(pages, 'After a crash, and what came then');
+    await target.checkSurvived(pages, 'After a crash and more rows');
   },
 
-  'is suspended, and goes on another day': async (trial) => {
+  'is suspended, and resumes later': async (trial) => {
     const { target, pages, writer } = await openEndless(trial, [2, 1, 3]);
     if (!writer.canSuspend) throw new Skipped('`suspend` of the writer');
     await writer.writeAndCommit(...pages.slice(0, 2));
     await writer.suspend();
-    await target.checkHolds(pages.slice(0, 2), 'When it was suspended');
+    await target.checkHolds(pages.slice(0, 2), 'After it was suspended');
     target.restart();
     const again = await target.resume(writer.committed, { isEndless: true });
     await again.writeAndCommit(...pages.slice(again.committed.pages));
     await again.suspend();
-    await target.checkHolds(pages, 'When it was suspended again');
+    await target.checkHolds(pages, 'After it was suspended again');
   },
 };
 
@@ -44,6 +44,6 @@ async function openEndless<T>(trial: SinkTrial<T>, sizes: readonly number[]) {
   const target = await DrivenSink.on(trial);
   const outcome = await target.tryOpen({ isEndless: true });
   if (outcome instanceof DrivenWriter) return { target, pages: pagesOf(trial.samples, sizes), writer: outcome };
-  if (SluiceError.is(outcome.refusal)) throw new Skipped('a sink that takes sources without an end');
+  if (SluiceError.is(outcome.refusal)) throw new Skipped('a sink that supports endless sources');
   throw outcome.refusal;
 }

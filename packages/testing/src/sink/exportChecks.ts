@@ -11,7 +11,7 @@ const options: ExportOptions = { commitEvery: 2, prefetch: 0 };
 /** Complete exports, interrupted at each step in turn and run again. */
 export const exportChecks: SinkChecks = Object.fromEntries(
   manners.map((manner): [string, SinkCheck] => [
-    `ends like an undisturbed export after one that ${manner} any of its steps`,
+    `has the same result as an undisturbed export after one that ${manner} any of its steps`,
     async (trial) => {
       for (let nth = 1; ; nth += 1) if (await isUndisturbed(trial, manner, nth)) return;
     },
@@ -26,8 +26,8 @@ async function isUndisturbed<T>(trial: SinkTrial<T>, manner: Manner, nth: number
   const failure = await target.inTime(Promise.race([interruption.died, run.then(() => undefined, shown)]), 'An export');
   const pages = pagesOf(trial.samples, sizes);
   if (interruption.step === '') {
-    check(failure === undefined, `An export that nothing disturbs failed: ${failure ?? ''}`);
-    await target.checkHolds(pages, 'After an export that nothing disturbs');
+    check(failure === undefined, `An undisturbed export failed: ${failure ?? ''}`);
+    await target.checkHolds(pages, 'After an undisturbed export');
     return true;
   }
   const what = `An export that ${manner} ${interruption.step}`;
@@ -38,7 +38,7 @@ async function isUndisturbed<T>(trial: SinkTrial<T>, manner: Manner, nth: number
     rerun.then(() => undefined, shown),
     `${what}, and is run again,`,
   );
-  check(again === undefined, `${what} can't be gone on with: ${again ?? ''}`);
+  check(again === undefined, `${what} can't be resumed: ${again ?? ''}`);
   await target.checkSurvived(pages, `${what}, run again`);
   return false;
 }

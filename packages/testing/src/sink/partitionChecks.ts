@@ -18,14 +18,14 @@ const shapes: readonly PageShape[] = [
 
 /** Partitions that are walked concurrently. A sink may store them in any order. */
 export const partitionChecks: SinkChecks = {
-  'holds the rows of partitions that come side by side, each partition in order': async (trial) => {
+  'has the rows of partitions that arrive in parallel, each partition in order': async (trial) => {
     const target = await DrivenSink.on(trial);
     const pages = partitionPagesOf(trial.samples, shapes);
     await target.writeAll(pages);
-    await checkPartitions(target, pages, 'After partitions that came side by side');
+    await checkPartitions(target, pages, 'After partitions that arrived in parallel');
   },
 
-  'goes on after a crash in the middle of partitions that come side by side': async (trial) => {
+  'resumes after a crash in the middle of partitions that arrive in parallel': async (trial) => {
     for (let commits = 0; commits < shapes.length; commits += 1) {
       const target = await DrivenSink.on(trial);
       const pages = partitionPagesOf(trial.samples, shapes);
@@ -34,12 +34,12 @@ export const partitionChecks: SinkChecks = {
       await writer.write(...pages.slice(commits, commits + 1));
       await target.crash();
       await target.resumeAndFinish(writer.committed, pages);
-      const when = `After partitions that came side by side, and a crash behind page ${commits}`;
+      const when = `After partitions that arrived in parallel, and a crash at page ${commits}`;
       await checkPartitions(target, pages, when);
     }
   },
 
-  'takes back the rows of one partition, and of no other': async (trial) => {
+  'removes the rows of one partition, and of no other': async (trial) => {
     for (const partition of [0, 1]) {
       const target = await DrivenSink.on(trial);
       const { withoutPartition } = target.sink;
@@ -52,12 +52,12 @@ export const partitionChecks: SinkChecks = {
       if (sinkPosition === undefined || count < begun.length)
         throw new Skipped('a sink that can commit after any page');
       const without = withoutPartition(sinkPosition, partition);
-      checkPlainJson(without, 'The place that withoutPart answers');
+      checkPlainJson(without, 'The position that withoutPartition returns');
       await writer.abort(true);
       const again = await target.open({ resumeAt: { sinkPosition: structuredClone(without), isSealed: false } });
       await again.write(...begun.filter((page) => page.partition === partition), ...rest);
       await again.finish();
-      await checkPartitions(target, pages, `Partition ${partition} taken back, and walked anew`);
+      await checkPartitions(target, pages, `Partition ${partition} removed, and walked again`);
     }
   },
 };
@@ -67,10 +67,7 @@ async function checkPartitions<T>(target: DrivenSink<T>, pages: readonly SinkPag
   const expected = target.readBack(pages);
   checkNoneLost(rows, { expected, written: expected }, when);
   if (!target.isExact) return;
-  check(
-    rows.length === expected.length,
-    `${when}: ${rows.length} rows where ${expected.length} belong: ${shown(rows)}.`,
-  );
+  check(rows.length === expected.length, `${when}: ${rows.length} rows instead of ${expected.length}: ${shown(rows)}.`);
   for (const partition of [0, 1, 2]) {
     const wanted = target.readBack(pages.filter((page) => page.partition === partition));
     const known = new Set(wanted.map(canonicalJson));

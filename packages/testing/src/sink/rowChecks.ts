@@ -16,28 +16,28 @@ const manySizes = [3, 0, 1, 111, 0, 2];
 
 /** What a sink does without failures. */
 export const rowChecks: SinkChecks = {
-  'says what it is, and always the same': async (trial) => {
+  'describes itself, always in the same way': async (trial) => {
     const target = await DrivenSink.on(trial);
     const described = descriptionOf(target);
     const { name, identity, target: sinkPosition, delivery } = target.sink;
-    check(typeof name === 'string' && name !== '', `The sink's name has to be a text, and not ${shown(name)}.`);
+    check(typeof name === 'string' && name !== '', `The sink's name must be a string, not ${shown(name)}.`);
     checkPlainJson(identity, "The sink's identity");
     check(
       sinkPosition === undefined || typeof sinkPosition === 'string',
-      `The sink's target has to be a text, and not ${shown(sinkPosition)}.`,
+      `The sink's target must be a string, not ${shown(sinkPosition)}.`,
     );
     check(
       ['exactly-once', 'at-least-once'].includes(delivery),
-      `The sink has to promise 'exactly-once' or 'at-least-once', and not ${shown(delivery)}.`,
+      `The sink must promise 'exactly-once' or 'at-least-once', not ${shown(delivery)}.`,
     );
     await target.writeAll(pagesOf(trial.samples, [2]));
-    checkSame(descriptionOf(target), described, 'What the sink says of itself when it was used');
+    checkSame(descriptionOf(target), described, 'The description of the sink after it was used');
     target.restart();
-    const what = 'What another sink on the same target says of itself (a checkpoint would not fit)';
+    const what = 'The description of another sink on the same target (a checkpoint would not match)';
     checkSame(descriptionOf(target), described, what);
   },
 
-  'holds the rows of all pages once and in order': async (trial) => {
+  'has the rows of all pages once and in order': async (trial) => {
     const { target, pages, writer } = await openTarget(trial, manySizes);
     await writer.writeAndCommit(...pages.slice(0, 3));
     await writer.write(...pages.slice(3, 5));
@@ -47,7 +47,7 @@ export const rowChecks: SinkChecks = {
     await target.checkHolds(pages, 'After the end');
   },
 
-  'holds rows that nothing but seal has flushed': async (trial) => {
+  'has rows that only seal has flushed': async (trial) => {
     for (const sizes of [[1], [7, 3], [100], [101, 0]]) {
       const { target, pages, writer } = await openTarget(trial, sizes);
       await writer.write(...pages);
@@ -56,14 +56,14 @@ export const rowChecks: SinkChecks = {
     }
   },
 
-  'holds the rows of a page that has more than a thousand': async (trial) => {
+  'has the rows of a page with more than a thousand': async (trial) => {
     const target = await DrivenSink.on(trial);
     const pages = pagesOf(trial.samples, [1_200, 1]);
     await target.writeAll(pages);
     await target.checkHolds(pages, 'After a page of 1200 rows and one more');
   },
 
-  'holds rows that are equal as often as they came, where nothing names them': async (trial) => {
+  'has equal rows as often as they arrived, if they have no key': async (trial) => {
     const samples = withoutKey(trial.samples);
     const target = await DrivenSink.on({ ...trial, samples });
     const outcome = await target.tryOpen({});
@@ -77,7 +77,7 @@ export const rowChecks: SinkChecks = {
     await target.checkHolds(pages, 'After equal rows in one page and in several');
   },
 
-  'holds values that lie in a value, as they are or as text of JSON': async (trial) => {
+  'has nested values, as they are or as JSON text': async (trial) => {
     const { samples } = trial;
     if (!samples.nested) throw new Skipped('`nested` of the rows');
     const target = await DrivenSink.on(trial);
@@ -87,10 +87,10 @@ export const rowChecks: SinkChecks = {
     const expected = target.readBack(pages);
     const asText = expected.map(withTextOfNested);
     const isText = canonicalJson(rows) === canonicalJson(asText);
-    checkRows(rows, isText ? asText : expected, 'After a row with values in a value');
+    checkRows(rows, isText ? asText : expected, 'After a row with nested values');
   },
 
-  'holds nothing where there were no rows': async (trial) => {
+  'has nothing if there were no rows': async (trial) => {
     for (const sizes of [[], [0], [0, 0]]) {
       const target = await DrivenSink.on(trial);
       await target.writeAll(pagesOf(trial.samples, sizes));
@@ -98,18 +98,18 @@ export const rowChecks: SinkChecks = {
     }
   },
 
-  'leaves the rows that it is given as they are': async (trial) => {
+  'does not change the rows that it receives': async (trial) => {
     const target = await DrivenSink.on(trial);
     const pages = pagesOf(trial.samples, [3, 2]);
     const before = canonicalJson(pages);
     await target.writeAll(pages);
     check(
       canonicalJson(pages) === before,
-      'The sink changed rows that it was given. They belong to the source, which compares them with what comes next.',
+      'The sink changed rows that it received. They belong to the source, which compares them with later rows.',
     );
   },
 
-  'keeps two targets apart that are written side by side': async (trial) => {
+  'separates two targets that are written at the same time': async (trial) => {
     const [one, other] = [await DrivenSink.on(trial), await DrivenSink.on(trial)];
     const [ones, others] = [pagesOf(trial.samples, [2, 1]), pagesOf(trial.samples, [1, 3], 50)];
     const [writer, otherWriter] = [await one.open(), await other.open()];
@@ -119,8 +119,8 @@ export const rowChecks: SinkChecks = {
     }
     await otherWriter.finish();
     await writer.finish();
-    await one.checkHolds(ones, 'The first of two targets that were written side by side');
-    await other.checkHolds(others, 'The second of two targets that were written side by side');
+    await one.checkHolds(ones, 'The first of two targets that were written at the same time');
+    await other.checkHolds(others, 'The second of two targets that were written at the same time');
   },
 };
 

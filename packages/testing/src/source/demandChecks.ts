@@ -7,16 +7,16 @@ type Demand = Readonly<{ concurrency: number; prefetch?: number }>;
 
 /** Which requests a source makes, and when. */
 export const demandChecks: SourceChecks = {
-  'asks for nothing before somebody wants its rows': async (trial) => {
+  'requests nothing before somebody pulls or subscribes': async (trial) => {
     const walked = await WalkedSource.on(trial);
     const { made } = walked.requests;
     walked.another().pages();
     walked.source.pages({ prefetch: 5 });
     await calm();
-    checkSame(walked.requests.made - made, 0, 'The number of requests before anybody subscribed or pulled');
+    checkSame(walked.requests.made - made, 0, 'The number of requests before the first subscription or pull');
   },
 
-  'makes requests of its own for each subscriber': async (trial) => {
+  'makes separate requests for each subscriber': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     await walked.pushedRows();
     const first = walked.requests.made;
@@ -25,7 +25,7 @@ export const demandChecks: SourceChecks = {
     checkSame(walked.requests.made - first, first, 'The number of requests for a second subscriber');
   },
 
-  'holds no more pages than one for each partition that is walked, and those it may fetch ahead': async (trial) => {
+  'buffers at most one page per walked partition, plus those it may prefetch': async (trial) => {
     const { partitions } = (await WalkedSource.thatEnds(trial)).source.info;
     const demands = (partitions > 1 ? [1, 2] : [1]).flatMap((concurrency): Demand[] => [
       { concurrency },
@@ -43,14 +43,14 @@ export const demandChecks: SourceChecks = {
         const seen = walked.requests.made - made;
         check(
           seen <= max,
-          `A consumer that is busy with page ${count - 1} finds ${seen} pages asked for; with a concurrency of ${concurrency} and ${prefetch} fetched ahead there may be ${max}.`,
+          `While a consumer processes page ${count - 1}, ${seen} pages were requested; with a concurrency of ${concurrency} and ${prefetch} fetched ahead there may be ${max}.`,
         );
       }
       await walk.return?.();
     }
   },
 
-  'asks for nothing more once its subscriber has left': async (trial) => {
+  'requests nothing more after its subscriber has unsubscribed': async (trial) => {
     const walked = await WalkedSource.on(trial);
     const { max, made } = await minRequests(walked);
     let leave: () => void = () => undefined;
@@ -65,23 +65,23 @@ export const demandChecks: SourceChecks = {
     await walked.inTime(gotRow, 'A subscriber got no row');
     // The first row may come before there is a subscription to cancel.
     leave();
-    await checkSilence(walked, { made, max }, 'a subscriber that left with its first row');
+    await checkSilence(walked, { made, max }, 'a subscriber that unsubscribed at its first row');
   },
 
-  'asks for nothing more once its iterator has left': async (trial) => {
+  'requests nothing more after its iterator has returned': async (trial) => {
     const walked = await WalkedSource.on(trial);
     const { max, made } = await minRequests(walked);
     for await (const page of walked.source.pages({ prefetch: 0 })) if (page.items.length > 0) break;
-    await checkSilence(walked, { made, max }, 'an iterator that left with its first page');
+    await checkSilence(walked, { made, max }, 'an iterator that returned at its first page');
     const before = walked.requests.made;
     const rows = pulled(walked.source);
     await walked.next(rows);
     await rows.return?.();
     // The request for the next page may have been made and cancelled.
-    await checkSilence(walked, { made: before, max: max + 1 }, 'an iterator that left with its first row');
+    await checkSilence(walked, { made: before, max: max + 1 }, 'an iterator that returned at its first row');
   },
 
-  'gives the open request up at once when its subscriber leaves': async (trial) => {
+  'cancels the open request at once when its subscriber unsubscribes': async (trial) => {
     const walked = await WalkedSource.on(trial);
     let late = 0;
     let isStopped = false;
@@ -103,11 +103,11 @@ export const demandChecks: SourceChecks = {
     subscription.unsubscribe();
     await walked.untilNoneOpen();
     await calm();
-    checkSame(walked.requests.made, made, 'The number of requests when the subscriber had left');
-    checkSame(late, 0, 'The number of values and ends that a subscriber was told of when it had left');
+    checkSame(walked.requests.made, made, 'The number of requests after the subscriber had unsubscribed');
+    checkSame(late, 0, 'The number of notifications that a subscriber received after it had unsubscribed');
   },
 
-  'ends at once when its iterator leaves, and gives the open request up': async (trial) => {
+  'ends at once when its iterator returns, and cancels the open request': async (trial) => {
     const walked = await WalkedSource.on(trial);
     walked.answer('well');
     for (const walk of [pulled<unknown>(walked.source.pages({ prefetch: 0 })), pulled<unknown>(walked.source)]) {
@@ -128,10 +128,10 @@ export const demandChecks: SourceChecks = {
       const last = pending;
       await walked.inTime((async () => walk.return?.())(), 'return() waits for the open request: it did not settle');
       const end = await walked.inTime(last, 'The pending next() did not settle');
-      check(end.done === true, 'The pending next() answered a value, though its iterator had left.');
+      check(end.done === true, 'The pending next() returned a value, although its iterator had returned.');
       await walked.untilNoneOpen();
       await calm();
-      checkSame(walked.requests.made, made, 'The number of requests when the iterator had left');
+      checkSame(walked.requests.made, made, 'The number of requests after the iterator had returned');
     }
   },
 };
@@ -152,7 +152,7 @@ async function checkSilence<T>(
 ): Promise<void> {
   await walked.untilNoneOpen(`The open request of ${whom}`);
   const count = walked.requests.made - made;
-  check(count <= max, `${count} requests were made for ${whom}, where ${max} do.`);
+  check(count <= max, `${count} requests were made for ${whom}, but ${max} are enough.`);
   await calm();
   await calm();
   checkSame(walked.requests.made - made, count, `The number of requests for ${whom}, a while later`);

@@ -6,7 +6,7 @@ import { pulled, rowsOf, WalkedSource } from './walkedSource.js';
 
 /** What a source does when its API fails, and which options it refuses. */
 export const faultChecks: SourceChecks = {
-  'gives all earlier rows before a fault, and the position to go on from': async (trial) => {
+  'emits all earlier rows before an error, and the position to resume from': async (trial) => {
     for (const prefetch of [0, 2]) {
       for (const count of [0, 1, 2]) {
         const walked = await WalkedSource.thatEnds(trial);
@@ -15,18 +15,18 @@ export const faultChecks: SourceChecks = {
         if (count + prefetch >= pages.length) continue;
         const all = rowsOf(pages);
         const { rows, error } = await failAfter(walked, count, { prefetch });
-        const what = `A fault behind ${count} pages, ${prefetch} fetched ahead,`;
-        check(SluiceError.is(error), `${what} has to be a SluiceError, and not ${shown(error)}.`);
+        const what = `An error after ${count} pages, ${prefetch} prefetched,`;
+        check(SluiceError.is(error), `${what} must be a SluiceError, not ${shown(error)}.`);
         const { position } = error;
-        check(position !== undefined, `${what} has to come with the position to go on from: ${shown(error)}.`);
+        check(position !== undefined, `${what} must have the position to resume from: ${shown(error)}.`);
         checkRows(rows, all.slice(0, rows.length), `${what} and the rows before it`);
         walked.answer('well');
-        checkRows(await walked.rowsBehind(position), all.slice(rows.length), `${what} and gone on from its position`);
+        checkRows(await walked.rowsBehind(position), all.slice(rows.length), `${what} and resumed from its position`);
       }
     }
   },
 
-  'tells a subscriber of a fault once, behind all earlier rows': async (trial) => {
+  'notifies a subscriber of an error once, after all earlier rows': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     walked.answer('well');
     const pages = await walked.manyPages();
@@ -50,27 +50,27 @@ export const faultChecks: SourceChecks = {
         },
       });
     });
-    await walked.inTime(failed, 'A subscriber was not told of a fault');
+    await walked.inTime(failed, 'A subscriber was not notified of an error');
     await calm();
     const first = pages.find(({ items }) => items.length > 0)?.items.length ?? 0;
-    checkRows(rows, all.slice(0, first), 'Pushed, until the request behind the first rows failed');
+    checkRows(rows, all.slice(0, first), 'Pushed, until the request after the first rows failed');
     const ends = notifications.filter((each) => each !== 'row');
-    checkSame(ends, ['error'], 'What a subscriber was told of beside rows');
-    checkSame(notifications.at(-1), 'error', 'The last that a subscriber was told');
+    checkSame(ends, ['error'], 'What a subscriber received besides rows');
+    checkSame(notifications.at(-1), 'error', 'The last notification of a subscriber');
   },
 
-  'asks for nothing more after a fault': async (trial) => {
+  'requests nothing more after an error': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     const { walk } = await failAfter(walked, 1, { prefetch: 0 });
     const { made } = walked.requests;
     walked.answer('well');
     const next = await walked.next(walk);
-    check(next.done === true, 'A walk that has failed goes on.');
+    check(next.done === true, 'A failed walk continues.');
     await calm();
-    checkSame(walked.requests.made, made, 'The number of requests after a fault');
+    checkSame(walked.requests.made, made, 'The number of requests after an error');
   },
 
-  'refuses, before it asks for anything, a position that is none of its plan': async (trial) => {
+  'refuses a position of another plan before it requests anything': async (trial) => {
     const walked = await WalkedSource.on(trial);
     const { partitions } = walked.source.info;
     const made = walked.countsRequests ? walked.requests.made : 0;
@@ -86,10 +86,10 @@ export const faultChecks: SourceChecks = {
       const error = await refusalOf(walked, options);
       check(
         SluiceError.is(error),
-        `pages(${shown(options)}) has to be refused with a ConfigError, and not with ${shown(error)}.`,
+        `pages(${shown(options)}) must be refused with a ConfigError, not with ${shown(error)}.`,
       );
     }
-    if (walked.countsRequests) checkSame(walked.requests.made, made, 'The number of requests when all was refused');
+    if (walked.countsRequests) checkSame(walked.requests.made, made, 'The number of requests after all refusals');
   },
 };
 
@@ -102,7 +102,7 @@ async function failAfter<T>(walked: WalkedSource<T>, count: number, options: Pag
     if (pages === count) walked.answer('fail');
     const next = await walked.next(walk).catch((error: unknown) => ({ error }));
     if ('error' in next) return { walk, rows, error: next.error };
-    check(!next.done, 'A walk ended as if it were through, though the API failed.');
+    check(!next.done, 'A walk ended as if it were complete, although the API failed.');
     rows.push(...next.value.items);
   }
 }

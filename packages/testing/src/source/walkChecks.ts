@@ -8,7 +8,7 @@ export type SourceChecks = Readonly<Record<string, <T>(trial: Trial<SourceFixtur
 
 /** What a source emits without failures. */
 export const walkChecks: SourceChecks = {
-  'gives the same rows by page, by row and pushed, whenever it is asked': async (trial) => {
+  'emits the same rows by page, by row and pushed, on every walk': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     const rows = rowsOf(await walked.manyPages());
     const pulledRows = [];
@@ -20,7 +20,7 @@ export const walkChecks: SourceChecks = {
     checkRows(rowsOf(await walked.pages({ prefetch: 3 })), rows, 'Walked with pages fetched ahead');
   },
 
-  'serves two who walk at the same time': async (trial) => {
+  'serves two walks at the same time': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     const rows = rowsOf(await walked.manyPages());
     const walks = [0, 1].map(() => {
@@ -36,17 +36,17 @@ export const walkChecks: SourceChecks = {
         else each.found.push(...next.value.items);
       }
     }
-    for (const each of walks) checkRows(each.found, rows, 'Walked side by side with another walk');
+    for (const each of walks) checkRows(each.found, rows, 'Walked at the same time as another walk');
   },
 
-  'tells of each page which one it is, and where its partition ends': async (trial) => {
+  'gives each page its index, and marks where its partition ends': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     const { partitions } = walked.source.info;
     const pages = await walked.manyPages();
     const ended = new Set<number>();
     for (const [at, { items, index, partition, endsPartition, total }] of pages.entries()) {
       checkSame(index, at, 'The index of a page');
-      check(Array.isArray(items), `A page's items have to be a list, and not ${shown(items)}.`);
+      check(Array.isArray(items), `A page's items must be an array, not ${shown(items)}.`);
       check(
         Number.isInteger(partition) && partition >= 0 && partition < partitions,
         `Page ${at} is of partition ${partition}, but the partitions go from 0 to ${partitions - 1}.`,
@@ -54,7 +54,7 @@ export const walkChecks: SourceChecks = {
       check(!ended.has(partition), `Page ${at} is of partition ${partition}, which has ended before.`);
       check(
         total === undefined || (Number.isSafeInteger(total) && total >= 0),
-        `The total of page ${at} has to be a number of rows, and not ${shown(total)}.`,
+        `The total of page ${at} must be a number of rows, not ${shown(total)}.`,
       );
       if (endsPartition) ended.add(partition);
     }
@@ -63,7 +63,7 @@ export const walkChecks: SourceChecks = {
     check(isBounded || ended.size === partitions, `${ended.size} of ${partitions} partitions end (endsPartition).`);
   },
 
-  'says where it stands behind each page, once and for all': async (trial) => {
+  'gives each page a position that never changes': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     const atOnce: string[] = [];
     const pages = [];
@@ -74,31 +74,28 @@ export const walkChecks: SourceChecks = {
       pages.push(next.value);
     }
     for (const [at, page] of pages.entries())
-      check(
-        canonicalJson(page.position) === atOnce[at],
-        `The position of page ${at} is another one once the walk went on.`,
-      );
+      check(canonicalJson(page.position) === atOnce[at], `The position of page ${at} changed when the walk continued.`);
     // An export may read a position after the walk went on: it must be the same.
     const late = await walked.pages();
     for (const [at, page] of late.entries())
       check(
         canonicalJson(page.position) === atOnce[at],
-        `The position of page ${at} is another one when it is asked for late.`,
+        `The position of page ${at} is different when it is read later.`,
       );
   },
 
-  'goes on behind any page with just the rows that are left': async (trial) => {
+  'resumes after any page with exactly the remaining rows': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     const pages = await walked.manyPages();
     const rows = rowsOf(pages);
     let before = 0;
     for (const [at, { items, position }] of pages.entries()) {
       before += items.length;
-      checkRows(await walked.rowsBehind(position), rows.slice(before), `Gone on behind page ${at}`);
+      checkRows(await walked.rowsBehind(position), rows.slice(before), `Resumed after page ${at}`);
     }
   },
 
-  'can be walked by a page at a time, each found by the position before': async (trial) => {
+  'can be walked one page at a time, each from the position before': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     const pages = await walked.manyPages();
     const found: unknown[] = [];
@@ -107,14 +104,17 @@ export const walkChecks: SourceChecks = {
       const walk = pulled(walked.source.pages({ startAt: reloaded(startAt), prefetch: 0 }));
       const next = await walked.next(walk);
       await walk.return?.();
-      check(!next.done, `The position of page ${count - 1} leads to no further page, but there are ${pages.length}.`);
+      check(
+        !next.done,
+        `The position of page ${count - 1} leads to no further page, but the source has ${pages.length}.`,
+      );
       found.push(...next.value.items);
       startAt = next.value.position;
     }
-    checkRows(found, rowsOf(pages.slice(1)), 'Walked by a page at a time');
+    checkRows(found, rowsOf(pages.slice(1)), 'Walked one page at a time');
   },
 
-  'gives the same rows with a concurrency above 1, and goes on behind any page of theirs': async (trial) => {
+  'emits the same rows with a concurrency above 1, and resumes after any page': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     if (walked.source.info.partitions < 2) throw new Skipped('a source of several partitions');
     if (walked.source.info.maxRows !== undefined) throw new Skipped('a source without maxRows');
@@ -130,12 +130,12 @@ export const walkChecks: SourceChecks = {
       checkRows(
         sorted(all),
         sorted(rowsOf(inOrder)),
-        `Up to page ${at} of a walk with a concurrency of 2, and gone on from there (rows in another order)`,
+        `Up to page ${at} of a walk with a concurrency of 2, and resumed there (rows in another order)`,
       );
     }
   },
 
-  'tells its rows apart by their keys': async (trial) => {
+  'identifies its rows by their keys': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     const { schema } = walked.source.info;
     if (!schema?.key) throw new Skipped('a `key` in the schema');
@@ -144,12 +144,12 @@ export const walkChecks: SourceChecks = {
       const key = schema.key(row);
       check(
         typeof key === 'string' || Number.isSafeInteger(key),
-        `The key of ${shown(row)} has to be a text or a whole number, and not ${shown(key)}.`,
+        `The key of ${shown(row)} must be a string or a whole number, not ${shown(key)}.`,
       );
-      check(schema.key(row) === key, `The key of ${shown(row)} is another one each time.`);
+      check(schema.key(row) === key, `The key of ${shown(row)} is different each time.`);
       check(
         !known.has(String(key)),
-        `Two rows have the key ${shown(key)}: ${shown(known.get(String(key)))} and ${shown(row)}. Either one came twice, or the key does not tell them apart.`,
+        `Two rows have the key ${shown(key)}: ${shown(known.get(String(key)))} and ${shown(row)}. Either a row came twice, or the key does not identify rows.`,
       );
       known.set(String(key), row);
     }

@@ -82,7 +82,7 @@ export class WalkedSource<T> {
   }
 
   next<R>(walk: AsyncIterator<R>): Promise<IteratorResult<R, unknown>> {
-    return this.inTime(walk.next(), 'The next page did not come');
+    return this.inTime(walk.next(), 'The next page did not arrive');
   }
 
   /** Waits for a request that stays open. */
@@ -95,7 +95,7 @@ export class WalkedSource<T> {
   }
 
   untilNoneOpen(what = 'The open request'): Promise<void> {
-    return eventually(() => this.requests.open === 0, `${what} was not given up`, this.#timeout);
+    return eventually(() => this.requests.open === 0, `${what} was not cancelled`, this.#timeout);
   }
 
   inTime<R>(promise: Promise<R>, what: string): Promise<R> {

@@ -8,21 +8,21 @@ import type { StateStoreFixture } from './stateStoreFixture.js';
 
 /** Who may use a state, and when. */
 export const lockChecks: StateChecks = {
-  'lets one export in at a time, in the order of asking': async (trial) => {
+  'grants one export lock at a time, in the order of the calls': async (trial) => {
     const state = await OpenedState.on(trial);
     const asked = [state.ask(), state.ask(), state.ask()];
     for (const [at, lock] of asked.entries()) {
       await given(trial, lock, `Export ${at}`);
       await calm();
       const inside = asked.filter(({ outcome }) => outcome === 'given').length;
-      checkSame(inside, at + 1, 'The number of exports that were let in, one after the other,');
+      checkSame(inside, at + 1, 'The number of exports that got the lock, one after the other,');
       await lock.release();
     }
     const again = state.ask();
-    await given(trial, again, 'An export that came when all others were done');
+    await given(trial, again, 'An export that started after all others');
   },
 
-  'lets an export and a watch in together': async (trial) => {
+  'grants locks to an export and a watch at the same time': async (trial) => {
     const state = await OpenedState.on(trial);
     await given(trial, state.ask('watch'), 'A watch');
     await given(trial, state.ask('export'), 'An export beside a watch');
@@ -37,17 +37,17 @@ export const lockChecks: StateChecks = {
     await settled(trial, second, 'A second watch');
     check(
       second.outcome === 'refused' && SluiceError.is(second.reason, 'lock'),
-      `A second watch has to be refused with a LockError, since a watch has no end to wait for, but was ${outcomeOf(second)}.`,
+      `A second watch must be refused with a LockError, since a watch never ends, but was ${outcomeOf(second)}.`,
     );
     first.abort(new Error('Closing.'));
     const third = state.ask('watch');
     await calm();
-    checkSame(third.outcome, 'waits', 'What becomes of a watch that comes while another one is closing');
+    checkSame(third.outcome, 'waits', 'The result of a watch that starts while another one is closing');
     await watch.release();
     await given(trial, third, 'A watch that waited for one that was closing');
   },
 
-  'gives up waiting at once when aborted, and forgets who waited': async (trial) => {
+  'stops waiting at once when aborted, and forgets the waiting export': async (trial) => {
     const state = await OpenedState.on(trial);
     const first = state.ask();
     await given(trial, first, 'An export');
@@ -60,16 +60,12 @@ export const lockChecks: StateChecks = {
     await settled(trial, aborted, 'An export that was aborted while it waited');
     checkAborted(aborted, reason);
     await calm();
-    checkSame(
-      last.outcome,
-      'waits',
-      'What becomes of an export behind one that gave up, while another one is at work,',
-    );
+    checkSame(last.outcome, 'waits', 'The result of an export behind an aborted one, while another one is running,');
     await first.release();
-    await given(trial, last, 'An export behind one that gave up');
+    await given(trial, last, 'An export behind an aborted one');
   },
 
-  'lets nobody in who is aborted already': async (trial) => {
+  'grants no lock if the signal is aborted already': async (trial) => {
     const state = await OpenedState.on(trial);
     const reason = new Error('Not wanted from the beginning.');
     const aborted = state.ask('export', AbortSignal.abort(reason));
@@ -78,7 +74,7 @@ export const lockChecks: StateChecks = {
     await given(trial, state.ask(), 'An export behind one that was aborted already');
   },
 
-  'lets nobody in from elsewhere while it is locked': async (trial) => {
+  'grants no lock to another store while it is locked': async (trial) => {
     const state = await OpenedState.on(trial);
     const another = await state.another();
     for (const use of ['export', 'watch'] as const) {
@@ -87,18 +83,18 @@ export const lockChecks: StateChecks = {
       const stop = new AbortController();
       const second = state.ask(use, stop.signal, another);
       await calm();
-      check(second.outcome !== 'given', `Two have the lock for the same ${use}, by two stores on one state.`);
+      check(second.outcome !== 'given', `Two stores on one state have the lock for the same ${use}.`);
       if (second.outcome === 'refused')
         check(
           SluiceError.is(second.reason, 'lock'),
-          `Who comes from elsewhere has to wait, or be refused with a LockError, but was ${outcomeOf(second)}.`,
+          `Another store must wait, or be refused with a LockError, but was ${outcomeOf(second)}.`,
         );
       const reason = new Error('Not wanted any more.');
       stop.abort(reason);
-      await settled(trial, second, 'Who came from elsewhere, and was aborted,');
+      await settled(trial, second, 'Another store that was aborted');
       await first.release();
       const third = state.ask(use, undefined, another);
-      await given(trial, third, 'Who comes from elsewhere when nobody is at work');
+      await given(trial, third, 'Another store after the lock was released');
       await third.release();
     }
   },
@@ -106,21 +102,25 @@ export const lockChecks: StateChecks = {
 
 function given(trial: Trial<StateStoreFixture>, lock: AskedLock, who: string): Promise<void> {
   return settled(trial, lock, who).then(() =>
-    check(lock.outcome === 'given', `${who} has to be let in, but was ${outcomeOf(lock)}.`),
+    check(lock.outcome === 'given', `${who} must get the lock, but was ${outcomeOf(lock)}.`),
   );
 }
 
 function settled({ timeout }: Trial<StateStoreFixture>, lock: AskedLock, who: string): Promise<void> {
-  return eventually(() => lock.outcome !== 'waits', `${who} was neither let in nor refused`, timeout);
+  return eventually(() => lock.outcome !== 'waits', `${who} neither got the lock nor was refused`, timeout);
 }
 
 function checkAborted(lock: AskedLock, reason: unknown): void {
   check(
     lock.outcome === 'refused' && lock.reason === reason,
-    `Who is aborted has to be refused with signal.reason itself, but was ${outcomeOf(lock)}.`,
+    `An aborted lock request must be refused with signal.reason itself, but was ${outcomeOf(lock)}.`,
   );
 }
 
 function outcomeOf({ outcome, reason }: AskedLock): string {
-  return outcome === 'refused' ? `refused with ${shown(reason)}` : outcome === 'given' ? 'let in' : 'left waiting';
+  return outcome === 'refused'
+    ? `refused with ${shown(reason)}`
+    : outcome === 'given'
+      ? 'granted the lock'
+      : 'left waiting';
 }

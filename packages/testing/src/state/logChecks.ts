@@ -16,13 +16,13 @@ export const logChecks: StateChecks = {
     const state = await OpenedState.locked(trial);
     const { log } = await state.log('changes');
     for (const record of awkwardRecords) await log.append(record);
-    checkRows(await recordsIn(log), awkwardRecords, 'A log, read by who has written it');
+    checkRows(await recordsIn(log), awkwardRecords, 'A log, read by its writer');
     await log.append({ nth: 7 });
     await log.close();
-    checkRows(await state.logged('changes'), [...awkwardRecords, { nth: 7 }], 'A log that was closed, and read anew');
+    checkRows(await state.logged('changes'), [...awkwardRecords, { nth: 7 }], 'A log that was closed, and read again');
   },
 
-  'goes on with a log that was read': async (trial) => {
+  'appends to a log that was read': async (trial) => {
     const state = await OpenedState.locked(trial);
     const first = await state.log('changes');
     await first.log.append({ nth: 1 });
@@ -33,11 +33,11 @@ export const logChecks: StateChecks = {
     checkRows(
       await state.logged('changes'),
       [{ nth: 1 }, { nth: 2 }],
-      'A log that was written by two, one after the other',
+      'A log that was written by two processes, one after the other',
     );
   },
 
-  'replaces all records of a log, and goes on behind them': async (trial) => {
+  'replaces all records of a log, and appends after them': async (trial) => {
     const state = await OpenedState.locked(trial);
     const { log } = await state.log('changes');
     for (const nth of [1, 2, 3]) await log.append({ nth });
@@ -56,7 +56,7 @@ export const logChecks: StateChecks = {
     checkRows(await recordsIn(again.log), [...numbered(0, 2_000)], 'A log that was replaced by 2,000 records');
   },
 
-  'keeps all records of a log where it can not be replaced': async (trial) => {
+  'keeps all records of a log that cannot be replaced': async (trial) => {
     const state = await OpenedState.locked(trial);
     const { log } = await state.log('changes');
     for (const nth of [1, 2]) await log.append({ nth });
@@ -65,7 +65,7 @@ export const logChecks: StateChecks = {
         () => 'replaced',
         () => 'refused',
       );
-      checkSame(outcome, 'refused', 'What became of a replacement that failed in the middle');
+      checkSame(outcome, 'refused', 'The result of a replacement that failed in the middle');
       checkRows(await state.logged('changes'), [{ nth: 1 }, { nth: 2 }], 'A log that could not be replaced');
     }
     const { log: again } = await state.log('changes');
@@ -73,11 +73,11 @@ export const logChecks: StateChecks = {
     checkRows(
       await recordsIn(again),
       [{ nth: 1 }, { nth: 2 }, { nth: 3 }],
-      'A log that could not be replaced, and was gone on with',
+      'A log that could not be replaced, and was appended to',
     );
   },
 
-  'keeps a logged record as it was, whatever becomes of the object': async (trial) => {
+  'keeps a logged record even if the object is changed later': async (trial) => {
     const state = await OpenedState.locked(trial);
     const { log } = await state.log('changes');
     const record = { rows: [1] };
@@ -89,7 +89,7 @@ export const logChecks: StateChecks = {
     checkRows(await recordsIn(log), [{ rows: [1] }], 'A logged record whose object was changed when it was read');
   },
 
-  'removes a log, which can begin anew then': async (trial) => {
+  'removes a log, which can start over': async (trial) => {
     const state = await OpenedState.locked(trial);
     const { log } = await state.log('changes');
     await log.append({ nth: 1 });
@@ -99,10 +99,10 @@ export const logChecks: StateChecks = {
     // A process that was killed after the removal removes it again.
     await log.remove();
     await log.append({ nth: 2 });
-    checkRows(await recordsIn(log), [{ nth: 2 }], 'A log that was removed, and begun anew');
+    checkRows(await recordsIn(log), [{ nth: 2 }], 'A log that was removed, and started over');
   },
 
-  'keeps logs and records apart': async (trial) => {
+  'separates logs and records': async (trial) => {
     const state = await OpenedState.locked(trial);
     const { log: one } = await state.log('watch');
     const { log: other } = await state.log('spool');
@@ -117,7 +117,7 @@ export const logChecks: StateChecks = {
     checkRows(await recordsIn(other), [{ of: 'other' }], 'A log beside one that was removed');
   },
 
-  'says how many bytes a log takes': async (trial) => {
+  'reports how many bytes a log takes': async (trial) => {
     const state = await OpenedState.locked(trial);
     const { log } = await state.log('changes');
     await log.append({ nth: 1 });
@@ -138,7 +138,7 @@ export const logChecks: StateChecks = {
     checkSame(again.bytes, one, 'The bytes of a log whose records were replaced by the first of them');
   },
 
-  'has its logs still when another process begins': async (trial) => {
+  'still has its logs in the next process': async (trial) => {
     const state = await OpenedState.locked(trial);
     const kept = await state.log('kept');
     const replaced = await state.log('replaced');

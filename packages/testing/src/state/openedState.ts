@@ -64,7 +64,7 @@ export class OpenedState {
 
   async #take(): Promise<void> {
     const lock = this.store.lock(new AbortController().signal, 'export');
-    this.#release = await inTime(lock, 'A lock that nobody has was not given', this.#trial.timeout);
+    this.#release = await inTime(lock, 'A free lock was not granted', this.#trial.timeout);
   }
 }
 

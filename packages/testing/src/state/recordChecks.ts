@@ -8,7 +8,7 @@ export type StateChecks = Checks<StateStoreFixture>;
 
 /** Named records. */
 export const recordChecks: StateChecks = {
-  'has nothing under a name that nothing was saved under': async (trial) => {
+  'has no record under an unused name': async (trial) => {
     const { store } = await OpenedState.locked(trial);
     await store.save('checkpoint', { v: 1 });
     for (const name of ['watch', 'constructor'])
@@ -18,7 +18,7 @@ export const recordChecks: StateChecks = {
       );
   },
 
-  'gives records back as they were saved': async (trial) => {
+  'returns records as they were saved': async (trial) => {
     const { store } = await OpenedState.locked(trial);
     for (const record of awkwardRecords) {
       await store.save('checkpoint', record);
@@ -27,7 +27,7 @@ export const recordChecks: StateChecks = {
     }
   },
 
-  'replaces a record whole, and leaves others alone': async (trial) => {
+  'replaces a record completely, and leaves others alone': async (trial) => {
     const { store } = await OpenedState.locked(trial);
     await store.save('checkpoint', { old: true, rows: 1 });
     await store.save('watch', { rows: 7 });
@@ -49,7 +49,7 @@ export const recordChecks: StateChecks = {
     checkSame(await store.load('checkpoint'), { rows: 2 }, 'A record that was removed and saved again');
   },
 
-  'keeps a record as it was, whatever becomes of the object': async (trial) => {
+  'keeps a record even if the object is changed later': async (trial) => {
     const { store } = await OpenedState.locked(trial);
     const rows = [1, 2];
     const record = { rows };
@@ -61,28 +61,28 @@ export const recordChecks: StateChecks = {
     checkSame(await store.load('checkpoint'), { rows: [1, 2] }, 'A record whose object was changed when it was loaded');
   },
 
-  'keeps of a record what JSON makes of it': async (trial) => {
+  'stores a record as JSON': async (trial) => {
     const { store } = await OpenedState.locked(trial);
     const record = { at: new Date(0), none: undefined, list: [undefined, NaN], kept: 'yes' };
     await store.save('checkpoint', record);
     const loaded = await store.load('checkpoint');
     const isText = typeof loaded === 'object' && loaded !== null && 'at' in loaded && typeof loaded.at === 'string';
-    check(isText, 'A date has to come back as a text, as JSON makes it: the next process will get no other.');
-    checkSame(loaded, record, 'A record with values that JSON has other forms of');
+    check(isText, 'A date must be returned as a string, as in JSON, because that is what the next process gets.');
+    checkSame(loaded, record, 'A record with values that JSON converts');
   },
 
-  'keeps the record before, where one can not be saved': async (trial) => {
+  'keeps the previous record if a new one cannot be saved': async (trial) => {
     const { store } = await OpenedState.locked(trial);
     await store.save('checkpoint', { rows: 1 });
     const outcome = await (async () => store.save('checkpoint', unsaveable()))().then(
       () => 'saved',
       () => 'refused',
     );
-    checkSame(outcome, 'refused', 'What became of a record that JSON has no form for');
-    checkSame(await store.load('checkpoint'), { rows: 1 }, 'The record before one that could not be saved');
+    checkSame(outcome, 'refused', 'The result of saving a record that has no form in JSON');
+    checkSame(await store.load('checkpoint'), { rows: 1 }, 'The previous record of one that could not be saved');
   },
 
-  'has its records still when another process begins': async (trial) => {
+  'still has its records in the next process': async (trial) => {
     const state = await OpenedState.locked(trial);
     await state.store.save('replaced', { rows: 1 });
     await state.store.save('removed', { rows: 1 });

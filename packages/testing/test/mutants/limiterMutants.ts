@@ -48,7 +48,7 @@ function rejection(signal: AbortSignal | undefined): Promise<never> {
 }
 
 export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
-  'serves the last one first': mutant('gives permits in the order of asking', (limiter) => {
+  'serves the last one first': mutant('grants permits in the order of the calls', (limiter) => {
     const waiting: (() => void)[] = [];
     return {
       acquire: async (request) => {
@@ -63,13 +63,13 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     };
   }),
 
-  'says that nobody waits': mutant('says how many wait and how many run', (limiter) => ({
+  'says that nobody waits': mutant('reports how many wait and how many run', (limiter) => ({
     get state() {
       return { ...limiter.state, queued: 0 };
     },
   })),
 
-  'counts a release each time': mutant('takes a permit back once, however often it is released', (limiter) => {
+  'counts a release each time': mutant('counts one release of a permit, however often it is released', (limiter) => {
     let released = 0;
     const counting = (permit: Permit): Permit => ({
       release: () => {
@@ -86,15 +86,12 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     };
   }),
 
-  'forgets an abort': mutant(
-    'refuses a permit at once when it is aborted while it waits, and forgets it',
-    (limiter) => ({
-      acquire: ({ route }) => limiter.acquire({ route }),
-    }),
-  ),
+  'forgets an abort': mutant('rejects at once when a waiting permit is aborted, and forgets it', (limiter) => ({
+    acquire: ({ route }) => limiter.acquire({ route }),
+  })),
 
   'refuses who was aborted, but keeps the place': mutant(
-    'counts no permit that was aborted while it waited for its window',
+    'does not count a permit that was aborted while it waited for its window',
     (limiter) => ({
       acquire: ({ route, signal }) => Promise.race([limiter.acquire({ route }), rejection(signal)]),
       get state() {
@@ -104,12 +101,12 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   ),
 
   'refuses who was aborted, but gives the permit to nobody else': mutant(
-    'gives no place to a permit that was aborted while it waited for one',
+    'does not grant a permit that was aborted while it waited for another',
     (limiter) => ({ acquire: ({ route, signal }) => Promise.race([limiter.acquire({ route }), rejection(signal)]) }),
   ),
 
   'has words of its own for an abort': mutant(
-    'refuses a permit at once when it is aborted while it waits, and forgets it',
+    'rejects at once when a waiting permit is aborted, and forgets it',
     (limiter) => ({
       acquire: (request) =>
         limiter.acquire(request).catch(() => {
@@ -119,14 +116,14 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   ),
 
   'gives a permit to who was aborted already': mutant(
-    'refuses a permit at once when it is aborted already',
+    'rejects at once when the signal is aborted already',
     (limiter) => ({
       acquire: ({ route, signal }) => limiter.acquire(signal?.aborted === false ? { route, signal } : { route }),
     }),
   ),
 
   'throws at who was aborted already, instead of rejecting': mutant(
-    'refuses a permit at once when it is aborted already',
+    'rejects at once when the signal is aborted already',
     (limiter) => ({
       acquire: (request) => {
         request.signal?.throwIfAborted();
@@ -136,7 +133,7 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   ),
 
   'takes a permit back when it is aborted too late': mutant(
-    'takes nothing back when a permit is aborted that has begun',
+    'keeps counting a permit that is aborted after it began',
     (limiter) => ({
       acquire: async (request: AcquireOptions) => {
         const permit = await limiter.acquire(request);
@@ -148,16 +145,16 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     }),
   ),
 
-  'listens for ever': mutant('leaves nothing behind at a signal', (limiter) => ({
+  'listens for ever': mutant('leaves no listener on a signal', (limiter) => ({
     acquire: (request: AcquireOptions) => {
       request.signal?.addEventListener('abort', () => undefined);
       return limiter.acquire(request);
     },
   })),
 
-  'forgets a pause': mutant('lets nothing begin during a pause', () => ({ pause: () => undefined })),
+  'forgets a pause': mutant('starts nothing during a pause', () => ({ pause: () => undefined })),
 
-  'pauses only those that ask before': mutant('lets nothing begin during a pause', (limiter, { clock }) => {
+  'pauses only those that ask before': mutant('starts nothing during a pause', (limiter, { clock }) => {
     let until = 0;
     return {
       pause: (ms) => {
@@ -171,7 +168,7 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     };
   }),
 
-  'keeps to the last of several pauses': mutant('keeps to the longest of several pauses', (limiter, { clock }) => {
+  'keeps to the last of several pauses': mutant('obeys the longest of several pauses', (limiter, { clock }) => {
     let until = 0;
     return {
       pause: (ms) => {
@@ -185,14 +182,14 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     };
   }),
 
-  'does not say that it is paused': mutant('says how long a pause lasts', (limiter) => ({
+  'does not say that it is paused': mutant('reports how long a pause lasts', (limiter) => ({
     get state() {
       return { ...limiter.state, pausedFor: 0 };
     },
   })),
 
   'hears of an abort only when a pause is over': mutant(
-    'refuses a permit at once when it is aborted during a pause',
+    'rejects at once when a permit is aborted during a pause',
     (limiter) => ({
       acquire: async ({ route, signal }) => {
         const permit = await limiter.acquire({ route });
@@ -204,21 +201,21 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
   ),
 
   'lets one more begin': limitMutant(
-    'lets no more begin in any window than it may, and all in the end',
+    'never exceeds the limit of a window, and starts all in the end',
     ({ requests }) => ({
       requests: requests + 1,
     }),
   ),
 
   'has windows that are too short': limitMutant(
-    'lets no more begin in any window than it may, and all in the end',
+    'never exceeds the limit of a window, and starts all in the end',
     ({ per }) => ({
       per: per / 2,
     }),
   ),
 
   'goes at half the speed': limitMutant(
-    'lets no more begin in any window than it may, and all in the end',
+    'never exceeds the limit of a window, and starts all in the end',
     ({ per }) => ({
       per: 2 * per,
     }),
@@ -244,7 +241,7 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
       };
       return { limiter: changed(limiter, { acquire: permit }) };
     };
-    return { caughtBy: 'does not make up for time in which the process got no turn', factory: bucket };
+    return { caughtBy: 'does not catch up after the process was stalled', factory: bucket };
   })(),
 
   'forgets its windows in a pause': (() => {
@@ -272,15 +269,15 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
         },
       };
     };
-    return { caughtBy: 'keeps its windows through a pause', factory };
+    return { caughtBy: 'keeps its windows during a pause', factory };
   })(),
 
-  'lets one more run': limitMutant('lets no more run at once than it may', ({ concurrency }) => ({
+  'lets one more run': limitMutant('never exceeds its concurrency', ({ concurrency }) => ({
     ...(concurrency !== undefined && { concurrency: concurrency + 1 }),
   })),
 
   'leaks a place at a second release': mutant(
-    'gives the place of a released permit to one other, however often it is released',
+    'grants one permit for each released one, however often it is released',
     (_limiter, { limits }) => {
       // Places are counted here, and nobody asks who gives one back.
       let free = Math.min(...limits.map(({ concurrency = Infinity }) => concurrency));
@@ -301,9 +298,9 @@ export const limiterMutants: Mutants<LimiterFixture, [LimiterSetting]> = {
     },
   ),
 
-  'has one cost for all': limitMutant('counts what requests of a route cost', () => ({ costs: {} })),
+  'has one cost for all': limitMutant('counts the cost of each route', () => ({ costs: {} })),
 
-  'waits for what can never be': mutant('refuses at once what costs more than it ever lets begin', (limiter) => ({
+  'waits for what can never be': mutant('refuses at once a cost that exceeds every limit', (limiter) => ({
     acquire: (request) => (request.route === 'testing.huge' ? new Promise(() => undefined) : limiter.acquire(request)),
   })),
 };

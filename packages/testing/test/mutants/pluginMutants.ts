@@ -58,15 +58,15 @@ const reached = (endpoint: Endpoint): Promise<unknown> =>
   endpoint.request({ route: 'prices.latest', path: '/latest', query: {} });
 
 export const pluginMutants: Mutants<PluginFixture<PricesApi>> = {
-  'has another name each time': mutant('is a plugin, always of the same name, and can be used', () => ({
+  'has another name each time': mutant('is a plugin that always has the same name, and can be used', () => ({
     name: `p${crypto.randomUUID()}` as 'prices',
   })),
 
-  'makes no namespace': mutant('is a plugin, always of the same name, and can be used', () => ({
+  'makes no namespace': mutant('is a plugin that always has the same name, and can be used', () => ({
     setup: () => 7 as unknown as PricesApi,
   })),
 
-  'asks as soon as it is set up': mutant('asks for nothing while it is set up', (plugin, baseUrl) => ({
+  'asks as soon as it is set up': mutant('requests nothing during its setup', (plugin, baseUrl) => ({
     setup: (context, needs) => {
       void reached(context.endpoint(baseUrl)).catch(() => undefined);
       return plugin.setup(context, needs);
@@ -74,7 +74,7 @@ export const pluginMutants: Mutants<PluginFixture<PricesApi>> = {
   })),
 
   'can be disposed of only when it was used': mutant(
-    'is disposed of without a fault, and can be used again on another client',
+    'is disposed of without an error, and can be used again on another client',
     () => ({ dispose: () => Promise.reject(new Error('Nothing was begun.')) }),
   ),
 
@@ -89,7 +89,7 @@ export const pluginMutants: Mutants<PluginFixture<PricesApi>> = {
         },
       }));
     };
-    return { caughtBy: 'is disposed of without a fault, and can be used again on another client', factory };
+    return { caughtBy: 'is disposed of without an error, and can be used again on another client', factory };
   })(),
 
   'keeps its client for all': (() => {
@@ -116,15 +116,15 @@ export const pluginMutants: Mutants<PluginFixture<PricesApi>> = {
     },
   })),
 
-  'has a hook that expects more than there is': mutant('has hooks that take every event and throw nothing', () => ({
+  'has a hook that expects more than there is': mutant('has hooks that accept every event and throw nothing', () => ({
     hooks: { page: ({ total }) => total!.toFixed() },
   })),
 
-  'has a hook that alters what it is told': mutant('has hooks that take every event and throw nothing', () => ({
+  'has a hook that alters what it is told': mutant('has hooks that accept every event and throw nothing', () => ({
     hooks: { request: (event) => Object.assign(event, { url: '' }) },
   })),
 
-  'keeps the key': mutant('gives nothing away that it was not given', (plugin) => ({
+  'keeps the key': mutant('reveals no API key', (plugin) => ({
     setup: (context, needs) => {
       const api = plugin.setup(context, needs);
       return {
@@ -136,11 +136,11 @@ export const pluginMutants: Mutants<PluginFixture<PricesApi>> = {
     },
   })),
 
-  'shows the key': mutant('gives nothing away that it was not given', (plugin) => ({
+  'shows the key': mutant('reveals no API key', (plugin) => ({
     setup: (context, needs) => ({ ...plugin.setup(context, needs), apiKey }),
   })),
 
-  'asks before it looks': mutant('refuses what makes no sense before it asks for anything', (plugin, baseUrl) => ({
+  'asks before it looks': mutant('refuses invalid options before it requests anything', (plugin, baseUrl) => ({
     setup: (context, needs) => {
       const { latest } = plugin.setup(context, needs);
       return {
@@ -152,14 +152,14 @@ export const pluginMutants: Mutants<PluginFixture<PricesApi>> = {
     },
   })),
 
-  'takes what makes no sense': mutant('refuses what makes no sense before it asks for anything', (plugin) => ({
+  'takes what makes no sense': mutant('refuses invalid options before it requests anything', (plugin) => ({
     setup: (context, needs) => {
       const { latest } = plugin.setup(context, needs);
       return { latest: () => latest() };
     },
   })),
 
-  'does not say what it requires': mutant('names what it requires, and is disposed of before that', () => ({
+  'does not say what it requires': mutant('names its requirements, and is disposed of before them', () => ({
     requires: [],
   })),
 };

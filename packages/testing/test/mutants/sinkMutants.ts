@@ -31,7 +31,7 @@ const withItems = (page: SinkPage<unknown>, items: readonly unknown[]): SinkPage
 const rowsIn = (sinkPosition: Json): number => (sinkPosition as { rows: number }).rows;
 
 export const sinkMutants: Mutants<SinkFixture<unknown>> = {
-  'loses the last batch': writerMutant('holds rows that nothing but seal has flushed', (_writer, _context, table) => ({
+  'loses the last batch': writerMutant('has rows that only seal has flushed', (_writer, _context, table) => ({
     seal: async () => ({ rows: table.committed.length }),
   })),
 
@@ -48,13 +48,13 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
       };
     };
     return writerMutant(
-      'holds after a crash what was committed, and nothing else if it promises exactly-once',
+      'has the committed rows after a crash, and no others if it promises exactly-once',
       (writer, _, table) => lazy(writer, table),
     );
   })(),
 
   'writes twice after a resume': mutant(
-    'goes back to the place before the last, since a crash may come before the last is in a checkpoint',
+    'resumes at the position before the last, since a crash may happen before the last is in a checkpoint',
     (sink, table) => ({
       ...sink,
       open: async (context) => {
@@ -67,7 +67,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
     }),
   ),
 
-  'ignores restart': mutant('starts over, if told to, where an unfinished export left something', (sink, table) => ({
+  'ignores restart': mutant('starts over on request where an unfinished export left something', (sink, table) => ({
     ...sink,
     open: (context) => {
       const { committed } = table;
@@ -79,28 +79,28 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
   })),
 
   'starts over whenever it is opened': mutant(
-    'leaves what is finished alone, unless it replaces it as a whole',
+    'leaves a finished target alone, unless it replaces it completely',
     (sink) => ({
       ...sink,
       open: (context) => sink.open({ ...context, restart: context.resumeAt === undefined }),
     }),
   ),
 
-  'loses a row of each large page': writerMutant('holds the rows of all pages once and in order', (writer) => ({
+  'loses a row of each large page': writerMutant('has the rows of all pages once and in order', (writer) => ({
     write: (page) => writer.write(withItems(page, page.items.slice(0, 100))),
   })),
 
   ...Object.fromEntries(
     [500, 1_000].map((max) => [
       `takes ${max} rows of a page at most`,
-      writerMutant('holds the rows of a page that has more than a thousand', (writer) => ({
+      writerMutant('has the rows of a page with more than a thousand', (writer) => ({
         write: (page) => writer.write(withItems(page, page.items.slice(0, max))),
       })),
     ]),
   ),
 
   'drops rows that are equal to an earlier one': writerMutant(
-    'holds rows that are equal as often as they came, where nothing names them',
+    'has equal rows as often as they arrived, if they have no key',
     (writer) => {
       const known = new Set<string>();
       const isNew = (row: unknown) => known.size < known.add(JSON.stringify(row)).size;
@@ -109,7 +109,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
   ),
 
   'drops a row that is equal to the one before it': writerMutant(
-    'holds rows that are equal as often as they came, where nothing names them',
+    'has equal rows as often as they arrived, if they have no key',
     (writer) => {
       let before = '';
       const isNew = (row: unknown) => before !== (before = JSON.stringify(row));
@@ -117,24 +117,21 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
     },
   ),
 
-  'has no text for values in a value': writerMutant(
-    'holds values that lie in a value, as they are or as text of JSON',
-    (writer) => {
-      const textOf = (field: unknown) => (typeof field === 'object' && field !== null ? String(field) : field);
-      const flat = (row: unknown) =>
-        Object.fromEntries(Object.entries(row as object).map(([name, field]) => [name, textOf(field)]));
-      return { write: (page) => writer.write(withItems(page, page.items.map(flat))) };
-    },
-  ),
+  'has no text for values in a value': writerMutant('has nested values, as they are or as JSON text', (writer) => {
+    const textOf = (field: unknown) => (typeof field === 'object' && field !== null ? String(field) : field);
+    const flat = (row: unknown) =>
+      Object.fromEntries(Object.entries(row as object).map(([name, field]) => [name, textOf(field)]));
+    return { write: (page) => writer.write(withItems(page, page.items.map(flat))) };
+  }),
 
   'writes the rows of a page in another order': writerMutant(
-    'holds the rows of all pages once and in order',
+    'has the rows of all pages once and in order',
     (writer) => ({
       write: (page) => writer.write(withItems(page, page.items.toReversed())),
     }),
   ),
 
-  'has no word for null': writerMutant('holds the rows of all pages once and in order', (writer) => ({
+  'has no word for null': writerMutant('has the rows of all pages once and in order', (writer) => ({
     write: (page) =>
       writer.write(
         withItems(
@@ -144,31 +141,31 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
       ),
   })),
 
-  'changes the rows that it is given': writerMutant('leaves the rows that it is given as they are', (writer) => ({
+  'changes the rows that it is given': writerMutant('does not change the rows that it receives', (writer) => ({
     write: async (page) => {
       await writer.write(page);
       for (const row of page.items) (row as Record<string, unknown>)['written'] = true;
     },
   })),
 
-  'writes a row where there was none': writerMutant('holds nothing where there were no rows', (writer, _, table) => ({
+  'writes a row where there was none': writerMutant('has nothing if there were no rows', (writer, _, table) => ({
     seal: async () => {
       if (table.committed.length === 0) await writer.write({ items: [{}], partition: 0, endsPartition: true });
       return writer.seal();
     },
   })),
 
-  'is another one each time': mutant('says what it is, and always the same', (sink) => ({
+  'is another one each time': mutant('describes itself, always in the same way', (sink) => ({
     ...sink,
     identity: { made: crypto.randomUUID() },
   })),
 
-  'has an identity that JSON does not keep': mutant('says what it is, and always the same', (sink) => ({
+  'has an identity that JSON does not keep': mutant('describes itself, always in the same way', (sink) => ({
     ...sink,
     identity: { since: new Date(0) as unknown as Json },
   })),
 
-  'answers places that JSON does not keep': writerMutant('goes on after a crash behind any commit', (writer) => ({
+  'answers places that JSON does not keep': writerMutant('resumes after a crash after any commit', (writer) => ({
     flush: async () => ({ rows: BigInt(rowsIn(await writer.flush())) as unknown as Json }),
   })),
 
@@ -178,11 +175,11 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
       table.committed = [];
       return { sink: () => tableSink(table), rows: () => table.rows };
     };
-    return { caughtBy: 'keeps two targets apart that are written side by side', factory };
+    return { caughtBy: 'separates two targets that are written at the same time', factory };
   })(),
 
   'can go back to the last place only': mutant(
-    'goes back to the place before the last, since a crash may come before the last is in a checkpoint',
+    'resumes at the position before the last, since a crash may happen before the last is in a checkpoint',
     (sink, table) => ({
       ...sink,
       open: (context) =>
@@ -192,11 +189,14 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
     }),
   ),
 
-  'forgets its start': writerMutant('goes on at the place before its first row, if it has one', (_, { resumeAt }) => ({
-    ...(!resumeAt && { start: { rows: 7 } }),
-  })),
+  'forgets its start': writerMutant(
+    'resumes at the position before its first row, if it has one',
+    (_, { resumeAt }) => ({
+      ...(!resumeAt && { start: { rows: 7 } }),
+    }),
+  ),
 
-  'begins anew when only close was left': mutant('is closed after a crash that came when it was sealed', (sink) => ({
+  'begins anew when only close was left': mutant('is closed after a crash after seal', (sink) => ({
     ...sink,
     open: (context) =>
       sink.open(
@@ -219,10 +219,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
         };
       },
     });
-    return mutant(
-      'is closed again after a crash that came when it was closed, but before the checkpoint was gone',
-      spoil,
-    );
+    return mutant('is closed again after a crash between close and the removal of the checkpoint', spoil);
   })(),
 
   'can be sealed only once': (() => {
@@ -240,25 +237,22 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
         };
       },
     });
-    return mutant('goes back to its last commit when a crash came before a checkpoint said that it is sealed', spoil);
+    return mutant('resumes at its last commit after a crash before the checkpoint recorded the seal', spoil);
   })(),
 
-  'gives up for good when it is only interrupted': writerMutant(
-    'goes on where an export gave up for now',
-    (writer) => ({
-      abort: (reason) => writer.abort(reason, { isResumable: false }),
-    }),
-  ),
+  'gives up for good when it is only interrupted': writerMutant('resumes where an export was suspended', (writer) => ({
+    abort: (reason) => writer.abort(reason, { isResumable: false }),
+  })),
 
   'clears nothing away when it is given up': writerMutant(
-    'has room for a new export where one gave up for good',
+    'allows a new export after one was aborted for good',
     (writer) => ({
       abort: (reason) => writer.abort(reason, { isResumable: true }),
     }),
   ),
 
   'damages what it refuses to write to': mutant(
-    'leaves what is finished alone, unless it replaces it as a whole',
+    'leaves a finished target alone, unless it replaces it completely',
     (sink, table) => ({
       ...sink,
       open: async (context) => {
@@ -273,7 +267,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
   ),
 
   'damages what somebody else has begun': mutant(
-    'leaves what is unfinished alone where it refuses a second export',
+    'leaves an unfinished target alone when it refuses a second export',
     (sink, table) => ({
       ...sink,
       open: async (context) => {
@@ -288,7 +282,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
   ),
 
   'takes a place that its target does not reach': mutant(
-    'refuses a place that its target does not reach, and goes on at one that it does',
+    'refuses a position beyond its target, and resumes at one within it',
     (sink, table) => ({
       ...sink,
       open: (context) => {
@@ -301,7 +295,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
   ),
 
   'refuses in words that nobody understands': mutant(
-    'refuses a place that its target does not reach, and goes on at one that it does',
+    'refuses a position beyond its target, and resumes at one within it',
     (sink) => ({
       ...sink,
       open: (context) =>
@@ -312,7 +306,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
   ),
 
   'refuses rows that are missing as if its target were taken': mutant(
-    'refuses a place that its target does not reach, and goes on at one that it does',
+    'refuses a position beyond its target, and resumes at one within it',
     (sink) => ({
       ...sink,
       open: (context) =>
@@ -322,21 +316,27 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
     }),
   ),
 
-  'accepts in check what open refuses': mutant('says in check what open would say, and touches nothing', (sink) => ({
-    ...sink,
-    check: () => Promise.resolve(),
-  })),
+  'accepts in check what open refuses': mutant(
+    'reports in check what open would report, and changes nothing',
+    (sink) => ({
+      ...sink,
+      check: () => Promise.resolve(),
+    }),
+  ),
 
-  'touches its target in check': mutant('says in check what open would say, and touches nothing', (sink, table) => ({
-    ...sink,
-    check: async (context) => {
-      await sink.check?.(context);
-      if (context.restart) table.committed = [];
-    },
-  })),
+  'touches its target in check': mutant(
+    'reports in check what open would report, and changes nothing',
+    (sink, table) => ({
+      ...sink,
+      check: async (context) => {
+        await sink.check?.(context);
+        if (context.restart) table.committed = [];
+      },
+    }),
+  ),
 
   'knows only one partition': writerMutant(
-    'holds the rows of partitions that come side by side, each partition in order',
+    'has the rows of partitions that arrive in parallel, each partition in order',
     (writer) => ({
       write: (page) => (page.partition === 2 ? Promise.resolve() : writer.write(page)),
     }),
@@ -352,10 +352,10 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
         },
       };
     };
-    return writerMutant('goes on after a crash in the middle of partitions that come side by side', spoil);
+    return writerMutant('resumes after a crash in the middle of partitions that arrive in parallel', spoil);
   })(),
 
-  'takes back another partition': mutant('takes back the rows of one partition, and of no other', (sink) => ({
+  'takes back another partition': mutant('removes the rows of one partition, and of no other', (sink) => ({
     ...sink,
     withoutPartition: (sinkPosition, partition) => sink.withoutPartition?.(sinkPosition, 1 - partition) ?? null,
   })),
@@ -375,10 +375,10 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
         },
       };
     };
-    return writerMutant('shows what a source without an end gives as soon as it is committed', spoil);
+    return writerMutant('shows the rows of an endless source as soon as they are committed', spoil);
   })(),
 
-  'begins what never ends anew': mutant('goes on with a source without an end after a crash', (sink, table) => ({
+  'begins what never ends anew': mutant('resumes an endless source after a crash', (sink, table) => ({
     ...sink,
     open: (context) => {
       if (context.isEndless) table.committed = [];
@@ -390,23 +390,20 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
     },
   })),
 
-  'clears away what is suspended': writerMutant(
-    'is suspended, and goes on another day',
-    (_writer, _context, table) => ({
-      suspend: async () => {
-        table.committed = [];
-        return { target: 'memory' };
-      },
-    }),
-  ),
+  'clears away what is suspended': writerMutant('is suspended, and resumes later', (_writer, _context, table) => ({
+    suspend: async () => {
+      table.committed = [];
+      return { target: 'memory' };
+    },
+  })),
 
   'can be opened again only when it was closed': onceOpen(
-    'ends like an undisturbed export after one that fails before any of its steps',
+    'has the same result as an undisturbed export after one that fails before any of its steps',
     [],
   ),
 
   'can be opened again only when it was given up': onceOpen(
-    'ends like an undisturbed export after one that dies before any of its steps',
+    'has the same result as an undisturbed export after one that dies before any of its steps',
     ['abort'],
   ),
 
@@ -424,7 +421,10 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
         },
       };
     };
-    return writerMutant('ends like an undisturbed export after one that fails after any of its steps', spoil);
+    return writerMutant(
+      'has the same result as an undisturbed export after one that fails after any of its steps',
+      spoil,
+    );
   })(),
 
   'starts nothing over that was not begun': (() => {
@@ -436,7 +436,7 @@ export const sinkMutants: Mutants<SinkFixture<unknown>> = {
         return sink.open(context);
       },
     });
-    return mutant('ends like an undisturbed export after one that dies after any of its steps', spoil);
+    return mutant('has the same result as an undisturbed export after one that dies after any of its steps', spoil);
   })(),
 };
 

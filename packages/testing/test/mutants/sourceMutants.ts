@@ -73,7 +73,7 @@ function bare(source: Items): TestedSource<Item> {
 
 export const sourceMutants: Mutants<SourceFixture<Item>> = {
   'forgets a page when it is pushed': mutant(
-    'gives the same rows by page, by row and pushed, whenever it is asked',
+    'emits the same rows by page, by row and pushed, on every walk',
     (source) =>
       new Source(source.info, (options) => {
         const pages = source.pages(options);
@@ -96,7 +96,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
       };
       return api.fixture(() => api.source({ fetch }));
     };
-    return { caughtBy: 'gives the same rows by page, by row and pushed, whenever it is asked', factory };
+    return { caughtBy: 'emits the same rows by page, by row and pushed, on every walk', factory };
   })(),
 
   'has one cursor for all who walk': (() => {
@@ -111,16 +111,16 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
       };
       return api.fixture(() => api.source({ fetch }));
     };
-    return { caughtBy: 'serves two who walk at the same time', factory };
+    return { caughtBy: 'serves two walks at the same time', factory };
   })(),
 
   'does not count its pages': walkMutant(
-    'tells of each page which one it is, and where its partition ends',
+    'gives each page its index, and marks where its partition ends',
     (source, options) => eachPage(source.pages(options), () => ({ index: 0 })),
   ),
 
   'does not say where a partition ends': walkMutant(
-    'tells of each page which one it is, and where its partition ends',
+    'gives each page its index, and marks where its partition ends',
     (source, options) => eachPage(source.pages(options), () => ({ endsPartition: false })),
   ),
 
@@ -131,17 +131,17 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
         position: Object.assign(current, position),
       }));
     };
-    return walkMutant('says where it stands behind each page, once and for all', spoil);
+    return walkMutant('gives each page a position that never changes', spoil);
   })(),
 
   'has positions that JSON does not keep': walkMutant(
-    'says where it stands behind each page, once and for all',
+    'gives each page a position that never changes',
     (source, options) =>
       eachPage(source.pages(options), ({ position }) => ({ position: { ...position, at: new Date(0) } })),
   ),
 
   'has positions that skip a page': walkMutant(
-    'goes on behind any page with just the rows that are left',
+    'resumes after any page with exactly the remaining rows',
     (source, options) =>
       (async function* () {
         const pages: Page<Item>[] = [];
@@ -151,7 +151,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   ),
 
   'has positions that give a page again': walkMutant(
-    'goes on behind any page with just the rows that are left',
+    'resumes after any page with exactly the remaining rows',
     (source, options) =>
       (async function* () {
         let before: Position = { before: 0, begun: {}, rows: 0, pages: 0 };
@@ -163,7 +163,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   ),
 
   'loses its way once it has gone on': walkMutant(
-    'can be walked by a page at a time, each found by the position before',
+    'can be walked one page at a time, each from the position before',
     (source, options) => {
       const { startAt } = options;
       const hasBegun = typeof startAt === 'object' && startAt.pages > 0;
@@ -172,27 +172,27 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   ),
 
   'loses rows when its concurrency is 2': walkMutant(
-    'gives the same rows with a concurrency above 1, and goes on behind any page of theirs',
+    'emits the same rows with a concurrency above 1, and resumes after any page',
     (source, options) =>
       eachPage(source.pages(options), ({ partition }) =>
         options.concurrency === 2 && partition === 1 ? { items: [] } : {},
       ),
   ),
 
-  'gives a row twice': walkMutant('tells its rows apart by their keys', (source, options) =>
+  'gives a row twice': walkMutant('identifies its rows by their keys', (source, options) =>
     eachPage(source.pages(options), ({ items }) => ({ items: [...items, ...items.slice(-1)] })),
   ),
 
-  'has the same key for all': definitionMutant('tells its rows apart by their keys', () => ({
+  'has the same key for all': definitionMutant('identifies its rows by their keys', () => ({
     schema: { columns: ['id'], key: () => 'row' },
   })),
 
-  'is hot': mutant('asks for nothing before somebody wants its rows', (source) => {
+  'is hot': mutant('requests nothing before somebody pulls or subscribes', (source) => {
     source.subscribe();
     return source;
   }),
 
-  'asks as soon as it is asked for pages': mutant('asks for nothing before somebody wants its rows', (source) => ({
+  'asks as soon as it is asked for pages': mutant('requests nothing before somebody pulls or subscribes', (source) => ({
     ...bare(source),
     pages: (options) => {
       const walk = source.pages(options)[Symbol.asyncIterator]();
@@ -213,24 +213,27 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
       };
       return api.fixture(() => api.source({ fetch }));
     };
-    return { caughtBy: 'makes requests of its own for each subscriber', factory };
+    return { caughtBy: 'makes separate requests for each subscriber', factory };
   })(),
 
   'fetches ahead without bound': walkMutant(
-    'holds no more pages than one for each partition that is walked, and those it may fetch ahead',
+    'buffers at most one page per walked partition, plus those it may prefetch',
     (source, options) => source.pages({ ...options, prefetch: 100 })[Symbol.asyncIterator](),
   ),
 
-  'goes on when its subscriber has left': mutant('asks for nothing more once its subscriber has left', (source) => ({
-    ...bare(source),
-    subscribe: (observer) => {
-      source.subscribe(observer);
-      return { unsubscribe: () => undefined };
-    },
-  })),
+  'goes on when its subscriber has left': mutant(
+    'requests nothing more after its subscriber has unsubscribed',
+    (source) => ({
+      ...bare(source),
+      subscribe: (observer) => {
+        source.subscribe(observer);
+        return { unsubscribe: () => undefined };
+      },
+    }),
+  ),
 
   'goes on when its iterator has left': walkMutant(
-    'asks for nothing more once its iterator has left',
+    'requests nothing more after its iterator has returned',
     (source, options) => {
       const pages = source.pages({ ...options, prefetch: 0 })[Symbol.asyncIterator]();
       const walkOn = async (): Promise<void> => {
@@ -241,19 +244,19 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   ),
 
   'lets go of nothing that is under way': definitionMutant(
-    'gives the open request up at once when its subscriber leaves',
+    'cancels the open request at once when its subscriber unsubscribes',
     (api) => ({
       fetch: (request) => api.fetch({ ...request, signal: new AbortController().signal }),
     }),
   ),
 
   'ends only when the open request has ended': walkMutant(
-    'ends at once when its iterator leaves, and gives the open request up',
+    'ends at once when its iterator returns, and cancels the open request',
     (source, options) => eachPage(source.pages(options), () => ({})),
   ),
 
   'tells of a fault before the rows that came before it': walkMutant(
-    'gives all earlier rows before a fault, and the position to go on from',
+    'emits all earlier rows before an error, and the position to resume from',
     (source, options) => {
       const pages = source.pages({ ...options, prefetch: 0 })[Symbol.asyncIterator]();
       const ahead: Promise<IteratorResult<Page<Item>, undefined>>[] = [];
@@ -268,7 +271,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   ),
 
   'does not say where a fault has come': walkMutant(
-    'gives all earlier rows before a fault, and the position to go on from',
+    'emits all earlier rows before an error, and the position to resume from',
     (source, options) =>
       (async function* () {
         try {
@@ -280,7 +283,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   ),
 
   'takes a fault for the end': walkMutant(
-    'tells a subscriber of a fault once, behind all earlier rows',
+    'notifies a subscriber of an error once, after all earlier rows',
     (source, options) =>
       (async function* () {
         try {
@@ -291,7 +294,7 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
       })(),
   ),
 
-  'goes on after a fault': mutant('asks for nothing more after a fault', (source) => ({
+  'goes on after a fault': mutant('requests nothing more after an error', (source) => ({
     ...bare(source),
     pages: (options) => {
       let walk = source.pages(options)[Symbol.asyncIterator]();
@@ -304,27 +307,24 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
     },
   })),
 
-  'takes any position': mutant(
-    'refuses, before it asks for anything, a position that is none of its plan',
-    (source) => ({
-      ...bare(source),
-      pages: () => source.pages(),
-    }),
-  ),
+  'takes any position': mutant('refuses a position of another plan before it requests anything', (source) => ({
+    ...bare(source),
+    pages: () => source.pages(),
+  })),
 
-  'is another one each time': definitionMutant('says what it is, and always the same', () => ({
+  'is another one each time': definitionMutant('describes itself, always in the same way', () => ({
     identity: { made: crypto.randomUUID() },
   })),
 
-  'has an identity that JSON does not keep': definitionMutant('says what it is, and always the same', () => ({
+  'has an identity that JSON does not keep': definitionMutant('describes itself, always in the same way', () => ({
     identity: { since: undefined as unknown as null },
   })),
 
-  'gives its key away': definitionMutant('tells API keys apart without giving them away', () => ({
+  'gives its key away': definitionMutant('distinguishes API keys without revealing them', () => ({
     endpoint: { keyFingerprint: async (salt) => `${salt} and the key that nobody may know` },
   })),
 
-  'has one fingerprint for all salts': definitionMutant('tells API keys apart without giving them away', () => ({
+  'has one fingerprint for all salts': definitionMutant('distinguishes API keys without revealing them', () => ({
     endpoint: { keyFingerprint: async () => 'abc' },
   })),
 };

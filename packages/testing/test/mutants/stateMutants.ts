@@ -35,11 +35,11 @@ function changed(log: StateLog, spoil: (log: StateLog) => Partial<StateLog>): St
 const free = async (): Promise<void> => undefined;
 
 export const stateMutants: Mutants<StateStoreFixture> = {
-  'finds something under any name': mutant('has nothing under a name that nothing was saved under', (store) => ({
+  'finds something under any name': mutant('has no record under an unused name', (store) => ({
     load: async (name) => (await store.load(name)) ?? {},
   })),
 
-  'keeps its records in an object with a past': mutant('has nothing under a name that nothing was saved under', () => {
+  'keeps its records in an object with a past': mutant('has no record under an unused name', () => {
     const records: Record<string, unknown> = {};
     return {
       save: async (name, record) => void (records[name] = record),
@@ -47,15 +47,19 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     };
   }),
 
-  'can not write all letters': mutant('gives records back as they were saved', (store) => ({
+  'can not write all letters': mutant('returns records as they were saved', (store) => ({
     save: (name, record) => store.save(name, JSON.parse(JSON.stringify(record).replace(/[\u0080-\uffff]/g, '?'))),
   })),
 
-  'adds to a record instead of replacing it': mutant('replaces a record whole, and leaves others alone', (store) => ({
-    save: async (name, record) => store.save(name, { ...((await store.load(name)) as object | undefined), ...record }),
-  })),
+  'adds to a record instead of replacing it': mutant(
+    'replaces a record completely, and leaves others alone',
+    (store) => ({
+      save: async (name, record) =>
+        store.save(name, { ...((await store.load(name)) as object | undefined), ...record }),
+    }),
+  ),
 
-  'has one record for all names': mutant('replaces a record whole, and leaves others alone', (store) => ({
+  'has one record for all names': mutant('replaces a record completely, and leaves others alone', (store) => ({
     save: (_name, record) => store.save('record', record),
     load: () => store.load('record'),
   })),
@@ -64,7 +68,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     remove: (name) => store.save(name, {}),
   })),
 
-  'keeps a reference': mutant('keeps a record as it was, whatever becomes of the object', () => {
+  'keeps a reference': mutant('keeps a record even if the object is changed later', () => {
     const records = new Map<string, object>();
     return {
       save: async (name, record) => void records.set(name, record),
@@ -72,7 +76,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     };
   }),
 
-  'gives out what it keeps': mutant('keeps a record as it was, whatever becomes of the object', () => {
+  'gives out what it keeps': mutant('keeps a record even if the object is changed later', () => {
     const records = new Map<string, object>();
     return {
       save: async (name, record) => void records.set(name, structuredClone(record)),
@@ -80,7 +84,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     };
   }),
 
-  'keeps more than JSON does': mutant('keeps of a record what JSON makes of it', () => {
+  'keeps more than JSON does': mutant('stores a record as JSON', () => {
     const records = new Map<string, object>();
     return {
       save: async (name, record) => void records.set(name, structuredClone(record)),
@@ -88,14 +92,14 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     };
   }),
 
-  'tears a record when it replaces it': mutant('keeps the record before, where one can not be saved', (store) => ({
+  'tears a record when it replaces it': mutant('keeps the previous record if a new one cannot be saved', (store) => ({
     save: async (name, record) => {
       await store.remove(name);
       await store.save(name, record);
     },
   })),
 
-  'keeps what it can not save to itself': mutant('keeps the record before, where one can not be saved', (store) => ({
+  'keeps what it can not save to itself': mutant('keeps the previous record if a new one cannot be saved', (store) => ({
     save: async (name, record) => {
       try {
         await store.save(name, record);
@@ -123,7 +127,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
       };
       return { store: opened(), another: opened };
     };
-    return { caughtBy: 'has its records still when another process begins', factory };
+    return { caughtBy: 'still has its records in the next process', factory };
   })(),
 
   'has something in a new log': logMutant('has an empty log until something is appended', (log) => ({
@@ -150,7 +154,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     }),
   ),
 
-  'begins a log anew when it is opened': mutant('goes on with a log that was read', (store) => ({
+  'begins a log anew when it is opened': mutant('appends to a log that was read', (store) => ({
     log: (name) => {
       let isFirst = true;
       return changed(store.log(name), (log) => ({
@@ -164,7 +168,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
   })),
 
   'adds to a log instead of replacing it': logMutant(
-    'replaces all records of a log, and goes on behind them',
+    'replaces all records of a log, and appends after them',
     (log) => ({
       replace: async (records) => {
         for (const record of records) await log.append(record);
@@ -172,7 +176,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     }),
   ),
 
-  'tears a log when it replaces it': logMutant('keeps all records of a log where it can not be replaced', (log) => ({
+  'tears a log when it replaces it': logMutant('keeps all records of a log that cannot be replaced', (log) => ({
     replace: async (records) => {
       await log.replace([]);
       for (const record of records) await log.append(record);
@@ -180,7 +184,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
   })),
 
   'keeps a reference to what is logged': mutant(
-    'keeps a logged record as it was, whatever becomes of the object',
+    'keeps a logged record even if the object is changed later',
     (store) => ({
       log: (name) => {
         const records: object[] = [];
@@ -194,11 +198,11 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     }),
   ),
 
-  'removes nothing from a log': logMutant('removes a log, which can begin anew then', () => ({ remove: free })),
+  'removes nothing from a log': logMutant('removes a log, which can start over', () => ({ remove: free })),
 
-  'has one log for all names': mutant('keeps logs and records apart', (store) => ({ log: () => store.log('log') })),
+  'has one log for all names': mutant('separates logs and records', (store) => ({ log: () => store.log('log') })),
 
-  'removes a record with the log of its name': mutant('keeps logs and records apart', (store) => ({
+  'removes a record with the log of its name': mutant('separates logs and records', (store) => ({
     log: (name) =>
       changed(store.log(name), (log) => ({
         remove: async () => {
@@ -208,7 +212,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
       })),
   })),
 
-  'counts records instead of bytes': mutant('says how many bytes a log takes', (store) => ({
+  'counts records instead of bytes': mutant('reports how many bytes a log takes', (store) => ({
     log: (name) => {
       let count = 0;
       const log = store.log(name);
@@ -231,14 +235,14 @@ export const stateMutants: Mutants<StateStoreFixture> = {
       const opened = (): StateStore => ({ ...disk, log: memoryState().log });
       return { store: opened(), another: opened };
     };
-    return { caughtBy: 'has its logs still when another process begins', factory };
+    return { caughtBy: 'still has its logs in the next process', factory };
   })(),
 
-  'locks nobody out': mutant('lets one export in at a time, in the order of asking', () => ({
+  'locks nobody out': mutant('grants one export lock at a time, in the order of the calls', () => ({
     lock: async () => free,
   })),
 
-  'lets the last one in first': mutant('lets one export in at a time, in the order of asking', (store) => {
+  'lets the last one in first': mutant('grants one export lock at a time, in the order of the calls', (store) => {
     const waiting: (() => void)[] = [];
     let isTaken = false;
     return {
@@ -255,7 +259,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     };
   }),
 
-  'has one lock for exports and watches': mutant('lets an export and a watch in together', (store) => ({
+  'has one lock for exports and watches': mutant('grants locks to an export and a watch at the same time', (store) => ({
     lock: (signal) => store.lock(signal, 'export'),
   })),
 
@@ -268,14 +272,14 @@ export const stateMutants: Mutants<StateStoreFixture> = {
   ),
 
   'does not hear that nobody waits any more': mutant(
-    'gives up waiting at once when aborted, and forgets who waited',
+    'stops waiting at once when aborted, and forgets the waiting export',
     (store) => ({
       lock: (_signal, use) => store.lock(new AbortController().signal, use),
     }),
   ),
 
   'lets in whoever is behind one that gave up': mutant(
-    'gives up waiting at once when aborted, and forgets who waited',
+    'stops waiting at once when aborted, and forgets the waiting export',
     (store) => {
       let hasGivenUp = false;
       return {
@@ -292,7 +296,7 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     },
   ),
 
-  'has words of its own for an abort': mutant('lets nobody in who is aborted already', (store) => ({
+  'has words of its own for an abort': mutant('grants no lock if the signal is aborted already', (store) => ({
     lock: (signal, use) =>
       store.lock(signal, use).catch((error: unknown) => {
         throw signal.aborted ? new Error('Aborted.') : error;
@@ -305,6 +309,6 @@ export const stateMutants: Mutants<StateStoreFixture> = {
       const opened = (): StateStore => ({ ...disk, lock: memoryState().lock });
       return { store: opened(), another: opened };
     };
-    return { caughtBy: 'lets nobody in from elsewhere while it is locked', factory };
+    return { caughtBy: 'grants no lock to another store while it is locked', factory };
   })(),
 };

@@ -19,7 +19,7 @@ import {
 export function createAdapter({ maxBodyBytes, bodies = 'whole', guard }: AdapterOptions): Adapter {
   if (guard)
     throw new ConfigError(
-      'On this platform nobody can see which address a name leads to, so private ones can not be kept out. Run it in Node.js, or leave the guard out where every address may be reached.',
+      'This platform does not show which address a host name resolves to, so private addresses cannot be refused. Run it in Node.js, or omit the guard if every address may be reached.',
     );
   return {
     async send(request) {

@@ -29,7 +29,7 @@ export function proxyAgent(
     });
   } catch {
     throw new ConfigError(
-      'HTTPS_PROXY or HTTP_PROXY names no proxy. Give an address like http://proxy.example.com:8080.',
+      'HTTPS_PROXY or HTTP_PROXY is not the URL of a proxy. Give one like http://proxy.example.com:8080.',
     );
   }
 }

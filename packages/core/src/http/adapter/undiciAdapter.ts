@@ -150,7 +150,7 @@ function faultBeforeAnswer(error: unknown): AdapterFault | SluiceError {
     case 'UND_ERR_HEADERS_TIMEOUT':
       return new AdapterFault('connect-timeout', code);
     case 'UND_ERR_INVALID_ARG':
-      return new ConfigError('A link gave the request a header that can not be sent. Check the values it sets.');
+      return new ConfigError('A link gave the request a header that cannot be sent. Check the values it sets.');
     default:
       return new AdapterFault('network', proxyRefusal(error) ?? code);
   }
@@ -159,7 +159,7 @@ function faultBeforeAnswer(error: unknown): AdapterFault | SluiceError {
 /** The status of a proxy that did not open a tunnel, e.g. 407. Undici gives it only in the message. */
 function proxyRefusal(error: unknown): string | undefined {
   const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : '') ?? [];
-  return status === undefined ? undefined : `the proxy answered ${status}`;
+  return status === undefined ? undefined : `the proxy responded with ${status}`;
 }
 
 /** Undici gives names in lower case. */
