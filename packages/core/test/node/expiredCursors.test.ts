@@ -192,7 +192,9 @@ describe('E7 a cursor that the API refuses', () => {
       // The file is gone by now, and a killed process removes nothing.
       remove: () => Promise.reject(new Error('killed')),
     };
-    const refused = run(partitionsOf([[2, 2]], refusals.onFetch), path, { state, onExpired: 'restart-partition' });
+    const refused = run(partitionsOf([[2, 2]], refusals.onFetch), path, {
+      ...{ state, onExpired: 'restart-partition', commitEvery: 32 },
+    });
     await expect(refused).rejects.toMatchObject({ code: 'cursor-refused' });
     expect(existsSync(`${path}.part`)).toBe(false);
     expect(await run(partitionsOf([[2, 2]]), path)).toMatchObject({ rows: 4 });
