@@ -30,7 +30,7 @@ export function forwardJob(job: JobOf<'forward'>, apis: Apis): RunningJob {
   return {
     services: new Map([[host, receiver.answer]]),
     ...(of === 'changes' && { begin: letChange(apis, changes) }),
-    async run({ client, fileSystem, processes, clock, random, adapter }, { isLast }) {
+    async run({ client, fileSystem, processes, clock, random, adapter, signal }, { isLast }) {
       const noticed = of === 'rows' ? endNoticed(fileSystem, () => receiver.startOver()) : fileSystem;
       const state = fileState('/data/state', { fileSystem: noticed, processes, clock });
       const endpoint: WebhookReplayOptions = {
@@ -46,16 +46,16 @@ export function forwardJob(job: JobOf<'forward'>, apis: Apis): RunningJob {
         });
       if (of === 'rows') {
         const rows = client.aptos.walletNfts({ ownerAddresses, pageSize });
-        if (!isForwarded) await exportTo(rows, sinkOf(), { state, clock }).run();
+        if (!isForwarded) await exportTo(rows, sinkOf(), { state, clock }).run({ signal });
         isForwarded = true;
         receiver.mend();
         if ((await fileSystem.kind(deadLetter).catch(() => 'file')) === 'absent') return true;
-        return (await replay(deadLetter, endpoint)).left === 0;
+        return (await replay(deadLetter, { ...endpoint, signal })).left === 0;
       }
       const isStill = clock.monotonic() > lastChange;
       const polls = isStill ? 8 : Math.ceil(lastChange / every / 2) + 1;
       const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state, polls });
-      await exportTo(watched, sinkOf(), { state, clock }).run();
+      await exportTo(watched, sinkOf(), { state, clock }).run({ signal });
       return isStill && isLast;
     },
     judge() {

@@ -6,7 +6,7 @@ import { jobOf, type RunningJob } from './jobs.js';
 import { LimitOracle } from './limitOracle.js';
 import { Network, type NetworkFaults } from './network.js';
 import type { Platform } from './platform.js';
-import { type Process, startProcess, type Surroundings } from './processes.js';
+import { type Process, startProcess, Stopped, type Surroundings } from './processes.js';
 import { Random } from '../../test/kit/random.js';
 import { Life, Schedule, Stuck } from './schedule.js';
 import type { Kill, Scenario } from './scenario.js';
@@ -78,6 +78,7 @@ class World {
   readonly #limits: LimitOracle;
   readonly #fetched = new FetchedAgain();
   readonly #lives = new Map<string, Life>();
+  readonly #stopped = new Set<Life>();
   readonly #disks: Random;
   #disk: SimulatedDisk;
   #isQuiet = false;
@@ -138,11 +139,15 @@ class World {
     const areSettled = (): boolean => processes.every(({ outcome }) => outcome.isSettled);
     await this.schedule.until((last) => areSettled() || isDue(last));
     if (!areSettled() && kill) {
-      await this.#kill(
-        processes.map(({ process }) => process),
-        kill,
-      );
-      return false;
+      if (kill.leaves !== 'stopped') {
+        await this.#kill(
+          processes.map(({ process }) => process),
+          kill.leaves,
+        );
+        return false;
+      }
+      for (const { process } of processes) this.#stop(process);
+      await this.schedule.until(areSettled);
     }
     // Bottleneck gives a permit back in a timer without delay.
     await this.schedule.finishMoment();
@@ -161,6 +166,7 @@ class World {
     this.failures += 1;
     const sentence = sentenceOf(error);
     if (sentence.includes(apiKey)) this.violations.push(`The key is in an error: ${sentence}`);
+    if (error instanceof Stopped && this.#stopped.has(life)) return;
     if (!this.#isExplained(error)) this.violations.push(`${life.name} failed: ${sentence}`);
   }
 
@@ -208,7 +214,13 @@ class World {
     return outcome;
   }
 
-  async #kill(processes: readonly Process[], { leaves }: Kill): Promise<void> {
+  #stop({ life, stop }: Process): void {
+    this.#stopped.add(life);
+    this.schedule.note('stopped', life);
+    stop();
+  }
+
+  async #kill(processes: readonly Process[], leaves: Exclude<Kill['leaves'], 'stopped'>): Promise<void> {
     this.kills += 1;
     for (const { life } of processes) life.isAlive = false;
     this.schedule.note(`killed: ${leaves}`);
@@ -253,6 +265,9 @@ class World {
       case 'decode':
         // Nothing but a cut is tried again until the time for tries is over.
         return network.cut > 0 && error.message.includes('broke off before its end');
+      case 'no-progress':
+        // Rows that moved by a page between two requests look like a page that is repeated.
+        return job.kind === 'poll' && job.changes.some(({ what }) => what !== 'rename');
       case 'http':
         return network.busy > 0 || api.cursorTtl !== null;
       case 'sink':

@@ -22,7 +22,13 @@ export interface Process {
   readonly clock: Clock;
   readonly random: () => number;
   readonly adapter: () => Adapter;
+  /** Aborted when somebody stops it, as SIGINT does. */
+  readonly signal: AbortSignal;
+  readonly stop: () => void;
 }
+
+/** The reason with which work rejects that was stopped. */
+export class Stopped extends Error {}
 
 /** What processes share. */
 export interface Surroundings {
@@ -50,7 +56,15 @@ export function startProcess(life: Life, world: Surroundings): Process {
     .use(aptos({ baseUrl: addresses.aptos }))
     .use(streams({ baseUrl: addresses.streams }));
   const { fileSystem } = disk;
-  return { life, client, disk, fileSystem, processes: processesOf(life, world), clock, random: next, adapter };
+  const stopping = new AbortController();
+  const stop = (): void => {
+    schedule.current = life;
+    stopping.abort(new Stopped('stopped'));
+  };
+  return {
+    ...{ life, client, disk, fileSystem, processes: processesOf(life, world), clock, random: next, adapter },
+    ...{ signal: stopping.signal, stop },
+  };
 }
 
 function clockOf(life: Life, { schedule, wallOffset }: Surroundings): Clock {

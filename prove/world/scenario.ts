@@ -21,8 +21,8 @@ export interface Scenario {
   readonly kills: readonly Kill[];
 }
 
-/** When a process is killed, and what is on the disk then. */
-export type Kill = { readonly leaves: (typeof restarts)[number] } & (
+/** When a process is killed, and what is on the disk then; or when it is asked to stop, and ends by itself. */
+export type Kill = { readonly leaves: (typeof restarts)[number] | 'stopped' } & (
   | { readonly events: number }
   | {
       /** A call of the disk and a part of a path, e.g. `unlink .part`. */
@@ -84,6 +84,9 @@ export type Alteration = { readonly at: number } & (
   | { readonly what: 'remove' | 'rename'; readonly nth: number }
   | { readonly what: 'move'; readonly by: number }
 );
+
+/** Ends that leave the machine running. */
+const mildEnds = ['killed', 'killed', 'stopped'] as const;
 
 /** The calls at which a kill is worth most: those that change names, sync, or cut. */
 const tender = {
@@ -226,7 +229,7 @@ function killAtUnlink(random: Random): Kill {
 }
 
 function killOf(random: Random, { kind }: Job): Kill {
-  const leaves = random.chance(0.3) ? 'killed' : random.pick(powerCuts);
+  const leaves = random.chance(0.3) ? random.pick(mildEnds) : random.pick(powerCuts);
   if (random.chance(0.3)) return { leaves, events: random.int(1, random.pick([30, 150, 500])) };
   return {
     ...{

@@ -12,13 +12,13 @@ export function watchJob({ pageSize, every, changes }: JobOf<'watch'>, apis: Api
   const path = '/data/changes.jsonl';
   return {
     begin: letChange(apis, changes),
-    async run({ client, fileSystem, processes, clock, random }, { isLast }) {
+    async run({ client, fileSystem, processes, clock, random, signal }, { isLast }) {
       const state = fileState('/data/state', { fileSystem, processes, clock });
       const isStill = clock.monotonic() > lastChange;
       const polls = isStill ? 8 : Math.ceil(lastChange / every / 2) + 1;
       const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state, polls });
       const sink = jsonl<Change<EvmStream>>({ path, fileSystem, ifExists: 'overwrite' });
-      await exportTo(watched, sink, { state, clock }).run();
+      await exportTo(watched, sink, { state, clock }).run({ signal });
       return isStill && isLast;
     },
     judge(disk) {
