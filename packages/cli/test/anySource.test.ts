@@ -246,7 +246,7 @@ describe('sluice watch API.SOURCE', () => {
       },
     });
     expect((await run([...args, '--key', 'idd'])).stderr).toBe(
-      'sluice: --key: there is no column "idd". The columns are: id, price, currency.\n',
+      'sluice: --key: there is no column "idd". Available: id, price, currency.\n',
     );
     const byOne = await run([...args, '--key', 'id']);
     expect(changesIn(byOne.stdout).map(({ key }) => key)).toEqual(['1', '2', '3', '4', '5']);

@@ -91,7 +91,7 @@ test.each([
   [
     'an unknown column in a table',
     ['streams', 'list', '--format', 'table', '--columns', 'sttus'],
-    'There is no column "sttus". The columns are: id,',
+    'There is no column "sttus". Available: id,',
   ],
   ['a column that is named twice', [...exportNfts, '--columns', 'name,name'], 'named twice'],
   ['an empty list of columns', [...exportNfts, '--columns', ''], 'Give names with commas between them'],

@@ -76,7 +76,7 @@ export function rowKeyOf(fields: readonly string[], columns: readonly string[]):
   const unknown = fields.find((field) => !columns.includes(field));
   if (unknown !== undefined)
     throw new UsageError(
-      `--key: there is no column ${JSON.stringify(unknown)}. The columns are: ${columns.join(', ')}.`,
+      `--key: there is no column ${JSON.stringify(unknown)}. Available: ${columns.join(', ')}.`,
     );
   return (row) => {
     const values = new Map(typeof row === 'object' && row !== null ? Object.entries(row) : []);

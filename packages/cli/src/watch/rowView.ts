@@ -145,7 +145,7 @@ export function fieldColumns(fields: readonly string[]): readonly Column<EvmStre
   const known = evmStreamSchema.columns;
   const unknown = fields.find((field) => !known.includes(field));
   if (unknown !== undefined)
-    throw new UsageError(`There is no column ${JSON.stringify(unknown)}. The columns are: ${known.join(', ')}.`);
+    throw new UsageError(`There is no column ${JSON.stringify(unknown)}. Available: ${known.join(', ')}.`);
   return fields.map((field) => ({
     title: field,
     min: field === 'id' ? wholeId : 8,
