@@ -50,7 +50,7 @@ describe('the README', () => {
       expect({ line, ...outcome }).toMatchObject({ code: 0 });
       left.push(...(await readdir(cwd)));
     }
-    expect(left).toEqual(['holdings.csv', 'holdings.csv.sluice', 'known']);
+    expect(left).toEqual(['holdings.csv', 'holdings.csv.sluice', 'streams.sluice']);
   });
 });
 

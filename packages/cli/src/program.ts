@@ -77,7 +77,7 @@ export async function runProgram(args: readonly string[], environment: Environme
   );
 
   const dlq = program.command('dlq').description('show or resend dead letters: records that a webhook refused');
-  declare('dlq show', 'list dead letters with the responses to them; changes nothing', dlq)
+  declare('dlq show', 'list dead letters with the responses to them, without changing anything', dlq)
     .argument('<file>', 'file of dead letters')
     .action(runs(async () => (await import('./commands/dlq.js')).dlqShow));
   declare('dlq replay', 'send dead letters again', dlq)
@@ -87,7 +87,7 @@ export async function runProgram(args: readonly string[], environment: Environme
   const checkpoint = program
     .command('checkpoint')
     .description('show the state of an interrupted export, or of a watch');
-  declare('checkpoint show', 'explain the state; changes nothing', checkpoint)
+  declare('checkpoint show', 'explain the state, without changing anything', checkpoint)
     .argument('<file>', 'the target file, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin')
     .action(runs(async () => (await import('./commands/checkpoint.js')).checkpointShow));
 

@@ -126,7 +126,7 @@ const table = {
   },
   allowAddress: {
     ...{ value: '<list>', read: collectLists, about: 'webhook' },
-    help: 'hosts, addresses or CIDRs to allow although they are private, or use http: a,b,c; repeatable',
+    help: 'private or plain-http hosts, addresses or CIDRs to allow: a,b,c; repeatable',
   },
   deliveries: { ...number, about: 'webhook', help: 'parallel requests (default: 8)' },
   'deliveries of letters': { ...number, help: 'parallel requests (default: 1)' },
@@ -236,11 +236,15 @@ const table = {
     read: ['live', 'reference'],
     help: 'response shape: like the live service, or like the API reference (default: live)',
   },
-  rateLimit: { value: '<rate>', read: parseRate, help: 'respond 429 above this rate: 50/s (default: unlimited)' },
+  rateLimit: {
+    value: '<rate>',
+    read: parseRate,
+    help: 'respond with 429 above this rate, e.g. 50/s (default: unlimited)',
+  },
   latency: { value: '<duration>', read: parseLatency, help: 'delay before each response: 25ms or 5ms..40ms' },
-  cursorTtl: { ...span, help: 'respond 400 to cursors older than this: 5m' },
+  cursorTtl: { ...span, help: 'respond with 400 to cursors older than this, e.g. 5m' },
   fail: { value: '<shares>', read: parseShares, help: 'inject faults at these rates: serverError=0.05,reset=0.01' },
-  statusEvery: { value: '<duration>', read: parseDuration, help: 'time between status changes of a stream: 5s' },
+  statusEvery: { value: '<duration>', read: parseDuration, help: 'time between status changes of a stream, e.g. 5s' },
   cors: { help: 'allow requests from web pages of any origin (CORS)' },
 } as const satisfies Readonly<Record<string, OptionSpec>>;
 

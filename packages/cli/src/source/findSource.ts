@@ -75,9 +75,7 @@ export function sourceLines({ name, description, params, columns, hasKey }: Sour
 export function rowKeyOf(fields: readonly string[], columns: readonly string[]): (row: unknown) => string {
   const unknown = fields.find((field) => !columns.includes(field));
   if (unknown !== undefined)
-    throw new UsageError(
-      `--key: there is no column ${JSON.stringify(unknown)}. Available: ${columns.join(', ')}.`,
-    );
+    throw new UsageError(`--key: there is no column ${JSON.stringify(unknown)}. Available: ${columns.join(', ')}.`);
   return (row) => {
     const values = new Map(typeof row === 'object' && row !== null ? Object.entries(row) : []);
     const texts = fields.map((field) => fieldText(values.get(field)));

@@ -26,7 +26,7 @@ function paramError(error: unknown, source: ApiSource, given: Params): UsageErro
   const { name, params } = source.describe();
   const { param: path, reason, option } = error.details;
   const own = params?.find((known) => known.name === option);
-  if (own) return optionError(error.summary, own, name, given);
+  if (own) return optionError(error, own, name, given);
   if (typeof path !== 'string') return undefined;
   if (params?.length === 0)
     return new UsageError(`${name} takes no parameters. Leave out ${Object.keys(given).map(flagFor).join(', ')}.`);
@@ -43,10 +43,23 @@ function paramError(error: unknown, source: ApiSource, given: Params): UsageErro
 }
 
 /** For errors of a source's own check, which name an option of the library instead of a parameter. */
-function optionError(summary: string, param: ParamDescription, source: string, given: Params): UsageError {
-  const way = wayToGive(param.name, param.type);
-  if (!(param.name in given)) return new UsageError(`${source} needs the parameter ${param.name}. Give ${way}.`);
-  return new UsageError(`${source}: ${summary.replace(param.name, () => flagFor(param.name))}`);
+function optionError(
+  { summary, advice }: SluiceError,
+  { name, type, isRequired }: ParamDescription,
+  source: string,
+  given: Params,
+): UsageError | undefined {
+  // Advice is added where all errors are formatted.
+  if (advice.length > 0) return undefined;
+  const way = wayToGive(name, type);
+  if (name in given) return new UsageError(`${source}: ${summary.replace(wholeWord(name), () => flagFor(name))}`);
+  return new UsageError(
+    isRequired ? `${source} needs the parameter ${name}. Give ${way}.` : `${source}: ${summary} Give ${way}.`,
+  );
+}
+
+function wholeWord(name: string): RegExp {
+  return new RegExp(`(?<![\\w-])${name.replace(/[^\w-]/g, '\\$&')}(?![\\w-])`);
 }
 
 function flagFor(param: string): string {

@@ -68,7 +68,8 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
  *
  * @param rules.hint what to do, appended to the message if not empty
  * @param rules.lower the option to lower after a 429
- * @param rules.advice the advice after any other status
+ * @param rules.advice the advice after any other status; that of a 429 is fixed
+ * @param rules.retry whether the status is one that may pass
  */
 export function faultOfStatus(
   { status, headers, body }: AttemptAnswer,

@@ -9,7 +9,10 @@ export interface Timeouts {
   readonly connect: number;
   /** From the start of an attempt to the last byte of its response. Default 30,000. */
   readonly response: number;
-  /** For links, attempts and back-off together. Default 180,000, or `retry.for` plus 120,000 if that is more. */
+  /**
+   * For links, attempts and back-off together. Waits for the limiter do not count. Default 180,000, or `retry.for` plus
+   * 120,000 if that is more.
+   */
   readonly total: number;
 }
 

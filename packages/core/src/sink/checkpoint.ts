@@ -26,7 +26,7 @@ export interface Checkpoint {
   readonly pages: number;
   /** Counts of each unfinished partition. */
   readonly begun: Readonly<Record<string, { readonly rows: number; readonly pages: number }>>;
-  /** Where the sink resumes; absent before its first commit. */
+  /** Where the sink resumes; absent before its first commit, and while a target without rows is removed. */
   readonly sinkPosition?: Json;
   /** All rows are written; only publishing the target may be missing. */
   readonly isSealed?: true;

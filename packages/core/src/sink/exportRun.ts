@@ -141,8 +141,8 @@ export class ExportRun<T> {
   async #abort(): Promise<void> {
     if (!this.#writer) return;
     const isKept = this.#isKeptWithoutState;
-    const isWorthKeeping = isKept || (this.#isBegun && this.#isWorthKeeping && !isLost(this.#failure));
-    const isResumable = isWorthKeeping || !(await this.#startsOver());
+    const isResumable = isKept || (this.#isBegun && this.#isWorthKeeping && !isLost(this.#failure));
+    if (!isResumable) await this.#forgetSinkPosition().catch(() => undefined);
     // A failure here must not hide the original error.
     if (isKept && this.#pace.isBehind && !this.#isSinkBusy) await this.#commitIfPossible().catch(() => undefined);
     // If this fails, the checkpoint stays: it says that what is left in the target is ours.
@@ -154,17 +154,13 @@ export class ExportRun<T> {
   }
 
   /**
-   * Whether the checkpoint no longer refers to the target, which may then be removed: a kill in between would leave one
-   * that refers to nothing. It can only if all of its pages were taken back.
+   * A checkpoint without pages loses its sink position before the target is removed: after a kill in between, it would
+   * refer to nothing. If that can't be saved, the target is removed all the same, as it has no rows.
    */
-  async #startsOver(): Promise<boolean> {
-    if (this.#checkpoint?.pages !== 0) return true;
-    const { sinkPosition, ...checkpoint } = this.#checkpoint;
-    if (sinkPosition === undefined) return true;
-    return this.#save(checkpoint).then(
-      () => true,
-      () => false,
-    );
+  async #forgetSinkPosition(): Promise<void> {
+    if (this.#checkpoint?.pages !== 0) return;
+    const { sinkPosition, isSealed = false, ...checkpoint } = this.#checkpoint;
+    if (sinkPosition !== undefined || isSealed) await this.#save(checkpoint);
   }
 
   #isEnding(): boolean {

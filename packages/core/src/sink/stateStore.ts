@@ -10,7 +10,7 @@ export interface StateLog {
   replace(records: Iterable<object>): Promise<void>;
   /** Size of the records; 0 before `read`. */
   readonly bytes: number;
-  /** Refuses, without changes, a log that is not ours, as `replace` would. Default: none. @throws CheckpointError. */
+  /** Refuses, without changes, a log that is not ours, as `replace` would. Default: refuses none. @throws CheckpointError. */
   checkReplaceable?(): Promise<void>;
   /** Removes the log, if it exists. */
   remove(): Promise<void>;
@@ -26,7 +26,8 @@ export interface StateStore {
    * Locks the state. An export (the default) waits for others in this process, a watch only for one that is closing.
    *
    * @param signal cancels the wait; aborted later, it means that the holder is closing.
-   * @throws LockError if another process or another watch holds it; `signal.reason` if the wait is cancelled.
+   * @throws LockError if another process holds it for the same use; for a watch, also if another watch of this process
+   * does and is not closing. `signal.reason` if the wait is cancelled.
    */
   lock(signal: AbortSignal, use?: StateUse): Promise<Release>;
   /** `undefined` if there is no record. @throws CheckpointError if it can't be read. */

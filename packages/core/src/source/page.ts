@@ -23,7 +23,7 @@ export interface Page<T> {
 
 /** The outcome of a watch's poll. */
 export interface PageHealth {
-  /** `failed`: the walk was incomplete and is ignored. `replayed`: changes of an earlier run are emitted again. */
+  /** `failed`: the walk was incomplete and is ignored; the watch continues. `replayed`: changes of an earlier run are emitted again. */
   readonly outcome: 'polled' | 'failed' | 'replayed';
   /** Rows in the accepted snapshot. */
   readonly rows: number;

@@ -90,7 +90,7 @@ export class LineFile {
 
   /** Lines in a file that no longer has its name would be lost. */
   async #checkName(file: AppendFile): Promise<void> {
-    if ((await explained(file.whatHasItsName(this.#fs), this.path, 'inspected')) === 'this') return;
+    if ((await file.whatHasItsName(this.#fs)) === 'this') return;
     throw new SinkError(
       `${this.path} was removed or replaced while it was written to. Find out by whom, then run it again.`,
     );
