@@ -62,7 +62,7 @@ describe('E12 JSON Lines', () => {
       fc.string({ unit: fc.constantFrom('"', '\n', '\u2028', '\\', '🦊', 'a') }),
       fc.constant('__proto__'),
     );
-    const name = confusesNames() ? text.filter((each) => !/["\\]/.test(each)) : text;
+    const name = confusesNames() ? text.filter((each) => JSON.stringify(each) === `"${each}"`) : text;
     const rows = fc.array(fc.dictionary(name, fc.oneof(text, fc.jsonValue()), { noNullPrototype: true }));
     fc.assert(
       fc.property(rows, (written) => {
