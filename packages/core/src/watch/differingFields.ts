@@ -70,7 +70,7 @@ function areItemsEqual(before: readonly unknown[], after: readonly unknown[]): b
  */
 export function isPlainlySame(one: unknown, other: unknown, ignored?: ReadonlySet<string>): boolean {
   if (Array.isArray(one)) return Array.isArray(other) && areItemsSame(one, other);
-  return isRecord(one) && isRecord(other) && areFieldsSame(one, other, ignored);
+  return isPlain(one) && isPlain(other) && areFieldsSame(one, other, ignored);
 }
 
 function areItemsSame(one: readonly unknown[], other: readonly unknown[]): boolean {
@@ -84,16 +84,18 @@ function areItemsSame(one: readonly unknown[], other: readonly unknown[]): boole
   return true;
 }
 
-/** If all fields of one are equal in the other, and both have equally many, the objects are equal in any order. */
+/**
+ * If all fields of one are equal in the other, and both have equally many, the objects are equal in any order. Both are
+ * plain, so `for … in` lists only their own fields, and is much faster than `Object.keys`.
+ */
 function areFieldsSame(
   one: Record<string, unknown>,
   other: Record<string, unknown>,
   ignored: ReadonlySet<string> | undefined,
 ): boolean {
-  let fields = 0;
-  // Much faster than `Object.keys`. Inherited values of `other` never equal a JSON value.
+  let unmatched = 0;
   for (const name in one) {
-    fields += 1;
+    unmatched += 1;
     const before = one[name];
     const after = other[name];
     // JSON omits `undefined`, so the other object may have a different field instead.
@@ -102,16 +104,13 @@ function areFieldsSame(
     if (typeof before === 'object' && isPlainlySame(before, after)) continue;
     if (!ignored?.has(name) || !Object.hasOwn(other, name)) return false;
   }
-  // A loop: `Object.keys` would take a quarter more of the total time.
-  let others = 0;
-  for (const name in other) if (Object.hasOwn(other, name)) others += 1;
-  if (fields !== others) return false;
+  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- only counts
+  for (const name in other) unmatched -= 1;
   // `toJSON` may return something else than the fields. Equal fields make the other most likely the same kind.
-  if (typeof one['toJSON'] === 'function') return false;
-  // An object without fields, e.g. a `Map`, may still have content.
-  return fields > 0 || (isPlain(one) && isPlain(other));
+  return unmatched === 0 && typeof one['toJSON'] !== 'function';
 }
 
-function isPlain(record: object): boolean {
-  return Object.getPrototypeOf(record) === Object.prototype;
+/** Neither an array nor an object of a class, which may inherit fields or have content without fields, e.g. a `Map`. */
+function isPlain(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
