@@ -8,7 +8,10 @@ import { JsonFileReporter, QuietReporter } from './scripts/quietReporter.js';
 
 /** What looks at all of its process, or mocks a module. */
 const alone = '**/*.alone.test.ts';
-/** Processes that are killed again and again, which takes a minute. `npm test` leaves them to `npm run prove:kills`, and to CI. */
+/**
+ * What takes long: processes that are killed again and again, power cuts at each call, millions of rows. `npm test` plays simulated
+ * worlds instead, and leaves these to `npm run prove:kills`, and to CI.
+ */
 const campaign = '**/*.campaign.test.ts';
 
 /** Ms until a test, or a hook, is taken for one that hangs. */

@@ -30,31 +30,36 @@ const { values } = parseArgs({
     first: { type: 'boolean', default: false },
     /** Plays the worlds that were found before. */
     corpus: { type: 'boolean', default: false },
+    /** Plays new worlds for the process that watches it. */
+    child: { type: 'boolean', default: false },
   },
 });
 const seed = wholeNumber('seed', values.seed, 0);
 const seconds = /^\d+(\.\d+)?$/.test(values.minutes)
   ? Number(values.minutes) * 60
   : refuse('--minutes takes a number.');
+const [, script = ''] = process.argv;
 const found = join('reports', 'worlds');
 /** Ms in which a world comes to its end by far, on a machine that is busy. */
 const hang = 120_000;
 const corpus = join(import.meta.dirname, 'world', 'corpus');
 
-if (values.corpus) process.exitCode = (await replayCorpus()) ? 0 : 1;
+if (values.child) await playForParent();
+else if (values.corpus) process.exitCode = (await replayCorpus()) ? 0 : 1;
 else if (values.trace || values.replay !== undefined) process.exitCode = (await replayOne()) ? 0 : 1;
 else process.exitCode = (await campaign()) ? 0 : 1;
 
-/** Plays new worlds in a process of their own. Answers whether nothing was found. */
+/**
+ * Plays new worlds in a process of their own, which is watched: a loop of promises that never waits can only be ended from
+ * outside. Answers whether nothing was found. */
 async function campaign(): Promise<boolean> {
   console.log(`Worlds from seed ${seed} on, for ${seconds} s.`);
   const total = { worlds: 0, kills: 0, failures: 0, requests: 0, events: 0, duration: 0 };
   const finds: Found[] = [];
   let playing = seed;
   const began = performance.now();
-  const child = fork(join(import.meta.dirname, 'world', 'child.ts'), [
-    ...[String(seed), String(seconds), String(values.first)],
-  ]);
+  const first = values.first ? ['--first'] : [];
+  const child = fork(script, ['--child', '--seed', String(seed), '--minutes', values.minutes, ...first]);
   const watchdog = setTimeout(() => child.kill('SIGKILL'), hang);
   child.on('message', (message: WorldMessage | Found) => {
     watchdog.refresh();
@@ -90,6 +95,19 @@ async function campaign(): Promise<boolean> {
   if (finds.length > 0 || ended !== 0) return false;
   console.log('Proven: no world broke a promise.');
   return true;
+}
+
+/** What the process of the worlds does. */
+async function playForParent(): Promise<void> {
+  const platform = simulatePlatform();
+  const { playSeeds } = await import('./world/playSeeds.js');
+  const send = (message: object): void => void process.send?.(message);
+  await playSeeds({
+    ...{ from: seed, seconds, endsWithFirst: values.first, platform },
+    onWorld: send,
+    onFound: send,
+  });
+  process.disconnect();
 }
 
 function add(total: Tally & { worlds: number }, { kills, failures, requests, events, duration }: Tally): void {

@@ -11,7 +11,7 @@ const paths = new Map<string, string>();
 /**
  * A script, and all that it imports, as one file of JavaScript, made from the sources as they are when a process first asks for it.
  * Node starts it with a quarter of the CPU that the script takes through a loader for TypeScript, which counts where a test starts many.
- * It has the script's own `import.meta.url`.
+ * It has the script's own `import.meta.url` and `import.meta.dirname`.
  *
  * @returns its path: the same one in every run, so that nothing piles up.
  */
@@ -29,7 +29,10 @@ export function bundled(script: URL): string {
     format: 'esm',
     target: 'node20.19',
     conditions: ['@sluice/source'],
-    define: { 'import.meta.url': JSON.stringify(script.href) },
+    define: {
+      'import.meta.url': JSON.stringify(script.href),
+      'import.meta.dirname': JSON.stringify(dirname(source)),
+    },
     // What CommonJS requires, of Node's own modules.
     banner: {
       js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",

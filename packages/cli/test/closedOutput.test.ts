@@ -43,7 +43,6 @@ describe.runIf(isLinux)('E9 a stdout that is closed', () => {
     const before = sandbox.counts.requests;
     expect(await bash('"$@" >&-', args, { env, cwd })).toEqual({ code: 1, stdout: '', stderr: closed });
     expect(sandbox.counts.requests).toBe(before);
-    expect((await bash('"$@" > /dev/null', args, { env, cwd })).code).toBe(0);
   });
 
   test('is not told from the /dev/null of a program that opens it for reading too, which is refused alike', async () => {
@@ -57,7 +56,7 @@ describe.runIf(isLinux)('E9 a stdout that is closed', () => {
       stderr: closed,
     });
     expect(sandbox.counts.requests).toBe(before);
-    // Its other descriptors may be any.
+    // Opened for writing only, and its other descriptors may be any.
     expect((await bash('"$@" > /dev/null 0<> /dev/null', ['streams', 'list', ...fast], options)).code).toBe(0);
     const file = ['streams', 'export', '--to', 'out.csv', ...fast];
     expect((await bash('"$@" 1<> /dev/null', file, options)).code).toBe(0);

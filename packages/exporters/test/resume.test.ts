@@ -28,86 +28,87 @@ async function run(sandbox: Sandbox, sink: Sink<object>, options: RunOptions = {
   return await exportTo(source, sink, rest).run();
 }
 
+/** Each with a commit after another number of pages; one of them as by default. */
 const formats = [
-  ['CSV', 'holdings.csv', csv],
-  ['JSON Lines', 'holdings.jsonl', jsonl],
-  ['compressed CSV', 'holdings.csv.gz', csv],
-  ['compressed JSON Lines', 'holdings.jsonl.gz', jsonl],
+  ['CSV', 'holdings.csv', csv, 1],
+  ['JSON Lines', 'holdings.jsonl', jsonl, 3],
+  ['compressed CSV', 'holdings.csv.gz', csv, undefined],
+  ['compressed JSON Lines', 'holdings.jsonl.gz', jsonl, 3],
 ] as const;
 
-describe.each(formats)('E1 a %s export whose API fails, run again with its state,', (_format, name, sinkTo) => {
-  test.each<[string, { commitEvery?: number }]>([
-    ['each page', { commitEvery: 1 }],
-    ['3 pages', { commitEvery: 3 }],
-    ['as many pages as by default', {}],
-  ])('writes the bytes of an uninterrupted run, with commits after %s', async (_commits, options) => {
-    await using undisturbed = await startSandbox({ holdings });
-    const whole = join(temporaryFolder(), name);
-    await run(undisturbed, sinkTo({ path: whole }));
+describe.each(formats)(
+  'E1 a %s export whose API fails, run again with its state,',
+  (_format, name, sinkTo, commitEvery) => {
+    test('writes the bytes of an uninterrupted run', async () => {
+      const options = commitEvery === undefined ? {} : { commitEvery };
+      await using undisturbed = await startSandbox({ holdings });
+      const whole = join(temporaryFolder(), name);
+      await run(undisturbed, sinkTo({ path: whole }));
 
-    const folder = temporaryFolder();
-    const path = join(folder, name);
-    const state = memoryState();
-    // Before the first commit and between others, wherever those fall.
-    await using sandbox = await startSandbox({
-      holdings,
-      script: ({ nth }) => ([7, 30, 36, 70].includes(nth) ? { kind: 'status', status: 500 } : undefined),
-    });
-    let failures = 0;
-    let report: ExportReport | undefined;
-    while (!report) {
-      report = await run(sandbox, sinkTo({ path }), { ...options, state, prefetch: 0 }).catch((error: unknown) => {
-        expect(error).toMatchObject({ code: 'http', status: 500 });
-        expect(readdirSync(folder)).not.toContain(name);
-        failures += 1;
-        return undefined;
+      const folder = temporaryFolder();
+      const path = join(folder, name);
+      const state = memoryState();
+      // Before the first commit and between others, wherever those fall.
+      await using sandbox = await startSandbox({
+        holdings,
+        script: ({ nth }) => ([7, 30, 36, 70].includes(nth) ? { kind: 'status', status: 500 } : undefined),
       });
-    }
-    expect(failures).toBeGreaterThanOrEqual(3);
-    expect(readFileSync(path).equals(readFileSync(whole))).toBe(true);
-    expect(readdirSync(folder)).toEqual([name]);
-    expect(report).toMatchObject({ rows: holdings, pages, bytes: readFileSync(whole).length });
-    expect(await state.load('checkpoint')).toMatchObject({ rows: holdings, finishedAt: expect.any(String) });
-  });
-
-  test('E4 does not fetch again what was committed', async () => {
-    const path = join(temporaryFolder(), name);
-    const state = memoryState();
-    await using sandbox = await startSandbox({
-      holdings,
-      script: ({ nth }) => (nth === 26 ? { kind: 'status', status: 500 } : undefined),
+      let failures = 0;
+      let report: ExportReport | undefined;
+      while (!report) {
+        report = await run(sandbox, sinkTo({ path }), { ...options, state, prefetch: 0 }).catch((error: unknown) => {
+          expect(error).toMatchObject({ code: 'http', status: 500 });
+          expect(readdirSync(folder)).not.toContain(name);
+          failures += 1;
+          return undefined;
+        });
+      }
+      expect(failures).toBeGreaterThanOrEqual(3);
+      expect(readFileSync(path).equals(readFileSync(whole))).toBe(true);
+      expect(readdirSync(folder)).toEqual([name]);
+      expect(report).toMatchObject({ rows: holdings, pages, bytes: readFileSync(whole).length });
+      expect(await state.load('checkpoint')).toMatchObject({ rows: holdings, finishedAt: expect.any(String) });
     });
-    const options = { state, commitEvery: 10, prefetch: 0 };
-    await expect(run(sandbox, sinkTo({ path }), options)).rejects.toThrow(/500/);
-    const report = await run(sandbox, sinkTo({ path }), options);
-    expect(report.resumedRows).toBe(20 * pageSize);
-    expect(sandbox.counts.requests).toBe(26 + pages - 20);
-  });
 
-  test('has every row once with a concurrency above 1', async () => {
-    const path = join(temporaryFolder(), name);
-    const state = memoryState();
-    const owners = 12;
-    await using sandbox = await startSandbox({
-      holdings,
-      owners,
-      nasty: 0,
-      latency: [0, 10],
-      script: ({ nth }) => ([9, 30, 31].includes(nth) ? { kind: 'status', status: 500 } : undefined),
-    });
-    const options = { state, commitEvery: 3, concurrency: 4, ownersPerRequest: 1 };
-    let report: ExportReport | undefined;
-    while (!report)
-      report = await run(sandbox, sinkTo({ path }), options).catch((error: unknown) => {
-        expect(error).toMatchObject({ status: 500 });
-        return undefined;
+    test('E4 does not fetch again what was committed', async () => {
+      const path = join(temporaryFolder(), name);
+      const state = memoryState();
+      await using sandbox = await startSandbox({
+        holdings,
+        script: ({ nth }) => (nth === 26 ? { kind: 'status', status: 500 } : undefined),
       });
-    const ordered = join(temporaryFolder(), name);
-    await run(sandbox, sinkTo({ path: ordered }), { ownersPerRequest: 1 });
-    expect(report.rows).toBe(holdings);
-    expect(linesOf(path)).toEqual(linesOf(ordered));
-  });
-});
+      const options = { state, commitEvery: 10, prefetch: 0 };
+      await expect(run(sandbox, sinkTo({ path }), options)).rejects.toThrow(/500/);
+      const report = await run(sandbox, sinkTo({ path }), options);
+      expect(report.resumedRows).toBe(20 * pageSize);
+      expect(sandbox.counts.requests).toBe(26 + pages - 20);
+    });
+
+    test('has every row once with a concurrency above 1', async () => {
+      const path = join(temporaryFolder(), name);
+      const state = memoryState();
+      const owners = 12;
+      await using sandbox = await startSandbox({
+        holdings,
+        owners,
+        nasty: 0,
+        latency: [0, 10],
+        script: ({ nth }) => ([9, 30, 31].includes(nth) ? { kind: 'status', status: 500 } : undefined),
+      });
+      const options = { state, commitEvery: 3, concurrency: 4, ownersPerRequest: 1 };
+      let report: ExportReport | undefined;
+      while (!report)
+        report = await run(sandbox, sinkTo({ path }), options).catch((error: unknown) => {
+          expect(error).toMatchObject({ status: 500 });
+          return undefined;
+        });
+      const ordered = join(temporaryFolder(), name);
+      await run(sandbox, sinkTo({ path: ordered }), { ownersPerRequest: 1 });
+      expect(report.rows).toBe(holdings);
+      expect(linesOf(path)).toEqual(linesOf(ordered));
+    });
+  },
+);
 
 /** The lines of a file in the order of the alphabet. */
 function linesOf(path: string): string[] {

@@ -105,7 +105,7 @@ function areFieldsSame(
     if (!ignored?.has(name) || !Object.hasOwn(other, name)) return false;
   }
   // eslint-disable-next-line @typescript-eslint/no-unused-vars -- only counts
-  for (const name in other) unmatched -= 1;
+  for (const _name in other) unmatched -= 1;
   // `toJSON` may return something else than the fields. Equal fields make the other most likely the same kind.
   return unmatched === 0 && typeof one['toJSON'] !== 'function';
 }

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { casesOf, someOf } from '../../../../scripts/testEffort.js';
+import { someOf } from '../../../../scripts/testEffort.js';
 import { HttpError } from '../../src/index.js';
 import { fileOf, type OnFetch } from './partitionRows.js';
 import { simulatedDisk, type SimulatedDisk } from './simulatedDisk.js';
@@ -157,50 +156,4 @@ test('E7 taking back a part is cut at any call, and neither loses nor doubles a 
       if (isNew(left)) await finish(left, scenario);
     }
   }
-});
-
-test('E1 any sequence of pages, faults, kills, power cuts and resumes gives the rows of the plan, each once, in order', async () => {
-  const mishap = fc.oneof(
-    fc.record({ kind: fc.constant('fault' as const), after: fc.nat({ max: 12 }) }),
-    fc.record({ kind: fc.constant('expired' as const), after: fc.nat({ max: 12 }) }),
-    fc.record({
-      kind: fc.constant('stop' as const),
-      after: fc.nat({ max: 120 }),
-      mode: fc.oneof(fc.constantFrom('killed', 'all', 'dropped', 'names', 'bytes'), fc.record({ seed: fc.nat() })),
-    }),
-  );
-  const plan = fc.record({
-    partitions: fc.array(fc.array(fc.nat({ max: 3 }), { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 5 }),
-    gzip: fc.oneof(fc.constant(false), fc.record({ pagesPerMember: fc.integer({ min: 1, max: 3 }) })),
-  });
-  const run = fc.record({
-    mishap,
-    concurrency: fc.integer({ min: 1, max: 4 }),
-    commitEvery: fc.integer({ min: 1, max: 6 }),
-  });
-  await fc.assert(
-    fc.asyncProperty(plan, fc.array(run, { maxLength: 6 }), async ({ partitions, gzip }, runs) => {
-      let disk: SimulatedDisk = simulatedDisk();
-      disk.putFolder('/data');
-      for (const {
-        mishap: { kind, after, ...rest },
-        ...options
-      } of runs) {
-        const scenario: Scenario = { partitions, gzip, ...options, onExpired: 'restart-partition' };
-        const running: SimulatedDisk = disk.restart('killed', ({ n }) =>
-          kind === 'stop' && n === after + 1 ? { cut: n % 2 === 0 ? 'before' : 'after' } : undefined,
-        );
-        let fetches = 0;
-        await runOn(running, scenario, (_part, page) => {
-          if ((fetches += 1) !== after + 1) return;
-          if (kind === 'fault') throw new Error('broken');
-          if (kind === 'expired' && page > 0) throw new HttpError('gone', { status: 410, excerpt: '' });
-        }).catch(() => undefined);
-        disk = running.restart('mode' in rest ? rest.mode : 'killed');
-        checkFinalName(disk, scenario);
-      }
-      await finish(disk, { partitions, gzip, concurrency: 3 });
-    }),
-    { numRuns: casesOf(300) },
-  );
 });

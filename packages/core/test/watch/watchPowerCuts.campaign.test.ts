@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { casesOf, someOf } from '../../../../scripts/testEffort.js';
+import { someOf } from '../../../../scripts/testEffort.js';
 import type { Change, Page } from '../../src/index.js';
 import { simulatedDisk, type SimulatedDisk } from '../node/simulatedDisk.js';
 import type { FaultAt } from '../node/simulatedDisk/diskCalls.js';
 import { newStates } from '../node/simulatedDisk/newStates.js';
-import { Random } from '../../../../test/kit/random.js';
 import type { RestartMode } from '../node/simulatedDisk/survivors.js';
 import { FoldedChanges } from './foldedChanges.js';
 import { Listing, rowsOf, type Row } from './listing.js';
@@ -59,24 +58,6 @@ describe('C6 changes go into a file exactly once', () => {
           if (isNew(left, listing.rows, listing.walks)) await checkStory(left, movingListing(listing));
         }
       }
-    }
-  });
-
-  test('after any number of mishaps in a row', async () => {
-    const rounds = casesOf(60);
-    for (let seed = 0; seed < rounds; seed += 1) {
-      const random = new Random(seed);
-      const listing = movingListing();
-      let disk = emptyDisk();
-      for (let left = random.int(2, 8); left > 0; left -= 1) {
-        const at = random.int(1, 90);
-        const running: SimulatedDisk = disk.restart('killed', ({ n }) =>
-          n === at ? { cut: random.chance(0.5) ? 'before' : 'after' } : undefined,
-        );
-        await exportChangesOn(running, listing, random.int(1, 4)).catch(() => undefined);
-        disk = running.restart(random.chance(0.5) ? 'killed' : { seed: random.int(0, 1e9) });
-      }
-      await checkStory(disk, listing);
     }
   });
 
