@@ -60,6 +60,8 @@ export default defineConfig({
   test: {
     // Most tests wait for a disk, a socket or another process: one worker less than there are cores would leave the machine idle.
     maxWorkers: availableParallelism() + 1,
+    // What has not changed since the last run is not compiled again.
+    experimental: { fsModuleCache: true },
     projects: [
       ...packages,
       // What packs the packages, or needs a browser, has commands of its own: `npm run test:packages`, `npm run test:browser`.

@@ -19,7 +19,7 @@ import { settingsFor, sluice } from './runSluice.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { changesInFile, watchArgs } from './watching.js';
 
-const holdings = 4000;
+const holdings = 1000;
 
 const attacks: Record<string, (path: string) => void> = {
   'cut to nothing': (path) => truncateSync(path, 0),
@@ -49,7 +49,8 @@ interface Exported extends Attacked {
 /** Exports 40 pages of 4 owners, with a commit after each third. */
 function exported({ name, more, sandbox, cwd }: Exported, ...again: readonly string[]): ReturnType<typeof sluice> {
   const owners = ['--owner', ...sandbox.owners, '--owners-per-request', '1', '--rate', 'unlimited'];
-  const args = ['nfts', 'export', ...owners, '--to', name, '--commit-every', '3', ...more, ...again];
+  const pages = ['--page-size', '25', '--commit-every', '3'];
+  const args = ['nfts', 'export', ...owners, '--to', name, ...pages, ...more, ...again];
   return sluice(args, { env: settingsFor(sandbox), cwd });
 }
 
