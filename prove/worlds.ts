@@ -30,6 +30,8 @@ const { values } = parseArgs({
     first: { type: 'boolean', default: false },
     /** Plays the worlds that were found before. */
     corpus: { type: 'boolean', default: false },
+    /** Plays the conformance suites of sinks and state stores, each check in so many worlds. */
+    suites: { type: 'string' },
     /** Plays new worlds for the process that watches it. */
     child: { type: 'boolean', default: false },
   },
@@ -45,6 +47,8 @@ const hang = 120_000;
 const corpus = join(import.meta.dirname, 'world', 'corpus');
 
 if (values.child) await playForParent();
+else if (values.suites !== undefined)
+  process.exitCode = (await conformance(wholeNumber('suites', values.suites, 1))) ? 0 : 1;
 else if (values.corpus) process.exitCode = (await replayCorpus()) ? 0 : 1;
 else if (values.trace || values.replay !== undefined) process.exitCode = (await replayOne()) ? 0 : 1;
 else process.exitCode = (await campaign()) ? 0 : 1;
@@ -141,6 +145,15 @@ async function replayCorpus(): Promise<boolean> {
     isProven = tellViolations(file, await play(scenarioIn(join(corpus, file)), platform)) && isProven;
   console.log(`Worlds of the corpus: ${files.length}.`);
   return isProven;
+}
+
+async function conformance(worlds: number): Promise<boolean> {
+  const platform = simulatePlatform();
+  const { playSuites } = await import('./world/playSuites.js');
+  const { checks, wrong } = await playSuites(seed, worlds, platform);
+  for (const each of wrong) console.log(each);
+  console.log(`${checks} checks, each in ${worlds} worlds from seed ${seed} on: ${wrong.length} wrong.`);
+  return wrong.length === 0;
 }
 
 /** The simulation has to be there before the code that it runs. */

@@ -67,7 +67,8 @@ export function startProcess(life: Life, world: Surroundings): Process {
   };
 }
 
-function clockOf(life: Life, { schedule, wallOffset }: Surroundings): Clock {
+/** The clock of a process: it stands still while code runs. */
+export function clockOf(life: Life, { schedule, wallOffset }: Pick<Surroundings, 'schedule' | 'wallOffset'>): Clock {
   return {
     now: () => epoch + Math.floor(schedule.now + wallOffset()),
     monotonic: () => schedule.now,
@@ -75,7 +76,8 @@ function clockOf(life: Life, { schedule, wallOffset }: Surroundings): Clock {
   };
 }
 
-function processesOf(life: Life, { running }: Surroundings): Processes {
+/** The processes of the machine, as one of them sees them. */
+export function processesOf(life: Life, { running }: Pick<Surroundings, 'running'>): Processes {
   const identity = { host: 'here', machine: '', boot: '', space: '', pid: 1, startedAt: life.name };
   const livenessOf = ({ startedAt }: { readonly startedAt: string }): Liveness => {
     if (startedAt === life.name) return 'self';

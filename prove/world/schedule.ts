@@ -44,14 +44,17 @@ export class Schedule {
   readonly #random: Random;
   /** The real one: a single turn of the loop drains all promises, since nothing real is under way. */
   readonly #turn: () => Promise<void>;
+  readonly #hasOwners: boolean;
   readonly #events: Event[] = [];
   #now = 0;
   #scheduled = 0;
 
-  constructor(trace: Trace, random: Random, turn: () => Promise<void>) {
+  /** @param hasOwners whether what code schedules belongs to the process whose event ran last */
+  constructor(trace: Trace, random: Random, turn: () => Promise<void>, { hasOwners = true } = {}) {
     this.trace = trace;
     this.#random = random;
     this.#turn = turn;
+    this.#hasOwners = hasOwners;
   }
 
   /** Ms since the world began. */
@@ -95,7 +98,7 @@ export class Schedule {
       if ((this.happened += 1) > maxEvents) throw new Stuck(`${maxEvents} events, and no end.`);
       this.#now = event.at;
       last = event.label;
-      this.current = event.life;
+      if (this.#hasOwners) this.current = event.life;
       if (event.life) event.life.events += 1;
       this.note(last, event.life);
       event.run();

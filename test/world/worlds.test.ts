@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bundled } from '../../scripts/bundled.js';
+import { casesOf } from '../../scripts/testEffort.js';
 import { run } from '../run.js';
 
 const harness = bundled(new URL('../../prove/worlds.ts', import.meta.url));
@@ -21,6 +22,11 @@ test.each([7, 60])('S2 the world of seed %i is the same twice, event by event', 
 test('S4 worlds that once broke a promise do not any more', async () => {
   const { code, output } = await worlds('--corpus');
   expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/Worlds of the corpus: [1-9]/) });
+});
+
+test('S5 sinks and state stores pass their suites in worlds', async () => {
+  const { code, output } = await worlds('--suites', String(casesOf(9)));
+  expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^[1-9]\d* checks.*: 0 wrong\.$/m) });
 });
 
 test('S5 new worlds break no promise', async () => {
