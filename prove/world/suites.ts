@@ -37,15 +37,12 @@ const lines: RowSamples<string> = { row: (nth) => `row ${nth}` };
 
 /** The suites that are played in worlds. One of your own is one more entry. */
 export const suites: Readonly<Record<string, PlayedSuite>> = {
-  'a CSV file': fileSuite(csv, cells, (text) => readCsv(text).slice(1), [noStart]),
-  'a compressed CSV file': fileSuite(
-    (at) => csv({ ...at, gzip: true }),
-    cells,
-    (text) => readCsv(text).slice(1),
-    [noStart, noEndless],
-  ),
-  'a JSONL file': fileSuite(jsonl, sampleRows, (text) => linesIn(text).map((line): unknown => JSON.parse(line)), [
+  'a CSV file': fileSuite(csv, cells, recordsIn, [noStart]),
+  'a compressed CSV file': fileSuite((at) => csv({ ...at, gzip: true }), cells, recordsIn, [noStart, noEndless]),
+  'a JSONL file': fileSuite(jsonl, sampleRows, valuesIn, [noStart]),
+  'a compressed JSONL file': fileSuite((at) => jsonl({ ...at, gzip: true }), sampleRows, valuesIn, [
     noStart,
+    noEndless,
   ]),
   'a file of lines': fileSuite(
     (at) => fileSink(textFormat, at),
@@ -98,6 +95,14 @@ function fileSuite<T>(
 
 function textOf(bytes: Uint8Array): string {
   return (bytes[0] === 0x1f ? gunzipSync(bytes) : Buffer.from(bytes)).toString();
+}
+
+function recordsIn(text: string): readonly unknown[] {
+  return readCsv(text).slice(1);
+}
+
+function valuesIn(text: string): readonly unknown[] {
+  return linesIn(text).map((line): unknown => JSON.parse(line));
 }
 
 function linesIn(text: string): string[] {

@@ -3,9 +3,8 @@ import { gunzipSync } from 'node:zlib';
 import { testLimiter, testSink, testStateStore, type RowSamples } from '@sluice/testing';
 import { describe } from 'vitest';
 import { unlimited } from '../src/http/unlimited.js';
-import { fileSink, fileState, streamSink } from '../src/node/index.js';
+import { fileState, streamSink } from '../src/node/index.js';
 import { simulatedDisk } from './node/simulatedDisk.js';
-import type { RestartMode } from './node/simulatedDisk/survivors.js';
 import { newProcess } from './node/simulatedExport.js';
 import { textFormat } from './node/textRows.js';
 import { allBut } from '../../testing/test/offering.js';
@@ -18,35 +17,6 @@ function linesIn(bytes: Uint8Array = new Uint8Array()): string[] {
   const text = (bytes[0] === 0x1f ? gunzipSync(bytes) : Buffer.from(bytes)).toString();
   return text.split('\n').filter((line) => line !== '' && line !== 'rows');
 }
-
-describe('G5 a file, when its process is killed or its machine loses power,', () => {
-  const cases: [string, boolean, RestartMode][] = [
-    ['plain, killed', false, 'killed'],
-    ['plain, without power', false, 'dropped'],
-    ['gzip, without power', true, 'dropped'],
-  ];
-  describe.each(cases)('%s', (_, gzip, mode) => {
-    testSink({
-      ...allBut(
-        'a sink whose writer has a `start`',
-        '`nested` of the rows',
-        ...(gzip ? ['a sink that supports endless sources'] : []),
-      ),
-      rows: lines,
-      factory: () => {
-        let disk = simulatedDisk();
-        disk.putFolder('/data');
-        return {
-          sink: () => fileSink(textFormat, { path: '/data/rows', fileSystem: disk, gzip }),
-          rows: () => linesIn(disk.bytes('/data/rows')),
-          crash: () => {
-            disk = disk.restart(mode);
-          },
-        };
-      },
-    });
-  });
-});
 
 describe.each([
   ['plain', false],
