@@ -2,7 +2,7 @@
 //
 //   npm run prove:worldMutants -- --minutes 2 --only segments
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -48,13 +48,16 @@ try {
 /** All that a world needs, so that no checkout is touched. */
 function copyCheckout(): void {
   const isLeftOut = (path: string): boolean => /^(dist|\.turbo|coverage|reports)$/.test(basename(path));
-  for (const name of ['packages', 'prove', 'test', 'package.json', 'tsconfig.json', 'tsconfig.base.json'])
+  for (const name of ['packages', 'prove', 'scripts', 'test', 'package.json', 'tsconfig.json', 'tsconfig.base.json'])
     cpSync(join(home, name), join(copy, name), {
       recursive: true,
       verbatimSymlinks: true,
       filter: (path) => !isLeftOut(path),
     });
-  symlinkSync(join(home, 'node_modules'), join(copy, 'node_modules'));
+  // A folder of its own, since what is made of mutants is cached in it.
+  mkdirSync(join(copy, 'node_modules'));
+  for (const name of readdirSync(join(home, 'node_modules')))
+    if (name !== '.cache') symlinkSync(join(home, 'node_modules', name), join(copy, 'node_modules', name));
 }
 
 /** What the first world says that breaks a promise. */
@@ -67,7 +70,7 @@ async function search({ name, file, from, to }: Mutant): Promise<string | undefi
     text.replace(from, () => to),
   );
   try {
-    const args = ['--import', 'tsx', '--conditions=@sluice/source', 'prove/worlds.ts', '--first'];
+    const args = ['--import', 'tsx', 'scripts/runBundled.ts', 'prove/worlds.ts', '--first'];
     const child = spawn(process.execPath, [...args, '--minutes', values.minutes, '--seed', values.seed], { cwd: copy });
     let output = '';
     child.stdout.on('data', (data: Buffer) => (output += data.toString()));

@@ -20,8 +20,10 @@ interface Entered {
 export interface Platform {
   readonly enter: (world: Entered) => void;
   readonly leave: () => void;
-  /** A real turn of the event loop. */
+  /** Lets all promises run that can. */
   readonly turn: () => Promise<void>;
+  /** A real turn of the event loop, which worlds do without. */
+  readonly breathe: () => Promise<void>;
 }
 
 /**
@@ -30,6 +32,7 @@ export interface Platform {
  */
 export function simulatePlatform(): Platform {
   const { setTimeout, clearTimeout, setImmediate, clearImmediate, setInterval } = globalThis;
+  const nextTick = process.nextTick.bind(process);
   const RealDate = Date;
   const realNow = performance.now.bind(performance);
   const realRandom = Math.random;
@@ -75,6 +78,14 @@ export function simulatePlatform(): Platform {
       if (!cancel(timer)) clearImmediate(timer);
     },
   });
+  // A tick comes before promises or after them, as its caller runs in one or not. In a world it is like a promise.
+  process.nextTick = (run: (...args: unknown[]) => void, ...args: unknown[]) => {
+    if (world)
+      queueMicrotask(() => {
+        run(...args);
+      });
+    else nextTick(run, ...args);
+  };
   const wallNow = (): number => (world ? epoch + Math.floor(world.schedule.now + world.wallOffset()) : RealDate.now());
   globalThis.Date = new Proxy(RealDate, {
     construct: (target, args: unknown[]) =>
@@ -118,7 +129,14 @@ export function simulatePlatform(): Platform {
     leave: () => {
       world = undefined;
     },
+    // From a microtask, a tick comes when no other microtask is left.
     turn: () =>
+      new Promise((resolve) => {
+        void Promise.resolve().then(() => {
+          nextTick(resolve);
+        });
+      }),
+    breathe: () =>
       new Promise((resolve) => {
         setImmediate(resolve);
       }),

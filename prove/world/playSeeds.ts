@@ -39,6 +39,7 @@ export async function playSeeds({
   const end = performance.now() + seconds * 1_000;
   let found = 0;
   for (let seed = from; performance.now() < end && found < maxFound; seed += 1) {
+    await platform.breathe();
     onWorld({ begins: seed });
     const scenario = scenarioOf(seed);
     const { violations, kills, failures, requests, events, duration } = await play(scenario, platform);

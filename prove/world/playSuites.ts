@@ -31,6 +31,7 @@ export async function playSuites(from: number, worlds: number, platform: Platfor
     checks += registered.length;
     for (const [title, check] of registered)
       for (let seed = from; seed < from + worlds; seed += 1) {
+        await platform.breathe();
         world = new SuiteWorld(`${seed} ${name} ${title}`, platform);
         const fault = await world.play(check);
         if (fault !== undefined) wrong.push(`${name}: "${title}" in the world of seed ${seed}: ${fault}`);

@@ -42,7 +42,7 @@ export class Schedule {
   /** Events that have happened. */
   happened = 0;
   readonly #random: Random;
-  /** The real one: a single turn of the loop drains all promises, since nothing real is under way. */
+  /** Drains all promises. */
   readonly #turn: () => Promise<void>;
   readonly #hasOwners: boolean;
   readonly #events: Event[] = [];
