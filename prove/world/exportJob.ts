@@ -17,10 +17,10 @@ export function exportJob(job: JobOf<'export'>, { disk: { io } }: Scenario, apis
   const ownerAddresses = apis.holdings.owners.addresses;
   const [sinkOf, formatOf] = format === 'csv' ? [csv, csvFormat] : [jsonl, jsonlFormat];
   return {
-    async run({ client, fileSystem, processes, clock, signal }) {
+    async run({ client, fileSystem, processes, clock, signal }, { pages }) {
       const source = client.aptos.walletNfts({ ownerAddresses, ownersPerRequest, pageSize });
       const state = fileState(stateFolder, { fileSystem, processes, clock });
-      await exportTo(source, sinkOf<NftHolding>({ path, fileSystem, gzip }), {
+      await exportTo(source, pages.before(sinkOf<NftHolding>({ path, fileSystem, gzip })), {
         ...{ state, concurrency, prefetch: 1, clock, onExpired: 'restart-partition' },
         ...(commitEvery !== undefined && { commitEvery }),
       }).run({ signal });

@@ -28,7 +28,7 @@ export function forwardJob(job: JobOf<'forward'>, apis: Apis): RunningJob {
   let isForwarded = false;
   const ownerAddresses = apis.holdings.owners.addresses;
   return {
-    services: new Map([[host, receiver.answer]]),
+    ...{ services: new Map([[host, receiver.answer]]), mostUnderWay: deliveries },
     ...(of === 'changes' && { begin: letChange(apis, changes) }),
     async run({ client, fileSystem, processes, clock, random, adapter, signal }, { isLast }) {
       const noticed = of === 'rows' ? endNoticed(fileSystem, () => receiver.startOver()) : fileSystem;

@@ -2,6 +2,7 @@ import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.
 import { exportJob } from './exportJob.js';
 import { forwardJob } from './forwardJob.js';
 import type { Service } from './network.js';
+import type { PagesInMemory } from './pagesInMemory.js';
 import { pollJob } from './pollJob.js';
 import type { Process } from './processes.js';
 import type { Scenario } from './scenario.js';
@@ -15,10 +16,19 @@ export interface RunningJob {
   readonly services?: ReadonlyMap<string, Service>;
   /** Lets the world live on, whoever runs. */
   readonly begin?: (schedule: Schedule) => void;
-  /** Does the work in one process; answers whether all of it is done. `isLast`: nothing disturbs it any more. */
-  readonly run: (process: Process, how: { readonly isLast: boolean }) => Promise<boolean>;
+  /** Requests of a process to these services that may be under way at once. */
+  readonly mostUnderWay?: number;
+  /** Does the work in one process; answers whether all of it is done. */
+  readonly run: (process: Process, how: RunningHow) => Promise<boolean>;
   /** What is wrong with the outcome. */
   readonly judge: (disk: SimulatedDisk) => readonly string[];
+}
+
+export interface RunningHow {
+  /** Nothing disturbs it any more. */
+  readonly isLast: boolean;
+  /** The pages of this process. */
+  readonly pages: PagesInMemory;
 }
 
 export type JobOf<Kind> = Extract<Scenario['job'], { readonly kind: Kind }>;

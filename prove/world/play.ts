@@ -5,6 +5,7 @@ import { FetchedAgain } from './fetchedAgain.js';
 import { jobOf, type RunningJob } from './jobs.js';
 import { LimitOracle } from './limitOracle.js';
 import { Network, type NetworkFaults } from './network.js';
+import { PagesInMemory } from './pagesInMemory.js';
 import type { Platform } from './platform.js';
 import { type Process, startProcess, Stopped, type Surroundings } from './processes.js';
 import { Random } from '../../test/kit/random.js';
@@ -77,6 +78,7 @@ class World {
   readonly #job: RunningJob;
   readonly #limits: LimitOracle;
   readonly #fetched = new FetchedAgain();
+  readonly #pages = new Map<Life, PagesInMemory>();
   readonly #lives = new Map<string, Life>();
   readonly #stopped = new Set<Life>();
   readonly #disks: Random;
@@ -115,6 +117,7 @@ class World {
     }
     this.#checkKey();
     this.#checkFetched();
+    this.#checkMemory();
     if (this.violations.length === 0) this.violations.push(...this.#job.judge(this.#disk));
   }
 
@@ -177,6 +180,7 @@ class World {
     const quiet = { ...this.#scenario, disk: { io: 0, full: 0 } };
     const scenario = this.#isQuiet ? quiet : this.#scenario;
     const { schedule } = this;
+    const pages = this.#pagesOf(life);
     const network = new Network(
       {
         ...{ schedule, random: this.random(`${name} network`) },
@@ -184,12 +188,19 @@ class World {
         tap: {
           onSend: ({ host, search }, sent) => {
             this.requests += 1;
-            if (host !== addresses.api) return;
+            if (host !== addresses.api) {
+              const { mostUnderWay = Infinity } = this.#job;
+              if (sent.underWay > mostUnderWay)
+                this.violations.push(`${sent.underWay} requests to ${host} were under way, and ${mostUnderWay} may.`);
+              return;
+            }
             this.#limits.sent(sent);
             this.#fetched.requested(search);
           },
-          onAnswer: ({ search }, status) => {
-            if (status === 200) this.#fetched.got(search);
+          onAnswer: ({ host, search }, status) => {
+            if (status !== 200 || host !== addresses.api) return;
+            this.#fetched.got(search);
+            pages.arrived();
           },
         },
       },
@@ -205,13 +216,19 @@ class World {
   #outcomeOf(process: Process): Outcome {
     const outcome: Outcome = { isSettled: false, isDone: false, error: undefined };
     this.#job
-      .run(process, { isLast: this.#isQuiet })
+      .run(process, { isLast: this.#isQuiet, pages: this.#pagesOf(process.life) })
       .finally(() => process.client.close())
       .then(
         (isDone) => Object.assign(outcome, { isSettled: true, isDone }),
         (error: unknown) => Object.assign(outcome, { isSettled: true, error: error ?? 'nothing' }),
       );
     return outcome;
+  }
+
+  #pagesOf(life: Life): PagesInMemory {
+    const pages = this.#pages.get(life) ?? new PagesInMemory();
+    this.#pages.set(life, pages);
+    return pages;
   }
 
   #stop({ life, stop }: Process): void {
@@ -248,6 +265,15 @@ class World {
     if (job.kind !== 'export' || job.commitEvery === undefined || job.gzip || job.rival) return;
     if (api.cursorTtl !== null || disk.io + disk.full > 0) return;
     this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
+  }
+
+  #checkMemory(): void {
+    const { job, api } = this.#scenario;
+    // The pages of a partition that is walked again are dropped, not written.
+    if (job.kind !== 'export' || api.cursorTtl !== null) return;
+    const bound = job.concurrency * (prefetch + 1);
+    for (const [{ name }, { most }] of this.#pages)
+      if (most > bound) this.violations.push(`${name} had ${most} pages in memory, and ${bound} may be.`);
   }
 
   /** Whether the faults of this world are a reason for an error. */
