@@ -177,6 +177,11 @@ export const mutantList: readonly Mutant[] = [
   ]),
   ...inFile('packages/core/src/source/walk.ts', [
     [
+      'pages are fetched further ahead than asked for',
+      'this.#capacity = concurrency + prefetch;',
+      'this.#capacity = concurrency + prefetch + 1;',
+    ],
+    [
       'a partition that was begun is taken for finished',
       'while (this.#started.get(this.#before)?.isDone) {',
       'while (this.#started.has(this.#before)) {',

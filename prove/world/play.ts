@@ -267,11 +267,12 @@ class World {
     this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
   }
 
+  /** P2 */
   #checkMemory(): void {
     const { job, api } = this.#scenario;
     // The pages of a partition that is walked again are dropped, not written.
     if (job.kind !== 'export' || api.cursorTtl !== null) return;
-    const bound = job.concurrency * (prefetch + 1);
+    const bound = job.concurrency + prefetch;
     for (const [{ name }, { most }] of this.#pages)
       if (most > bound) this.violations.push(`${name} had ${most} pages in memory, and ${bound} may be.`);
   }
