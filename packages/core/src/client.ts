@@ -3,11 +3,13 @@ import { createAdapter } from '#adapter';
 import type { Observable } from 'rxjs';
 import { systemClock, type Clock } from './clock.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
-import { KeyRing, type ApiKey } from './http/apiKey.js';
+import { AccessBook } from './http/apiAccess.js';
+import { apiKeyRules, KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
 import { requestTimesOf, type RequestOptions } from './http/requestTimes.js';
+import { stampedWith } from './http/credentials.js';
 import { Secrets } from './http/secrets.js';
 import { LinkChain } from './http/linkChain.js';
 import type { Link } from './http/transport.js';
@@ -30,13 +32,14 @@ import type { StateStore } from './sink/stateStore.js';
 /** Options of {@link createClient}. Only `apiKey` is required. */
 export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256'> {
   /**
-   * Sent as `X-API-Key` to every base URL that the plugins in use open, and nowhere else. So use one client per
-   * key, and only plugins that you trust. `false`: no key.
+   * Sent as `X-API-Key` to the base URLs of the APIs in use that have no `auth` of their own, and nowhere else. So use
+   * one client per key, and only plugins that you trust. `false`: no key.
    */
   readonly apiKey: ApiKey | false;
   /**
-   * How fast requests of this client may start. Default: 5 a second, 4 in parallel. Several limits apply together.
-   * `false`: no limit, so only a 429 slows the client down. A rate above what the API allows causes 429s.
+   * How fast requests of this client may start, but for APIs with a limit or credentials of their own. Default: 5 a
+   * second, 4 in parallel. Several limits apply together. `false`: no limit, so only a 429 slows the client down. A
+   * rate above what the API allows causes 429s.
    */
   readonly rateLimit?: false | Limit | readonly Limit[];
   /** Your own limiter instead of `rateLimit`, e.g. one that several processes share. */
@@ -56,6 +59,8 @@ export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256
    * @example createClient({ apiKey, state: (plugin) => fileState(`state/${plugin}`) });
    */
   readonly state?: (plugin: string) => StateStore;
+  /** Where `{ env: 'NAME' }` of an API's `auth` is looked up. Default: the variables of the process, if there is one. */
+  readonly variables?: Readonly<Record<string, unknown>>;
 }
 
 /** A client without plugins; each `use` adds one namespace to it. */
@@ -75,8 +80,10 @@ export interface Client extends AsyncDisposable {
   ): this & Readonly<Record<Name, Api>>;
   /** The events of the hooks, after the hooks. RxJS reports what a subscriber throws; requests are not affected. */
   readonly events: Observable<ClientEvent>;
-  /** Queued and running requests, and how long the client is paused. */
+  /** Queued and running requests of the APIs that share the client's limiter, and how long these are paused. */
   readonly limiter: LimiterState;
+  /** The same for each API, by its name. */
+  readonly limiters: ReadonlyMap<string, LimiterState>;
   /**
    * The sinks that plugins provide, by name.
    *
@@ -100,7 +107,7 @@ const defaultMaxBodyBytes = 32 * 1024 * 1024;
 const maxEventText = 10_000;
 
 /**
- * Creates a client: one key, one limiter, one connection pool for all its plugins.
+ * Creates a client: one connection pool for all its plugins, and one key and one limiter for those without their own.
  *
  * @example
  * const client = createClient({ apiKey, rateLimit: { requests: 25, per: 1000 } })
@@ -113,30 +120,40 @@ export function createClient(options: ClientOptions): Client {
   checkApiKeyOption(options);
   const { clock = systemClock, random = Math.random, allowInsecure = false } = options;
   const secrets = new Secrets();
-  const origins = new Set<string>();
+  const apis = new AccessBook();
   const closing = new AbortController();
   const { timeouts, retry } = requestTimesOf(options);
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
   checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
-  const keys = new KeyRing(options.apiKey, secrets, options.sha256);
+  const { sha256, variables = variablesHere() } = options;
+  const keys = new KeyRing(options.apiKey, { secrets, sha256, rules: apiKeyRules });
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, maxEventText));
   const transport = apiTransport({
-    ...{ adapter, limiter, keys, secrets, origins, clock, random, timeouts, retry, maxBodyBytes },
+    ...{ adapter, secrets, apis, clock, random, timeouts, retry, maxBodyBytes },
     ...{ emit: hub.emit, closed: closing.signal },
   });
   const links = new LinkChain(transport, options.links ?? [], {
     ...{ clock, total: timeouts.total, closed: closing.signal },
   });
   const state = options.state ?? (() => memoryState());
+  const limiters = new Map<string, Limiter>();
   const parts: ContextParts = {
     clock,
     random,
     hub,
-    keys,
     secrets,
-    origins,
+    apis,
+    shared: stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } })),
+    limiterFor(plugin, { auth, rateLimit, limiter: own }) {
+      const known = auth ? (limiters.get(plugin) ?? limiterOf(defaultLimit, clock)) : limiter;
+      const chosen = own ?? (rateLimit === undefined ? known : limiterOf(rateLimit, clock));
+      limiters.set(plugin, chosen);
+      return chosen;
+    },
+    sha256,
+    variables,
     transport: links.send,
     allowInsecure,
     state,
@@ -159,6 +176,9 @@ export function createClient(options: ClientOptions): Client {
     events: hub.events,
     get limiter() {
       return limiter.state;
+    },
+    get limiters() {
+      return new Map([...limiters].map(([api, each]) => [api, each.state]));
     },
     get sinks() {
       return plugins.sinks.all;
@@ -208,6 +228,12 @@ function addNamespace<Name extends string, Api extends object>(
   api: object,
 ): asserts client is Client & Readonly<Record<Name, Api>> {
   Object.defineProperty(client, name, { value: api, enumerable: true });
+}
+
+/** There are none in browsers. */
+function variablesHere(): Readonly<Record<string, unknown>> {
+  const process: unknown = Reflect.get(globalThis, 'process');
+  return isRecord(process) && isRecord(process['env']) ? process['env'] : {};
 }
 
 function limiterOf(rateLimit: false | Limit | readonly Limit[], clock: Clock): Limiter {

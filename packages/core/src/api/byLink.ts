@@ -54,7 +54,7 @@ function linkedNext({ headers, read }: PageAnswer, where: string): string | unde
 }
 
 /** Path and query of the next page, below the base URL. */
-function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswer): string {
+function cursorTo(uri: string, where: string, { baseUrl, path, read, withoutSecret }: PageAnswer): string {
   const page = baseUrl + path;
   if (!URL.canParse(uri, page)) throw read.fault(where, 'it has no URL of a next page');
   const [next, base] = [new URL(uri, page), new URL(baseUrl)];
@@ -65,7 +65,7 @@ function cursorTo(uri: string, where: string, { baseUrl, path, read }: PageAnswe
   if (!isUtf8Query(next.search)) throw read.fault(where, 'its query is not percent-encoded as UTF-8');
   const below = next.pathname.slice(root.length) || '/';
   if (!isRequestable(baseUrl, below)) throw read.fault(where, `it points to ${shown(uri)}, which is not a plain path`);
-  return below + next.search;
+  return below + withoutSecret(next.search);
 }
 
 /** The URL without its query, as the server wrote it: parsing could change it so that a secret is not found. */

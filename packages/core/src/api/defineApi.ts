@@ -1,17 +1,15 @@
 import { ConfigError } from '../errors.js';
-import type { ArrayFormat } from '../http/query.js';
+import type { Query } from '../http/query.js';
 import { kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
 import { reservedNames } from '../plugins/fit.js';
-import type { Plugin, PluginContext } from '../plugins/plugin.js';
+import type { EndpointOptions, Plugin, PluginContext } from '../plugins/plugin.js';
 import type { SourceOpening } from './apiSource.js';
 
-/** Options of a plugin that `defineApi` makes. */
-export interface ApiOptions {
+/** Options of a plugin that `defineApi` makes. Those of the definition are the defaults. */
+export interface ApiOptions extends EndpointOptions {
   /** Base URL of the API. */
   readonly baseUrl: string;
-  /** How arrays go into the query. Default `brackets`. */
-  readonly arrays?: ArrayFormat;
 }
 
 /** A source definition, as `listing` creates it. */
@@ -23,7 +21,19 @@ export interface Openable {
 /** The namespace that a definition adds to a client. */
 export type ApiOf<Sources extends Readonly<Record<string, Openable>>> = {
   readonly [Name in keyof Sources]: ReturnType<Sources[Name]['open']>;
-};
+} & ApiRequests;
+
+/** Single requests to an API. */
+export interface ApiRequests {
+  /**
+   * Gets one JSON document, with the API's limiter, credentials, retries and deadlines.
+   *
+   * @param path below the base URL, with a leading slash
+   *
+   * @example const { resources } = await client.github.get('/rate_limit');
+   */
+  get(path: string, options?: { readonly query?: Query; readonly signal?: AbortSignal }): Promise<unknown>;
+}
 
 /** A plugin with a namespace. */
 export interface ApiPlugin<Name extends string, Api extends object> extends Plugin<Name, Api> {
@@ -52,51 +62,76 @@ export interface ApiPlugin<Name extends string, Api extends object> extends Plug
  * @throws ConfigError if a name is invalid, and later if the base URL is missing; PluginError if the client already
  * has the name.
  */
+export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>(
+  definition: ApiDefinition<Name, Sources> & { readonly baseUrl: string },
+): (options?: Partial<ApiOptions>) => ApiPlugin<Name, ApiOf<Sources>>;
+/** The same for an API whose base URL each user gives. */
+export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>(
+  definition: ApiDefinition<Name, Sources>,
+): (options: ApiOptions) => ApiPlugin<Name, ApiOf<Sources>>;
 export function defineApi<const Name extends string, const Sources extends Readonly<Record<string, Openable>>>({
   name,
   sources,
-}: {
-  /** The namespace on a client, and the first part of the sources' names. */
-  readonly name: Name;
-  /** The sources by name, as `listing` creates them. */
-  readonly sources: Sources;
-}): (options: ApiOptions) => ApiPlugin<Name, ApiOf<Sources>> {
+  ...defaults
+}: ApiDefinition<Name, Sources>): (options?: Partial<ApiOptions>) => ApiPlugin<Name, ApiOf<Sources>> {
   checkName('an API', name);
   if (Object.keys(sources).length === 0) throw new ConfigError(`The API "${name}" has no sources.`);
   for (const source of Object.keys(sources)) checkName('a source', source);
-  return (options) => {
-    const { baseUrl, arrays = 'brackets' } = checkOptions(name, options);
+  if ('get' in sources)
+    throw new ConfigError(`A source of the API "${name}" can't be named "get", which is a function.`);
+  return (given) => {
+    const { baseUrl, ...options } = checkOptions(name, { ...defaults, ...definedOf(given) });
     return {
       name,
       setup({ endpoint: openEndpoint, clock, random }) {
-        const endpoint = openEndpoint(baseUrl, { arrays });
+        const endpoint = openEndpoint(baseUrl, options);
+        const { arrays = 'brackets' } = options;
         const api = {};
-        addSources(api, sources, (source) => ({ name: `${name}.${source}`, endpoint, arrays, clock, random }));
+        const get: ApiRequests['get'] = (path, { query = {}, signal } = {}) =>
+          endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) });
+        addMembers(api, get, sources, (source) => ({ name: `${name}.${source}`, endpoint, arrays, clock, random }));
         return Object.freeze(api);
       },
     };
   };
 }
 
+/** What {@link defineApi} takes. */
+export interface ApiDefinition<Name extends string, Sources> extends EndpointOptions {
+  /** The namespace on a client, and the first part of the sources' names. */
+  readonly name: Name;
+  /** The default base URL. Default: whoever uses the API has to give it. */
+  readonly baseUrl?: string;
+  /** The sources by name, as `listing` creates them. */
+  readonly sources: Sources;
+}
+
+/** Options without those that are `undefined`, which would hide a default. */
+function definedOf(options: Partial<ApiOptions> = {}): Partial<ApiOptions> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
 /** The most likely mistake is an unset environment variable, which no compiler detects. */
-function checkOptions(name: string, options: unknown): ApiOptions {
-  const baseUrl = typeof options === 'object' && options !== null && 'baseUrl' in options ? options.baseUrl : undefined;
-  if (isApiOptions(options) && baseUrl !== '') return options;
+function checkOptions(name: string, options: Partial<ApiOptions>): ApiOptions {
+  if (isApiOptions(options)) return options;
+  const { baseUrl } = options;
   throw new ConfigError(
     `The API "${name}" needs its base URL, ${name}({ baseUrl: 'https://…' }), and it is ${baseUrl === '' ? 'empty' : kindOf(baseUrl)}.`,
     { option: 'baseUrl' },
   );
 }
 
-function isApiOptions(options: unknown): options is ApiOptions {
-  return typeof options === 'object' && options !== null && 'baseUrl' in options && typeof options.baseUrl === 'string';
+function isApiOptions(options: Partial<ApiOptions>): options is ApiOptions {
+  return typeof options.baseUrl === 'string' && options.baseUrl !== '';
 }
 
-function addSources<Sources extends Readonly<Record<string, Openable>>>(
+function addMembers<Sources extends Readonly<Record<string, Openable>>>(
   api: object,
+  get: ApiRequests['get'],
   sources: Sources,
   opening: (source: string) => SourceOpening,
 ): asserts api is ApiOf<Sources> {
+  Object.defineProperty(api, 'get', { value: get });
   for (const [name, source] of Object.entries<Openable>(sources))
     Object.defineProperty(api, name, { value: source.open(opening(name)), enumerable: true });
 }

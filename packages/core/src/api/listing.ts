@@ -175,6 +175,7 @@ function listingSource<Row extends object, In extends object, Params>(
   const plan = listingPlan(definition, { name, baseUrl, params, pageSize, warn: (message) => endpoint.warn(message) });
   const rowsAt = typeof definition.rows === 'string' ? definition.rows : 'function';
   const isSecret = (text: string): boolean => endpoint.isSecret(text);
+  const withoutSecret = (query: string): string => endpoint.withoutSecret(query);
   const shared: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };
   return createSource<Row>({
     name,
@@ -188,7 +189,16 @@ function listingSource<Row extends object, In extends object, Params>(
       const answer = await endpoint.send({ route: name, ...address, signal });
       const { path } = address;
       const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
-      return read(answer, { route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows, isSecret });
+      return read(answer, {
+        route: name,
+        baseUrl,
+        path,
+        from: at,
+        isAgain: atLeast === 2,
+        rows,
+        isSecret,
+        withoutSecret,
+      });
     },
   });
 }

@@ -36,6 +36,7 @@ export interface Requested {
   /** The requested page size, if any. */
   readonly rows: number | undefined;
   readonly isSecret?: (text: string) => boolean;
+  readonly withoutSecret?: (query: string) => string;
 }
 
 /** Creates a function that reads responses as pages. @throws ConfigError if a path is invalid. */
@@ -45,7 +46,7 @@ export function pageReader<Row>(
   const list = finder(spec.rows);
   const total = spec.total === undefined ? undefined : finder(spec.total);
   const decode = rowDecoder(spec);
-  return (response, { route, baseUrl, path, from, isAgain, rows: requested, isSecret }) => {
+  return (response, { route, baseUrl, path, from, isAgain, rows: requested, isSecret, withoutSecret = same }) => {
     const read = documentReader(route, isSecret);
     const at = (text: string): unknown => documentPath(text).find(response.body, read);
     const { status, headers, body } = response;
@@ -55,13 +56,17 @@ export function pageReader<Row>(
       const { rows: received } = found;
       const count = total && countAt(total, answer);
       const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
-      const place = { from, newRows, requested, baseUrl, path };
+      const place = { from, newRows, requested, baseUrl, path, withoutSecret };
       const next = spec.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
       return { received, next, total: count, decode: () => decode(received, found.at, read) };
     } catch (error) {
       throw thrownFault(error, '', response.body, read);
     }
   };
+}
+
+function same(query: string): string {
+  return query;
 }
 
 /** Only a path may allow a missing list; only a function may name another place. */

@@ -8,18 +8,36 @@ import { shortestSecret, type Secrets } from './secrets.js';
  */
 export type ApiKey = string | ((reason: 'first' | 'refused') => string | Promise<string>);
 
-/** Provides the current key, and fetches another one after a 401. */
+/** What a {@link KeyRing} holds, in messages and rules. */
+export interface KeyRules {
+  /** The message for a function that failed. */
+  readonly failed: string;
+  /** @throws ConfigError if it cannot be the secret. */
+  readonly check: (secret: string) => void;
+  /** What must not be shown. Default: the secret. */
+  readonly hidden?: (secret: string) => readonly string[];
+}
+
+interface RingOptions {
+  readonly secrets: Secrets;
+  readonly sha256?: ((text: string) => Promise<string>) | undefined;
+  readonly rules: KeyRules;
+}
+
+/** Provides the current secret of an API, and fetches another one after a 401. */
 export class KeyRing {
   readonly #source: ApiKey | false;
   readonly #secrets: Secrets;
+  readonly #rules: KeyRules;
   readonly #sha256: (text: string) => Promise<string>;
   #current: Promise<string> | undefined;
 
-  /** @param source `false`: no key; `get` returns an empty text. */
-  constructor(source: ApiKey | false, secrets: Secrets, hash = sha256) {
+  /** @param source `false`: no secret; `get` returns an empty text. */
+  constructor(source: ApiKey | false, { secrets, rules, sha256: hash = sha256 }: RingOptions) {
     this.#sha256 = hash;
     this.#source = source;
     this.#secrets = secrets;
+    this.#rules = rules;
     if (typeof source !== 'function') this.#current = Promise.resolve(source === false ? '' : this.#checked(source));
   }
 
@@ -31,7 +49,7 @@ export class KeyRing {
     return this.#current ?? this.#load('first');
   }
 
-  /** Whether there is another key than the refused one. Requests refused together call the provider once. */
+  /** Whether there is another secret than the refused one. Requests refused together call the provider once. */
   async renew(refused: string): Promise<boolean> {
     if (typeof this.#source !== 'function') return false;
     const before = this.#current;
@@ -40,7 +58,7 @@ export class KeyRing {
     return (await this.get()) !== refused;
   }
 
-  /** A short salted hash of the current key, in hex: enough to detect another key, too short to recover this one. */
+  /** A short salted hash of the current secret, in hex: enough to detect another one, too short to recover this one. */
   async fingerprint(salt: string): Promise<string> {
     return (await this.#sha256(`${salt}:${await this.get()}`)).slice(0, 8);
   }
@@ -56,19 +74,27 @@ export class KeyRing {
 
   async #fetch(reason: 'first' | 'refused'): Promise<string> {
     if (typeof this.#source !== 'function') return this.#source || '';
-    let key: string;
+    let secret: string;
     try {
-      key = await this.#source(reason);
+      secret = await this.#source(reason);
     } catch {
-      // The error is not passed on: it may contain a key that is not redacted yet.
-      throw new ConfigError(
-        'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
-      );
+      // The error is not passed on: it may contain a secret that is not redacted yet.
+      throw new ConfigError(this.#rules.failed);
     }
-    return this.#checked(key);
+    return this.#checked(secret);
   }
 
-  #checked(key: string): string {
+  #checked(secret: string): string {
+    this.#rules.check(secret);
+    for (const text of this.#rules.hidden?.(secret) ?? [secret]) this.#secrets.add(text);
+    return secret;
+  }
+}
+
+/** The rules for the client's own key. */
+export const apiKeyRules: KeyRules = {
+  failed: 'The function given as apiKey failed, so there is no key to send. Call it by itself to see why.',
+  check(key) {
     if (typeof key !== 'string' || key === '')
       throw new ConfigError('The API key is empty. Set apiKey to the key of your project.');
     if (!/^[\x21-\x7e]+$/.test(key))
@@ -80,30 +106,5 @@ export class KeyRing {
       throw new ConfigError(
         `The API key has fewer than ${shortestSecret} characters, which is too short to be kept out of messages and files. Is the key complete?`,
       );
-    this.#secrets.add(key);
-    return key;
-  }
-}
-
-/** Headers that are added to each attempt below links and retries, so that only the adapter sees them. */
-export interface Credentials {
-  prepare(): Promise<Stamp>;
-  /** Whether there are other ones than these, which were refused with 401. */
-  renew(refused: Stamp): Promise<boolean>;
-}
-
-/** Returns the headers. Called when an attempt is sent. */
-export type Stamp = () => Readonly<Record<string, string>>;
-
-const header = 'X-API-Key';
-
-export function keyHeader(keys: KeyRing): Credentials {
-  return {
-    async prepare() {
-      const key = await keys.get();
-      const headers: Readonly<Record<string, string>> = key === '' ? {} : { [header]: key };
-      return () => headers;
-    },
-    renew: (refused) => keys.renew(refused()[header] ?? ''),
-  };
-}
+  },
+};

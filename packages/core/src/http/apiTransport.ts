@@ -1,7 +1,6 @@
-import { ConfigError } from '../errors.js';
+import type { AccessBook } from './apiAccess.js';
 import { readAnswer } from './answer.js';
 import { axiosTransport } from './axiosTransport.js';
-import { keyHeader, type KeyRing } from './apiKey.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
 import { encodeQuery } from './query.js';
@@ -9,32 +8,31 @@ import type { Secrets } from './secrets.js';
 import type { Transport, TransportRequest } from './transport.js';
 
 interface ApiTransportOptions extends ExchangeOptions {
-  readonly keys: KeyRing;
   readonly secrets: Secrets;
-  readonly origins: ReadonlySet<string>;
+  readonly apis: AccessBook;
 }
 
 const accept: Readonly<Record<string, string>> = { Accept: 'application/json' };
 
-/** The transport of a client: GET requests with its key, only to its own origins, with JSON responses. */
+/** The transport of a client: GET requests to its APIs, each with that API's credentials, with JSON responses. */
 export function apiTransport(options: ApiTransportOptions): Transport {
-  const { keys, secrets, origins } = options;
+  const { secrets, apis } = options;
   const call = axiosTransport(options);
-  const credentials = keyHeader(keys);
-  const urlOf = urlChecker(origins);
+  const urlOf = lastUrl();
   return async (request) => {
     request.signal?.throwIfAborted();
     const { route, headers, signal } = request;
+    const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
     const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
     return call({
       route,
       method: 'GET',
       url: target,
-      credentials,
+      ...{ credentials, limiter },
       shownUrl: () => secrets.redact(target),
       headers: headers ? { ...accept, ...headers } : accept,
-      read: (answer, now) => readAnswer(answer, { route, secrets, now, hasKey: keys.hasKey }),
+      read: (answer, now) => readAnswer(answer, { route, secrets, now, hasKey: credentials.isSent }),
       signal,
     });
   };
@@ -43,19 +41,13 @@ export function apiTransport(options: ApiTransportOptions): Transport {
 /**
  * The URL of a request without its query. The last one is cached, since a walk requests the same URL repeatedly.
  *
- * @throws ConfigError if it is invalid, or its origin is not one of the client's: a link may redirect a request, but
- * only among these.
+ * @throws ConfigError if it is invalid.
  */
-function urlChecker(origins: ReadonlySet<string>): (request: TransportRequest) => string {
+function lastUrl(): (request: TransportRequest) => string {
   let last: { readonly baseUrl: string; readonly path: string; readonly url: string } | undefined;
-  return ({ route, baseUrl, path }) => {
+  return ({ baseUrl, path }) => {
     if (last?.baseUrl === baseUrl && last.path === path) return last.url;
     const { origin, pathname } = addressOf(baseUrl, path, '');
-    if (!origins.has(origin))
-      throw new ConfigError(
-        `${route} must not go to ${origin}: this client has no base URL there, and the request would carry the API key. Check its links.`,
-        { route },
-      );
     last = { baseUrl, path, url: origin + pathname };
     return last.url;
   };

@@ -3,7 +3,7 @@ import { reportOf } from '../errorReport.js';
 import { type Advice, amend, RateLimitError, type SluiceError } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
 import { closedError, faultOf, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
-import type { Credentials, Stamp } from './apiKey.js';
+import type { Credentials, Stamp } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { Limiter } from './limiter.js';
 import type { Timeouts } from './requestTimes.js';
@@ -14,7 +14,6 @@ import { Stopwatch } from './stopwatch.js';
 
 export interface ExchangeOptions {
   readonly adapter: Adapter;
-  readonly limiter: Limiter;
   readonly clock: Clock;
   readonly random: () => number;
   readonly timeouts: Timeouts;
@@ -33,6 +32,8 @@ export interface Call {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Gives each attempt its permit. */
+  readonly limiter: Limiter;
   /** Added to each attempt, below links and retries. */
   readonly credentials: Credentials;
   /** Reads a response. `now` is wall time in ms. */
@@ -194,8 +195,8 @@ export class Exchange {
    * @param isFresh whether it is sent again over a new connection, because the server had closed the idle one
    */
   async #send(stamp: Stamp, isFresh: boolean): Promise<AttemptSuccess | AttemptFailure | 'stale'> {
-    const { adapter, limiter, clock, timeouts } = this.#options;
-    const { route, url, method, body, read } = this.#call;
+    const { adapter, clock, timeouts } = this.#options;
+    const { route, url, method, body, read, limiter } = this.#call;
     const { signal } = this.#stop;
     const requested = clock.monotonic();
     this.#stopwatch.pause();
@@ -209,7 +210,11 @@ export class Exchange {
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#requestId, type: 'attempt', attempt, waited: began - requested }));
       // Added here, where links, axios, retries and errors cannot see the credentials.
-      const request = { url, method, headers: sentHeaders(this.#call.headers, stamp()), body, isFresh };
+      const { headers: secretHeaders, query } = stamp();
+      const request = {
+        ...{ url: withParam(url, query), method, body, isFresh },
+        headers: sentHeaders(this.#call.headers, secretHeaders),
+      };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();
       if (answer instanceof AdapterFault && answer.kind === 'stale' && !isFresh) return 'stale';
@@ -233,7 +238,7 @@ export class Exchange {
 
   /** @param took ms of the attempt; not counted for the first failure, since the outage starts at its end */
   #failure(fault: AttemptFault, took: number): AttemptFailure {
-    const { retry, random, limiter } = this.#options;
+    const { retry, random } = this.#options;
     const outage = this.#outage === undefined ? 0 : this.#outage + took;
     const left = Math.max(0, retry.for - outage);
     // The last attempt starts when the time for retries ends.
@@ -246,7 +251,7 @@ export class Exchange {
     if (fault.pauses) {
       // The pause applies to all requests. This attempt still holds its permit, so none can start before it.
       const pause = Math.min(delay, retry.maxRetryAfter);
-      limiter.pause(pause);
+      this.#call.limiter.pause(pause);
       this.#emit(() => ({ ...this.#requestId, type: 'paused', for: pause }));
     }
     return { fault, delay, left };
@@ -278,6 +283,12 @@ export class Exchange {
     // Without the reason: axios modifies errors that pass through it, and this one is the caller's.
     this.#stop.abort();
   }
+}
+
+/** @param param encoded, `name=value` */
+function withParam(url: string, param: string | undefined): string {
+  if (param === undefined) return url;
+  return `${url}${url.includes('?') ? '&' : '?'}${param}`;
 }
 
 function secondsOf(ms: number): string {

@@ -68,7 +68,7 @@ export function createSender(options: SenderOptions): Sender {
     ...(guard && { guard }),
   });
   const call = axiosTransport({
-    ...{ adapter, limiter, clock, random, timeouts, retry, maxBodyBytes: bytesOfAnswer, closed: closing.signal },
+    ...{ adapter, clock, random, timeouts, retry, maxBodyBytes: bytesOfAnswer, closed: closing.signal },
     emit(event) {
       try {
         onEvent?.(event());
@@ -83,7 +83,11 @@ export function createSender(options: SenderOptions): Sender {
       const sent = call({
         ...{ route: name, method: 'POST', url, body, signal, shownUrl: () => origin },
         headers: { 'Content-Type': 'application/json', 'User-Agent': 'sluice' },
-        credentials: { prepare: () => Promise.resolve(headers), renew: () => Promise.resolve(false) },
+        limiter,
+        credentials: {
+          prepare: () => Promise.resolve(() => ({ headers: headers() })),
+          renew: () => Promise.resolve(false),
+        },
         read: (answer, now) => readReceipt(answer, { route: name, secrets, now }),
       });
       const { status, attempts } = await sent.catch((error: unknown) => {

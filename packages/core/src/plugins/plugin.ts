@@ -1,4 +1,6 @@
 import type { Clock } from '../clock.js';
+import type { Auth } from '../http/auth.js';
+import type { Limit, Limiter } from '../http/limiter.js';
 import type { ArrayFormat, Query } from '../http/query.js';
 import type { Link } from '../http/transport.js';
 import type { Sink } from '../sink/sink.js';
@@ -37,7 +39,9 @@ export interface Endpoint {
   readonly baseUrl: string;
   /** Whether `text` contains a secret of the client, e.g. in a cursor of the server, which must not be stored then. */
   isSecret(text: string): boolean;
-  /** A short hash of key and salt: it tells keys, hence projects, apart and does not reveal them. */
+  /** A query that the server gave, e.g. of a next page, without the parameter that carries this API's secret. */
+  withoutSecret(query: string): string;
+  /** A short hash of this API's key and salt: it tells keys, hence projects, apart and does not reveal them. */
   keyFingerprint(salt: string): Promise<string>;
   /** Emits an event of a source, as `createSource` does for its endpoint. Replaces anything else by a warning. */
   observe(event: SourceEvent): void;
@@ -53,15 +57,29 @@ export interface PluginLogger {
   warn(message: string): void;
 }
 
+/** Options of {@link PluginContext.endpoint}. */
+export interface EndpointOptions {
+  /** How arrays go into the query. Default `brackets`. */
+  readonly arrays?: ArrayFormat;
+  /** Sent with every request, e.g. a version of the API. Not for secrets: links and hooks see them. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The API's own credentials: it never receives the client's key. Default: the client's key. */
+  readonly auth?: Auth;
+  /** The API's own limit. Default: the client's limiter, or with `auth` a limiter of its own with the default limit. */
+  readonly rateLimit?: false | Limit | readonly Limit[];
+  /** A limiter instead of `rateLimit`, e.g. one that two APIs share because they share a quota. */
+  readonly limiter?: Limiter;
+}
+
 /** What `setup` receives: neither axios nor the key. */
 export interface PluginContext {
   /**
-   * Opens an API at a base URL, which should be an option of the plugin, since the client's key is sent there. An
-   * API with another key needs a separate client.
+   * Opens an API at a base URL, which should be an option of the plugin, since the client's key is sent there, unless
+   * the API has its own `auth`.
    *
    * @throws ConfigError unless the address is `https:`, or `http:` on loopback (or with the client's `allowInsecure`).
    */
-  readonly endpoint: (baseUrl: string, options?: { readonly arrays?: ArrayFormat }) => Endpoint;
+  readonly endpoint: (baseUrl: string, options?: EndpointOptions) => Endpoint;
   readonly clock: Clock;
   /** A number in [0, 1). */
   readonly random: () => number;

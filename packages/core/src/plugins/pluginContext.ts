@@ -1,16 +1,18 @@
 import type { Clock } from '../clock.js';
 import { reportOf, textOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
-import type { KeyRing } from '../http/apiKey.js';
+import type { AccessBook } from '../http/apiAccess.js';
+import { credentialsOf } from '../http/auth.js';
+import type { ApiCredentials } from '../http/credentials.js';
+import type { Limiter } from '../http/limiter.js';
 import { checkBaseUrl } from '../http/origin.js';
-import type { ArrayFormat } from '../http/query.js';
 import type { Secrets } from '../http/secrets.js';
 import type { Transport } from '../http/transport.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { SourceEvent } from '../source/sourceEvent.js';
 import { isCount, isRecord } from '../values.js';
 import type { EventHub } from './eventHub.js';
-import type { ApiResponse, ApiRequest, Endpoint, PluginContext, PluginLogger } from './plugin.js';
+import type { ApiResponse, ApiRequest, Endpoint, EndpointOptions, PluginContext, PluginLogger } from './plugin.js';
 
 const noEvent = 'It emitted something that is not an event of a source: it was dropped.';
 
@@ -19,10 +21,14 @@ export interface ContextParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly hub: EventHub;
-  readonly keys: KeyRing;
   readonly secrets: Secrets;
-  /** Where the key may be sent: each endpoint adds its own origin. */
-  readonly origins: Set<string>;
+  readonly apis: AccessBook;
+  /** The credentials of APIs that have none of their own: the client's key. */
+  readonly shared: ApiCredentials;
+  /** The limiter of an API, by the plugin's name. */
+  readonly limiterFor: (plugin: string, options: Pick<EndpointOptions, 'auth' | 'rateLimit' | 'limiter'>) => Limiter;
+  readonly sha256: ((text: string) => Promise<string>) | undefined;
+  readonly variables: Readonly<Record<string, unknown>>;
   readonly transport: Transport;
   readonly allowInsecure: boolean;
   readonly state: (plugin: string) => StateStore;
@@ -39,8 +45,7 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
   let state: StateStore | undefined;
   return Object.freeze({
     ...{ clock, random, logger },
-    endpoint: (baseUrl: string, { arrays = 'brackets' }: { readonly arrays?: ArrayFormat } = {}) =>
-      endpoint(baseUrl, { arrays, plugin }, parts, logger),
+    endpoint: (baseUrl: string, options: EndpointOptions = {}) => endpoint(baseUrl, plugin, options, parts, logger),
     // Made on first use: most plugins store nothing.
     get state() {
       return (state ??= parts.state(plugin));
@@ -50,19 +55,27 @@ export function pluginContext(plugin: string, parts: ContextParts): PluginContex
 
 function endpoint(
   baseUrl: string,
-  { arrays, plugin }: { readonly arrays: ArrayFormat; readonly plugin: string },
+  plugin: string,
+  { arrays = 'brackets', headers, auth, ...limits }: EndpointOptions,
   parts: ContextParts,
   logger: PluginLogger,
 ): Endpoint {
-  const { secrets, keys, origins, transport, allowInsecure, hub } = parts;
+  const { secrets, apis, transport, allowInsecure, hub, sha256, variables } = parts;
+  const warn = (message: string): void => logger.warn(message);
+  const credentials = auth ? credentialsOf(auth, { api: plugin, secrets, sha256, variables, warn }) : parts.shared;
   if (secrets.has(baseUrl))
     throw new ConfigError('The base URL contains the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });
-  origins.add(new URL(checked).origin);
+  const limiter = parts.limiterFor(plugin, { ...(auth && { auth }), ...limits });
+  const own = apis.add({ baseUrl: checked, credentials, limiter });
   const send = async (request: ApiRequest): Promise<ApiResponse> => {
     try {
-      const { status, headers, body } = await transport({ arrays, ...request, baseUrl: checked });
-      return { status, headers, body };
+      const {
+        status,
+        headers: received,
+        body,
+      } = await transport(own({ arrays, ...(headers && { headers }), ...request, baseUrl: checked }));
+      return { status, headers: received, body };
     } catch (error) {
       const isStop = request.signal?.aborted && error === request.signal.reason;
       if (!isStop) hub.emit(() => ({ type: 'error', of: 'request', name: request.route, error: reportOf(error) }));
@@ -74,10 +87,21 @@ function endpoint(
     send,
     request: async (request) => (await send(request)).body,
     isSecret: (text) => secrets.has(text),
-    keyFingerprint: (salt) => keys.fingerprint(salt),
+    keyFingerprint: (salt) => credentials.fingerprint(salt),
+    withoutSecret: (query) => (credentials.param === undefined ? query : withoutParam(query, credentials.param)),
     observe: (event) => hub.emit(() => decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin }),
-    warn: (message) => logger.warn(message),
+    warn,
   } satisfies Endpoint);
+}
+
+/** A query as a server wrote it, without one parameter. */
+function withoutParam(query: string, param: string): string {
+  const kept = query
+    .replace(/^\?/, '')
+    .split('&')
+    .filter((part) => !new URLSearchParams(part).has(param));
+  const rest = kept.join('&');
+  return rest === '' ? '' : `?${rest}`;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

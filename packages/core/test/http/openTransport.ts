@@ -1,7 +1,9 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createAdapter } from '../../src/http/adapter/undiciAdapter.js';
-import { KeyRing, type ApiKey } from '../../src/http/apiKey.js';
+import { AccessBook } from '../../src/http/apiAccess.js';
+import { apiKeyRules, KeyRing, type ApiKey } from '../../src/http/apiKey.js';
 import { apiTransport } from '../../src/http/apiTransport.js';
+import { stampedWith } from '../../src/http/credentials.js';
 import type { HttpEvent } from '../../src/http/events.js';
 import type { Timeouts } from '../../src/http/requestTimes.js';
 import type { Limiter } from '../../src/http/limiter.js';
@@ -54,12 +56,14 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
   const closed = new AbortController();
   const events: HttpEvent[] = [];
   const delays: number[] = [];
+  const keys = new KeyRing(options.apiKey ?? canary, { secrets, rules: apiKeyRules });
+  const credentials = stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } }));
+  const apis = new AccessBook();
+  apis.add({ baseUrl, credentials, limiter });
   const transport = apiTransport({
     adapter,
-    limiter,
-    keys: new KeyRing(options.apiKey ?? canary, secrets),
     secrets,
-    origins: new Set([new URL(baseUrl).origin]),
+    apis,
     clock,
     random: options.random ?? (() => 0.5),
     timeouts,
