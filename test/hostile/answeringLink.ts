@@ -33,7 +33,7 @@ export class AnsweringLink {
     if (!this.#texts) return next({ ...request, headers: { ...request.headers, 'x-page': String(page) } });
     const reading = readAnswer(
       { status: 200, headers: {}, body: new Utf8Body(Buffer.from(this.#texts[page] ?? this.#last)) },
-      { route: request.route, secrets: this.#secrets, now: 0, hasKey: true },
+      { route: request.route, secrets: this.#secrets, now: 0, credentials: { name: 'API key', isSent: true } },
     );
     if (!reading.ok) throw reading.fault.error;
     return { status: 200, headers: {}, body: reading.body, attempts: 1 };

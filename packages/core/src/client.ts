@@ -3,13 +3,16 @@ import { createAdapter } from '#adapter';
 import type { Observable } from 'rxjs';
 import { systemClock, type Clock } from './clock.js';
 import { ConfigError, PluginError, SluiceError } from './errors.js';
+import { clientKey } from './http/answer.js';
 import { AccessBook } from './http/apiAccess.js';
 import { apiKeyRules, KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
 import { requestTimesOf, type RequestOptions } from './http/requestTimes.js';
+import { axiosTransport } from './http/axiosTransport.js';
 import { stampedWith } from './http/credentials.js';
+import { openCredentials } from './http/openCredentials.js';
 import { Secrets } from './http/secrets.js';
 import { LinkChain } from './http/linkChain.js';
 import type { Link } from './http/transport.js';
@@ -37,9 +40,9 @@ export interface ClientOptions extends RequestOptions, Pick<Identifiers, 'sha256
    */
   readonly apiKey: ApiKey | false;
   /**
-   * How fast requests of this client may start, but for APIs with a limit or credentials of their own. Default: 5 a
-   * second, 4 in parallel. Several limits apply together. `false`: no limit, so only a 429 slows the client down. A
-   * rate above what the API allows causes 429s.
+   * How fast requests of this client may start. Default: 5 a second, 4 in parallel. Several limits apply together. APIs
+   * with a limit or credentials of their own have their own count, with these limits and theirs. `false`: no limit, so
+   * only a 429 slows the client down. A rate above what the API allows causes 429s.
    */
   readonly rateLimit?: false | Limit | readonly Limit[];
   /** Your own limiter instead of `rateLimit`, e.g. one that several processes share. */
@@ -126,14 +129,12 @@ export function createClient(options: ClientOptions): Client {
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
   checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
   const { sha256, variables = variablesHere() } = options;
-  const keys = new KeyRing(options.apiKey, { secrets, sha256, rules: apiKeyRules });
+  const keys = new KeyRing(options.apiKey, { secrets, sha256, clock, rules: apiKeyRules });
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, maxEventText));
-  const transport = apiTransport({
-    ...{ adapter, secrets, apis, clock, random, timeouts, retry, maxBodyBytes },
-    ...{ emit: hub.emit, closed: closing.signal },
-  });
+  const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
+  const transport = apiTransport({ ...exchange, secrets, apis, emit: hub.emit });
   const links = new LinkChain(transport, options.links ?? [], {
     ...{ clock, total: timeouts.total, closed: closing.signal },
   });
@@ -145,15 +146,21 @@ export function createClient(options: ClientOptions): Client {
     hub,
     secrets,
     apis,
-    shared: stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } })),
+    shared: stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } }), { name: clientKey }),
     limiterFor(plugin, { auth, rateLimit, limiter: own }) {
-      const known = auth ? (limiters.get(plugin) ?? limiterOf(defaultLimit, clock)) : limiter;
-      const chosen = own ?? (rateLimit === undefined ? known : limiterOf(rateLimit, clock));
+      const isShared = !auth && rateLimit === undefined;
+      const made = (): Limiter => limiterOf(limitsOf(options.rateLimit, rateLimit), clock);
+      const chosen = own ?? (isShared ? limiter : made());
       limiters.set(plugin, chosen);
       return chosen;
     },
-    sha256,
-    variables,
+    openCredentials: (auth, plugin, warn) =>
+      openCredentials(auth, {
+        ...{ api: plugin, secrets, clock, sha256, variables, allowInsecure, warn },
+        limiter: unlimited(clock),
+        // Without events: observers must not see requests for tokens.
+        call: axiosTransport({ ...exchange, emit: () => undefined }),
+      }),
     transport: links.send,
     allowInsecure,
     state,
@@ -234,6 +241,12 @@ function addNamespace<Name extends string, Api extends object>(
 function variablesHere(): Readonly<Record<string, unknown>> {
   const process: unknown = Reflect.get(globalThis, 'process');
   return isRecord(process) && isRecord(process['env']) ? process['env'] : {};
+}
+
+/** The limits of an API: those of the client, if there are any, also hold for each API with its own. */
+function limitsOf(ofClient: ClientOptions['rateLimit'], ofApi: ClientOptions['rateLimit']): false | Limit[] {
+  if (ofClient === undefined && ofApi === undefined) return [defaultLimit];
+  return [ofClient ?? [], ofApi ?? []].flat().filter((limit) => limit !== false);
 }
 
 function limiterOf(rateLimit: false | Limit | readonly Limit[], clock: Clock): Limiter {

@@ -9,10 +9,17 @@ export { createClient, type Client, type ClientOptions } from './client.js';
 
 // Plugins
 export { checkPlugin, definePlugin } from './plugins/checkPlugin.js';
-export type { ApiResponse, ApiRequest, Endpoint, Plugin, PluginContext } from './plugins/plugin.js';
+export type { ApiResponse, ApiRequest, Endpoint, EndpointOptions, Plugin, PluginContext } from './plugins/plugin.js';
 
 // APIs that are described
-export { defineApi, type ApiOf, type ApiOptions, type ApiPlugin } from './api/defineApi.js';
+export {
+  defineApi,
+  type ApiDefinition,
+  type ApiOf,
+  type ApiOptions,
+  type ApiPlugin,
+  type ApiRequests,
+} from './api/defineApi.js';
 export { listing, type Listing } from './api/listing.js';
 export type { ListingDefinition } from './api/listingDefinition.js';
 export type { RequestSpec, PageSize } from './api/listingPlan.js';
@@ -47,6 +54,21 @@ export type {
 } from './http/events.js';
 export type { CommitEvent, ErrorEvent, PageEvent } from './source/sourceEvent.js';
 export type { ErrorReport } from './errorReport.js';
+
+// Credentials
+export {
+  basic,
+  bearer,
+  header,
+  noAuth,
+  oauth2,
+  queryKey,
+  type Auth,
+  type OAuth2Options,
+  type Secret,
+} from './http/auth.js';
+export type { ApiKey } from './http/apiKey.js';
+export type { SavedToken } from './http/oauth2.js';
 
 // Requests
 export type { Timeouts } from './http/requestTimes.js';

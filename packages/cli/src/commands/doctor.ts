@@ -68,7 +68,7 @@ async function* findings(
     }
     yield await apiFinding(api, address, options, async () => {
       // One client per API, since a wrong base URL closes the client. Without a key, this only checks the base URL.
-      await using client = createClient(quickOptions(options, key));
+      await using client = createClient(quickOptions(options, key, environment));
       const source = smallestRequest[api](client, address);
       return key === undefined ? undefined : await probe(client, source, signal);
     });
@@ -89,7 +89,7 @@ async function* sourceFindings(
   environment: Environment,
   { config: { plugins } }: Pick<Invocation, 'config'>,
 ): AsyncGenerator<Finding> {
-  await using client = createClient(quickOptions(options, key));
+  await using client = createClient(quickOptions(options, key, environment));
   try {
     addRequired(client, plugins, options, environment);
     for (const plugin of plugins) client.use(plugin);
@@ -104,9 +104,13 @@ async function* sourceFindings(
 }
 
 /** Without `--retry-for`, retries only once, so that an outage is reported quickly. */
-function quickOptions(options: DoctorOptions, key: string | undefined): ClientOptions {
+function quickOptions(
+  options: DoctorOptions,
+  key: string | undefined,
+  environment: Pick<Environment, 'variables'>,
+): ClientOptions {
   return {
-    ...clientOptions(options, key ?? false),
+    ...clientOptions(options, key ?? false, environment),
     retry: options.retryFor === undefined ? { retries: 1 } : { for: options.retryFor },
   };
 }

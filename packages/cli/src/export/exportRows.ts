@@ -4,6 +4,7 @@ import {
   type ExportProgress,
   type ExportReport,
   exportTo,
+  type LimiterState,
   type PageSource,
   type Sink,
   systemClock,
@@ -94,7 +95,7 @@ export async function exportRows<T>(
     requests: tally.requests,
     retries: tally.retries,
     waited: tally.waited,
-    pausedFor: client.limiter.pausedFor,
+    pausedFor: limiterOf(client, source.info.name).pausedFor,
     ...(forwarding && { sent: sentOf(forwarding) }),
   });
   const header = {
@@ -193,4 +194,10 @@ export function endEarly(
     ...(command !== undefined && { resume: redact(command, secrets) }),
   });
   throw isReported ? new ReportedError(exitCode) : fullError;
+}
+
+/** The limiter of a source's API. */
+function limiterOf(client: Client, source: string): LimiterState {
+  const [api = ''] = source.split('.');
+  return client.limiters.get(api) ?? client.limiter;
 }

@@ -17,9 +17,13 @@ import { visibleText } from '../terminal/text.js';
 export type ConnectionOptions = GroupOptions<'anyApi'>;
 
 /** @param apiKey `false` to send none. */
-export function clientOptions({ rate, timeout, retryFor }: ConnectionOptions, apiKey: string | false): ClientOptions {
+export function clientOptions(
+  { rate, timeout, retryFor }: ConnectionOptions,
+  apiKey: string | false,
+  { variables }: Pick<Environment, 'variables'>,
+): ClientOptions {
   return {
-    apiKey,
+    ...{ apiKey, variables },
     ...(rate !== undefined && { rateLimit: rate }),
     ...(timeout !== undefined && { timeouts: timeoutsFor(timeout, retryFor) }),
     ...(retryFor !== undefined && { retry: { for: retryFor } }),
@@ -45,7 +49,7 @@ export async function openClient<Added>(
   add: (client: Client) => Client & Added,
 ): Promise<OpenClient<Client & Added>> {
   const found = await findApiKey(options.apiKeyFile, environment);
-  const client = createClient(clientOptions(options, found?.key ?? false));
+  const client = createClient(clientOptions(options, found?.key ?? false, environment));
   // Subscribes before plugins are added, since they may emit warnings.
   const notices = noticesOf(client);
   try {

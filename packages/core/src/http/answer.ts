@@ -10,6 +10,7 @@ import {
   type SluiceError,
 } from '../errors.js';
 import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
+import type { ApiCredentials } from './credentials.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
 import { mayConnectLater, dateAfter, retryAfter } from './retryPolicy.js';
@@ -33,11 +34,14 @@ export interface AnswerContext {
 }
 
 interface ApiAnswerContext extends AnswerContext {
-  readonly hasKey: boolean;
+  readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
 }
 
 export type ReadResult =
   { readonly ok: true; readonly body: unknown } | { readonly ok: false; readonly fault: AttemptFault };
+
+/** What the client's own key is called in messages. */
+export const clientKey = 'API key';
 
 const excerptLength = 200;
 
@@ -51,13 +55,14 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
   if (status >= 200 && status < 300) return readDocument(answer, context);
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
-    const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the API key there: check the base URL.`;
+    const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the ${context.credentials.name} there: check the base URL.`;
     return failure({ error: new UnexpectedRedirectError(message, { route, status, to }), retry: false, status });
   }
-  const isKeyless = (status === 401 || status === 403) && !context.hasKey;
+  const { isSent, name } = context.credentials;
+  const isKeyless = (status === 401 || status === 403) && !isSent && name === clientKey;
   return failure(
     faultOfStatus(answer, context, {
-      ...{ retry: isRetriedStatus(status), hint: adviceFor(status, context.hasKey), lower: 'rateLimit' },
+      ...{ retry: isRetriedStatus(status), hint: adviceFor(status, context.credentials), lower: 'rateLimit' },
       advice: isKeyless ? [{ kind: 'set', option: 'apiKey' }] : [],
     }),
   );
@@ -221,9 +226,9 @@ function adviceForNetwork({ platformCode = '' }: AdapterFault): string {
     : 'Check the network and the base URL.';
 }
 
-function adviceFor(status: number, hasKey: boolean): string {
+function adviceFor(status: number, { name, isSent }: ApiAnswerContext['credentials']): string {
   if (status === 401 || status === 403)
-    return hasKey ? 'Check the API key and what it may read.' : 'No API key was sent.';
+    return isSent ? `Check the ${name} and what it may read.` : `No ${name} was sent.`;
   if (status === 404) return 'Check the base URL.';
   if (status === 429) return '';
   if (status >= 500 || status === 408) return 'The service is in trouble: try again later.';

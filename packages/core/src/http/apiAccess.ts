@@ -40,8 +40,10 @@ export class AccessBook {
    * @throws ConfigError if no API has that address, or several have it and a link has made the request itself.
    */
   of(request: OwnedRequest): ApiAccess {
-    const { baseUrl, route } = request;
+    const { route } = request;
     const own = this.#byOwner.get(request[owner] ?? this);
+    if (own && request.baseUrl === own.baseUrl) return own;
+    const baseUrl = asRequested(request.baseUrl);
     if (own && isBelow(baseUrl, own.baseUrl)) return own;
     const [first, second] = this.#all
       .filter((access) => isBelow(baseUrl, access.baseUrl))
@@ -58,6 +60,13 @@ export class AccessBook {
       );
     return first;
   }
+}
+
+/** A base URL that a link gave, without `..` and the like. */
+function asRequested(baseUrl: string): string {
+  if (!URL.canParse(baseUrl)) return baseUrl;
+  const { origin, pathname } = new URL(baseUrl);
+  return origin + pathname.replace(/\/+$/, '');
 }
 
 function isBelow(baseUrl: string, base: string): boolean {

@@ -1,5 +1,7 @@
+import type { Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
 import { sha256 } from '../identifiers.js';
+import { RecentSecrets } from './recentSecrets.js';
 import { shortestSecret, type Secrets } from './secrets.js';
 
 /**
@@ -20,6 +22,7 @@ export interface KeyRules {
 
 interface RingOptions {
   readonly secrets: Secrets;
+  readonly clock: Clock;
   readonly sha256?: ((text: string) => Promise<string>) | undefined;
   readonly rules: KeyRules;
 }
@@ -27,16 +30,16 @@ interface RingOptions {
 /** Provides the current secret of an API, and fetches another one after a 401. */
 export class KeyRing {
   readonly #source: ApiKey | false;
-  readonly #secrets: Secrets;
+  readonly #hidden: RecentSecrets;
   readonly #rules: KeyRules;
   readonly #sha256: (text: string) => Promise<string>;
   #current: Promise<string> | undefined;
 
   /** @param source `false`: no secret; `get` returns an empty text. */
-  constructor(source: ApiKey | false, { secrets, rules, sha256: hash = sha256 }: RingOptions) {
+  constructor(source: ApiKey | false, { secrets, clock, rules, sha256: hash = sha256 }: RingOptions) {
     this.#sha256 = hash;
     this.#source = source;
-    this.#secrets = secrets;
+    this.#hidden = new RecentSecrets(secrets, clock);
     this.#rules = rules;
     if (typeof source !== 'function') this.#current = Promise.resolve(source === false ? '' : this.#checked(source));
   }
@@ -86,7 +89,7 @@ export class KeyRing {
 
   #checked(secret: string): string {
     this.#rules.check(secret);
-    for (const text of this.#rules.hidden?.(secret) ?? [secret]) this.#secrets.add(text);
+    this.#hidden.replace(this.#rules.hidden?.(secret) ?? [secret]);
     return secret;
   }
 }

@@ -32,7 +32,7 @@ export function apiTransport(options: ApiTransportOptions): Transport {
       ...{ credentials, limiter },
       shownUrl: () => secrets.redact(target),
       headers: headers ? { ...accept, ...headers } : accept,
-      read: (answer, now) => readAnswer(answer, { route, secrets, now, hasKey: credentials.isSent }),
+      read: (answer, now) => readAnswer(answer, { route, secrets, now, credentials }),
       signal,
     });
   };

@@ -1,8 +1,6 @@
 import { ConfigError } from '../errors.js';
-import { KeyRing, type ApiKey, type KeyRules } from './apiKey.js';
-import { stampedWith, type ApiCredentials, type Stamped } from './credentials.js';
-import { encodeQuery } from './query.js';
-import type { Secrets } from './secrets.js';
+import type { ApiKey } from './apiKey.js';
+import type { SavedToken } from './oauth2.js';
 
 /**
  * A secret of an API: the text, the environment variable that has it, or a function that fetches it. The function is
@@ -10,12 +8,13 @@ import type { Secrets } from './secrets.js';
  */
 export type Secret = ApiKey | { readonly env: string };
 
-/** How an API recognizes its caller: made by `bearer`, `basic`, `header` or `queryKey`, or `noAuth`. */
+/** How an API recognizes its caller: made by `bearer`, `basic`, `header`, `queryKey` or `oauth2`, or `noAuth`. */
 export type Auth =
   | { readonly kind: 'none' }
   | { readonly kind: 'header'; readonly name: string; readonly prefix: string; readonly secret: Secret }
   | { readonly kind: 'basic'; readonly user: string; readonly password: Secret }
-  | { readonly kind: 'query'; readonly param: string; readonly secret: Secret };
+  | { readonly kind: 'query'; readonly param: string; readonly secret: Secret }
+  | ({ readonly kind: 'oauth2' } & OAuth2Options);
 
 /** No credentials: the API never receives the client's key either. */
 export const noAuth: Auth = Object.freeze({ kind: 'none' });
@@ -68,91 +67,39 @@ export function queryKey(param: string, secret: Secret): Auth {
   return Object.freeze({ kind: 'query', param, secret });
 }
 
-interface AuthTools {
-  /** The API, for messages. */
-  readonly api: string;
-  readonly secrets: Secrets;
-  readonly sha256?: ((text: string) => Promise<string>) | undefined;
-  readonly variables: Readonly<Record<string, unknown>>;
-  readonly warn: (message: string) => void;
+/** Options of {@link oauth2}. */
+export interface OAuth2Options {
+  /** Where tokens are requested, e.g. `https://auth.example.com/oauth/token`. */
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  /** Default: none, for a public client. */
+  readonly clientSecret?: Secret;
+  /** Where the client's id and secret go: into a header (Basic, the default) or into the form of the request. */
+  readonly clientIn?: 'header' | 'body';
+  /** Separated by blanks. */
+  readonly scope?: string;
+  /** Further parameters that the server wants, e.g. `{ audience: 'https://api.example.com' }`. */
+  readonly params?: Readonly<Record<string, string>>;
+  /** The refresh token to begin with. Default: none; tokens are requested with the client's own credentials. */
+  readonly refreshToken?: Secret;
+  /**
+   * Stores a token with the new refresh token that the server issued, before either is used. Without it, a server that
+   * replaces refresh tokens refuses the next start.
+   */
+  readonly save?: (token: SavedToken) => void | Promise<void>;
 }
 
-/** Shorter secrets occur in texts by chance, so that redaction would garble messages. */
-const shortestRedacted = 6;
-
-/** Opens the credentials of an API. A variable that is not set is an error of the first request. */
-export function credentialsOf(auth: Auth, tools: AuthTools): ApiCredentials {
-  const { secrets, sha256, api } = tools;
-  const ringOf = (secret: Secret | false, hidden?: KeyRules['hidden']): KeyRing | ConfigError => {
-    const source = sourceOf(secret, tools);
-    if (source instanceof ConfigError) return source;
-    return new KeyRing(source, { secrets, sha256, rules: rulesOf(tools, hidden) });
-  };
-  const opened = (ring: KeyRing | ConfigError, stamp: (secret: string) => Stamped, param?: string): ApiCredentials =>
-    ring instanceof KeyRing ? stampedWith(ring, stamp, param) : missing(ring, param);
-  switch (auth.kind) {
-    case 'none':
-      return opened(ringOf(false), () => ({ headers: {} }));
-    case 'header': {
-      const { name, prefix, secret } = auth;
-      return opened(ringOf(secret), (text) => ({ headers: { [name]: prefix + text } }));
-    }
-    case 'query': {
-      const { param, secret } = auth;
-      return opened(
-        ringOf(secret),
-        (text) => ({ headers: {}, query: encodeQuery({ [param]: text }, 'repeat') }),
-        param,
-      );
-    }
-    case 'basic': {
-      const { user, password } = auth;
-      const pair = (secret: string): string => `${user}:${secret}`;
-      return opened(
-        ringOf(password, (secret) => [secret, pair(secret)]),
-        (secret) => ({
-          headers: { Authorization: `Basic ${base64(pair(secret))}` },
-        }),
-      );
-    }
-    default:
-      throw new ConfigError(
-        `The auth of ${api} is none that this version knows. Make it with bearer, basic or the like.`,
-      );
-  }
-}
-
-function sourceOf(secret: Secret | false, { variables, api }: AuthTools): ApiKey | false | ConfigError {
-  if (typeof secret !== 'object') return secret;
-  const { env } = secret;
-  const value = variables[env];
-  if (typeof value === 'string' && value !== '') return value;
-  return new ConfigError(`${api} needs its credential: set the environment variable ${env}.`, { api, env });
-}
-
-function missing(error: ConfigError, param: string | undefined): ApiCredentials {
-  const reject = (): Promise<never> => Promise.reject(error);
-  return { isSent: true, param, prepare: reject, renew: reject, fingerprint: reject };
-}
-
-function rulesOf({ api, warn }: AuthTools, hidden: KeyRules['hidden']): KeyRules {
-  return {
-    failed: `The function that fetches the credential of ${api} failed. Call it by itself to see why.`,
-    check(secret) {
-      if (typeof secret !== 'string' || secret === '')
-        throw new ConfigError(`The credential of ${api} is empty.`, { api });
-      if (!/^[\x20-\x7e]+$/.test(secret) || secret !== secret.trim())
-        throw new ConfigError(
-          `The credential of ${api} has a line break, a special character, or a blank at an end. Was it read from a file? Trim it.`,
-          { api },
-        );
-      if (secret.length < shortestRedacted)
-        warn(`The credential of ${api} is too short to be kept out of messages and files. Is it complete?`);
-    },
-    hidden: (secret) => (hidden?.(secret) ?? [secret]).filter((text) => text.length >= shortestRedacted),
-  };
-}
-
-function base64(text: string): string {
-  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''));
+/**
+ * Sends a bearer token that a token server issues (OAuth 2, RFC 6749): by client credentials (section 4.4), or by a
+ * refresh token (section 6). Tokens are kept in memory only. A new one is requested when the old one has expired or was
+ * refused; requests that need one together share it.
+ *
+ * @example
+ * oauth2({ tokenUrl: 'https://auth.example.com/token', clientId: 'sluice', clientSecret: { env: 'SHOP_SECRET' } })
+ *
+ * @throws ConfigError if the client's id is empty.
+ */
+export function oauth2(options: OAuth2Options): Auth {
+  if (options.clientId === '') throw new ConfigError('oauth2 needs a clientId.', { option: 'clientId' });
+  return Object.freeze({ ...options, kind: 'oauth2' });
 }

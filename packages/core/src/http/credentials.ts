@@ -7,38 +7,48 @@ export interface Stamped {
   readonly query?: string;
 }
 
-/** Called when an attempt is sent. */
-export type Stamp = () => Stamped;
+/**
+ * Called when an attempt has its permit; `undefined` if the credentials have expired while it waited. `isLast`: returns
+ * the latest ones even so.
+ */
+export type Stamp = (isLast?: boolean) => Stamped | undefined;
 
 /** Added to each attempt below links and retries, so that only the adapter sees it. */
 export interface Credentials {
+  /** Resolves when there are credentials. */
   prepare(): Promise<Stamp>;
   /** Whether there are other ones than these, which were refused with 401. */
-  renew(refused: Stamp): Promise<boolean>;
+  renew(refused: Stamped): Promise<boolean>;
 }
 
 /** The credentials of one API. */
 export interface ApiCredentials extends Credentials {
+  /** For messages: `API key`, or `credential of github`. */
+  readonly name: string;
   /** Whether anything is added. */
   readonly isSent: boolean;
   /** The query parameter that carries the secret, if one does. */
-  readonly param: string | undefined;
+  readonly param?: string | undefined;
   /** A short salted hash in hex: it tells secrets apart and does not reveal them. */
   fingerprint(salt: string): Promise<string>;
 }
 
+const nothing: Stamped = { headers: {} };
+
 /** Adds the current secret of a ring. */
-export function stampedWith(ring: KeyRing, stamp: (secret: string) => Stamped, param?: string): ApiCredentials {
-  const secrets = new WeakMap<Stamp, string>();
+export function stampedWith(
+  ring: KeyRing,
+  stamp: (secret: string) => Stamped,
+  { name, param }: Pick<ApiCredentials, 'name' | 'param'>,
+): ApiCredentials {
+  const secrets = new WeakMap<Stamped, string>();
   return {
-    isSent: ring.hasKey,
-    param,
+    ...{ name, isSent: ring.hasKey, param },
     async prepare() {
       const secret = await ring.get();
-      const stamped = secret === '' ? { headers: {} } : stamp(secret);
-      const prepared: Stamp = () => stamped;
-      secrets.set(prepared, secret);
-      return prepared;
+      const stamped = secret === '' ? nothing : stamp(secret);
+      secrets.set(stamped, secret);
+      return () => stamped;
     },
     renew: (refused) => ring.renew(secrets.get(refused) ?? ''),
     fingerprint: (salt) => ring.fingerprint(salt),

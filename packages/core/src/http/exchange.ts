@@ -3,7 +3,7 @@ import { reportOf } from '../errorReport.js';
 import { type Advice, amend, RateLimitError, type SluiceError } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
 import { closedError, faultOf, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
-import type { Credentials, Stamp } from './credentials.js';
+import type { Credentials, Stamp, Stamped } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { Limiter } from './limiter.js';
 import type { Timeouts } from './requestTimes.js';
@@ -71,6 +71,8 @@ export class Exchange {
   readonly #began: number;
   #retries = 0;
   #wasRenewed = false;
+  /** The credentials of the latest attempt. */
+  #sent: Stamped | undefined;
   /** Ms since the first attempt failed, without waits for the limiter. */
   #outage: number | undefined;
   #isSettled = false;
@@ -128,13 +130,17 @@ export class Exchange {
     const { credentials } = this.#call;
     this.#stop.signal.throwIfAborted();
     this.#stopwatch.run();
-    const stamp = await credentials.prepare();
-    let outcome = await this.#send(stamp, false);
-    // A fresh connection cannot have been closed while idle, so this loop runs at most once.
-    while (outcome === 'stale') outcome = await this.#send(stamp, true);
-    if (this.#wasRenewed || !('fault' in outcome) || outcome.fault.status !== 401) return outcome;
+    let stamp = await credentials.prepare();
+    let outcome = await this.#send(stamp, { isFresh: false, isRenewed: false });
+    for (let again = { isFresh: false, isRenewed: false }; typeof outcome === 'string';) {
+      if (outcome === 'expired') stamp = await credentials.prepare();
+      again = outcome === 'stale' ? { ...again, isFresh: true } : { ...again, isRenewed: true };
+      outcome = await this.#send(stamp, again);
+    }
+    const sent = this.#sent;
+    if (this.#wasRenewed || !sent || !('fault' in outcome) || outcome.fault.status !== 401) return outcome;
     this.#wasRenewed = true;
-    return (await credentials.renew(stamp)) ? this.attempt() : outcome;
+    return (await credentials.renew(sent)) ? this.attempt() : outcome;
   }
 
   /** Whether to retry. A `Retry-After` is obeyed unless it exceeds the longest wait that is allowed. */
@@ -192,9 +198,14 @@ export class Exchange {
   /**
    * Acquires a permit and sends the attempt.
    *
-   * @param isFresh whether it is sent again over a new connection, because the server had closed the idle one
+   * @param again.isFresh whether it is sent again over a new connection, because the server had closed the idle one
+   * @param again.isRenewed whether the credentials had expired before; if the limiter takes longer than they live, they
+   * are renewed while the permit is held
    */
-  async #send(stamp: Stamp, isFresh: boolean): Promise<AttemptSuccess | AttemptFailure | 'stale'> {
+  async #send(
+    stamp: Stamp,
+    { isFresh, isRenewed }: { readonly isFresh: boolean; readonly isRenewed: boolean },
+  ): Promise<AttemptSuccess | AttemptFailure | 'stale' | 'expired'> {
     const { adapter, clock, timeouts } = this.#options;
     const { route, url, method, body, read, limiter } = this.#call;
     const { signal } = this.#stop;
@@ -205,15 +216,18 @@ export class Exchange {
       // The abort may come in the same moment as the permit.
       signal.throwIfAborted();
       this.#stopwatch.run();
+      // Added here, where links, axios, retries and errors cannot see the credentials.
+      const stamped = stamp() ?? (isRenewed ? (await this.#call.credentials.prepare())(true) : undefined);
+      if (!stamped) return 'expired';
+      signal.throwIfAborted();
+      this.#sent = stamped;
       if (!isFresh) this.attempts += 1;
       const attempt = this.attempts;
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#requestId, type: 'attempt', attempt, waited: began - requested }));
-      // Added here, where links, axios, retries and errors cannot see the credentials.
-      const { headers: secretHeaders, query } = stamp();
       const request = {
-        ...{ url: withParam(url, query), method, body, isFresh },
-        headers: sentHeaders(this.#call.headers, secretHeaders),
+        ...{ url: withParam(url, stamped.query), method, body, isFresh },
+        headers: sentHeaders(this.#call.headers, stamped.headers),
       };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();

@@ -9,17 +9,22 @@ export function isLoopback(hostname: string): boolean {
  * Checks an API's base URL before anything is sent to it. Messages do not quote an invalid one: it may be a key.
  *
  * @param options.plugin the plugin to name in messages
+ * @param options.what what the URL is, for messages; `option` is how it is given
  * @returns the URL without a trailing slash.
  * @throws ConfigError unless it is an absolute `https:` URL (or `http:` on loopback or with `allowInsecure`)
  * without credentials, query or fragment.
  */
 export function checkBaseUrl(
   baseUrl: string,
-  { plugin, allowInsecure }: { readonly plugin: string; readonly allowInsecure: boolean },
+  {
+    plugin,
+    allowInsecure,
+    what = 'base URL',
+    option = 'baseUrl',
+  }: { readonly plugin: string; readonly allowInsecure: boolean; readonly what?: string; readonly option?: string },
 ): string {
-  const what = `The base URL of ${plugin}`;
   const refusal = (fault: string, advice: readonly Advice[] = []): ConfigError =>
-    new ConfigError(`${what} ${fault}`, { option: 'baseUrl', plugin }, advice);
+    new ConfigError(`The ${what} of ${plugin} ${fault}`, { option, plugin }, advice);
   let url: URL;
   try {
     url = new URL(baseUrl);

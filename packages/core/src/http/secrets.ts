@@ -35,17 +35,31 @@ const brokenEscape = /(%[0-9a-f]?|\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?x?\w{0,5})$/
  * secrets.redact('No such key: 3F2B8C1E-7A64-4D0F'); // 'No such key: [hidden]'
  */
 export class Secrets {
-  readonly #secrets = new Set<string>();
-  readonly #needles: Needle[] = [];
+  /** How often each was added. */
+  readonly #secrets = new Map<string, number>();
+  #needles: Needle[] = [];
   #longest = 0;
 
   /** Redacts a text from now on; an empty one is ignored. */
   // No `RegExp` is made of a secret: the error message of one that is too long would quote it.
   add(secret: string): void {
-    if (secret === '' || this.#secrets.has(secret)) return;
-    this.#secrets.add(secret);
+    if (secret === '') return;
+    const count = this.#secrets.get(secret) ?? 0;
+    this.#secrets.set(secret, count + 1);
+    if (count > 0) return;
     this.#longest = Math.max(this.#longest, secret.length);
     this.#needles.push(...needlesOf(secret));
+  }
+
+  /** Undoes one `add`, e.g. of a token that has expired long ago: each secret makes every redaction slower. */
+  remove(secret: string): void {
+    const count = this.#secrets.get(secret) ?? 0;
+    if (count > 1) this.#secrets.set(secret, count - 1);
+    if (count !== 1) return;
+    this.#secrets.delete(secret);
+    const rest = [...this.#secrets.keys()];
+    this.#longest = Math.max(0, ...rest.map((kept) => kept.length));
+    this.#needles = rest.flatMap(needlesOf);
   }
 
   /** The first `length` characters of `text` (default: all) without secrets, including one that a cut splits. */

@@ -65,7 +65,10 @@ export interface EndpointOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The API's own credentials: it never receives the client's key. Default: the client's key. */
   readonly auth?: Auth;
-  /** The API's own limit. Default: the client's limiter, or with `auth` a limiter of its own with the default limit. */
+  /**
+   * The API's own limit, besides the client's `rateLimit` if that is given. Default: the limiter that the client's APIs
+   * share; with `auth` a limiter of its own, with the client's limits.
+   */
   readonly rateLimit?: false | Limit | readonly Limit[];
   /** A limiter instead of `rateLimit`, e.g. one that two APIs share because they share a quota. */
   readonly limiter?: Limiter;

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import { reportOf, textOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { AccessBook } from '../http/apiAccess.js';
-import { credentialsOf } from '../http/auth.js';
+import type { Auth } from '../http/auth.js';
 import type { ApiCredentials } from '../http/credentials.js';
 import type { Limiter } from '../http/limiter.js';
 import { checkBaseUrl } from '../http/origin.js';
@@ -27,8 +27,8 @@ export interface ContextParts {
   readonly shared: ApiCredentials;
   /** The limiter of an API, by the plugin's name. */
   readonly limiterFor: (plugin: string, options: Pick<EndpointOptions, 'auth' | 'rateLimit' | 'limiter'>) => Limiter;
-  readonly sha256: ((text: string) => Promise<string>) | undefined;
-  readonly variables: Readonly<Record<string, unknown>>;
+  /** Opens the credentials of an API that has its own. */
+  readonly openCredentials: (auth: Auth, plugin: string, warn: (message: string) => void) => ApiCredentials;
   readonly transport: Transport;
   readonly allowInsecure: boolean;
   readonly state: (plugin: string) => StateStore;
@@ -60,9 +60,9 @@ function endpoint(
   parts: ContextParts,
   logger: PluginLogger,
 ): Endpoint {
-  const { secrets, apis, transport, allowInsecure, hub, sha256, variables } = parts;
+  const { secrets, apis, transport, allowInsecure, hub } = parts;
   const warn = (message: string): void => logger.warn(message);
-  const credentials = auth ? credentialsOf(auth, { api: plugin, secrets, sha256, variables, warn }) : parts.shared;
+  const credentials = auth ? parts.openCredentials(auth, plugin, warn) : parts.shared;
   if (secrets.has(baseUrl))
     throw new ConfigError('The base URL contains the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });

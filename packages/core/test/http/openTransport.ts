@@ -56,8 +56,8 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
   const closed = new AbortController();
   const events: HttpEvent[] = [];
   const delays: number[] = [];
-  const keys = new KeyRing(options.apiKey ?? canary, { secrets, rules: apiKeyRules });
-  const credentials = stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } }));
+  const keys = new KeyRing(options.apiKey ?? canary, { secrets, clock, rules: apiKeyRules });
+  const credentials = stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } }), { name: 'API key' });
   const apis = new AccessBook();
   apis.add({ baseUrl, credentials, limiter });
   const transport = apiTransport({

@@ -1,0 +1,147 @@
+import type { Clock } from '../clock.js';
+import { ConfigError } from '../errors.js';
+import { sha256 } from '../identifiers.js';
+import type { ApiCredentials, Stamped } from './credentials.js';
+import { RecentSecrets } from './recentSecrets.js';
+import type { Secrets } from './secrets.js';
+import type { Grant, IssuedToken } from './tokenRequest.js';
+
+/** A token that `oauth2` passes to `save`. */
+export interface SavedToken {
+  /** The refresh token that replaces the one before, which the server may refuse from now on. */
+  readonly refreshToken: string;
+  readonly accessToken: string;
+  /** Wall time in ms at which the access token expires, if the server says so. */
+  readonly expiresAt: number | undefined;
+}
+
+export interface TokenOptions {
+  /** The API, for messages. */
+  readonly api: string;
+  readonly tokenUrl: string;
+  readonly clientId: string;
+  readonly scope: string | undefined;
+  readonly save: ((token: SavedToken) => void | Promise<void>) | undefined;
+  /** Requests a token, retries included. */
+  readonly request: (grant: Grant) => Promise<IssuedToken>;
+  /** The refresh token of the options; `undefined` for the grant of client credentials. */
+  readonly refreshToken: (() => Promise<string>) | undefined;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly warn: (message: string) => void;
+  readonly sha256: ((text: string) => Promise<string>) | undefined;
+}
+
+interface HeldToken {
+  readonly stamped: Stamped;
+  /** By the monotonic clock, in ms. */
+  readonly issued: number;
+  readonly expires: number;
+}
+
+/** A token that the API refuses this early (ms) is not replaced: the next one would be refused, too. */
+const tooNew = 30_000;
+
+/** A token counts as expired this long (ms) before its end, or a tenth of its life if that is less. */
+const margin = 30_000;
+
+/**
+ * The credentials of an API with OAuth 2 (RFC 6749): a bearer token (RFC 6750) that is requested when it is needed, and
+ * again when it has expired or the API refuses it.
+ */
+export function tokenCredentials(options: TokenOptions): ApiCredentials {
+  const { api, tokenUrl, clientId, scope = '', sha256: hash = sha256 } = options;
+  const tokens = new Tokens(options);
+  return {
+    ...{ name: `token of ${api}`, isSent: true },
+    prepare: async () => {
+      await tokens.get();
+      return (isLast) => (isLast ? tokens.latest : tokens.current);
+    },
+    renew: (refused) => tokens.renew(refused),
+    // Not the token: the next one must be able to resume.
+    fingerprint: async (salt) => (await hash(`${salt}:${JSON.stringify([tokenUrl, clientId, scope])}`)).slice(0, 8),
+  };
+}
+
+class Tokens {
+  readonly #options: TokenOptions;
+  readonly #hidden: RecentSecrets;
+  #refreshToken: string | undefined;
+  #hasWarned = false;
+  #held: HeldToken | undefined;
+  #requested: Promise<HeldToken> | undefined;
+
+  constructor(options: TokenOptions) {
+    this.#options = options;
+    this.#hidden = new RecentSecrets(options.secrets, options.clock);
+  }
+
+  /** What to send now; `undefined` if there is no token, or it has expired. */
+  get current(): Stamped | undefined {
+    return this.#held && this.#options.clock.monotonic() < this.#held.expires ? this.#held.stamped : undefined;
+  }
+
+  /** The same, even if it has expired. */
+  get latest(): Stamped | undefined {
+    return this.#held?.stamped;
+  }
+
+  async get(): Promise<Stamped> {
+    return this.current ?? (await this.#request()).stamped;
+  }
+
+  /** Whether there is another token than the refused one. Requests refused together ask for one. */
+  async renew(refused: Stamped): Promise<boolean> {
+    const held = this.#held;
+    if (held?.stamped === refused) {
+      if (this.#options.clock.monotonic() - held.issued < tooNew) return false;
+      this.#held = undefined;
+    }
+    return (await this.get()) !== refused;
+  }
+
+  #request(): Promise<HeldToken> {
+    return (this.#requested ??= this.#issue().finally(() => (this.#requested = undefined)));
+  }
+
+  async #issue(): Promise<HeldToken> {
+    const { request, refreshToken, clock } = this.#options;
+    const sent = refreshToken && (this.#refreshToken ?? (await refreshToken()));
+    // From before the request, since the life of the token may count from then.
+    const issued = clock.monotonic();
+    const token = await request(sent === undefined ? { kind: 'client' } : { kind: 'refresh', refreshToken: sent });
+    const { accessToken, lifetime } = token;
+    const next = sent === undefined ? undefined : (token.refreshToken ?? sent);
+    this.#hidden.replace(next === undefined ? [accessToken] : [accessToken, next]);
+    if (next !== undefined && next !== sent) await this.#replaceRefreshToken({ ...token, refreshToken: next });
+    const expires = issued + lifetime - Math.min(margin, lifetime / 10 || 0);
+    this.#held = { stamped: { headers: { Authorization: `Bearer ${accessToken}` } }, issued, expires };
+    return this.#held;
+  }
+
+  /** The token is used only when it is saved: if the process ended before, the next one would have none. */
+  async #replaceRefreshToken(token: IssuedToken & { readonly refreshToken: string }): Promise<void> {
+    const { api, save, clock, warn } = this.#options;
+    const { refreshToken, accessToken, lifetime } = token;
+    this.#refreshToken = refreshToken;
+    if (!save) {
+      if (!this.#hasWarned)
+        warn(
+          `The token server of ${api} replaces refresh tokens, and the new one is lost when this process ends. Give oauth2 a function \`save\` that stores it.`,
+        );
+      this.#hasWarned = true;
+      return;
+    }
+    try {
+      const expiresAt = lifetime === Infinity ? undefined : clock.now() + lifetime;
+      await save({ refreshToken, accessToken, expiresAt });
+    } catch {
+      // The error is not passed on: it may contain a token.
+      throw new ConfigError(
+        `The function \`save\` of ${api} failed, so the new refresh token is not stored. Call it by itself to see why.`,
+        { api },
+      );
+    }
+  }
+}

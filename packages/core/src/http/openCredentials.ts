@@ -1,0 +1,132 @@
+import type { Clock } from '../clock.js';
+import { ConfigError } from '../errors.js';
+import { type ApiKey, KeyRing, type KeyRules } from './apiKey.js';
+import type { Auth, OAuth2Options, Secret } from './auth.js';
+import { type ApiCredentials, stampedWith, type Stamped } from './credentials.js';
+import { tokenCredentials } from './oauth2.js';
+import { checkBaseUrl } from './origin.js';
+import { encodeQuery } from './query.js';
+import type { Secrets } from './secrets.js';
+import { requestToken, type TokenServer } from './tokenRequest.js';
+
+export interface AuthTools extends Pick<TokenServer, 'call' | 'limiter'> {
+  /** The API, for messages. */
+  readonly api: string;
+  readonly secrets: Secrets;
+  readonly clock: Clock;
+  readonly sha256: ((text: string) => Promise<string>) | undefined;
+  /** The environment variables. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly allowInsecure: boolean;
+  readonly warn: (message: string) => void;
+}
+
+/** Shorter secrets occur in texts by chance, so that redaction would garble messages. */
+const shortestRedacted = 6;
+
+/**
+ * Opens the credentials of an API. A variable that is not set is an error of the first request, so that what needs no
+ * request, such as help, works without it.
+ *
+ * @throws ConfigError if a secret cannot be sent, or the token URL is not an `https:` URL.
+ */
+export function openCredentials(auth: Auth, tools: AuthTools): ApiCredentials {
+  const name = `credential of ${tools.api}`;
+  const opened = (
+    secret: Secret | false,
+    stamp: (secret: string) => Stamped,
+    more: { readonly param?: string; readonly hidden?: KeyRules['hidden'] } = {},
+  ): ApiCredentials => {
+    const ring = ringOf(secret, tools, more.hidden);
+    if (ring instanceof KeyRing) return stampedWith(ring, stamp, { name, param: more.param });
+    const reject = (): Promise<never> => Promise.reject(ring);
+    return { name, isSent: true, param: more.param, prepare: reject, renew: reject, fingerprint: reject };
+  };
+  switch (auth.kind) {
+    case 'none':
+      return opened(false, () => ({ headers: {} }));
+    case 'header':
+      return opened(auth.secret, (text) => ({ headers: { [auth.name]: auth.prefix + text } }));
+    case 'query': {
+      const { param, secret } = auth;
+      return opened(secret, (text) => ({ headers: {}, query: encodeQuery({ [param]: text }, 'repeat') }), { param });
+    }
+    case 'basic': {
+      const pair = (secret: string): string => `${auth.user}:${secret}`;
+      return opened(auth.password, (secret) => ({ headers: { Authorization: `Basic ${base64(pair(secret))}` } }), {
+        hidden: (secret) => [secret, pair(secret)],
+      });
+    }
+    case 'oauth2':
+      return openTokens(auth, tools);
+    default:
+      throw new ConfigError(
+        `The auth of ${tools.api} is none that this version knows. Make it with bearer, basic or the like.`,
+      );
+  }
+}
+
+function openTokens(
+  { tokenUrl, clientId, clientSecret, clientIn = 'header', scope, params, refreshToken, save }: OAuth2Options,
+  tools: AuthTools,
+): ApiCredentials {
+  const { api, allowInsecure } = tools;
+  const textOf = (secret: Secret | undefined): (() => Promise<string>) | undefined => {
+    if (secret === undefined) return undefined;
+    const ring = ringOf(secret, tools);
+    return () => (ring instanceof KeyRing ? ring.get() : Promise.reject(ring));
+  };
+  const url = checkBaseUrl(tokenUrl, { plugin: api, allowInsecure, what: 'token URL', option: 'tokenUrl' });
+  const server = {
+    ...tools,
+    url,
+    clientId,
+    clientIn,
+    clientSecret: textOf(clientSecret),
+    params: { ...params, scope },
+  };
+  return tokenCredentials({
+    ...tools,
+    ...{ tokenUrl: url, clientId, scope, save },
+    refreshToken: textOf(refreshToken),
+    request: (grant) => requestToken(server, grant),
+  });
+}
+
+function ringOf(secret: Secret | false, tools: AuthTools, hidden?: KeyRules['hidden']): KeyRing | ConfigError {
+  const source = sourceOf(secret, tools);
+  if (source instanceof ConfigError) return source;
+  const { secrets, sha256, clock } = tools;
+  return new KeyRing(source, { secrets, sha256, clock, rules: rulesOf(tools, hidden) });
+}
+
+function sourceOf(secret: Secret | false, { variables, api }: AuthTools): ApiKey | false | ConfigError {
+  if (typeof secret !== 'object') return secret;
+  const { env } = secret;
+  const value = variables[env];
+  // Like the client's own key in the environment, it may come with a line break.
+  if (typeof value === 'string' && value.trim() !== '') return value.trim();
+  return new ConfigError(`${api} needs its credential: set the environment variable ${env}.`, { api, env });
+}
+
+function rulesOf({ api, warn }: AuthTools, hidden: KeyRules['hidden']): KeyRules {
+  return {
+    failed: `The function that fetches the credential of ${api} failed. Call it by itself to see why.`,
+    check(secret) {
+      if (typeof secret !== 'string' || secret === '')
+        throw new ConfigError(`The credential of ${api} is empty.`, { api });
+      if (!/^[\x20-\x7e]+$/.test(secret) || secret !== secret.trim())
+        throw new ConfigError(
+          `The credential of ${api} has a line break, a special character, or a blank at an end. Was it read from a file? Trim it.`,
+          { api },
+        );
+      if (secret.length < shortestRedacted)
+        warn(`The credential of ${api} is too short to be kept out of messages and files. Is it complete?`);
+    },
+    hidden: (secret) => (hidden?.(secret) ?? [secret]).filter((text) => text.length >= shortestRedacted),
+  };
+}
+
+function base64(text: string): string {
+  return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''));
+}

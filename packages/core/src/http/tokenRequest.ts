@@ -1,0 +1,142 @@
+import { ConfigError, DecodeError, HttpError } from '../errors.js';
+import { isRetriedStatus } from '../isTransient.js';
+import { isRecord } from '../values.js';
+import type { AttemptAnswer } from './adapter/adapter.js';
+import { type AnswerContext, faultOfStatus, type ReadResult } from './answer.js';
+import type { Call } from './exchange.js';
+import type { Limiter } from './limiter.js';
+import { encodeQuery } from './query.js';
+import type { Secrets } from './secrets.js';
+import type { TransportResponse } from './transport.js';
+
+/** What a token is requested with (RFC 6749, sections 4.4 and 6). */
+export type Grant = { readonly kind: 'client' } | { readonly kind: 'refresh'; readonly refreshToken: string };
+
+/** What a token server issued. */
+export interface IssuedToken {
+  readonly accessToken: string;
+  /** Ms from the request on; `Infinity` if the server does not say. */
+  readonly lifetime: number;
+  readonly refreshToken: string | undefined;
+}
+
+export interface TokenServer {
+  /** The API, for messages. */
+  readonly api: string;
+  readonly url: string;
+  readonly clientId: string;
+  /** `undefined` for a public client. */
+  readonly clientSecret: (() => Promise<string>) | undefined;
+  /** Where the client's id and secret go. */
+  readonly clientIn: 'header' | 'body';
+  /** Further parameters, e.g. `scope` and `audience`. */
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly secrets: Secrets;
+  readonly limiter: Limiter;
+  /** Sends a request past links, hooks and events, with retries and deadlines. */
+  readonly call: (call: Call) => Promise<TransportResponse>;
+}
+
+/**
+ * Requests a token.
+ *
+ * @throws HttpError if the server refuses the client or the refresh token; what any request raises.
+ */
+export async function requestToken(server: TokenServer, grant: Grant): Promise<IssuedToken> {
+  const { api, url, clientId, clientSecret, clientIn, params, secrets, limiter, call } = server;
+  const route = `The token server of ${api}`;
+  const secret = await clientSecret?.();
+  const isBasic = secret !== undefined && clientIn === 'header';
+  const form = {
+    ...(grant.kind === 'client'
+      ? { grant_type: 'client_credentials' }
+      : { grant_type: 'refresh_token', refresh_token: grant.refreshToken }),
+    ...params,
+    ...(!isBasic && { client_id: clientId, client_secret: secret }),
+  };
+  const authorization = isBasic
+    ? { Authorization: `Basic ${btoa(`${formEncoded(clientId)}:${formEncoded(secret)}`)}` }
+    : {};
+  const { body } = await call({
+    ...{ route, method: 'POST', url, limiter, shownUrl: () => secrets.redact(url) },
+    headers: { Accept: 'application/json', 'Content-Type': 'application/x-www-form-urlencoded' },
+    body: encodeQuery(form, 'repeat').replaceAll('%20', '+'),
+    credentials: {
+      prepare: () => Promise.resolve(() => ({ headers: authorization })),
+      renew: () => Promise.resolve(false),
+    },
+    read: (answer, now) => readToken(answer, { route, secrets, now }, grant),
+  });
+  return issuedToken(body, route);
+}
+
+/** RFC 6749, section 2.3.1: id and secret are form-encoded before they become a user name and a password. */
+function formEncoded(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+function readToken(answer: AttemptAnswer, context: AnswerContext, grant: Grant): ReadResult {
+  const { status, body } = answer;
+  const { route } = context;
+  const document = documentIn(body.json);
+  if (status >= 200 && status < 300) {
+    if (document !== undefined) return { ok: true, body: document };
+    const error = new DecodeError(`${route}: the server responded with something that is not JSON. Check tokenUrl.`, {
+      ...{ route, status, path: '' },
+    });
+    return { ok: false, fault: { error, retry: true, status } };
+  }
+  const code = isRecord(document) && typeof document['error'] === 'string' ? document['error'] : '';
+  const hint = hints.get(code) ?? (status === 404 || status < 400 ? 'Check tokenUrl.' : '');
+  const isLater = isRetriedStatus(status) || code === 'temporarily_unavailable';
+  const fault = faultOfStatus(answer, context, { retry: isLater, hint, lower: 'rateLimit' });
+  // RFC 6749, section 5.2: a refused grant is a 400. That it has expired is not the request's fault.
+  if (code !== 'invalid_grant' || grant.kind !== 'refresh') return { ok: false, fault };
+  const error = new HttpError(`${route} does not accept the refresh token any more (invalid_grant). Sign in again.`, {
+    ...{ status, excerpt: '', details: { route } },
+  });
+  return { ok: false, fault: { ...fault, error, retry: false } };
+}
+
+/** The codes of RFC 6749, section 5.2. */
+const hints: ReadonlyMap<string, string> = new Map([
+  ['invalid_client', 'Check clientId and clientSecret.'],
+  ['unauthorized_client', 'This client may not use this grant: check its settings at the server.'],
+  ['invalid_scope', 'Check scope.'],
+  ['unsupported_grant_type', 'The server does not know this grant: is it a refresh token that it wants?'],
+]);
+
+function documentIn(json: string): unknown {
+  try {
+    const document: unknown = JSON.parse(json);
+    return document;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws DecodeError if it is no answer as in RFC 6749, section 5.1; ConfigError if the token cannot be sent. */
+function issuedToken(document: unknown, route: string): IssuedToken {
+  const fields = isRecord(document) ? document : {};
+  const { access_token: accessToken, token_type: type, expires_in: seconds, refresh_token: refreshToken } = fields;
+  const fault = (path: string, message: string): DecodeError =>
+    new DecodeError(`${route}: ${message}`, { route, path, excerpt: '' });
+  if (typeof accessToken !== 'string' || accessToken === '')
+    throw fault('access_token', 'the server responded without an access_token. Check tokenUrl.');
+  if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer'))
+    throw fault('token_type', 'the server issued a token that is not a bearer token, which is not supported.');
+  // RFC 6750, section 2.1.
+  if (!/^[\w\-.~+/]+=*$/.test(accessToken))
+    throw new ConfigError(`${route} issued a token that cannot be sent in a header.`, { route });
+  const life = typeof seconds === 'string' && /^\d+$/.test(seconds) ? Number(seconds) : seconds;
+  if (life !== undefined && life !== null && !(typeof life === 'number' && life > 0 && life < maxSeconds))
+    throw fault('expires_in', 'the server responded with an expires_in that is not a number of seconds.');
+  return {
+    accessToken,
+    lifetime: typeof life === 'number' ? life * 1000 : Infinity,
+    refreshToken: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : undefined,
+  };
+}
+
+/** A hundred years. */
+const maxSeconds = 3_200_000_000;

@@ -1,0 +1,320 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import {
+  type Auth,
+  basic,
+  bearer,
+  byLink,
+  type Client,
+  ConfigError,
+  createClient,
+  defineApi,
+  exportTo,
+  header,
+  type Link,
+  listing,
+  memoryState,
+  noAuth,
+  queryKey,
+  Secrets,
+  systemClock,
+  type ClientOptions,
+} from '../../src/index.js';
+import { unlimited } from '../../src/http/unlimited.js';
+import { FakeClock } from '../fakeClock.js';
+import { recordingSink } from '../sink/recordingSink.js';
+import { recordingServer, type Reply } from './recordingServer.js';
+
+const clientKey = 'client-key-8d1fe2b7';
+const rows = listing({
+  ...{ path: '/rows', rows: 'items', paging: byLink(), columns: ['id'], version: '1' },
+  decode: (row, path, read): { id: number } => ({ id: Number(read.recordWith(['id'], row, path)['id']) }),
+});
+
+/** The credentials of the kinds, each with what nobody else may see. */
+const kinds: readonly { readonly kind: string; readonly auth: Auth; readonly secrets: readonly string[] }[] = [
+  { kind: 'bearer', auth: bearer('ghp_0aB3xY9zQ+/=%7B"~'), secrets: ['ghp_0aB3xY9zQ+/=%7B"~'] },
+  {
+    kind: 'basic',
+    auth: basic({ user: 'reader', password: 'pass w0rd:&?#' }),
+    secrets: ['pass w0rd:&?#', Buffer.from('reader:pass w0rd:&?#').toString('base64')],
+  },
+  { kind: 'header', auth: header('X-Auth-Key', 'hk-5521-77aa-9c', { prefix: 'Token ' }), secrets: ['hk-5521-77aa-9c'] },
+  { kind: 'queryKey', auth: queryKey('api_key', 'qk&4411=x+y/z%'), secrets: ['qk&4411=x+y/z%'] },
+];
+
+const own = (auth: Auth) => defineApi({ name: 'own', auth, sources: { rows } });
+const other = defineApi({ name: 'other', sources: { rows } });
+
+function open(options: Partial<ClientOptions> = {}): Client {
+  const client = createClient({ apiKey: clientKey, rateLimit: false, retry: { retries: 0 }, ...options });
+  onTestEnd(() => client.close());
+  return client;
+}
+
+/** Three pages whose links repeat the whole query, then an error that repeats all that the server was sent. */
+function echoing(request: { readonly url: string; readonly raw: string }): Reply {
+  const url = new URL(request.url, 'http://127.0.0.1');
+  const page = Number(url.searchParams.get('page') ?? '1');
+  const all = { raw: request.raw, in64: Buffer.from(request.raw).toString('base64') };
+  if (page === 4) return { status: 500, body: { you: 'sent', ...all } };
+  url.searchParams.set('page', String(page + 1));
+  return { body: { items: [{ id: page }] }, headers: { link: `<${url.pathname}${url.search}>; rel="next"` } };
+}
+
+const caught = (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
+
+describe.each(kinds)('A1 with $kind', ({ auth, secrets }) => {
+  const search = new Secrets();
+  for (const secret of secrets) search.add(secret);
+  const expectNone = (...texts: readonly string[]): void => {
+    for (const text of texts) expect(search.has(text), text).toBe(false);
+  };
+
+  test('the API gets its credentials, and nobody else sees them', async () => {
+    const ownServer = await recordingServer(echoing);
+    const otherServer = await recordingServer(echoing);
+    const seen: unknown[] = [];
+    const spy: Link = (next) => (request) => {
+      seen.push(request, ...Object.getOwnPropertySymbols(request).map((symbol) => Reflect.get(request, symbol)));
+      return next(request);
+    };
+    const noting = (event: unknown): unknown => seen.push(event);
+    const memory = memoryState();
+    const saved: object[] = [];
+    const state = {
+      ...memory,
+      save: (name: string, record: object) => memory.save(name, (saved.push(record), record)),
+    };
+    const client = open({ links: [spy] })
+      .use({ name: 'spy', links: [spy], hooks: { request: noting, response: noting, settled: noting, error: noting } })
+      .use(own(auth)({ baseUrl: ownServer.url }))
+      .use(other({ baseUrl: otherServer.url }));
+    client.events.subscribe(noting);
+    const faults = [
+      await caught(client.own.rows().toArray()),
+      await caught(exportTo(client.own.rows(), recordingSink(), { state, commitEvery: 1 }).run()),
+      await caught(client.own.get('/rows', { query: { page: '4' } })),
+    ];
+    const otherFault = await caught(client.other.rows().toArray());
+
+    const pages = ownServer.arrived.map(({ url }) => new URL(url, ownServer.url).searchParams.get('page'));
+    expect(pages).toEqual([null, '2', '3', '4', null, '2', '3', '4', '4']);
+    for (const { raw, url } of ownServer.arrived) {
+      expect(raw).not.toContain(clientKey);
+      expect(
+        secrets.some((secret) => raw.includes(secret) || raw.includes(encodeURIComponent(secret))),
+        raw,
+      ).toBe(true);
+      // It is sent once, though the links repeat the query.
+      expect(new URL(url, ownServer.url).searchParams.getAll('api_key').length).toBeLessThan(2);
+    }
+    for (const { raw } of otherServer.arrived) {
+      expect(raw).toContain(clientKey);
+      expectNone(raw);
+    }
+    expect(otherFault).toMatchObject({ code: 'http', status: 500 });
+    for (const fault of faults) {
+      expect(fault).toMatchObject({ code: 'http', status: 500, message: expect.stringContaining('[hidden]') });
+      if (fault instanceof Error) expectNone(fault.message, JSON.stringify(fault), fault.stack ?? '', inspect(fault));
+    }
+    expectNone(JSON.stringify(seen));
+    expect(saved.length).toBeGreaterThan(0);
+    expectNone(JSON.stringify(saved));
+  });
+
+  test('another secret cannot resume an export, and the same one can', async () => {
+    const server = await recordingServer(echoing);
+    const state = memoryState();
+    const sink = recordingSink<{ id: number }>();
+    const run = (given: Auth): Promise<unknown> =>
+      caught(
+        exportTo(
+          open()
+            .use(own(given)({ baseUrl: server.url }))
+            .own.rows(),
+          sink,
+          { state, commitEvery: 1 },
+        ).run(),
+      );
+    await run(auth);
+    expect(await run(bearer('quite-another-token'))).toMatchObject({ code: 'checkpoint' });
+    const requests = server.arrived.length;
+    expect(await run(auth)).toMatchObject({ code: 'http' });
+    expect(server.arrived.length).toBe(requests + 1);
+  });
+});
+
+describe('A1 a request of one API', () => {
+  const [a, b] = [bearer('token-of-first-api'), bearer('token-of-second-api')];
+
+  test('that a link sends to another API has that one’s credentials, and none elsewhere', async () => {
+    const first = await recordingServer(() => ({ body: { items: [] } }));
+    const second = await recordingServer(() => ({ body: { items: [] } }));
+    const stranger = await recordingServer(() => ({ body: { items: [] } }));
+    let target = second.url;
+    const redirect: Link = (next) => (request) => next({ ...request, baseUrl: target });
+    const client = open({ links: [redirect] })
+      .use(own(a)({ baseUrl: first.url }))
+      .use(defineApi({ name: 'second', auth: b, sources: { rows } })({ baseUrl: second.url }));
+    await client.own.get('/rows');
+    expect(first.arrived).toEqual([]);
+    expect(second.arrived[0]?.headers['authorization']).toBe('Bearer token-of-second-api');
+    target = stranger.url;
+    await expect(client.own.get('/rows')).rejects.toThrow(/must not go to http:.*Check its links/);
+    expect(stranger.arrived).toEqual([]);
+  });
+
+  test('has its credentials only below its base URL, though another one has the same origin', async () => {
+    const server = await recordingServer(() => ({ body: { items: [] } }));
+    let to = '/v1';
+    const link: Link = (next) => (request) => next({ ...request, baseUrl: server.url + to });
+    const client = open({ links: [link] })
+      .use(own(a)({ baseUrl: `${server.url}/v1` }))
+      .use(defineApi({ name: 'second', auth: b, sources: { rows } })({ baseUrl: `${server.url}/v2` }));
+    await client.own.get('/rows');
+    for (to of ['/v2', '/v1/../v2', '/v1/%2e%2e/v2']) await client.own.get('/rows');
+    const sent = server.arrived.map(({ url, headers }) => [url, headers['authorization']?.slice(16)]);
+    expect(sent).toEqual([['/v1/rows', 'first-api'], ...Array.from({ length: 3 }, () => ['/v2/rows', 'second-api'])]);
+    to = '/v1/../v3';
+    await expect(client.own.get('/rows')).rejects.toThrow('must not go to');
+  });
+
+  test('is told from one of another API with the same base URL, unless a link has made it up', async () => {
+    const server = await recordingServer(() => ({ body: { items: [] } }));
+    let forget = false;
+    const link: Link = (next) => (request) => {
+      const { route, baseUrl, path, query } = request;
+      return next(forget ? { route, baseUrl, path, query } : { ...request });
+    };
+    const client = open({ links: [link] })
+      .use(own(a)({ baseUrl: server.url }))
+      .use(defineApi({ name: 'second', auth: b, sources: { rows } })({ baseUrl: server.url }));
+    await client.own.get('/rows');
+    await client.second.get('/rows');
+    expect(server.arrived.map(({ headers }) => headers['authorization'])).toEqual([
+      'Bearer token-of-first-api',
+      'Bearer token-of-second-api',
+    ]);
+    forget = true;
+    await expect(client.own.get('/rows')).rejects.toThrow(/could have the credentials of several APIs/);
+  });
+});
+
+describe('A1 a credential', () => {
+  test('from a variable that is not set is an error of the first request, and names the variable', async () => {
+    const server = await recordingServer(() => ({ body: { items: [] } }));
+    const client = open({ variables: { OWN_TOKEN: '  ' } }).use(
+      own(bearer({ env: 'OWN_TOKEN' }))({ baseUrl: server.url }),
+    );
+    await expect(client.own.rows().toArray()).rejects.toThrow(
+      'own needs its credential: set the environment variable OWN_TOKEN.',
+    );
+    expect(server.arrived).toEqual([]);
+  });
+
+  test('from a variable is trimmed and sent', async () => {
+    const server = await recordingServer(() => ({ body: { items: [] } }));
+    const client = open({ variables: { OWN_TOKEN: 'tok-12345\n' } }).use(
+      own(header('Authorization', { env: 'OWN_TOKEN' }, { prefix: 'token ' }))({ baseUrl: server.url }),
+    );
+    await client.own.get('/x');
+    expect(server.arrived[0]?.headers['authorization']).toBe('token tok-12345');
+  });
+
+  test('of fewer than 6 characters is sent with a warning', async () => {
+    const server = await recordingServer(() => ({ body: { items: [] } }));
+    const client = open();
+    const warnings: string[] = [];
+    client.events.subscribe((event) => event.type === 'warning' && warnings.push(event.message));
+    await client.use(own(bearer('short'))({ baseUrl: server.url })).own.get('/x');
+    expect(warnings).toEqual([
+      'The credential of own is too short to be kept out of messages and files. Is it complete?',
+    ]);
+  });
+
+  test.each(['', ' padded-token', 'two\nlines-of-it', 'ümlaut-token'])(
+    'that cannot be sent is refused: %j',
+    (token) => {
+      expect(() => open().use(own(bearer(token))({ baseUrl: 'https://api.example.com' }))).toThrow(ConfigError);
+    },
+  );
+
+  test('from a function is fetched again after a 401, once', async () => {
+    const server = await recordingServer(({ headers }) =>
+      headers['authorization'] === 'Bearer token-refused' ? { body: {} } : { status: 401, body: {} },
+    );
+    const asked: string[] = [];
+    const client = open().use(
+      own(
+        bearer((reason) => {
+          asked.push(reason);
+          return `token-${reason}`;
+        }),
+      )({ baseUrl: server.url }),
+    );
+    await Promise.all([client.own.get('/a'), client.own.get('/b')]);
+    expect(asked).toEqual(['first', 'refused']);
+  });
+
+  test('that is wrong is an error that names it, not the client’s key', async () => {
+    const server = await recordingServer(() => ({ status: 401, body: {} }));
+    const client = open().use(own(bearer('token-1234'))({ baseUrl: server.url }));
+    await expect(client.own.get('/x')).rejects.toThrow('Check the credential of own and what it may read.');
+    const none = open().use(own(noAuth)({ baseUrl: server.url }));
+    await expect(none.own.get('/x')).rejects.toThrow('No credential of own was sent.');
+    expect(server.arrived.at(-1)?.raw).not.toContain(clientKey);
+  });
+});
+
+describe('A2 limiters', () => {
+  test('are one for all APIs without their own, and one for each other API', async () => {
+    const { limiters } = open({ rateLimit: { requests: 9, per: 1_000 } })
+      .use(other({ baseUrl: 'https://a.example.com' }))
+      .use(own(bearer('token-1234'))({ baseUrl: 'https://b.example.com' }));
+    expect([...limiters.keys()]).toEqual(['other', 'own']);
+    const server = await recordingServer((_, nth) =>
+      nth === 1 ? { status: 429, headers: { 'retry-after': '3600' }, body: {} } : { body: {} },
+    );
+    const client = open()
+      .use(own(bearer('token-1234'))({ baseUrl: server.url }))
+      .use(other({ baseUrl: server.url }));
+    await expect(client.own.get('/x')).rejects.toMatchObject({ code: 'rate-limited' });
+    expect(client.limiters.get('own')?.pausedFor).toBeGreaterThan(0);
+    expect(client.limiters.get('other')?.pausedFor).toBe(0);
+    expect(client.limiter.pausedFor).toBe(0);
+    await client.other.get('/x');
+  });
+
+  test('are shared if one is given to two APIs', async () => {
+    const shared = unlimited(systemClock);
+    const server = await recordingServer(() => ({ body: {} }));
+    const client = open()
+      .use(own(bearer('token-1234'))({ baseUrl: server.url, limiter: shared }))
+      .use(other({ baseUrl: server.url, limiter: shared }));
+    shared.pause(3_600_000);
+    expect([...client.limiters.values()].map(({ pausedFor }) => pausedFor > 0)).toEqual([true, true]);
+    expect(client.limiter.pausedFor).toBe(0);
+  });
+
+  test('of a client and an API apply together', async () => {
+    const clock = new FakeClock();
+    const server = await recordingServer(() => ({ body: {} }));
+    const client = open({ clock, rateLimit: { requests: 2, per: 1_000 } }).use(
+      own(bearer('token-1234'))({ baseUrl: server.url, rateLimit: { requests: 3, per: 60_000 } }),
+    );
+    const starts: number[] = [];
+    client.events.subscribe(({ type }) => type === 'attempt' && starts.push(clock.monotonic()));
+    const began = clock.monotonic();
+    const requests = Promise.all(Array.from({ length: 4 }, () => client.own.get('/x')));
+    while (starts.length < 4) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (starts.length >= 2 && client.limiters.get('own')?.running === 0) await clock.advance(100);
+    }
+    await requests;
+    const [, , third = 0, fourth = 0] = starts.map((start) => start - began);
+    expect(third).toBeGreaterThanOrEqual(1_000);
+    expect(fourth).toBeGreaterThanOrEqual(60_000);
+  });
+});

@@ -1,0 +1,310 @@
+import { describe, expect, test } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { type ClientOptions, createClient, defineApi, listing, byPage, oauth2, Secrets } from '../../src/index.js';
+import type { ApiOptions, Limiter, OAuth2Options, SavedToken } from '../../src/index.js';
+import { FakeClock } from '../fakeClock.js';
+import { type Arrived, type RecordingServer, recordingServer, type Reply } from './recordingServer.js';
+
+const rows = listing({ path: '/rows', rows: 'items', columns: ['id'], paging: byPage({ param: 'page' }) });
+const clientSecret = 'cs-71fe0b+/=&%';
+const refreshToken = 'rt-first-90aa11';
+
+/** A server that issues `token-1`, `token-2`, …, and an API that accepts the tokens that are told. */
+interface Issuing {
+  readonly tokens: RecordingServer;
+  readonly api: RecordingServer;
+  /** What the API accepts. Default: the latest token. */
+  accepts: (token: string) => boolean;
+  /** What the token server answers instead of a token. */
+  reply: (request: Arrived) => Reply | Promise<Reply> | undefined;
+  /** Seconds. */
+  lifetime: unknown;
+  rotates: boolean;
+}
+
+async function issuing(): Promise<Issuing> {
+  let issued = 0;
+  const tokens = await recordingServer(async (request) => {
+    const other = await issuer.reply(request);
+    if (other) return other;
+    issued += 1;
+    return {
+      body: {
+        ...{ access_token: `token-${String(issued)}`, token_type: 'Bearer', expires_in: issuer.lifetime },
+        ...(issuer.rotates && { refresh_token: `rt-next-${String(issued)}-b7` }),
+      },
+    };
+  });
+  const api = await recordingServer(({ headers }) => {
+    const token = headers.authorization?.replace('Bearer ', '') ?? '';
+    return issuer.accepts(token) ? { body: { items: [] } } : { status: 401, body: { message: `${token} is refused` } };
+  });
+  const issuer: Issuing = {
+    ...{ tokens, api, lifetime: 3_600, rotates: false },
+    accepts: (token) => token === `token-${String(issued)}`,
+    reply: () => undefined,
+  };
+  return issuer;
+}
+
+function open(
+  { tokens, api }: Issuing,
+  options: Partial<OAuth2Options> = {},
+  more: Partial<ClientOptions> = {},
+  apiOptions: Partial<ApiOptions> = {},
+) {
+  const auth = oauth2({ tokenUrl: `${tokens.url}/oauth/token`, clientId: 'sluice app', clientSecret, ...options });
+  const client = createClient({ apiKey: 'key-of-the-client', rateLimit: false, retry: { retries: 0 }, ...more });
+  onTestEnd(() => client.close());
+  return client.use(defineApi({ name: 'shop', auth, sources: { rows } })({ baseUrl: api.url, ...apiOptions }));
+}
+
+const formOf = ({ body }: Arrived): Record<string, string> => Object.fromEntries(new URLSearchParams(body));
+const sentTokens = ({ api }: Issuing): unknown[] => api.arrived.map(({ headers }) => headers.authorization?.slice(7));
+
+describe('A1 oauth2 with client credentials', () => {
+  test('asks for a token as RFC 6749 says, once, and sends it', async () => {
+    const issuer = await issuing();
+    const client = open(issuer, { scope: 'read list', params: { audience: 'https://api.example.com' } });
+    await Promise.all([client.shop.get('/a'), client.shop.get('/b'), client.shop.get('/c')]);
+    expect(issuer.tokens.arrived).toHaveLength(1);
+    const [request] = issuer.tokens.arrived;
+    expect(request).toMatchObject({ method: 'POST', url: '/oauth/token' });
+    expect(request?.headers['content-type']).toBe('application/x-www-form-urlencoded');
+    const pair = Buffer.from(request?.headers.authorization?.slice('Basic '.length) ?? '', 'base64').toString();
+    expect(pair).toBe(`sluice+app:${encodeURIComponent(clientSecret)}`);
+    expect(formOf(request!)).toEqual({
+      ...{ grant_type: 'client_credentials', scope: 'read list', audience: 'https://api.example.com' },
+    });
+    expect(sentTokens(issuer)).toEqual(['token-1', 'token-1', 'token-1']);
+  });
+
+  test('can put the client into the form', async () => {
+    const issuer = await issuing();
+    await open(issuer, { clientIn: 'body' }).shop.get('/a');
+    const [request] = issuer.tokens.arrived;
+    expect(request?.headers.authorization).toBeUndefined();
+    expect(formOf(request!)).toEqual({
+      ...{ grant_type: 'client_credentials', client_id: 'sluice app', client_secret: clientSecret },
+    });
+  });
+
+  test('renews a token that expired while the request waited for its permit, even if none lives that long', async () => {
+    const issuer = await issuing();
+    issuer.lifetime = 100;
+    const clock = new FakeClock();
+    const waiting: (() => void)[] = [];
+    const limiter: Limiter = {
+      acquire: () => new Promise((resolve) => waiting.push(() => resolve({ release: () => undefined }))),
+      pause: () => undefined,
+      state: { queued: 0, running: 0, pausedFor: 0 },
+    };
+    const grantAfter = async (ms: number): Promise<void> => {
+      while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      await clock.advance(ms);
+      waiting.shift()?.();
+    };
+    const client = open(issuer, {}, { clock }, { limiter });
+    for (const waits of [[0], [101_000, 0], [101_000, 101_000]]) {
+      const request = client.shop.get('/a');
+      for (const wait of waits) await grantAfter(wait);
+      await request;
+    }
+    expect(sentTokens(issuer)).toEqual(['token-1', 'token-2', 'token-4']);
+  });
+
+  test('asks once for all requests that are refused together, and sends each again', async () => {
+    const issuer = await issuing();
+    const clock = new FakeClock();
+    const client = open(issuer, {}, { clock });
+    await client.shop.get('/a');
+    await clock.advance(31_000);
+    issuer.accepts = (token) => token !== 'token-1';
+    await Promise.all(Array.from({ length: 5 }, () => client.shop.get('/b')));
+    expect(issuer.tokens.arrived).toHaveLength(2);
+    expect(sentTokens(issuer).filter((token) => token === 'token-2')).toHaveLength(5);
+  });
+
+  test('asks for no other token if the API refuses one within 30 s of its issue', async () => {
+    const issuer = await issuing();
+    issuer.accepts = () => false;
+    const clock = new FakeClock();
+    const client = open(issuer, {}, { clock });
+    await clock.advance(1_000);
+    for (let nth = 0; nth < 3; nth += 1)
+      await expect(client.shop.get('/a')).rejects.toMatchObject({
+        ...{ status: 401, message: expect.stringContaining('Check the token of shop') },
+      });
+    expect(issuer.tokens.arrived).toHaveLength(1);
+  });
+
+  test('tries again when the token server is in trouble', async () => {
+    const issuer = await issuing();
+    const client = open(issuer, {}, { retry: { baseDelay: 1, retries: 3 } });
+    issuer.reply = () => (issuer.tokens.arrived.length < 3 ? { status: 503, body: {} } : undefined);
+    await client.shop.get('/a');
+    expect(issuer.tokens.arrived).toHaveLength(3);
+  });
+
+  test.each([
+    [
+      { status: 401, body: { error: 'invalid_client' } },
+      /The token server of shop: .*401.*Check clientId and clientSecret/,
+    ],
+    [{ status: 400, body: { error: 'invalid_scope' } }, /Check scope/],
+    [{ status: 404, body: {} }, /Check tokenUrl/],
+    [{ status: 302, headers: { location: 'https://elsewhere.example' }, body: {} }, /Check tokenUrl/],
+    [{ body: 'text' }, /without an access_token/],
+    [{ body: { access_token: '' } }, /without an access_token/],
+    [{ body: { access_token: 'a\r\nb' } }, /cannot be sent in a header/],
+    [{ body: { access_token: 'abc', token_type: 'mac' } }, /not a bearer token/],
+    [{ body: { access_token: 'abc', expires_in: -1 } }, /expires_in/],
+    [{ body: { access_token: 'abc', expires_in: 'soon' } }, /expires_in/],
+  ])('says what is wrong with the answer %j', async (reply, message) => {
+    const issuer = await issuing();
+    issuer.reply = () => reply;
+    await expect(open(issuer).shop.get('/a')).rejects.toThrow(message);
+    expect(issuer.api.arrived).toEqual([]);
+  });
+
+  test('refuses a token URL that is not encrypted', async () => {
+    const issuer = await issuing();
+    expect(() => open(issuer, { tokenUrl: 'http://auth.example.com/token' })).toThrow(
+      /The token URL of shop is not encrypted/,
+    );
+  });
+});
+
+describe('A1 oauth2 with a refresh token', () => {
+  test('uses a new refresh token, and any token, only after it is saved', async () => {
+    const issuer = await issuing();
+    issuer.rotates = true;
+    issuer.lifetime = 100;
+    const clock = new FakeClock();
+    const saved: (SavedToken & { readonly requests: number })[] = [];
+    const save = async (token: SavedToken): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      saved.push({ ...token, requests: issuer.api.arrived.length });
+    };
+    const client = open(issuer, { refreshToken, save }, { clock });
+    await client.shop.get('/a');
+    await clock.advance(101_000);
+    await client.shop.get('/b');
+    expect(issuer.tokens.arrived.map((request) => formOf(request))).toEqual([
+      { grant_type: 'refresh_token', refresh_token: refreshToken },
+      { grant_type: 'refresh_token', refresh_token: 'rt-next-1-b7' },
+    ]);
+    expect(saved).toMatchObject([
+      { refreshToken: 'rt-next-1-b7', accessToken: 'token-1', requests: 0 },
+      { refreshToken: 'rt-next-2-b7', accessToken: 'token-2', requests: 1 },
+    ]);
+  });
+
+  test('fails if the new one cannot be saved, without its words, and goes on with the new one', async () => {
+    const issuer = await issuing();
+    issuer.rotates = true;
+    let fails = true;
+    const save = (token: SavedToken): void => {
+      if (fails) throw new Error(`disk full: ${token.refreshToken}`);
+    };
+    const client = open(issuer, { refreshToken, save });
+    const error: unknown = await client.shop.get('/a').catch((reason: unknown) => reason);
+    expect(String(error)).toContain('The function `save` of shop failed');
+    expect(String(error)).not.toContain('rt-next');
+    expect(issuer.api.arrived).toEqual([]);
+    fails = false;
+    await client.shop.get('/a');
+    expect(formOf(issuer.tokens.arrived[1]!)).toMatchObject({ refresh_token: 'rt-next-1-b7' });
+  });
+
+  test('warns once if there is no function that saves', async () => {
+    const issuer = await issuing();
+    issuer.rotates = true;
+    const client = open(issuer, { refreshToken });
+    const warnings: string[] = [];
+    client.events.subscribe((event) => event.type === 'warning' && warnings.push(event.message));
+    await client.shop.get('/a');
+    expect(warnings).toEqual([expect.stringContaining('Give oauth2 a function `save`')]);
+  });
+
+  test('says that one has to sign in again when it is not accepted any more', async () => {
+    const issuer = await issuing();
+    issuer.reply = () => ({ status: 400, body: { error: 'invalid_grant', error_description: refreshToken } });
+    const error: unknown = await open(issuer, { refreshToken })
+      .shop.get('/a')
+      .catch((reason: unknown) => reason);
+    expect(String(error)).toContain('does not accept the refresh token any more (invalid_grant). Sign in again.');
+    expect(String(error)).not.toContain(refreshToken);
+  });
+});
+
+test('A1 requests for tokens, and tokens, are seen by no link and no event', async () => {
+  const issuer = await issuing();
+  issuer.rotates = true;
+  const seen: unknown[] = [];
+  const client = open(
+    issuer,
+    { refreshToken },
+    { links: [(next) => (request) => (seen.push(request), next(request))] },
+  );
+  client.events.subscribe((event) => seen.push(event));
+  await client.shop.get('/a');
+  issuer.accepts = () => false;
+  const error: unknown = await client.shop.get('/b').catch((reason: unknown) => reason);
+  const search = new Secrets();
+  for (const secret of [clientSecret, refreshToken, 'token-1', 'rt-next-1-b7']) search.add(secret);
+  const text = JSON.stringify([seen, String(error), error]);
+  expect(search.has(text), text).toBe(false);
+  expect(text).not.toContain('/oauth/token');
+});
+
+test('A1 a checkpoint tells clients of a token server apart, not tokens', async () => {
+  const fingerprint = async (options: Partial<OAuth2Options>): Promise<string> => {
+    const client = open(issuer, options);
+    let found = '';
+    client.use({
+      name: 'look',
+      setup: ({ endpoint }) => {
+        const auth = oauth2({ tokenUrl: `${issuer.tokens.url}/oauth/token`, clientId: 'a', clientSecret, ...options });
+        void endpoint('https://api.example.com', { auth })
+          .keyFingerprint('salt')
+          .then((text) => (found = text));
+        return {};
+      },
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    while (found === '') await new Promise((resolve) => setImmediate(resolve));
+    return found;
+  };
+  const issuer = await issuing();
+  const plain = await fingerprint({});
+  expect(plain).toMatch(/^[\da-f]{8}$/);
+  expect(await fingerprint({ clientSecret: 'another-secret', refreshToken })).toBe(plain);
+  expect(await fingerprint({ clientId: 'b' })).not.toBe(plain);
+  expect(await fingerprint({ scope: 'all' })).not.toBe(plain);
+});
+
+test('A1 a token leaves the redactor an hour after it was replaced', async () => {
+  const issuer = await issuing();
+  issuer.lifetime = 100;
+  const clock = new FakeClock();
+  const client = open(issuer, {}, { clock });
+  const shown = async (text: string): Promise<string> => {
+    let message = '';
+    const watching = client.events.subscribe((event) => event.type === 'error' && (message = event.error.message));
+    await client.shop.get(`/a b${text}`).catch(() => undefined);
+    watching.unsubscribe();
+    return message;
+  };
+  await client.shop.get('/a');
+  await clock.advance(101_000);
+  await client.shop.get('/a');
+  expect(await shown('token-1')).toContain('[hidden]');
+  await clock.advance(3_500_000);
+  await client.shop.get('/a');
+  expect(await shown('token-1')).toContain('[hidden]');
+  await clock.advance(200_000);
+  await client.shop.get('/a');
+  expect(await shown('token-1')).toContain('token-1');
+  expect(await shown('token-4')).toContain('[hidden]');
+});
