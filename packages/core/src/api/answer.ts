@@ -30,7 +30,7 @@ export interface PageAnswer extends Answer {
   readonly baseUrl: string;
   readonly path: string;
   /** A query that the server gave, without the parameter that carries the API's secret, if one does. */
-  withoutSecret(query: string): string;
+  readonly withoutSecret: (query: string) => string;
 }
 
 /** Selects a value: a path in the body, e.g. `data.items`, or a function of the response. */

@@ -107,14 +107,14 @@ export interface ApiDefinition<Name extends string, Sources> extends EndpointOpt
 }
 
 /** Options without those that are `undefined`, which would hide a default. */
-function definedOf(options: Partial<ApiOptions> = {}): Partial<ApiOptions> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+function definedOf(options: Partial<ApiOptions> | null | undefined): Partial<ApiOptions> {
+  return Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined));
 }
 
 /** The most likely mistake is an unset environment variable, which no compiler detects. */
 function checkOptions(name: string, options: Partial<ApiOptions>): ApiOptions {
+  const baseUrl: unknown = options.baseUrl;
   if (isApiOptions(options)) return options;
-  const { baseUrl } = options;
   throw new ConfigError(
     `The API "${name}" needs its base URL, ${name}({ baseUrl: 'https://…' }), and it is ${baseUrl === '' ? 'empty' : kindOf(baseUrl)}.`,
     { option: 'baseUrl' },
@@ -122,7 +122,7 @@ function checkOptions(name: string, options: Partial<ApiOptions>): ApiOptions {
 }
 
 function isApiOptions(options: Partial<ApiOptions>): options is ApiOptions {
-  return typeof options.baseUrl === 'string' && options.baseUrl !== '';
+  return typeof options.baseUrl === 'string' && options.baseUrl.length > 0;
 }
 
 function addMembers<Sources extends Readonly<Record<string, Openable>>>(

@@ -42,7 +42,7 @@ export class AccessBook {
   of(request: OwnedRequest): ApiAccess {
     const { route } = request;
     const own = this.#byOwner.get(request[owner] ?? this);
-    if (own && request.baseUrl === own.baseUrl) return own;
+    if (own?.baseUrl === request.baseUrl) return own;
     const baseUrl = asRequested(request.baseUrl);
     if (own && isBelow(baseUrl, own.baseUrl)) return own;
     const [first, second] = this.#all

@@ -160,7 +160,7 @@ describe('A1 a request of one API', () => {
       .use(defineApi({ name: 'second', auth: b, sources: { rows } })({ baseUrl: second.url }));
     await client.own.get('/rows');
     expect(first.arrived).toEqual([]);
-    expect(second.arrived[0]?.headers['authorization']).toBe('Bearer token-of-second-api');
+    expect(second.arrived[0]?.headers.authorization).toBe('Bearer token-of-second-api');
     target = stranger.url;
     await expect(client.own.get('/rows')).rejects.toThrow(/must not go to http:.*Check its links/);
     expect(stranger.arrived).toEqual([]);
@@ -175,7 +175,7 @@ describe('A1 a request of one API', () => {
       .use(defineApi({ name: 'second', auth: b, sources: { rows } })({ baseUrl: `${server.url}/v2` }));
     await client.own.get('/rows');
     for (to of ['/v2', '/v1/../v2', '/v1/%2e%2e/v2']) await client.own.get('/rows');
-    const sent = server.arrived.map(({ url, headers }) => [url, headers['authorization']?.slice(16)]);
+    const sent = server.arrived.map(({ url, headers }) => [url, headers.authorization?.slice(16)]);
     expect(sent).toEqual([['/v1/rows', 'first-api'], ...Array.from({ length: 3 }, () => ['/v2/rows', 'second-api'])]);
     to = '/v1/../v3';
     await expect(client.own.get('/rows')).rejects.toThrow('must not go to');
@@ -193,7 +193,7 @@ describe('A1 a request of one API', () => {
       .use(defineApi({ name: 'second', auth: b, sources: { rows } })({ baseUrl: server.url }));
     await client.own.get('/rows');
     await client.second.get('/rows');
-    expect(server.arrived.map(({ headers }) => headers['authorization'])).toEqual([
+    expect(server.arrived.map(({ headers }) => headers.authorization)).toEqual([
       'Bearer token-of-first-api',
       'Bearer token-of-second-api',
     ]);
@@ -220,7 +220,7 @@ describe('A1 a credential', () => {
       own(header('Authorization', { env: 'OWN_TOKEN' }, { prefix: 'token ' }))({ baseUrl: server.url }),
     );
     await client.own.get('/x');
-    expect(server.arrived[0]?.headers['authorization']).toBe('token tok-12345');
+    expect(server.arrived[0]?.headers.authorization).toBe('token tok-12345');
   });
 
   test('of fewer than 6 characters is sent with a warning', async () => {
@@ -243,7 +243,7 @@ describe('A1 a credential', () => {
 
   test('from a function is fetched again after a 401, once', async () => {
     const server = await recordingServer(({ headers }) =>
-      headers['authorization'] === 'Bearer token-refused' ? { body: {} } : { status: 401, body: {} },
+      headers.authorization === 'Bearer token-refused' ? { body: {} } : { status: 401, body: {} },
     );
     const asked: string[] = [];
     const client = open().use(

@@ -88,7 +88,12 @@ describe('an answer', () => {
     const before = heapInUse();
     for (const status of [200, 404, 500])
       for (let times = 0; times < 10; times += 1)
-        errors.push(readAnswer({ status, headers: {}, body: page() }, { route: 'r', secrets, now: 0, credentials: { name: 'API key', isSent: true } }));
+        errors.push(
+          readAnswer(
+            { status, headers: {}, body: page() },
+            { route: 'r', secrets, now: 0, credentials: { name: 'API key', isSent: true } },
+          ),
+        );
     expect(heapInUse() - before).toBeLessThan(3_000_000);
     expect(errors).toHaveLength(30);
   });
