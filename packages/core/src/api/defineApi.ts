@@ -113,16 +113,12 @@ function definedOf(options: Partial<ApiOptions> | null | undefined): Partial<Api
 
 /** The most likely mistake is an unset environment variable, which no compiler detects. */
 function checkOptions(name: string, options: Partial<ApiOptions>): ApiOptions {
-  const baseUrl: unknown = options.baseUrl;
-  if (isApiOptions(options)) return options;
+  const { baseUrl } = options;
+  if (typeof baseUrl === 'string' && baseUrl !== '') return { ...options, baseUrl };
   throw new ConfigError(
     `The API "${name}" needs its base URL, ${name}({ baseUrl: 'https://…' }), and it is ${baseUrl === '' ? 'empty' : kindOf(baseUrl)}.`,
     { option: 'baseUrl' },
   );
-}
-
-function isApiOptions(options: Partial<ApiOptions>): options is ApiOptions {
-  return typeof options.baseUrl === 'string' && options.baseUrl.length > 0;
 }
 
 function addMembers<Sources extends Readonly<Record<string, Openable>>>(
