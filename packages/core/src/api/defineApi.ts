@@ -108,7 +108,7 @@ export interface ApiDefinition<Name extends string, Sources> extends EndpointOpt
 
 /** Options without those that are `undefined`, which would hide a default. */
 function definedOf(options: Partial<ApiOptions> | null | undefined): Partial<ApiOptions> {
-  return Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(Object.entries<unknown>(options ?? {}).filter(([, value]) => value !== undefined));
 }
 
 /** The most likely mistake is an unset environment variable, which no compiler detects. */
