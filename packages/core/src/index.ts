@@ -52,6 +52,8 @@ export type { ErrorReport } from './errorReport.js';
 export type { Timeouts } from './http/requestTimes.js';
 export type { Limit, Limiter, LimiterState, Permit, AcquireOptions } from './http/limiter.js';
 export type { ArrayFormat } from './http/query.js';
+export type { HttpMethod, RequestDetails, ResponseFormat } from './http/requestDetails.js';
+export type { ErrorFinder, ResponseError } from './http/responseError.js';
 export type { RetryOptions } from './http/retryPolicy.js';
 export { Secrets } from './http/secrets.js';
 export { createSender, type Sender, type SenderOptions } from './http/sender.js';

@@ -5,6 +5,7 @@ import { keyHeader, type KeyRing } from './apiKey.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
 import { encodeQuery } from './query.js';
+import { encodeRequest } from './requestDetails.js';
 import type { Secrets } from './secrets.js';
 import type { Transport, TransportRequest } from './transport.js';
 
@@ -14,9 +15,7 @@ interface ApiTransportOptions extends ExchangeOptions {
   readonly origins: ReadonlySet<string>;
 }
 
-const accept: Readonly<Record<string, string>> = { Accept: 'application/json' };
-
-/** The transport of a client: GET requests with its key, only to its own origins, with JSON responses. */
+/** The transport of a client: requests with its key, only to its own origins, with JSON responses. */
 export function apiTransport(options: ApiTransportOptions): Transport {
   const { keys, secrets, origins } = options;
   const call = axiosTransport(options);
@@ -24,18 +23,16 @@ export function apiTransport(options: ApiTransportOptions): Transport {
   const urlOf = urlChecker(origins);
   return async (request) => {
     request.signal?.throwIfAborted();
-    const { route, headers, signal } = request;
+    const { route, signal, format = 'json', errors } = request;
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
     const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
+    const message = encodeRequest(route, request);
+    const mayBeEmpty = message.method !== 'GET';
     return call({
-      route,
-      method: 'GET',
-      url: target,
-      credentials,
+      ...{ route, url: target, credentials, signal, ...message },
       shownUrl: () => secrets.redact(target),
-      headers: headers ? { ...accept, ...headers } : accept,
-      read: (answer, now) => readAnswer(answer, { route, secrets, now, hasKey: keys.hasKey }),
-      signal,
+      read: (answer, now) =>
+        readAnswer(answer, { route, secrets, now, hasKey: keys.hasKey, format, errors, mayBeEmpty }),
     });
   };
 }

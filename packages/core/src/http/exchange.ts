@@ -5,6 +5,7 @@ import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapte
 import { closedError, faultOf, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
 import type { Credentials, Stamp } from './apiKey.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
+import type { HttpMethod } from './requestDetails.js';
 import type { Limiter } from './limiter.js';
 import type { Timeouts } from './requestTimes.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
@@ -30,9 +31,11 @@ export interface Call {
   readonly url: string;
   /** The redacted URL, for events. */
   readonly shownUrl: () => string;
-  readonly method: 'GET' | 'POST';
+  readonly method: HttpMethod;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** `false`: it is not retried once it was sent. Default `true`. */
+  readonly isRepeatable?: boolean;
   /** Added to each attempt, below links and retries. */
   readonly credentials: Credentials;
   /** Reads a response. `now` is wall time in ms. */
@@ -195,7 +198,7 @@ export class Exchange {
    */
   async #send(stamp: Stamp, isFresh: boolean): Promise<AttemptSuccess | AttemptFailure | 'stale'> {
     const { adapter, limiter, clock, timeouts } = this.#options;
-    const { route, url, method, body, read } = this.#call;
+    const { route, url, method, body, read, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
     const requested = clock.monotonic();
     this.#stopwatch.pause();
@@ -208,11 +211,13 @@ export class Exchange {
       const attempt = this.attempts;
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#requestId, type: 'attempt', attempt, waited: began - requested }));
+      // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
+      const isNew = isFresh || !isRepeatable;
       // Added here, where links, axios, retries and errors cannot see the credentials.
-      const request = { url, method, headers: sentHeaders(this.#call.headers, stamp()), body, isFresh };
+      const request = { url, method, headers: sentHeaders(this.#call.headers, stamp()), body, isFresh: isNew };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();
-      if (answer instanceof AdapterFault && answer.kind === 'stale' && !isFresh) return 'stale';
+      if (answer instanceof AdapterFault && answer.kind === 'stale' && !isNew) return 'stale';
       const took = clock.monotonic() - began;
       if (answer instanceof AdapterFault || answer === 'late') return this.#failure(this.#faultOf(answer), took);
       const { status, headers } = answer;
@@ -232,7 +237,10 @@ export class Exchange {
   }
 
   /** @param took ms of the attempt; not counted for the first failure, since the outage starts at its end */
-  #failure(fault: AttemptFault, took: number): AttemptFailure {
+  #failure(found: AttemptFault, took: number): AttemptFailure {
+    const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;
+    const fault = isUndecided ? { ...found, retry: false } : found;
+    if (isUndecided) amend(fault.error, 'It was not sent again, because the API may have carried it out.');
     const { retry, random, limiter } = this.#options;
     const outage = this.#outage === undefined ? 0 : this.#outage + took;
     const left = Math.max(0, retry.for - outage);
