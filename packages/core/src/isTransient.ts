@@ -24,7 +24,7 @@ export function isTransient(error: unknown): error is SluiceError {
     case 'network':
       return details['isClosed'] !== true && !isCertificateFault(String(details['platformCode']));
     case 'http':
-      return isRetriedStatus(Number(details['status']));
+      return details['isTemporary'] === true || isRetriedStatus(Number(details['status']));
     case 'decode':
       // Only a body that is not JSON has an excerpt. A document of an unexpected shape stays so.
       return 'excerpt' in details;

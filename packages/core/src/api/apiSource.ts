@@ -21,7 +21,7 @@ export interface SourceDescription {
   /** Whether its rows have a key; otherwise `watch` needs one. */
   readonly hasKey: boolean;
   /** Rows per page; absent if the API decides. */
-  readonly pageSize?: Omit<PageSize, 'param'>;
+  readonly pageSize?: Pick<PageSize, 'default' | 'max'>;
 }
 
 /**

@@ -1,11 +1,10 @@
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder } from './documentPath.js';
+import { placing, type RequestPlace } from './requestPlace.js';
 
-/** Options of {@link byCursor}. */
-export interface CursorOptions {
-  /** The query parameter for the cursor, e.g. `cursor` or `pageToken`. */
-  readonly param: string;
+/** Options of {@link byCursor}: where a request has the cursor, and where a response has the next one. */
+export type CursorOptions = RequestPlace & {
   /**
    * Where a response has the next page's cursor, e.g. `meta.next` or `nextPageToken?`. `null` or empty text ends the
    * listing; so does a missing cursor if the path has a `?`. Without it that is an error: a misspelt path would end
@@ -14,10 +13,10 @@ export interface CursorOptions {
   readonly at: Selector<unknown>;
   /** Where a response says, with `true` or `false`, whether more rows follow. Default: if there is a cursor. */
   readonly more?: Selector<unknown>;
-}
+};
 
 /**
- * Paging by a cursor (token) that each response gives for the next page, as text or a number.
+ * Paging by a cursor (token) that each response gives for the next page, as text or a number. It is sent as text.
  *
  * The API decides what a cursor means, and whether rows that move during a walk are missed or repeated. Repeated pages
  * and cursors are detected; if one cursor serves the whole listing, repeated rows are.
@@ -25,16 +24,18 @@ export interface CursorOptions {
  * @example
  * byCursor({ param: 'pageToken', at: 'nextPageToken?' })
  * byCursor({ param: 'cursor', at: 'meta.next?', more: 'meta.hasMore' })
+ * byCursor({ into: 'page.after', at: 'page.next?' })   // in the body of a POST
  *
  * @throws ConfigError if a path is invalid. Later: DecodeError if the value is not a cursor.
  */
-export function byCursor({ param, at, more }: CursorOptions): Paging {
+export function byCursor({ at, more, ...place }: CursorOptions): Paging {
+  const { identity, params, fields, put } = placing(place);
   const cursor = finder(at);
   const flag = more === undefined ? undefined : finder(more);
   return {
-    identity: { by: 'cursor', param, at: cursor.identity, more: flag?.identity ?? null },
-    params: [param],
-    request: ({ path, query }, from) => ({ path, query: { ...query, [param]: cursorOf(from) } }),
+    identity: { by: 'cursor', ...identity, at: cursor.identity, more: flag?.identity ?? null },
+    ...{ params, fields },
+    request: (first, from) => put(first, cursorOf(from)),
     next(answer) {
       const { read } = answer;
       const follows = flag?.find(answer);

@@ -20,7 +20,7 @@ export interface LinkOptions {
  * Paging by the URL of the next page, in the `Link` header (RFC 8288) or in the body.
  *
  * The URL may be relative. It must be below the API's base URL, because the key is sent to it. Its path and query
- * become the cursor and are sent unchanged, so page size and filters are those of the server.
+ * become the cursor and are sent unchanged, so page size and filters are those of the server; a body is sent again.
  *
  * In browsers, a server of another origin must expose the header (`Access-Control-Expose-Headers: Link`), or the first
  * page seems to be the only one. As with `byCursor`, the API decides what happens to rows that move during a walk.
@@ -37,7 +37,7 @@ export function byLink({ at }: LinkOptions = {}): Paging {
   return {
     identity: { by: 'link', at: selector?.identity ?? null },
     params: [],
-    request: (_first, from) => addressAt(cursorOf(from)),
+    request: ({ body }, from) => ({ ...addressAt(cursorOf(from)), ...(body !== undefined && { body }) }),
     next(answer) {
       const where = selector ? selector.text : 'the Link header';
       const uri = selector ? answer.read.cursor(selector.find(answer), where) : linkedNext(answer, where);

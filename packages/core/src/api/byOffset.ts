@@ -1,11 +1,9 @@
 import type { PageCursor } from '../position.js';
 import { offsetOf, type Paging } from './paging.js';
+import { placing, type RequestPlace } from './requestPlace.js';
 
-/** Options of {@link byOffset}. */
-export interface OffsetOptions {
-  /** The query parameter for the number of rows to skip, e.g. `offset` or `skip`. */
-  readonly param: string;
-}
+/** Options of {@link byOffset}: where a request has the number of rows to skip, e.g. `{ param: 'offset' }`. */
+export type OffsetOptions = RequestPlace;
 
 /**
  * Paging by the number of rows to skip. The first request omits it.
@@ -19,11 +17,12 @@ export interface OffsetOptions {
  *
  * @example byOffset({ param: 'offset' })
  */
-export function byOffset({ param }: OffsetOptions): Paging {
+export function byOffset(place: OffsetOptions): Paging {
+  const { identity, params, fields, put } = placing(place);
   return {
-    identity: { by: 'offset', param },
-    params: [param],
-    request: ({ path, query }, at) => ({ path, query: { ...query, [param]: offsetOf(at) } }),
+    identity: { by: 'offset', ...identity },
+    ...{ params, fields },
+    request: (first, at) => put(first, offsetOf(at)),
     next({ rows, newRows, total, requested, from }) {
       const received = (from ? offsetOf(from) : 0) + rows.length;
       // A page with only the known row may have been full. Otherwise, an empty page is the end, whatever the total is.

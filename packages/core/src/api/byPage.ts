@@ -4,16 +4,15 @@ import { checkCount } from '../checks.js';
 import type { Selector } from './answer.js';
 import { cursorOf, type Paging } from './paging.js';
 import { finder } from './documentPath.js';
+import { placing, type RequestPlace } from './requestPlace.js';
 
-/** Options of {@link byPage}. */
-export interface PageNumberOptions {
-  /** The query parameter for the page number, e.g. `page`. */
-  readonly param: string;
+/** Options of {@link byPage}: where a request has the page number, e.g. `{ param: 'page' }`, and how it counts. */
+export type PageNumberOptions = RequestPlace & {
   /** The number of the first page. Default 1. */
   readonly first?: number;
   /** Where a response has the number of pages. Default: none; then the first empty page ends the listing. */
   readonly pages?: Selector<unknown>;
-}
+};
 
 /**
  * Paging by page numbers.
@@ -26,13 +25,14 @@ export interface PageNumberOptions {
  * @throws ConfigError if `first` is not a count, or a path is invalid. Later: DecodeError if the number of pages is not
  * a count.
  */
-export function byPage({ param, first = 1, pages }: PageNumberOptions): Paging {
+export function byPage({ first = 1, pages, ...place }: PageNumberOptions): Paging {
+  const { identity, params, fields, put } = placing(place);
   checkCount('first', first, { min: 0 });
   const last = pages === undefined ? undefined : finder(pages);
   return {
-    identity: { by: 'page', param, first, pages: last?.identity ?? null },
-    params: [param],
-    request: ({ path, query }, at) => ({ path, query: { ...query, [param]: numberOf(cursorOf(at)) } }),
+    identity: { by: 'page', ...identity, first, pages: last?.identity ?? null },
+    ...{ params, fields },
+    request: (request, at) => put(request, numberOf(cursorOf(at))),
     next(answer) {
       const { from, rows, read } = answer;
       const page = from ? numberOf(cursorOf(from)) : first;

@@ -15,7 +15,8 @@ interface DocumentPath {
   find(document: unknown, read: DocumentReader): unknown;
 }
 
-interface Step {
+/** One name or index of a path. */
+export interface PathStep {
   readonly name: string | number;
   readonly mayBeMissing: boolean;
   readonly text: string;
@@ -58,8 +59,9 @@ export function documentPath(path: string): DocumentPath {
   };
 }
 
-function stepsOf(path: string): readonly Step[] {
-  const steps: Step[] = [];
+/** The steps of a path. @throws ConfigError if it is not one. */
+export function stepsOf(path: string): readonly PathStep[] {
+  const steps: PathStep[] = [];
   let rest = path;
   let text = '';
   while (rest !== '') {

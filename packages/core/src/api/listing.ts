@@ -1,6 +1,7 @@
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import type { ApiResponse } from '../plugins/plugin.js';
+import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
+import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
 import { isRecord } from '../values.js';
 import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
@@ -9,6 +10,7 @@ import { describeParams, type ParamDescription, decodeParams } from './decodePar
 import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import { type RequestSpec, listingPlan } from './listingPlan.js';
+import { placing } from './requestPlace.js';
 import { pageReader, type Requested } from './pageReader.js';
 import type { StandardSchema } from './standardSchema.js';
 import { createSource, type Source } from '../source/source.js';
@@ -27,6 +29,7 @@ export interface Listing<Row extends object, In extends object> {
  *
  * Paths (`rows`, `total`, and those of `paging`) are names separated by dots. A missing value is a `DecodeError`, not
  * an empty listing, unless the path allows it with `?`.
+ * With `format: 'jsonLines'`, the document is the list of all lines.
  *
  * @example
  * listing({
@@ -94,8 +97,8 @@ function knownParams(definition: Checked): readonly ParamDescription[] | undefin
 }
 
 /** Whether a function of the definition takes parameters. */
-function takesParams({ path, query, partitions }: Checked): boolean {
-  return [path, query, partitions].some((part) => typeof part === 'function');
+function takesParams({ path, query, body, headers, partitions }: Checked): boolean {
+  return [path, query, body, headers, partitions].some((part) => typeof part === 'function');
 }
 
 /** The parts of a definition that can be checked before any request. */
@@ -107,7 +110,7 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
 
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
-  const { path, query, params, pageSize, paging, schema, decode, version, columns } = definition;
+  const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and have no query`);
   if (pageSize) {
@@ -115,11 +118,18 @@ function checkListing(definition: Checked): void {
     if (pageSize.max !== undefined) checkCount('pageSize.max', pageSize.max);
   }
   const names = [
-    ...(pageSize ? [pageSize.param] : []),
+    ...(pageSize?.param === undefined ? [] : [pageSize.param]),
     ...paging.params,
     ...(typeof query === 'object' ? Object.keys(query) : []),
   ];
+  const fields = [...(pageSize?.into === undefined ? [] : [pageSize.into]), ...(paging.fields ?? [])];
+  if (method === 'GET' && body !== undefined) throw fault('body', "a GET request has none: set method: 'POST'");
+  if (method === 'GET' && fields.length > 0)
+    throw fault(pageSize?.into === undefined ? 'paging' : 'pageSize', "it is sent in the body: set method: 'POST'");
+  if (pageSize) placing(pageSize);
   const twice = firstRepeated(names);
+  const filledTwice = firstRepeated(fields);
+  if (filledTwice !== undefined) throw fault('body', `${filledTwice} is set twice`);
   if (names.includes('')) throw fault('query', 'a parameter has no name');
   if (twice !== undefined) throw fault('query', `the parameter ${JSON.stringify(twice)} is set twice`);
   const column = firstRepeated(columns);
@@ -138,7 +148,7 @@ function checkListing(definition: Checked): void {
         'it is not a Standard Schema. Zod has been one since 3.24, Valibot since 1.0, ArkType since 2.0',
       );
   if (params && !takesParams(definition))
-    throw fault('params', 'they are not used: let path, query or partitions be a function');
+    throw fault('params', 'they are not used: let path, query, body, headers or partitions be a function');
 }
 
 /** JavaScript callers may pass anything. */
@@ -176,6 +186,19 @@ function listingSource<Row extends object, In extends object, Params>(
   const rowsAt = typeof definition.rows === 'string' ? definition.rows : 'function';
   const isSecret = (text: string): boolean => endpoint.isSecret(text);
   const withoutSecret = (query: string): string => endpoint.withoutSecret(query);
+  // The first page is a beginning from which a partition can start again, whatever later ones consume.
+  const repeated = (at: PageCursor | undefined): Pick<ApiRequest, 'isRepeatable'> => {
+    const isRepeatable = definition.isRepeatable !== false || at === undefined;
+    return isRepeatable && plan.details.method === undefined ? {} : { isRepeatable };
+  };
+  const { format, errors } = definition;
+  const details = { ...plan.details, ...(format && { format }), ...(errors && { errors }) };
+  let warned: string | undefined;
+  const onPartial = (message: string): void => {
+    // A watch may get the same error with every page.
+    if (message !== warned) endpoint.warn(`${name}: rows may be missing, because the API reports an error: ${message}`);
+    warned = message;
+  };
   const shared: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };
   return createSource<Row>({
     name,
@@ -183,21 +206,16 @@ function listingSource<Row extends object, In extends object, Params>(
     rowsIdentity: { ...plan.requestedRows, ...shared },
     schema: { columns, ...(key && { key }), ...(event && { event }) },
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
+    ...(definition.isRepeatable === false && { isRepeatable: false }),
     async fetch({ partition, at, atLeast, signal }) {
       const first = plan.first(partition, atLeast);
       const address = at ? definition.paging.request(first, at) : first;
-      const answer = await endpoint.send({ route: name, ...address, signal });
+      const answer = await endpoint.send({ route: name, ...address, ...details, ...repeated(at), signal });
       const { path } = address;
       const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
       return read(answer, {
-        route: name,
-        baseUrl,
-        path,
-        from: at,
-        isAgain: atLeast === 2,
-        rows,
-        isSecret,
-        withoutSecret,
+        ...{ route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows },
+        ...{ isSecret, withoutSecret, onPartial },
       });
     },
   });

@@ -2,19 +2,24 @@ import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { addressOf } from '../http/origin.js';
 import type { Query, QueryValue } from '../http/query.js';
+import type { RequestDetails } from '../http/requestDetails.js';
+import { isHeader } from '../http/sendAttempt.js';
+import { frozenJson, type Json } from '../json.js';
 import { kindOf } from '../values.js';
-import type { Json } from '../source/definition.js';
 import type { PageAddress, Paging } from './paging.js';
+import { checkFree, placing, type RequestPlace } from './requestPlace.js';
+import { withParams } from './requiredParams.js';
 
-/** Page size of a listing, in rows. */
-export interface PageSize {
-  /** The query parameter for the page size, e.g. `limit`. */
-  readonly param: string;
+/** Page size of a listing, in rows, and where a request has it, e.g. in `param: 'limit'` or `into: 'variables.first'`. */
+export type PageSize = RequestPlace & {
   /** Default rows per page. */
   readonly default: number;
   /** The API's maximum. Default: none. */
   readonly max?: number;
-}
+};
+
+/** Headers by name. */
+type Headers = Readonly<Record<string, string>>;
 
 /** The requests of a listing: everything that determines its rows. */
 export interface RequestSpec<Params> {
@@ -22,6 +27,22 @@ export interface RequestSpec<Params> {
   readonly path: string | ((params: Params) => string);
   /** The query of every request. Default: none. */
   readonly query?: Query | ((params: Params) => Query);
+  /** Default `GET`. A listing only reads, so a `POST` is retried like a `GET`. */
+  readonly method?: 'GET' | 'POST';
+  /**
+   * The body of every request, which is sent as JSON, with `method: 'POST'`. Default: none. A function is called once
+   * per partition, also with that partition's query, which is then not added to the URL. Leave optional fields out:
+   * `undefined` in a body is refused.
+   */
+  readonly body?: Json | ((params: Params, partition: Query) => Json);
+  /** Headers of every request. Not for secrets: links and hooks see them. Default: none. */
+  readonly headers?: Headers | ((params: Params) => Headers);
+  /**
+   * `false` if each page can be requested only once, e.g. because a response consumes its scroll id. A request for a
+   * further page is then not retried once it was sent: an export with state walks the partition again from its
+   * beginning, and so does one that resumes. Default `true`.
+   */
+  readonly isRepeatable?: boolean;
   /**
    * Queries of the listings that make up the source, each added to the common one, e.g. one per group of owners. They
    * are the partitions of the plan, `concurrency` of them walked in parallel. Default: one. Called once per source;
@@ -47,6 +68,8 @@ interface ListingPlan {
   readonly requested: Readonly<Record<string, Json>>;
   /** What determines the rows only. */
   readonly requestedRows: Readonly<Record<string, Json>>;
+  /** What all its requests have besides their addresses and bodies. */
+  readonly details: Pick<RequestDetails, 'method' | 'headers'>;
   /** The request for a partition's first page of at least this many rows. */
   first(partition: number, atLeast: number): PageAddress;
 }
@@ -64,20 +87,32 @@ export function listingPlan<Params>(
   spec: RequestSpec<Params>,
   { name, baseUrl, params, pageSize, warn }: PlanOf<Params>,
 ): ListingPlan {
-  const path = typeof spec.path === 'function' ? spec.path(params) : spec.path;
+  const path = givenOrMade(spec.path, params, { name, what: 'path' });
   checkPath(name, baseUrl, path);
   const size = pageSizeOf(name, spec.pageSize, pageSize);
-  const query = typeof spec.query === 'function' ? spec.query(params) : (spec.query ?? {});
+  const sized = spec.pageSize && placing(spec.pageSize);
+  const query = givenOrMade(spec.query ?? {}, params, { name, what: 'query' });
   const partitions = spec.partitions?.(params, warn);
   if (partitions?.length === 0) throw new ConfigError(`${name} has nothing to request: there are no partitions.`);
   const reserved = reservedNames(spec);
   const shared = sentQuery(name, query, reserved);
-  const own = partitions?.map((partition) =>
-    sentQuery(name, partition, new Set([...reserved, ...Object.keys(shared)])),
-  );
+  const isOfBody = typeof spec.body === 'function';
+  const own = isOfBody
+    ? undefined
+    : partitions?.map((partition) => sentQuery(name, partition, new Set([...reserved, ...Object.keys(shared)])));
+  const bodies = bodiesOf(spec, params, { name, partitions: partitions ?? [{}] });
   const offset = spec.offset?.(params) ?? 0;
   checkCount('offset', offset, { min: 0 });
-  const requests = { query: shared, ...(own && { partitions: own }) };
+  const { method = 'GET' } = spec;
+  const headers = sentHeaders(name, givenOrMade(spec.headers ?? {}, params, { name, what: 'headers' }));
+  const requests = {
+    query: shared,
+    ...(own && { partitions: own }),
+    // A plan that has none of these keeps the identity that it had before there were any.
+    ...(method !== 'GET' && { method }),
+    ...(bodies && (bodies.length === 1 ? { body: bodies[0] ?? null } : { bodies })),
+    ...(Object.keys(headers).length > 0 && { headers }),
+  };
   return {
     partitions: partitions?.length ?? 1,
     offset,
@@ -89,15 +124,58 @@ export function listingPlan<Params>(
       ...(spec.rowsIdentity ? { rows: spec.rowsIdentity(params) } : requests),
       offset,
     },
-    first: (partition, atLeast) => ({
-      path,
-      query: {
-        ...(spec.pageSize && size !== undefined && { [spec.pageSize.param]: Math.max(size, atLeast) }),
-        ...shared,
-        ...own?.[partition],
-      },
-    }),
+    details: { ...(method !== 'GET' && { method }), ...(Object.keys(headers).length > 0 && { headers }) },
+    first(partition, atLeast) {
+      const body = bodies?.[isOfBody ? partition : 0];
+      const empty: PageAddress = { path, query: {}, ...(body !== undefined && { body }) };
+      const first = sized && size !== undefined ? sized.put(empty, Math.max(size, atLeast)) : empty;
+      return { ...first, query: { ...first.query, ...shared, ...own?.[partition] } };
+    },
   };
+}
+
+function givenOrMade<Params, Given extends string | Query>(
+  given: Given | ((params: Params) => Given),
+  params: Params,
+  making: { readonly name: string; readonly what: 'path' | 'query' | 'headers' },
+): Given {
+  return isMaker(given) ? withParams(given, params, making) : given;
+}
+
+function isMaker<Params, Given>(given: Given | ((params: Params) => Given)): given is (params: Params) => Given {
+  return typeof given === 'function';
+}
+
+/** The body of each partition, or the one of all; `undefined` if there are none. */
+function bodiesOf<Params>(
+  { body, paging, pageSize }: RequestSpec<Params>,
+  params: Params,
+  { name, partitions }: { readonly name: string; readonly partitions: readonly Query[] },
+): readonly Json[] | undefined {
+  if (body === undefined) return undefined;
+  const made = typeof body === 'function' ? partitions.map((partition) => bodyFor(body, partition)) : [body];
+  const bodies = made.map((each) => frozenJson(each, `The body of ${name}`));
+  for (const path of [...(paging.fields ?? []), ...(pageSize?.into === undefined ? [] : [pageSize.into])])
+    for (const each of bodies) checkFree(name, each, path);
+  return bodies;
+
+  function bodyFor(make: (params: Params, partition: Query) => Json, partition: Query): Json {
+    return withParams((given) => make(given, partition), params, { name, what: 'body' });
+  }
+}
+
+/** Set by the transport, or by the connection. */
+const ownHeaders = /^(host|connection|content-length|transfer-encoding|te|upgrade|keep-alive|expect)$/i;
+
+/** Copies headers. @throws ConfigError if one cannot be sent. */
+function sentHeaders(name: string, headers: Headers): Headers {
+  for (const [header, value] of Object.entries(headers))
+    if (typeof value !== 'string' || !isHeader(header, value) || ownHeaders.test(header))
+      throw new ConfigError(
+        `${name} can't send the header ${JSON.stringify(header)}. Check its name and its value, which must be text in Latin-1 without line breaks.`,
+        { header },
+      );
+  return { ...headers };
 }
 
 /** An empty or unencoded parameter could change the request. */
@@ -111,7 +189,7 @@ function checkPath(name: string, baseUrl: string, path: string): void {
 
 /** Query parameters that a definition must not set itself. */
 function reservedNames({ pageSize, paging }: RequestSpec<never>): ReadonlySet<string> {
-  return new Set([...paging.params, ...(pageSize ? [pageSize.param] : [])]);
+  return new Set([...paging.params, ...(pageSize?.param === undefined ? [] : [pageSize.param])]);
 }
 
 function pageSizeOf(name: string, known: PageSize | undefined, wanted: number | undefined): number | undefined {

@@ -1,5 +1,7 @@
 import { isCount, isList, isRecord, kindOf } from '../values.js';
 import type { ApiResponse } from '../plugins/plugin.js';
+import type { ResponseFormat } from '../http/requestDetails.js';
+import type { ErrorFinder } from '../http/responseError.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { documentReader } from '../source/documentReader.js';
@@ -23,6 +25,13 @@ export interface ResponseSpec<Row> extends RowMaking<Row> {
   /** The number of rows in the whole listing, if the API tells: a number, or text of digits. */
   readonly total?: Selector<unknown>;
   readonly paging: Paging;
+  /** The format of responses. Default `json`. With `jsonLines`, the document is the list of all lines: `rows: ''`. */
+  readonly format?: ResponseFormat;
+  /**
+   * Finds errors in responses with a success status, e.g. `graphqlErrors()`, before anything else is read. Called again
+   * with a page that a link has changed. Default: there are none.
+   */
+  readonly errors?: ErrorFinder;
 }
 
 export interface Requested {
@@ -37,6 +46,8 @@ export interface Requested {
   readonly rows: number | undefined;
   readonly isSecret?: (text: string) => boolean;
   readonly withoutSecret?: (query: string) => string;
+  /** Called with the error of a response that is used in spite of it. */
+  readonly onPartial?: (message: string) => void;
 }
 
 /** Creates a function that reads responses as pages. @throws ConfigError if a path is invalid. */
@@ -46,19 +57,35 @@ export function pageReader<Row>(
   const list = finder(spec.rows);
   const total = spec.total === undefined ? undefined : finder(spec.total);
   const decode = rowDecoder(spec);
-  return (response, { route, baseUrl, path, from, isAgain, rows: requested, isSecret, withoutSecret = same }) => {
+  return (response, requested) => {
+    const {
+      route,
+      baseUrl,
+      path,
+      from,
+      isAgain,
+      rows: pageSize,
+      isSecret,
+      withoutSecret = same,
+      onPartial,
+    } = requested;
     const read = documentReader(route, isSecret);
     const at = (text: string): unknown => documentPath(text).find(response.body, read);
     const { status, headers, body } = response;
     const answer: Answer = { status, headers, body, read, at };
     try {
+      const error = spec.errors?.({ status, headers, body });
+      // Otherwise the transport has refused it, unless a link made this response.
+      if (error && error.kind !== 'partial') throw read.fault('', 'it reports an error');
       const found = rowsFound(list, answer);
       const { rows: received } = found;
       const count = total && countAt(total, answer);
       const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
-      const place = { from, newRows, requested, baseUrl, path, withoutSecret };
+      const place = { from, newRows, requested: pageSize, baseUrl, path, withoutSecret };
       const next = spec.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
-      return { received, next, total: count, decode: () => decode(received, found.at, read) };
+      if (error) onPartial?.(error.message);
+      const page = { received, next, total: count, decode: () => decode(received, found.at, read) };
+      return error ? { ...page, isIncomplete: true } : page;
     } catch (error) {
       throw thrownFault(error, '', response.body, read);
     }

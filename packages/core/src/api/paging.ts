@@ -8,12 +8,14 @@ import type { PageAnswer } from './answer.js';
 export interface PageAddress {
   readonly path: string;
   readonly query: Query;
+  /** Default: the listing has no body. */
+  readonly body?: Json;
   /** Default: that of the API. */
   readonly arrays?: ArrayFormat;
 }
 
 /**
- * How a listing continues from page to page: `byCursor`, `byOffset`, `byPage`, `byLink`, or any object with these
+ * How a listing continues from page to page: `byCursor`, `byConnection`, `byHeader`, `byKeyset`, `byOffset`, `byPage`, `byLink`, or any object with these
  * members.
  *
  * @example
@@ -31,6 +33,8 @@ export interface Paging {
   readonly identity: Json;
   /** The query parameters that it sets, so that nothing else sets them. */
   readonly params: readonly string[];
+  /** The places in the body that it sets, e.g. `variables.after`, so that nothing else sets them. Default: none. */
+  readonly fields?: readonly string[];
   /** Makes a page's request from the first page's. @throws ConfigError if it cannot start at this cursor or offset. */
   request(first: PageAddress, at: PageCursor): PageAddress;
   /** How the listing continues. @throws DecodeError if the response does not tell. */

@@ -1,6 +1,7 @@
 import {
   type Advice,
   DecodeError,
+  type ErrorDetails,
   HttpError,
   RateLimitError,
   ResponseTooLargeError,
@@ -13,7 +14,10 @@ import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
 import type { ApiCredentials } from './credentials.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
-import { mayConnectLater, dateAfter, retryAfter } from './retryPolicy.js';
+import { JsonLineError, parseJsonLines } from './jsonLines.js';
+import type { RequestDetails } from './requestDetails.js';
+import type { ResponseError } from './responseError.js';
+import { mayConnectLater, dateAfter, retryAfter, wasUnsent } from './retryPolicy.js';
 import type { Secrets } from './secrets.js';
 
 /** Why an attempt failed, and whether another one may do better. */
@@ -25,6 +29,8 @@ export interface AttemptFault {
   /** Whether the whole client waits, too. */
   readonly pauses?: boolean;
   readonly status?: number;
+  /** The request was not sent, so it may be sent again, whatever it does. */
+  readonly isUnsent?: boolean;
 }
 
 export interface AnswerContext {
@@ -33,8 +39,10 @@ export interface AnswerContext {
   readonly now: number;
 }
 
-interface ApiAnswerContext extends AnswerContext {
+interface ApiAnswerContext extends AnswerContext, Pick<RequestDetails, 'format' | 'errors'> {
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
+  /** Whether there may be no document, after a request that changes something. */
+  readonly mayBeEmpty?: boolean;
 }
 
 export type ReadResult =
@@ -52,7 +60,10 @@ const excerptSource = 4096;
 export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): ReadResult {
   const { status, headers } = answer;
   const { route } = context;
-  if (status >= 200 && status < 300) return readDocument(answer, context);
+  if (status >= 200 && status < 300) {
+    const reading = readDocument(answer, context);
+    return reading.ok ? checkErrors(reading.body, answer, context) : reading;
+  }
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
     const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the ${context.credentials.name} there: check the base URL.`;
@@ -93,23 +104,40 @@ export function faultOfStatus(
   const message = `${route}: the server responded with ${status}${quoted}.${hint === '' ? '' : ` ${hint}`}`;
   const error =
     status === 429
-      ? new RateLimitError(message, {
-          status,
-          retryAt: requested === undefined ? undefined : dateAfter(now, requested),
-          details: { route, excerpt },
-          advice: [{ kind: 'lower', option: lower }, { kind: 'wait' }],
-        })
+      ? rateLimitError(message, { status, requested, now, details: { route, excerpt }, lower })
       : new HttpError(message, { status, excerpt, details: { route }, advice });
   // A quota applies to the whole client, so a 429 pauses it.
   return { error, retry, retryAfter: requested, pauses: status === 429, status };
 }
 
-function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets }: AnswerContext): ReadResult {
+function rateLimitError(
+  message: string,
+  about: {
+    readonly status: number;
+    /** Ms that the API requested to wait. */
+    readonly requested: number | undefined;
+    readonly now: number;
+    readonly details: ErrorDetails;
+    readonly lower: 'rateLimit' | 'concurrency';
+  },
+): RateLimitError {
+  const { status, requested, now, details, lower } = about;
+  const retryAt = requested === undefined ? undefined : dateAfter(now, requested);
+  return new RateLimitError(message, {
+    ...{ status, retryAt, details },
+    advice: [{ kind: 'lower', option: lower }, { kind: 'wait' }],
+  });
+}
+
+function readDocument({ status, headers, body }: AttemptAnswer, context: ApiAnswerContext): ReadResult {
+  const { route, secrets, format, mayBeEmpty = false } = context;
   const { json } = body;
+  if (mayBeEmpty && (status === 204 || status === 205) && json === '') return { ok: true, body: null };
   let document: unknown;
   try {
-    document = JSON.parse(json);
-  } catch {
+    document = format === 'jsonLines' ? parseJsonLines(json) : JSON.parse(json);
+  } catch (error) {
+    if (error instanceof JsonLineError) return failure({ error: lineFault(error, route, status), retry: true, status });
     const { text } = body;
     // The parser's message is not used: it quotes the document, which may contain a secret.
     const excerpt = excerptOf(text, secrets);
@@ -122,6 +150,38 @@ function readDocument({ status, headers, body }: AttemptAnswer, { route, secrets
   if (!isDeeperThan(deepestDocument, document, json)) return { ok: true, body: document };
   const message = `${route}: the server responded with a document whose lists and objects are nested more than ${deepestDocument} levels deep, which is not safe to process. Is the base URL right?`;
   return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
+}
+
+function lineFault({ line, what }: JsonLineError, route: string, status: number): DecodeError {
+  const message = `${route}: the server responded with JSON Lines whose line ${line} ${what}. Is the format right?`;
+  return new DecodeError(message, { route, status, excerpt: '', path: `[${line - 1}]`, line });
+}
+
+/** Looks for an error in a document that came with a success status. */
+function checkErrors(body: unknown, answer: AttemptAnswer, context: ApiAnswerContext): ReadResult {
+  const { status, headers } = answer;
+  const { route, secrets, now, errors } = context;
+  let found: ResponseError | undefined;
+  try {
+    found = errors?.({ status, headers, body });
+  } catch {
+    // The original may quote the document.
+    const message = `${route}: the function that looks for errors in responses failed. Check the definition's \`errors\`.`;
+    return failure({ error: new DecodeError(message, { route, status, path: '' }), retry: false, status });
+  }
+  if (!found || found.kind === 'partial') return { ok: true, body };
+  const {
+    kind,
+    message: said,
+    retryAfter: requested = retryAfter(headers['retry-after'], headers['date'], now),
+  } = found;
+  const excerpt = excerptOf(said, secrets);
+  const message = `${route}: the server responded with status ${status} and an error ("${excerpt}").`;
+  const isLimit = kind === 'rate-limited';
+  const error = isLimit
+    ? rateLimitError(message, { status, requested, now, details: { route, excerpt }, lower: 'rateLimit' })
+    : new HttpError(message, { status, excerpt, details: { route, isTemporary: kind === 'temporary' } });
+  return failure({ error, retry: kind !== 'final', retryAfter: requested, pauses: isLimit, status });
 }
 
 /** The error of an attempt without a response. `limits` (ms, bytes) is for the message. */
@@ -142,11 +202,12 @@ export function faultOf(
   });
   switch (fault.kind) {
     case 'connect-timeout':
-      return { error: timeoutError(route, 'connect', limits.connect), retry: true };
+      return { error: timeoutError(route, 'connect', limits.connect), retry: true, isUnsent: true };
     case 'network':
     case 'stale': {
       const message = `${route}: the server did not respond: the connection failed${because}. ${adviceForNetwork(fault)}`;
-      return { error: new NetworkError(message, { details }), retry: mayConnectLater(fault.platformCode, limits.host) };
+      const retry = mayConnectLater(fault.platformCode, limits.host);
+      return { error: new NetworkError(message, { details }), retry, isUnsent: wasUnsent(fault.platformCode) };
     }
     case 'cut-body':
       return undecodable(

@@ -4,6 +4,7 @@ import { axiosTransport } from './axiosTransport.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
 import { encodeQuery } from './query.js';
+import { encodeRequest } from './requestDetails.js';
 import type { Secrets } from './secrets.js';
 import type { Transport, TransportRequest } from './transport.js';
 
@@ -12,28 +13,23 @@ interface ApiTransportOptions extends ExchangeOptions {
   readonly apis: AccessBook;
 }
 
-const accept: Readonly<Record<string, string>> = { Accept: 'application/json' };
-
-/** The transport of a client: GET requests to its APIs, each with that API's credentials, with JSON responses. */
+/** The transport of a client: requests to its APIs, each with that API's credentials, with JSON responses. */
 export function apiTransport(options: ApiTransportOptions): Transport {
   const { secrets, apis } = options;
   const call = axiosTransport(options);
   const urlOf = lastUrl();
   return async (request) => {
     request.signal?.throwIfAborted();
-    const { route, headers, signal } = request;
+    const { route, signal, format = 'json', errors } = request;
     const { credentials, limiter } = apis.of(request);
     const query = encodeQuery(request.query, request.arrays ?? 'brackets');
     const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
+    const message = encodeRequest(route, request);
+    const mayBeEmpty = message.method !== 'GET';
     return call({
-      route,
-      method: 'GET',
-      url: target,
-      ...{ credentials, limiter },
+      ...{ route, url: target, credentials, limiter, signal, ...message },
       shownUrl: () => secrets.redact(target),
-      headers: headers ? { ...accept, ...headers } : accept,
-      read: (answer, now) => readAnswer(answer, { route, secrets, now, credentials }),
-      signal,
+      read: (answer, now) => readAnswer(answer, { route, secrets, now, credentials, format, errors, mayBeEmpty }),
     });
   };
 }

@@ -1,4 +1,5 @@
 import type { ErrorReport } from '../errorReport.js';
+import type { HttpMethod } from './requestDetails.js';
 
 /** Which request an event is about. */
 interface OfRequest {
@@ -11,7 +12,7 @@ interface OfRequest {
 /** A request has passed all links, and has not waited for the limiter yet. It does not contain the key. */
 export interface RequestEvent extends OfRequest {
   readonly type: 'request';
-  readonly method: 'GET' | 'POST';
+  readonly method: HttpMethod;
   /** The whole URL, with secrets redacted. */
   readonly url: string;
 }

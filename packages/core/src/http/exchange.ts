@@ -5,6 +5,7 @@ import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapte
 import { closedError, faultOf, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
 import type { Credentials, Stamp, Stamped } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
+import type { HttpMethod } from './requestDetails.js';
 import type { Limiter } from './limiter.js';
 import type { Timeouts } from './requestTimes.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
@@ -29,11 +30,13 @@ export interface Call {
   readonly url: string;
   /** The redacted URL, for events. */
   readonly shownUrl: () => string;
-  readonly method: 'GET' | 'POST';
+  readonly method: HttpMethod;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Gives each attempt its permit. */
   readonly limiter: Limiter;
+  /** `false`: it is not retried once it was sent. Default `true`. */
+  readonly isRepeatable?: boolean;
   /** Added to each attempt, below links and retries. */
   readonly credentials: Credentials;
   /** Reads a response. `now` is wall time in ms. */
@@ -207,7 +210,7 @@ export class Exchange {
     { isFresh, isRenewed }: { readonly isFresh: boolean; readonly isRenewed: boolean },
   ): Promise<AttemptSuccess | AttemptFailure | 'stale' | 'expired'> {
     const { adapter, clock, timeouts } = this.#options;
-    const { route, url, method, body, read, limiter } = this.#call;
+    const { route, url, method, body, read, limiter, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
     const requested = clock.monotonic();
     this.#stopwatch.pause();
@@ -225,13 +228,15 @@ export class Exchange {
       const attempt = this.attempts;
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#requestId, type: 'attempt', attempt, waited: began - requested }));
+      // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
+      const isNew = isFresh || !isRepeatable;
       const request = {
-        ...{ url: withParam(url, stamped.query), method, body, isFresh },
+        ...{ url: withParam(url, stamped.query), method, body, isFresh: isNew },
         headers: sentHeaders(this.#call.headers, stamped.headers),
       };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
       if (answer === 'late') this.#stop = new AbortController();
-      if (answer instanceof AdapterFault && answer.kind === 'stale' && !isFresh) return 'stale';
+      if (answer instanceof AdapterFault && answer.kind === 'stale' && !isNew) return 'stale';
       const took = clock.monotonic() - began;
       if (answer instanceof AdapterFault || answer === 'late') return this.#failure(this.#faultOf(answer), took);
       const { status, headers } = answer;
@@ -251,7 +256,10 @@ export class Exchange {
   }
 
   /** @param took ms of the attempt; not counted for the first failure, since the outage starts at its end */
-  #failure(fault: AttemptFault, took: number): AttemptFailure {
+  #failure(found: AttemptFault, took: number): AttemptFailure {
+    const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;
+    const fault = isUndecided ? { ...found, retry: false } : found;
+    if (isUndecided) amend(fault.error, 'It was not sent again, because the API may have carried it out.');
     const { retry, random } = this.#options;
     const outage = this.#outage === undefined ? 0 : this.#outage + took;
     const left = Math.max(0, retry.for - outage);

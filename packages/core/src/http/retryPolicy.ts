@@ -41,6 +41,15 @@ export function mayConnectLater(code: string | undefined, host: string): boolean
   return isHostName(host);
 }
 
+/** Codes of connections that were never opened. On other platforms than Node.js, there are none. */
+const unopened =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT|the proxy responded with \d+)$/;
+
+/** Whether a failed request certainly was not sent, so that nothing was carried out. */
+export function wasUnsent(code: string | undefined): boolean {
+  return code !== undefined && unopened.test(code);
+}
+
 /** Whether a name could exist in DNS (RFC 1035, section 2.3.4; `.invalid` never does, RFC 6761). IP addresses pass. */
 function isHostName(host: string): boolean {
   const name = host.replace(/\.$/, '');

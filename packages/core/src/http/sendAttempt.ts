@@ -47,6 +47,11 @@ const headerName = /^[!#$%&'*+\-.^_`|~\w]+$/;
 /** RFC 9110, 5.5: no control characters but the tab, and one byte each. */
 const headerValue = /^[\t\x20-\x7E\x80-\xFF]*$/;
 
+/** Whether a header can be sent as it is. */
+export function isHeader(name: string, value: string): boolean {
+  return headerName.test(name) && headerValue.test(value);
+}
+
 /**
  * All headers of an attempt, each once, with names in lower case. A secret header replaces one of the same name that a
  * link has set. `undefined`, `null` and `false` remove a header.
@@ -66,7 +71,7 @@ export function sentHeaders(
     }
     // Values read from files often end with a line break.
     const text = String(set).trim();
-    if (!headerName.test(key) || !headerValue.test(text))
+    if (!isHeader(key, text))
       throw new ConfigError(
         `A link gave the request a header that cannot be sent (${JSON.stringify(given)}). Check its name and its value.`,
       );

@@ -1,7 +1,8 @@
 import type { Query, ArrayFormat } from './query.js';
+import type { RequestDetails } from './requestDetails.js';
 
 /** One request to an API. The transport retries it, so a link sees it once. */
-export interface TransportRequest {
+export interface TransportRequest extends RequestDetails {
   /** A name for events, costs and errors, e.g. `aptos.walletNfts`. */
   readonly route: string;
   /** The API's base URL, as the user gave it. Only its origin gets the key. */
@@ -11,7 +12,6 @@ export interface TransportRequest {
   readonly query: Query;
   /** Default: `brackets`. */
   readonly arrays?: ArrayFormat;
-  readonly headers?: Readonly<Record<string, string>>;
   /** Cancels the request at any stage: the promise rejects with `signal.reason`. */
   readonly signal?: AbortSignal;
 }
@@ -21,7 +21,7 @@ export interface TransportResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The decoded JSON document. */
+  /** The decoded JSON document, or the list of documents of JSON Lines. */
   readonly body: unknown;
   /** Attempts made, at least 1. */
   readonly attempts: number;

@@ -5,14 +5,14 @@ import type { PageSource } from '../source/pageSource.js';
 /**
  * Calls `take` with every row of one complete walk.
  *
- * @returns how many rows are missing by the listing's own total; 0 if it gives none.
+ * @returns whether rows are missing: as the API said (`isIncomplete`), or by the listing's own total (`isShort`)
  * @throws what the walk raises; `signal.reason` when aborted.
  */
 export async function walkOnce<T>(
   source: PageSource<T>,
   { concurrency, signal }: { readonly concurrency?: number | undefined; readonly signal: AbortSignal },
   take: (row: T) => void,
-): Promise<number> {
+): Promise<{ readonly isIncomplete: boolean; readonly isShort: boolean }> {
   signal.throwIfAborted();
   const pages = source.pages(concurrency === undefined ? {} : { concurrency })[Symbol.asyncIterator]();
   const stop = (): void => {
@@ -23,13 +23,15 @@ export async function walkOnce<T>(
   /** The last total of each partition. */
   const totals = new Map<number, number | undefined>();
   let last: Page<T> | undefined;
+  let isIncomplete = false;
   try {
     for (;;) {
       const next = await abortable(pages.next(), signal);
       // A cancelled walk ends like a complete one.
       signal.throwIfAborted();
-      if (next.done) return source.info.maxRows === undefined ? lacking(totals, last) : 0;
+      if (next.done) return { isIncomplete, isShort: source.info.maxRows === undefined && lacks(totals, last) };
       last = next.value;
+      isIncomplete ||= last.isIncomplete === true;
       totals.set(last.partition, last.listed ?? last.total);
       for (const row of last.items) take(row);
     }
@@ -41,11 +43,11 @@ export async function walkOnce<T>(
 }
 
 /** Compares with the rows that the walk counted: an operator on its pages may have added or removed some. */
-function lacking(totals: ReadonlyMap<number, number | undefined>, last: Page<unknown> | undefined): number {
+function lacks(totals: ReadonlyMap<number, number | undefined>, last: Page<unknown> | undefined): boolean {
   let rows = 0;
   for (const total of totals.values()) {
-    if (total === undefined) return 0;
+    if (total === undefined) return false;
     rows += total;
   }
-  return last === undefined ? 0 : Math.max(0, rows - last.position.rows);
+  return last !== undefined && rows > last.position.rows;
 }

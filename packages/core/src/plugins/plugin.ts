@@ -2,6 +2,7 @@ import type { Clock } from '../clock.js';
 import type { Auth } from '../http/auth.js';
 import type { Limit, Limiter } from '../http/limiter.js';
 import type { ArrayFormat, Query } from '../http/query.js';
+import type { RequestDetails } from '../http/requestDetails.js';
 import type { Link } from '../http/transport.js';
 import type { Sink } from '../sink/sink.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -9,7 +10,7 @@ import type { SourceEvent } from '../source/sourceEvent.js';
 import type { Hooks } from './clientEvent.js';
 
 /** A request of a plugin's source. */
-export interface ApiRequest {
+export interface ApiRequest extends RequestDetails {
   /** A name for events, costs and errors, e.g. `aptos.walletNfts`. */
   readonly route: string;
   /** Below the base URL, with a leading slash. */
@@ -25,7 +26,7 @@ export interface ApiResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The decoded JSON document. */
+  /** The decoded JSON document, or the list of documents of JSON Lines. */
   readonly body: unknown;
 }
 

@@ -70,11 +70,10 @@ function endpoint(
   const own = apis.add({ baseUrl: checked, credentials, limiter });
   const send = async (request: ApiRequest): Promise<ApiResponse> => {
     try {
-      const {
-        status,
-        headers: received,
-        body,
-      } = await transport(own({ arrays, ...(headers && { headers }), ...request, baseUrl: checked }));
+      const all = { ...headers, ...request.headers };
+      const sent = { arrays, ...request, ...(Object.keys(all).length > 0 && { headers: all }), baseUrl: checked };
+      const response = await transport(own(sent));
+      const { status, headers: received, body } = response;
       return { status, headers: received, body };
     } catch (error) {
       const isStop = request.signal?.aborted && error === request.signal.reason;

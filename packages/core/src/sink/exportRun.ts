@@ -40,7 +40,7 @@ export interface ExportOptions extends Identifiers {
   /**
    * What to do if the API refuses a cursor, e.g. an expired one. `fail` (the default) stops and keeps the rows.
    * `restart-partition` removes the partition's rows and walks it again, at most three times. It needs `state`, and a
-   * sink that can remove rows.
+   * sink that can remove rows; with these, it is the default for a source whose pages can be fetched only once.
    */
   readonly onExpired?: 'fail' | 'restart-partition';
   /** Called with warnings that do not fail the export. */
@@ -294,7 +294,8 @@ export class ExportRun<T> {
 
   /** Removes the rows of a partition whose cursor was refused, and walks it again. Returns `false` if it may not. */
   async #restartPartition(error: unknown): Promise<boolean> {
-    if (this.#options.onExpired !== 'restart-partition' || !SluiceError.is(error, 'cursor-refused')) return false;
+    const { onExpired = this.#source.info.isRepeatable === false ? 'restart-partition' : 'fail' } = this.#options;
+    if (onExpired !== 'restart-partition' || !SluiceError.is(error, 'cursor-refused')) return false;
     const { partition } = error.details;
     if (typeof partition !== 'number' || !this.#sink.withoutPartition) return false;
     const restarts = (this.#restarts.get(partition) ?? 0) + 1;
@@ -305,10 +306,10 @@ export class ExportRun<T> {
     if (before?.sinkPosition === undefined) return false;
     void this.#stopPages();
     // First the checkpoint: after a kill, the next run truncates the target to it.
-    const checkpoint = checkpointWithoutPartition(
+    const checkpoint = this.#restartedWith(partition, before).reduce(
+      (kept, each) =>
+        checkpointWithoutPartition(kept, each, this.#sink.withoutPartition?.(kept.sinkPosition ?? null, each) ?? null),
       before,
-      partition,
-      this.#sink.withoutPartition(before.sinkPosition, partition),
     );
     this.#checkpoint = checkpoint;
     await this.#save(checkpoint);
@@ -318,10 +319,17 @@ export class ExportRun<T> {
     this.#tally.rollBack(checkpoint);
     this.#last = undefined;
     this.#pace.settle();
-    const rows = before.begun[partition]?.rows ?? 0;
+    const rows = before.rows - checkpoint.rows;
     this.#options.onWarning?.(`${error.summary} Its ${rows} rows are removed, and the partition starts over.`);
     await this.#open({ resumeAt: { sinkPosition: checkpoint.sinkPosition ?? null, isSealed: false } });
     return true;
+  }
+
+  /** A walk that reopens can't continue any partition whose pages are sent only once, so all of these start over. */
+  #restartedWith(partition: number, { position }: Checkpoint): readonly number[] {
+    if (this.#source.info.isRepeatable !== false) return [partition];
+    const begun = Object.entries(position.begun).filter(([, at]) => at !== 'done');
+    return [...new Set([partition, ...begun.map(([each]) => Number(each))])];
   }
 
   async #commitIfPossible(): Promise<void> {

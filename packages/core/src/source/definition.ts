@@ -1,8 +1,8 @@
+import type { Json } from '../json.js';
 import type { PageCursor } from '../position.js';
 import type { SourceEvent } from './sourceEvent.js';
 
-/** Any JSON value. */
-export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+export type { Json } from '../json.js';
 
 /** Identifies a row: text, or an integer, which equals its digits. `1` and `'1'` are the same key. */
 export type RowKey = string | number;
@@ -49,6 +49,8 @@ export interface FetchedPage<T> {
   /** How to continue: at a cursor, after the rows received so far, or not at all. */
   readonly next: { readonly cursor: string } | 'by-offset' | 'end';
   readonly total?: number | undefined;
+  /** The API said that rows are missing from this page, so a watch concludes no removals from the walk. */
+  readonly isIncomplete?: true;
 }
 
 /** What a source needs of its endpoint. Endpoints that a plugin context opens have all of it. */
@@ -86,6 +88,11 @@ export interface SourceDefinition<T> {
   readonly maxPages?: number | undefined;
   /** The walk ends after this many rows, which requires `concurrency: 1`. Default: no limit. */
   readonly maxRows?: number | undefined;
+  /**
+   * `false` if each page can be fetched only once. Then a partition that was interrupted after its first page can only
+   * start over: it is refused with `cursor-refused`, also when a walk resumes. Default `true`.
+   */
+  readonly isRepeatable?: boolean;
   /** Fetches one page. */
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T> | UndecodedPage<T>>;
   /** The endpoint of `fetch`. Without it, the key in cursors, another key and events go unnoticed. */

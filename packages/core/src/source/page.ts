@@ -15,6 +15,8 @@ export interface Page<T> {
   readonly total?: number;
   /** Rows in the API's listing, if it tells, also after `pipePages`. */
   readonly listed?: number;
+  /** The API said that rows are missing from this page. */
+  readonly isIncomplete?: true;
   /** Asks an export to commit right after this page. */
   readonly commit?: true;
   /** The outcome of the poll, for a page of a watch. */
@@ -32,6 +34,8 @@ export interface PageHealth {
   readonly isSynced?: true;
   /** The previous poll failed. */
   readonly isRecovered?: true;
+  /** The API said that rows are missing from the walk, so no removals were concluded from it. */
+  readonly isIncomplete?: true;
   /** Removals that are held, because the listing shrank suspiciously. */
   readonly held?: number;
   /** Keys that a walk listed several times with different rows. The last one counts, which may vary. */
@@ -76,7 +80,12 @@ export function pageOf<T>(fields: PageFields<T>, position: () => Position): Page
 
 /** The page with other items. Its position in the walk stays. */
 export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
-  const { index, partition, endsPartition, listed, commit, health } = page;
-  const others = { ...(listed !== undefined && { listed }), ...(commit && { commit }), ...(health && { health }) };
+  const { index, partition, endsPartition, listed, isIncomplete, commit, health } = page;
+  const others = {
+    ...(listed !== undefined && { listed }),
+    ...(isIncomplete && { isIncomplete }),
+    ...(commit && { commit }),
+    ...(health && { health }),
+  };
   return new LazyPage({ items, index, partition, endsPartition, ...others }, () => page.position);
 }

@@ -1,4 +1,5 @@
 import { type Advice, DecodeError, PaginationError, PluginError, SluiceError } from '../errors.js';
+import { isTransient } from '../isTransient.js';
 import { isRecord, kindOf } from '../values.js';
 import type { ChainPosition, PageCursor } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
@@ -16,6 +17,7 @@ export interface ChainPage<T> {
   readonly page: number;
   readonly endsPartition: boolean;
   readonly total: number | undefined;
+  readonly isIncomplete: boolean;
   /** Where the chain continues. Computed on demand, because few positions are stored. */
   readonly position: () => ChainPosition | 'done';
 }
@@ -57,12 +59,15 @@ export class PageChain<T> {
   #nextLandmark: number;
   /** The hash of the last row; `undefined` at the start of a partition. */
   #lastRow: string | undefined;
+  /** It resumes where each page can be fetched only once: nobody knows which pages the API counts as fetched. */
+  readonly #isLost: boolean;
   /** The last page had only the known row, so the next request omits it. */
   #isFilledByKnownRow = false;
 
   constructor(definition: SourceDefinition<T>, partition: number, from: ChainPosition | undefined) {
     this.#definition = definition;
     this.partition = partition;
+    this.#isLost = definition.isRepeatable === false && (from?.pages ?? 0) > 0;
     this.#offset = from ? from.offset : (definition.offset ?? 0);
     this.#nextLandmark = 2 ** Math.ceil(Math.log2((from?.pages ?? 0) + 1));
     if (!from) {
@@ -83,6 +88,7 @@ export class PageChain<T> {
   /** Fetches and checks the next page. */
   async next(signal: AbortSignal): Promise<ChainPage<T>> {
     if (this.#isCircle) throw this.#loopError();
+    if (this.#isLost) throw this.#lostError('an interrupted walk');
     const at = this.#next;
     // Continuing by offset reads the last row again: if it has changed, rows have moved and some would be lost.
     const rereadsLast = at !== undefined && 'offset' in at && this.#lastRow !== undefined && !this.#isFilledByKnownRow;
@@ -103,7 +109,7 @@ export class PageChain<T> {
     return {
       ...{ rows: newRows.length, items: () => (rereadsLast ? lazyRows.rows.slice(1) : lazyRows.rows) },
       ...{ partition: this.partition, page: this.#pages, endsPartition: this.isDone },
-      ...{ total: fetched.total, position: this.#snapshot() },
+      ...{ total: fetched.total, isIncomplete: fetched.isIncomplete === true, position: this.#snapshot() },
     };
   }
 
@@ -117,6 +123,8 @@ export class PageChain<T> {
         await this.#definition.fetch({ partition: this.partition, at, atLeast: rereadsLast ? 2 : 1, signal }),
       );
     } catch (error) {
+      if (this.#definition.isRepeatable === false && at !== undefined && isTransient(error))
+        throw this.#lostError('a failed request', error);
       // The same request without a cursor succeeded, so the API refuses the cursor: most likely it expired.
       if (at !== undefined && 'cursor' in at && refusal(error) !== undefined) {
         const message = `${this.#name} can't continue: the API refused the cursor of page ${this.#pages + 1} with ${refusal(error)}: it may have expired.`;
@@ -263,6 +271,18 @@ export class PageChain<T> {
       ...(empty > 0 && { empty }),
       ...(isCircle && { isCircle }),
     });
+  }
+
+  #lostError(where: string, cause?: unknown): PaginationError {
+    return new PaginationError(
+      'cursor-refused',
+      `${this.#name} can't continue after ${where} at page ${this.#pages + 1}: the API sends each page only once.`,
+      {
+        details: { partition: this.partition },
+        advice: [{ kind: 'restart-partition' }, { kind: 'restart' }],
+        ...(cause !== undefined && { cause }),
+      },
+    );
   }
 
   #fault(

@@ -36,6 +36,8 @@ export interface SourceInfo<T> {
   readonly maxRows?: number;
   /** An operator without a version makes the rows, so a checkpoint cannot tell whether it changed. */
   readonly isUnversioned?: true;
+  /** Each page can be fetched only once, so a partition that was interrupted can only start over. */
+  readonly isRepeatable?: false;
   /** Absent if an operator makes rows of unknown shape. */
   readonly schema?: RowSchema<T>;
   /** It runs until it is stopped and can resume later, so an export of it is never finished. */
@@ -110,8 +112,8 @@ export class Source<T> extends Flow<T> {
    * @example source.pipePages(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
-    const { name, identity, rowsIdentity, partitions, maxRows, isEndless, keyFingerprint, observe, checkRestart } =
-      this.info;
+    const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless } = this.info;
+    const { keyFingerprint, observe, checkRestart } = this.info;
     const pipePages = options.version ?? null;
     const info = {
       ...{ name, identity: { of: identity, pipePages }, partitions },
@@ -119,6 +121,7 @@ export class Source<T> extends Flow<T> {
       ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),
       ...(options.schema && { schema: options.schema }),
+      ...(isRepeatable === false && { isRepeatable }),
       ...(isEndless && { isEndless }),
       ...(keyFingerprint && { keyFingerprint }),
       ...(observe && { observe }),
@@ -166,6 +169,7 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
     ...{ name, identity, schema, partitions },
     ...(rowsIdentity !== undefined && { rowsIdentity }),
     ...(maxRows !== Infinity && { maxRows }),
+    ...(definition.isRepeatable === false && { isRepeatable: false as const }),
     ...(endpoint?.keyFingerprint && { keyFingerprint: endpoint.keyFingerprint.bind(endpoint) }),
     ...(endpoint?.observe && { observe: endpoint.observe.bind(endpoint) }),
   };

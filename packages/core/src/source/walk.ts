@@ -117,9 +117,10 @@ class Walk<T> {
     const index = this.#pages - 1;
     const position = this.#snapshot();
     this.#startFetching();
-    const { partition, endsPartition, total } = page;
+    const { partition, endsPartition, total, isIncomplete } = page;
+    const counted = total !== undefined && { total, listed: total };
     return pageOf(
-      { items, index, partition, endsPartition, ...(total !== undefined && { total, listed: total }) },
+      { items, index, partition, endsPartition, ...counted, ...(isIncomplete && { isIncomplete }) },
       position,
     );
   }

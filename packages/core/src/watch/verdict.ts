@@ -34,14 +34,22 @@ interface Judgement {
   readonly now: number;
   /** Whether the listing reports more rows than it sent, so that missing rows may be among them. */
   readonly isShort?: boolean;
+  /** Whether the API said that rows are missing from the walk: then a row that it lacks tells nothing. */
+  readonly isIncomplete?: boolean;
 }
 
-/** Decides what a complete walk means. Pure. */
+/** Decides what a walk to the end means. Pure. */
 export function judge<T>(
   { changed, added, gone, accepted }: Findings<T>,
   missingBefore: ReadonlyMap<string, Missing>,
-  { rules, now, isShort = false }: Judgement,
+  { rules, now, isShort = false, isIncomplete = false }: Judgement,
 ): Verdict<T> {
+  if (isIncomplete) {
+    const lacking = new Set(gone.map(([key]) => key));
+    const missing = new Map([...missingBefore].filter(([key]) => lacking.has(key)));
+    const held = [...missing.values()].filter(({ isHeld, walks }) => isHeld && walks >= rules.confirmations).length;
+    return { differences: [...changed, ...added], missing, held };
+  }
   const removed: Difference<T>[] = [];
   const isEmpty = gone.length === accepted && added.length === 0;
   const isSuspicious =

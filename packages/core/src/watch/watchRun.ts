@@ -47,6 +47,7 @@ interface PollResult<T> {
   readonly found: SnapshotRows<T> | Findings<T>;
   readonly repeated: number;
   readonly isShort: boolean;
+  readonly isIncomplete: boolean;
 }
 
 /** One run of a watch: emits again what was staged, then polls, compares, stages and emits. */
@@ -136,9 +137,10 @@ export class WatchRun<T> {
     } catch (error) {
       return this.#failed(pollError(error), began, signal);
     }
-    const { found, repeated, isShort } = result;
+    const { found, repeated, isShort, isIncomplete } = result;
     const recovered = this.#failures > 0 && ({ isRecovered: true } as const);
-    const polled = { outcome: 'polled', ...recovered, ...(repeated > 0 && { repeated }) } as const;
+    const marks = { ...(repeated > 0 && { repeated }), ...(isIncomplete && { isIncomplete }) };
+    const polled = { outcome: 'polled', ...recovered, ...marks } as const;
     this.#failures = 0;
     this.#failingSince = undefined;
     const now = clock.now();
@@ -148,7 +150,7 @@ export class WatchRun<T> {
       const [first] = log.uncommitted;
       return this.#page(first, { ...polled, isSynced: true });
     }
-    const { differences, missing, held } = judge(found, snapshot.missing, { rules, now, isShort });
+    const { differences, missing, held } = judge(found, snapshot.missing, { rules, now, isShort, isIncomplete });
     const health = { ...polled, ...(held > 0 && { held }) };
     const hasChanged = differences.length > 0;
     if (!hasChanged && snapshot.missing.size === 0 && missing.size === 0) return this.#page(undefined, health);
@@ -162,29 +164,31 @@ export class WatchRun<T> {
   async #collect(walks: number, signal: AbortSignal): Promise<PollResult<T>> {
     const rows = new SnapshotRows<T>();
     const repeated = new Set<string>();
+    let isIncomplete = false;
     for (let nth = 0; nth < walks; nth += 1) {
       const walked = new Map<string, T>();
-      await this.#walk((key, row) => {
+      const walk = await this.#walk((key, row) => {
         checkStorable(key, row);
         const before = walked.get(key);
         if (before !== undefined && this.#settings.fields(before, row).length > 0) repeated.add(key);
         walked.set(key, row);
       }, signal);
+      isIncomplete ||= walk.isIncomplete;
       for (const [key, row] of walked) rows.set(key, row);
     }
-    return { found: rows, repeated: repeated.size, isShort: false };
+    return { found: rows, repeated: repeated.size, isShort: false, isIncomplete };
   }
 
   async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<PollResult<T>> {
     const walk = new WalkComparison(rows, this.#settings.fields);
-    const missingRows = await this.#walk((key, row) => walk.add(key, row), signal);
+    const { isShort, isIncomplete } = await this.#walk((key, row) => walk.add(key, row), signal);
     const found = walk.end();
     // Checked before staging: a row that cannot be stored fails the poll, and the watch continues.
     for (const { key, after } of [...found.changed, ...found.added]) checkStorable(key, after);
-    return { found, repeated: found.repeated, isShort: missingRows > 0 };
+    return { found, repeated: found.repeated, isShort, isIncomplete };
   }
 
-  #walk(take: (key: string, row: T) => void, signal: AbortSignal): Promise<number> {
+  #walk(take: (key: string, row: T) => void, signal: AbortSignal): ReturnType<typeof walkOnce> {
     const { key, concurrency } = this.#settings;
     return walkOnce(this.#source, { concurrency, signal }, (row) => take(rowKey(key, row), row));
   }

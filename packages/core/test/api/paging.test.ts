@@ -1,16 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
+  byConnection,
   byCursor,
+  byHeader,
+  byKeyset,
   byLink,
   byOffset,
   byPage,
   listing,
+  type Json,
+  type PageSize,
   type Paging,
   type Position,
   type Source,
 } from '../../src/index.js';
-import { numbered, openListing, serve, type Said } from './servedApi.js';
+import { numbered, openListing, serve, type Asked, type Said } from './servedApi.js';
 import { cursorOf } from '../../src/api/paging.js';
 
 type Row = Record<string, unknown>;
@@ -18,9 +23,11 @@ type Row = Record<string, unknown>;
 /** How a server pages that fits a kind of paging: what stands at a place, in pages of so many rows. */
 interface Fitting {
   readonly paging: Paging;
-  readonly pageSize?: { param: string; default: number };
+  readonly pageSize?: PageSize;
   readonly total?: string;
-  readonly answer: (url: URL, rows: readonly Row[]) => Said;
+  readonly method?: 'POST';
+  readonly body?: Json;
+  readonly answer: (url: URL, rows: readonly Row[], body: Asked['body']) => Said;
 }
 
 const size = 10;
@@ -100,18 +107,86 @@ const kinds: Record<string, Fitting> = {
       return { body: { items, links: { next } } };
     },
   },
+  'byCursor in a body': {
+    ...{ method: 'POST', body: { filter: { tag: 'a' }, page: { size } } },
+    paging: byCursor({ into: 'page.after', at: 'meta.next' }),
+    answer(_url, rows, body) {
+      const { after = 1 } = body?.['page'] as { after?: string };
+      const { items, isLast } = pageOf(rows, Number(after));
+      return { body: { items, meta: { next: isLast ? null : String(Number(after) + 1) } } };
+    },
+  },
+  byConnection: {
+    ...{ method: 'POST', body: { query: 'query …', variables: { first: size, after: null } } },
+    paging: byConnection('data.all'),
+    answer(_url, rows, body) {
+      const { after } = body?.['variables'] as { after: string | null };
+      const { items, isLast } = pageOf(rows, Number(after ?? 1));
+      const pageInfo = { hasNextPage: !isLast, endCursor: items.length === 0 ? null : String(Number(after ?? 1) + 1) };
+      return { body: { items, data: { all: { pageInfo } } } };
+    },
+  },
+  'byOffset in a body': {
+    method: 'POST',
+    paging: byOffset({ into: 'from' }),
+    pageSize: { into: 'size', default: size },
+    answer(_url, rows, body) {
+      const { from = 0, size: take } = body as { from?: number; size: number };
+      return { body: { items: rows.slice(from, from + take) } };
+    },
+  },
+  'byPage in a body': {
+    method: 'POST',
+    paging: byPage({ into: 'paging.number' }),
+    answer(_url, rows, body) {
+      const { number: page } = (body?.['paging'] ?? { number: 1 }) as { number: number };
+      return { body: { items: pageOf(rows, page).items } };
+    },
+  },
+  byHeader: {
+    paging: byHeader({ header: 'X-Continuation', param: 'token' }),
+    answer(url, rows) {
+      const page = number(url, 'token', 1);
+      const { items, isLast } = pageOf(rows, page);
+      return { body: { items }, headers: isLast ? {} : { 'x-continuation': String(page + 1) } };
+    },
+  },
+  'byKeyset in a query': {
+    paging: byKeyset([
+      { field: 'group', param: 'after_group' },
+      { field: 'id', param: 'after_id' },
+    ]),
+    answer(url, rows) {
+      const [group, id] = [url.searchParams.get('after_group'), url.searchParams.get('after_id')];
+      const begin = rows.findIndex((row) => `g${String(row['id'])}` === group && String(row['id']) === id) + 1;
+      return {
+        body: { items: rows.slice(begin, begin + size).map((row) => ({ ...row, group: `g${String(row['id'])}` })) },
+      };
+    },
+  },
+  'byKeyset in a body, with a flag': {
+    method: 'POST',
+    paging: byKeyset([{ field: 'id', into: 'search_after[0]' }], { more: 'more' }),
+    answer(_url, rows, body) {
+      const [id] = (body?.['search_after'] ?? []) as number[];
+      const begin = rows.findIndex((row) => row['id'] === id) + 1;
+      return { body: { items: rows.slice(begin, begin + size), more: begin + size < rows.length } };
+    },
+  },
 };
 
 /** A listing of rows on a server; `meddle` may change what it says. */
 async function open(
-  { paging, pageSize, total, answer }: Fitting,
+  { paging, pageSize, total, method, body, answer }: Fitting,
   rows: readonly Row[],
   meddle: (said: Said, nth: number, url: URL) => Said = (said) => said,
 ) {
-  const server = await serve((url, nth) => meddle(answer(url, rows), nth, url));
+  const server = await serve((url, nth, asked) => meddle(answer(url, rows, asked.body), nth, url));
   const items = listing({
     ...{ path: '/items', paging, rows: 'items', columns: ['id'] },
     ...(pageSize && { pageSize }),
+    ...(method && { method }),
+    ...(body !== undefined && { body }),
     ...(total !== undefined && { total }),
   });
   return { ...server, source: openListing(items, server)() };
@@ -129,10 +204,15 @@ async function rowsFrom(source: Source<Row>, startAt: Position | string): Promis
   return rows;
 }
 
+/** Rows without what a server adds to them. */
+function idsOf(rows: readonly Row[]): Row[] {
+  return rows.map(({ id }) => ({ id }));
+}
+
 describe.each(Object.entries(kinds))('paging %s', (_name, kind) => {
   test.each([0, 1, 9, 10, 11, 20, 37])('gives all of %i rows', async (count) => {
     const { source, asked } = await open(kind, numbered(count));
-    expect(await source.toArray()).toEqual(numbered(count));
+    expect(idsOf(await source.toArray())).toEqual(numbered(count));
     expect(asked.length).toBeLessThanOrEqual(Math.ceil(count / (size - 1)) + 2);
   });
 
@@ -141,7 +221,7 @@ describe.each(Object.entries(kinds))('paging %s', (_name, kind) => {
     const { source } = await open(kind, numbered(47), (said, nth) => (isBroken && nth > 3 ? { status: 404 } : said));
     const positions = await positionsOf(source);
     for (const position of positions)
-      expect(await rowsFrom(source, position)).toEqual(numbered(47 - position.rows, position.rows));
+      expect(idsOf(await rowsFrom(source, position))).toEqual(numbered(47 - position.rows, position.rows));
     isBroken = true;
     const failed = await rowsFrom(source, positions[1]!).catch((error: unknown) => error);
     expect(failed).toMatchObject({ position: positions[1] });
@@ -430,7 +510,7 @@ describe('pages are told apart by what came, not by what a schema makes of it', 
   let made = 0;
   const source = async (meddle: (said: Said, nth: number) => Said = (said) => said) => {
     const rows = numbered(25);
-    const server = await serve((url, nth) => meddle(fit.answer(url, rows), nth));
+    const server = await serve((url, nth) => meddle(fit.answer(url, rows, undefined), nth));
     const items = listing({
       ...{ path: '/items', paging: fit.paging, rows: 'items', version: '1' },
       schema: z.object({ id: z.number().transform((id) => ({ id: BigInt(id), nth: (made += 1) })) }),

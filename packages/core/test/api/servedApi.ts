@@ -1,24 +1,49 @@
-import { createServer, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import { createClient, defineApi, type ApiOptions, type Listing } from '../../src/index.js';
+import { createClient, defineApi, type ApiOptions, type ClientOptions, type Listing } from '../../src/index.js';
 
 /** What a server says to one request. */
 export interface Said {
   readonly body?: unknown;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** The body as it is sent, instead of JSON. */
+  readonly text?: string;
+}
+
+/** A request that a server got. */
+export interface Asked {
+  readonly method: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+  /** Its JSON; `undefined` without a body. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A server that answers each request as the function says, below `/api`. */
-export async function serve(say: (url: URL, nth: number) => Said): Promise<{ baseUrl: string; asked: string[] }> {
+export async function serve(
+  say: (url: URL, nth: number, request: Asked) => Said | 'cut',
+): Promise<{ baseUrl: string; asked: string[]; requests: Asked[] }> {
   const asked: string[] = [];
-  const server = createServer(({ url: target = '/' }, response: ServerResponse) => {
+  const requests: Asked[] = [];
+  const server = createServer((request, response: ServerResponse) => {
+    const { url: target = '/', method, headers: sent } = request;
     const url = new URL(target, baseUrl);
-    asked.push(target.replace(/^\/api/, ''));
-    const { body, status = 200, headers = {} } = say(url, asked.length);
-    response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(JSON.stringify(body));
+    let received = '';
+    request.setEncoding('utf8').on('data', (part: string) => (received += part));
+    request.on('end', () => {
+      asked.push(target.replace(/^\/api/, ''));
+      requests.push({
+        method,
+        headers: sent,
+        body: received === '' ? undefined : (JSON.parse(received) as Record<string, unknown>),
+      });
+      const said = say(url, asked.length, requests.at(-1)!);
+      if (said === 'cut') return void response.destroy();
+      const { body, status = 200, headers = {}, text = JSON.stringify(body) } = said;
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(text);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/api`;
@@ -26,17 +51,17 @@ export async function serve(say: (url: URL, nth: number) => Said): Promise<{ bas
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  return { baseUrl, asked };
+  return { baseUrl, asked, requests };
 }
 
 /** The one listing of an API, on a client of its own. */
 export function openListing<Row extends object, In extends object>(
   items: Listing<Row, In>,
-  options: ApiOptions & { readonly apiKey?: string },
+  options: ApiOptions & Pick<ClientOptions, 'retry' | 'links'> & { readonly apiKey?: string },
 ): ReturnType<Listing<Row, In>['open']> {
-  const { apiKey = 'test-key-1', ...rest } = options;
+  const { apiKey = 'test-key-1', retry = { retries: 0 }, links, ...rest } = options;
   const api = defineApi({ name: 'test', sources: { items } });
-  const client = createClient({ apiKey, rateLimit: false, retry: { retries: 0 } }).use(api(rest));
+  const client = createClient({ apiKey, rateLimit: false, retry, ...(links && { links }) }).use(api(rest));
   onTestEnd(() => client.close());
   return client.test.items;
 }

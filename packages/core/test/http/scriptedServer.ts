@@ -10,6 +10,8 @@ export interface SeenRequest {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;
+  /** What has arrived of it. */
+  body: string;
   /** Whether the connection ended before the answer was sent. */
   isAborted: boolean;
 }
@@ -34,8 +36,10 @@ export class ScriptedServer {
         this.#tell();
       });
     });
-    this.#server.on('request', ({ method, url, headers }, response) => {
-      const seen: SeenRequest = { method, url, headers, isAborted: false };
+    this.#server.on('request', (request, response) => {
+      const { method, url, headers } = request;
+      const seen: SeenRequest = { method, url, headers, body: '', isAborted: false };
+      request.setEncoding('utf8').on('data', (part: string) => (seen.body += part));
       response.once('close', () => {
         seen.isAborted = !response.writableFinished;
         this.#tell();

@@ -1,3 +1,5 @@
+import type { HttpMethod } from '../requestDetails.js';
+
 export interface AdapterOptions {
   /** Ms to connect, TLS included. */
   readonly connectTimeout: number;
@@ -37,7 +39,7 @@ export interface ResolvedAddress {
 
 export interface AttemptRequest {
   readonly url: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: HttpMethod;
   /** All headers, including the key: only the adapter sees this. Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

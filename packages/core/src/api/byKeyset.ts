@@ -1,0 +1,99 @@
+import { ConfigError } from '../errors.js';
+import type { DocumentReader } from '../source/documentReader.js';
+import { isList, kindOf } from '../values.js';
+import type { Selector } from './answer.js';
+import { documentPath, finder } from './documentPath.js';
+import { cursorOf, type Paging } from './paging.js';
+import { placing, type RequestPlace } from './requestPlace.js';
+
+/** One value of the last row, and where the next request has it. */
+export type KeysetValue = RequestPlace & {
+  /** The value's path in a row as it was received, e.g. `updated_at` or `sort[0]`. */
+  readonly field: string;
+};
+
+/** Options of {@link byKeyset}. */
+export interface KeysetOptions {
+  /** Where a response says, with `true` or `false`, whether more rows follow. Default: until a page has no rows. */
+  readonly more?: Selector<unknown>;
+}
+
+/**
+ * Paging by values of the last row, by which the API sorts: the next page has the rows after them.
+ *
+ * Together the values must identify a row: of rows that share all of them, those on the next page would be missed.
+ * Texts, numbers and booleans keep their type. A value that is missing, `null`, or a number too large to be exact is an
+ * error. A row that changes its values during a walk may be missed or come twice.
+ *
+ * @example
+ * byKeyset([{ field: 'created_at', param: 'after_date' }, { field: 'id', param: 'after_id' }])
+ * byKeyset([{ field: 'sort[0]', into: 'search_after[0]' }, { field: 'sort[1]', into: 'search_after[1]' }])
+ *
+ * @throws ConfigError if there is no value, or a path is invalid. Later: DecodeError if the last row lacks a value.
+ */
+export function byKeyset(values: readonly KeysetValue[], { more }: KeysetOptions = {}): Paging {
+  if (values.length === 0) throw new ConfigError('byKeyset needs at least one value of the last row.');
+  const keys = values.map(({ field, ...place }) => ({ ...placing(place), field, path: documentPath(field) }));
+  const flag = more === undefined ? undefined : finder(more);
+  return {
+    identity: {
+      by: 'keyset',
+      values: keys.map(({ identity, field }) => ({ ...identity, field })),
+      more: flag?.identity ?? null,
+    },
+    params: keys.flatMap(({ params }) => params),
+    fields: keys.flatMap(({ fields }) => fields),
+    request(first, from) {
+      const known = decodeKeyset(cursorOf(from), keys.length);
+      return keys.reduce((request, { put }, nth) => put(request, known[nth] ?? ''), first);
+    },
+    next(answer) {
+      const { rows, read } = answer;
+      const follows = flag?.find(answer);
+      if (flag && typeof follows !== 'boolean') throw read.fault(flag.text, 'it is neither true nor false');
+      if (follows === false) return 'end';
+      if (rows.length === 0) {
+        if (follows) throw read.fault('', 'more rows follow, but there is no row to continue after');
+        return 'end';
+      }
+      const inRow = readerOfRow(read);
+      const last = keys.map(({ path }) => keyOf(path.find(rows.at(-1), inRow), path.text, inRow));
+      return { cursor: JSON.stringify(last) };
+    },
+  };
+}
+
+type Key = string | number | boolean;
+
+function isKey(value: unknown): value is Key {
+  if (typeof value === 'number')
+    return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  return typeof value === 'string' || typeof value === 'boolean';
+}
+
+function keyOf(value: unknown, path: string, read: DocumentReader): Key {
+  if (isKey(value)) return value;
+  const what = typeof value === 'number' ? 'a number that is not exact' : kindOf(value);
+  throw read.fault(path, `it is ${what}, so the next page can't be requested after it`);
+}
+
+/** The paths are those in the last row. */
+function readerOfRow(read: DocumentReader): DocumentReader {
+  return {
+    ...read,
+    fault: (path, what) => read.fault(path === '' ? 'the last row' : `${path} of the last row`, what),
+  };
+}
+
+function decodeKeyset(cursor: string, length: number): readonly Key[] {
+  let found: unknown;
+  try {
+    found = JSON.parse(cursor);
+  } catch {
+    found = undefined;
+  }
+  if (isList(found) && found.length === length && found.every(isKey)) return found;
+  throw new ConfigError(
+    `startAt is not a list of ${length} value(s) of a row as JSON, e.g. ["2024-05-01",17]. Give one, or start without it.`,
+  );
+}

@@ -1,0 +1,60 @@
+import type { ErrorFinder, ResponseError } from '../http/responseError.js';
+import { isList, isRecord, kindOf } from '../values.js';
+
+/** Options of {@link graphqlErrors}. */
+export interface GraphqlErrorOptions {
+  /**
+   * Accepts the rows of a response that has errors beside its `data`. The walk is then incomplete: a watch concludes no
+   * removals from it, and the client emits a warning. Default `false`.
+   */
+  readonly allowPartial?: boolean;
+}
+
+/**
+ * Finds the errors of GraphQL, which come with status 200: a response fails if its `errors` are not empty.
+ *
+ * The codes are those of common servers, in `extensions.code` or `type`. `THROTTLED`, `RATE_LIMITED` and the like pause
+ * the API like a 429, also with `allowPartial`. `INTERNAL_SERVER_ERROR`, `SERVICE_UNAVAILABLE` and `TIMEOUT` are retried
+ * like a 503. Any other error is final.
+ *
+ * @example
+ * listing({ method: 'POST', path: '/graphql', errors: graphqlErrors(), … })
+ *
+ * @see https://spec.graphql.org/October2021/#sec-Errors
+ */
+export function graphqlErrors({ allowPartial = false }: GraphqlErrorOptions = {}): ErrorFinder {
+  return ({ body }) => {
+    if (!isRecord(body)) return undefined;
+    const { errors, data } = body;
+    if (errors === undefined || errors === null || (isList(errors) && errors.length === 0)) return undefined;
+    const all = isList(errors) ? errors : [errors];
+    const codes = all.slice(0, maxErrors).map(codeOf);
+    return { kind: kindOfErrors(codes, allowPartial && isRecord(data)), message: messageOf(all) };
+  };
+}
+
+/** Errors whose codes are read. A server may send one for each row. */
+const maxErrors = 1_000;
+
+const limits = new Set(['THROTTLED', 'RATELIMITED', 'RATELIMIT', 'RATELIMITEXCEEDED', 'TOOMANYREQUESTS']);
+const temporary = new Set(['INTERNALSERVERERROR', 'SERVICEUNAVAILABLE', 'TIMEOUT', 'GATEWAYTIMEOUT']);
+
+function kindOfErrors(codes: readonly string[], isPartial: boolean): ResponseError['kind'] {
+  if (codes.some((code) => limits.has(code))) return 'rate-limited';
+  if (isPartial) return 'partial';
+  return codes.length > 0 && codes.every((code) => temporary.has(code)) ? 'temporary' : 'final';
+}
+
+/** Without case and separators, which differ between servers. */
+function codeOf(error: unknown): string {
+  if (!isRecord(error)) return '';
+  const { extensions, type } = error;
+  const code = (isRecord(extensions) ? extensions['code'] : undefined) ?? type;
+  return typeof code === 'string' ? code.replace(/[-_ ]/g, '').toUpperCase() : '';
+}
+
+function messageOf([first, ...others]: readonly unknown[]): string {
+  const message = isRecord(first) ? first['message'] : first;
+  const text = typeof message === 'string' ? message : `its message is ${kindOf(message)}`;
+  return others.length === 0 ? text : `${text} (and ${others.length} more)`;
+}

@@ -1,0 +1,63 @@
+import { ConfigError } from '../errors.js';
+import { frozenJson, type Json } from '../json.js';
+import type { ErrorFinder } from './responseError.js';
+
+/** The methods that requests may have. */
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** `json`: one document. `jsonLines`: a document on each line, which become one list. */
+export type ResponseFormat = 'json' | 'jsonLines';
+
+/** What a request sends besides its address, and what its response may be. */
+export interface RequestDetails {
+  /** Default `GET`. */
+  readonly method?: HttpMethod;
+  /** Sent as JSON, with any method but `GET`. Default: none. */
+  readonly body?: Json;
+  /** Not for secrets: links and hooks see them. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Whether the request may be sent more than once. Otherwise it is retried only if it was not sent, e.g. because the
+   * connection was refused. Default: with `GET`, and with an `Idempotency-Key` header.
+   */
+  readonly isRepeatable?: boolean;
+  /** The format of the response. Default `json`. */
+  readonly format?: ResponseFormat;
+  /** Finds an error in a response with a success status, e.g. `graphqlErrors()`. Default: there is none. */
+  readonly errors?: ErrorFinder | undefined;
+}
+
+interface EncodedRequest {
+  readonly method: HttpMethod;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly isRepeatable: boolean;
+}
+
+const methods: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] satisfies HttpMethod[];
+
+const accept: Readonly<Record<ResponseFormat, string>> = {
+  json: 'application/json',
+  jsonLines: 'application/jsonl, application/x-ndjson, */*;q=0.5',
+};
+
+/** The message of a request, the same for each of its attempts. @throws ConfigError if it cannot be sent. */
+export function encodeRequest(route: string, details: RequestDetails): EncodedRequest {
+  const { method = 'GET', body, headers = {}, format = 'json' } = details;
+  const refusal = (what: string): ConfigError => new ConfigError(`${route} can't be sent: ${what}.`, { route });
+  // Plugins and links in JavaScript may pass anything.
+  if (!methods.includes(method)) throw refusal(`its method must be ${methods.join(', ')}`);
+  if (body !== undefined && method === 'GET') throw refusal('a GET request has no body. Give it another method');
+  const { isRepeatable = method === 'GET' || hasIdempotencyKey(headers) } = details;
+  const isJson = body !== undefined;
+  return {
+    ...{ method, isRepeatable },
+    headers: { Accept: accept[format], ...(isJson && { 'Content-Type': 'application/json' }), ...headers },
+    ...(isJson && { body: JSON.stringify(frozenJson(body, `The body of ${route}`)) }),
+  };
+}
+
+/** The key by which a server recognizes a repeated request (draft-ietf-httpapi-idempotency-key-header). */
+function hasIdempotencyKey(headers: Readonly<Record<string, string>>): boolean {
+  return Object.entries(headers).some(([name, key]) => name.toLowerCase() === 'idempotency-key' && Boolean(key));
+}

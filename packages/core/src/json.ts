@@ -1,0 +1,41 @@
+import { ConfigError } from './errors.js';
+import { isList, isRecord, kindOf } from './values.js';
+
+/** Any JSON value. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json };
+
+/** Deeper bodies are mistakes, e.g. an object that contains itself. */
+const deepest = 100;
+
+/**
+ * A copy of a value that is JSON already, deeply frozen: what is sent is what was checked, whoever has the original.
+ *
+ * @param place names the value in errors, e.g. `body`
+ *
+ * @throws ConfigError, with the place, if JSON would change or omit a part of it.
+ */
+export function frozenJson(value: unknown, place: string, depth = 0): Json {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (depth > deepest) throw new ConfigError(`${place} is nested more than ${deepest} levels deep.`, { place });
+  // `Array.from` also visits the holes of a list, which are refused like `undefined`.
+  if (isList(value))
+    return Object.freeze(Array.from(value, (item, index) => frozenJson(item, `${place}[${index}]`, depth + 1)));
+  if (!isPlain(value))
+    throw new ConfigError(
+      `${place} is ${isRecord(value) ? 'an object of a class' : typeof value === 'number' ? String(value) : kindOf(value)}, which JSON can't represent. Leave it out, or give text, a finite number, a boolean, null, a list or a plain object.`,
+      { place },
+    );
+  const fields = Object.entries(value).map(([name, field]): [string, Json] => [
+    name,
+    frozenJson(field, `${place}.${name}`, depth + 1),
+  ]);
+  return Object.freeze<Record<string, Json>>(Object.fromEntries(fields));
+}
+
+/** Whether a value is an object without a class, from any realm. */
+export function isPlain(value: unknown): value is Record<string, unknown> {
+  if (!isRecord(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import {
+  byConnection,
+  createClient,
+  defineApi,
+  graphqlErrors,
+  isTransient,
+  listing,
+  memoryState,
+  type ClientEvent,
+  type ErrorFinder,
+  type PageHealth,
+  type RetryOptions,
+} from '../../src/index.js';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { serve, type Said } from './servedApi.js';
+
+const error = (message: string, code?: string) => ({ message, ...(code !== undefined && { extensions: { code } }) });
+const pageOf = (...ids: number[]) => ({
+  all: { nodes: ids.map((id) => ({ id })), pageInfo: { hasNextPage: false, endCursor: null } },
+});
+
+const of = (body: unknown, options?: Parameters<typeof graphqlErrors>[0]) =>
+  graphqlErrors(options)({ status: 200, headers: {}, body });
+
+describe('A3 errors of GraphQL', () => {
+  test.each<[string, unknown, string | undefined]>([
+    ['none', { data: {} }, undefined],
+    ['null', { data: {}, errors: null }, undefined],
+    ['an empty list', { data: {}, errors: [] }, undefined],
+    ['one', { errors: [error('no')] }, 'final'],
+    ['one beside data', { data: {}, errors: [error('no')] }, 'final'],
+    ['something that is not a list', { data: {}, errors: 'no' }, 'final'],
+    ['a list of nothing', { data: {}, errors: [null] }, 'final'],
+    ['THROTTLED', { errors: [error('Throttled', 'THROTTLED')] }, 'rate-limited'],
+    [
+      'RATE_LIMITED as a type',
+      { errors: [{ type: 'RATE_LIMITED', message: 'API rate limit exceeded' }] },
+      'rate-limited',
+    ],
+    ['RateLimitExceeded among others', { errors: [error('a'), error('b', 'rate-limit-exceeded')] }, 'rate-limited'],
+    ['INTERNAL_SERVER_ERROR', { errors: [error('a', 'INTERNAL_SERVER_ERROR')] }, 'temporary'],
+    ['a temporary one and a final one', { errors: [error('a', 'TIMEOUT'), error('b', 'FORBIDDEN')] }, 'final'],
+    ['a list, which is not of GraphQL', [{ errors: [1] }], undefined],
+  ])('%s', (_what, body, kind) => {
+    expect(of(body)?.kind).toBe(kind);
+  });
+
+  test.each<[string, unknown, string]>([
+    ['beside data are allowed', { data: { a: 1 }, errors: [error('a')] }, 'partial'],
+    ['without data are not', { data: null, errors: [error('a')] }, 'final'],
+    ['of a limit are not', { data: { a: 1 }, errors: [error('a', 'THROTTLED')] }, 'rate-limited'],
+  ])('%s with allowPartial', (_what, body, kind) => {
+    expect(of(body, { allowPartial: true })?.kind).toBe(kind);
+  });
+
+  test('are quoted by the first one, and counted', () => {
+    expect(of({ errors: [error('first'), error('second'), 7] })?.message).toBe('first (and 2 more)');
+    expect(of({ errors: [{ message: {} }] })?.message).toBe('its message is an object');
+  });
+});
+
+function open(
+  baseUrl: string,
+  { errors = graphqlErrors(), retry = { baseDelay: 1 } }: { errors?: ErrorFinder; retry?: Partial<RetryOptions> } = {},
+) {
+  const all = listing({
+    ...{ method: 'POST', path: '/graphql', body: { query: '{ all }' }, errors, columns: ['id'] },
+    ...{ paging: byConnection('data.all'), rows: 'data.all.nodes', key: ({ id }) => Number(id) },
+  });
+  const api = defineApi({ name: 'graph', sources: { all } });
+  const client = createClient({ apiKey: 'key-of-graph-1', rateLimit: false, retry }).use(api({ baseUrl }));
+  onTestEnd(() => client.close());
+  const events: ClientEvent[] = [];
+  client.events.subscribe((event) => events.push(event));
+  return { client, events, source: client.graph.all };
+}
+
+const served = (...said: readonly Said[]) => serve((_url, nth) => said[nth - 1] ?? said.at(-1)!);
+
+describe('A3 a page with errors in a 200 answer', () => {
+  test('fails, and says what the API said, without the key', async () => {
+    const server = await served({ body: { data: pageOf(1), errors: [error('bad key key-of-graph-1', 'FORBIDDEN')] } });
+    const { source } = open(server.baseUrl);
+    const failed: unknown = await source()
+      .toArray()
+      .catch((reason: unknown) => reason);
+    expect(failed).toMatchObject({ code: 'http', status: 200, message: expect.stringContaining('bad key') });
+    expect(JSON.stringify(failed)).not.toContain('key-of-graph-1');
+    expect(isTransient(failed)).toBe(false);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('is retried within the deadline if the error is temporary', async () => {
+    const server = await served({ body: { errors: [error('a', 'TIMEOUT')] } }, { body: { data: pageOf(1) } });
+    expect(await open(server.baseUrl).source().toArray()).toEqual([{ id: 1 }]);
+    expect(server.requests).toHaveLength(2);
+    const down = await served({ body: { errors: [error('a', 'TIMEOUT')] } });
+    const failed: unknown = await open(down.baseUrl, { retry: { retries: 2, baseDelay: 1 } })
+      .source()
+      .toArray()
+      .catch((reason: unknown) => reason);
+    expect(failed).toMatchObject({ code: 'http', message: expect.stringContaining('It was tried 3 times') });
+    expect(isTransient(failed)).toBe(true);
+  });
+
+  test('pauses the API like a 429 if a cost limit is reached', async () => {
+    const server = await served({ body: { errors: [error('Throttled', 'THROTTLED')] } }, { body: { data: pageOf(1) } });
+    const { source, events } = open(server.baseUrl);
+    expect(await source().toArray()).toEqual([{ id: 1 }]);
+    expect(events.map(({ type }) => type)).toContain('paused');
+  });
+
+  test('is a RateLimitError if the API asks for a longer pause than is allowed', async () => {
+    const body = { errors: [error('Throttled', 'THROTTLED')] };
+    const server = await served({ body, headers: { 'retry-after': '3600' } });
+    await expect(open(server.baseUrl).source().toArray()).rejects.toMatchObject({ code: 'rate-limited', status: 200 });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test('may be told by a function of the definition, and one that throws is an error without what it quotes', async () => {
+    const body = { ok: false, error: 'secret words' };
+    const server = await served({ body });
+    const errors: ErrorFinder = (response) => {
+      throw new Error(JSON.stringify(response.body));
+    };
+    const failed: unknown = await open(server.baseUrl, { errors })
+      .source()
+      .toArray()
+      .catch((reason: unknown) => reason);
+    expect(failed).toMatchObject({ code: 'decode' });
+    expect(JSON.stringify(failed)).not.toContain('secret words');
+    const said: ErrorFinder = () => ({ kind: 'final', message: 'not ok' });
+    await expect(open(server.baseUrl, { errors: said }).source().toArray()).rejects.toThrow('("not ok")');
+  });
+});
+
+describe('A3 a page that is allowed to be partial', () => {
+  const errors = graphqlErrors({ allowPartial: true });
+
+  test('gives its rows, is marked as incomplete, and the client warns once', async () => {
+    const body = { data: pageOf(1, 2), errors: [error('no access to row 3')] };
+    const { source, events } = open((await served({ body })).baseUrl, { errors });
+    const all = source();
+    for await (const page of all.pages())
+      expect(page).toMatchObject({ isIncomplete: true, items: [{ id: 1 }, { id: 2 }] });
+    await all.toArray();
+    const warnings = events.filter(({ type }) => type === 'warning');
+    expect(warnings).toMatchObject([{ message: expect.stringContaining('no access to row 3') }]);
+  });
+
+  test('marks pages that an operator has changed, too', async () => {
+    const { source } = open((await served({ body: { data: pageOf(1), errors: [error('a')] } })).baseUrl, { errors });
+    const piped = source().pipePages((rows) => rows, { version: '1' });
+    for await (const page of piped.pages()) expect(page.isIncomplete).toBe(true);
+  });
+
+  test('C1 removes nothing from a watch, however often it comes, and the rest is reported', async () => {
+    const whole = { body: { data: pageOf(1, 2, 3) } };
+    const partial = { body: { data: pageOf(1, 4), errors: [error('rows 2 and 3 are away')] } };
+    const lacking = { body: { data: pageOf(1, 3, 4) } };
+    const walks = [whole, whole, partial, partial, partial, lacking, partial, lacking];
+    const { source } = open((await served(...walks)).baseUrl, { errors });
+    const health: PageHealth[] = [];
+    const told: string[] = [];
+    const watched = source.watch(
+      {},
+      { every: 1, polls: 7, state: memoryState(), onHealth: (each) => health.push(each) },
+    );
+    for await (const { type, key } of watched) told.push(`${type} ${key}`);
+    expect(told).toEqual(['initial 1', 'initial 2', 'initial 3', 'added 4', 'removed 2']);
+    expect(health.map(({ isIncomplete }) => isIncomplete ?? false)).toEqual([
+      false,
+      true,
+      true,
+      true,
+      false,
+      true,
+      false,
+    ]);
+  });
+});
