@@ -30,6 +30,7 @@ export { byHeader, type HeaderOptions } from './api/byHeader.js';
 export { byKeyset, type KeysetOptions, type KeysetValue } from './api/byKeyset.js';
 export { byLink, type LinkOptions } from './api/byLink.js';
 export { byOffset, type OffsetOptions } from './api/byOffset.js';
+export { bySince, type SinceOptions } from './api/bySince.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';
 export { cursorOf, type PageAddress, type Paging } from './api/paging.js';
 export { graphqlErrors, type GraphqlErrorOptions } from './api/graphqlErrors.js';
@@ -94,6 +95,7 @@ export type { DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';
 export type { PageSource } from './source/pageSource.js';
 export { groupsOf, type GroupOptions } from './source/plan.js';
+export type { Increment, PageIncrement, Since } from './source/increment.js';
 export type { Position } from './position.js';
 export type { PullIterator } from './source/cancellable.js';
 

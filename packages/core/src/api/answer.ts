@@ -20,6 +20,8 @@ export interface PageAnswer extends Answer {
   readonly rows: readonly unknown[];
   /** Rows in the whole listing, if the definition has `total`. */
   readonly total: number | undefined;
+  /** The value from which the walk has rows, if not all. */
+  readonly since?: string;
   /** Where this page starts; absent for the first page. */
   readonly from: PageCursor | undefined;
   /** Rows that are new to the walk: one fewer than `rows` if the last known row was read again. */

@@ -127,6 +127,8 @@ function checkListing(definition: Checked): void {
   if (method === 'GET' && fields.length > 0)
     throw fault(pageSize?.into === undefined ? 'paging' : 'pageSize', "it is sent in the body: set method: 'POST'");
   if (pageSize) placing(pageSize);
+  if (paging.increment && !pageSize)
+    throw fault('pageSize', 'bySince needs it, with the max of the API, to tell a page that could have more rows');
   const twice = firstRepeated(names);
   const filledTwice = firstRepeated(fields);
   if (filledTwice !== undefined) throw fault('body', `${filledTwice} is set twice`);
@@ -180,7 +182,8 @@ function listingSource<Row extends object, In extends object, Params>(
 ): Source<Row> {
   const { name, endpoint, arrays } = opening;
   const { baseUrl } = endpoint;
-  const { columns, key, event } = definition;
+  const { columns, key, event, paging } = definition;
+  const { increment } = paging;
   const params = decodeParams(name, { schema: definition.params, known }, given);
   const plan = listingPlan(definition, { name, baseUrl, params, pageSize, warn: (message) => endpoint.warn(message) });
   const rowsAt = typeof definition.rows === 'string' ? definition.rows : 'function';
@@ -207,15 +210,17 @@ function listingSource<Row extends object, In extends object, Params>(
     schema: { columns, ...(key && { key }), ...(event && { event }) },
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
     ...(definition.isRepeatable === false && { isRepeatable: false }),
-    async fetch({ partition, at, atLeast, signal }) {
-      const first = plan.first(partition, atLeast);
-      const address = at ? definition.paging.request(first, at) : first;
+    ...(increment && { increment }),
+    async fetch({ partition, at, atLeast, since, signal }) {
+      const start = plan.first(partition, atLeast);
+      const first = since?.from !== undefined && increment ? increment.from(start, since.from) : start;
+      const address = at ? paging.request(first, at) : first;
       const answer = await endpoint.send({ route: name, ...address, ...details, ...repeated(at), signal });
       const { path } = address;
       const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
       return read(answer, {
         ...{ route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows },
-        ...{ isSecret, withoutSecret, onPartial },
+        ...{ since, isSecret, withoutSecret, onPartial, now: () => opening.clock.now() },
       });
     },
   });

@@ -5,6 +5,7 @@ import type { ErrorFinder } from '../http/responseError.js';
 import type { PageCursor } from '../position.js';
 import type { UndecodedPage } from '../source/definition.js';
 import { documentReader } from '../source/documentReader.js';
+import type { Since } from '../source/increment.js';
 import type { Answer, Selector } from './answer.js';
 import { rowDecoder, type RowMaking } from './decodeRows.js';
 import { documentPath, finder, type Finder } from './documentPath.js';
@@ -44,6 +45,10 @@ export interface Requested {
   readonly isAgain: boolean;
   /** The requested page size, if any. */
   readonly rows: number | undefined;
+  /** The rows that the walk asks for; absent for all. */
+  readonly since?: Since | undefined;
+  /** Wall time in ms, for responses without a `Date`. */
+  readonly now?: () => number;
   readonly isSecret?: (text: string) => boolean;
   readonly withoutSecret?: (query: string) => string;
   /** Called with the error of a response that is used in spite of it. */
@@ -58,17 +63,8 @@ export function pageReader<Row>(
   const total = spec.total === undefined ? undefined : finder(spec.total);
   const decode = rowDecoder(spec);
   return (response, requested) => {
-    const {
-      route,
-      baseUrl,
-      path,
-      from,
-      isAgain,
-      rows: pageSize,
-      isSecret,
-      withoutSecret = same,
-      onPartial,
-    } = requested;
+    const { route, baseUrl, path, from, isAgain, since = {}, now = () => 0 } = requested;
+    const { rows: pageSize, isSecret, withoutSecret = same, onPartial } = requested;
     const read = documentReader(route, isSecret);
     const at = (text: string): unknown => documentPath(text).find(response.body, read);
     const { status, headers, body } = response;
@@ -81,15 +77,25 @@ export function pageReader<Row>(
       const { rows: received } = found;
       const count = total && countAt(total, answer);
       const newRows = received.length - (isAgain && received.length > 0 ? 1 : 0);
-      const place = { from, newRows, requested: pageSize, baseUrl, path, withoutSecret };
+      const start = since.from !== undefined && { since: since.from };
+      const place = { from, newRows, requested: pageSize, baseUrl, path, withoutSecret, ...start };
       const next = spec.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
       if (error) onPartial?.(error.message);
       const page = { received, next, total: count, decode: () => decode(received, found.at, read) };
-      return error ? { ...page, isIncomplete: true } : page;
+      const whole = error ? { ...page, isIncomplete: true as const } : page;
+      const { increment } = spec.paging;
+      if (!increment) return whole;
+      return increment.newRows(whole, { since, from, read, requested: pageSize, at: timeOf(headers, now) });
     } catch (error) {
       throw thrownFault(error, '', response.body, read);
     }
   };
+}
+
+/** When the API responded, by its own clock if it says so (wall time in ms). */
+function timeOf(headers: ApiResponse['headers'], now: () => number): number {
+  const date = Date.parse(headers['date'] ?? '');
+  return Number.isNaN(date) ? now() : date;
 }
 
 function same(query: string): string {

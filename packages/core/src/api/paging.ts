@@ -3,6 +3,7 @@ import type { ArrayFormat, Query } from '../http/query.js';
 import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json } from '../source/definition.js';
 import type { PageAnswer } from './answer.js';
+import type { IncrementalPaging } from './bySince.js';
 
 /** A request below the base URL. */
 export interface PageAddress {
@@ -39,6 +40,8 @@ export interface Paging {
   request(first: PageAddress, at: PageCursor): PageAddress;
   /** How the listing continues. @throws DecodeError if the response does not tell. */
   next(answer: PageAnswer): FetchedPage<unknown>['next'];
+  /** How rows are found that are new since an earlier walk: made by `bySince`. */
+  readonly increment?: IncrementalPaging;
 }
 
 /** The cursor, for paging that has no offsets. @throws ConfigError if it is an offset. */

@@ -2,6 +2,7 @@ import { CheckpointError } from '../errors.js';
 import { isPosition, withoutPartition, type Position } from '../position.js';
 import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
+import { type IncrementProgress, isIncrementProgress } from './increments.js';
 
 /** The durable record "all rows up to this position are in the sink, up to this sink position". */
 export interface Checkpoint {
@@ -30,6 +31,8 @@ export interface Checkpoint {
   readonly sinkPosition?: Json;
   /** All rows are written; only publishing the target may be missing. */
   readonly isSealed?: true;
+  /** How far an incremental export has walked; absent for others. */
+  readonly increment?: IncrementProgress;
   /** When the target was published (ISO 8601). The record stays, so that a repeated export recognizes its target. */
   readonly finishedAt?: string;
 }
@@ -72,6 +75,7 @@ function isCheckpoint(record: unknown): record is Checkpoint {
     isRecord(record['begun']) &&
     Object.values(record['begun']).every((each) => isRecord(each) && isCount(each['rows']) && isCount(each['pages'])) &&
     (record['key'] === undefined || isTexts(record['key'])) &&
+    (record['increment'] === undefined || isIncrementProgress(record['increment'])) &&
     isPosition(record['position'])
   );
 }

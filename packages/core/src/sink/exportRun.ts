@@ -12,7 +12,8 @@ import { done } from '../source/cancellable.js';
 import { checkpointWithoutPartition, type Checkpoint } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
-import { checkpointName, findCheckpoint } from './findCheckpoint.js';
+import { checkpointName, checkSameKey, findCheckpoint } from './findCheckpoint.js';
+import { Increments, type IncrementalOptions } from './increments.js';
 import type { Release } from './lockQueue.js';
 import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
 import type { StateStore } from './stateStore.js';
@@ -43,6 +44,12 @@ export interface ExportOptions extends Identifiers {
    * sink that can remove rows; with these, it is the default for a source whose pages can be fetched only once.
    */
   readonly onExpired?: 'fail' | 'restart-partition';
+  /**
+   * Exports only rows that are new or changed since the last incremental export with this state, which it needs. The
+   * source's paging must be `bySince`. A row that changed comes again with its key; rows that an interrupted run had
+   * exported shortly before may, too.
+   */
+  readonly incremental?: true | IncrementalOptions;
   /** Called with warnings that do not fail the export. */
   readonly onWarning?: (message: string) => void;
   /**
@@ -85,6 +92,7 @@ export class ExportRun<T> {
   readonly #ending = new AbortController();
   readonly #tally = new ExportTally();
   readonly #restarts = new Map<number, number>();
+  readonly #increments: Increments<T> | undefined;
   #release: Release | undefined;
   #writer: SinkWriter<T> | undefined;
   #pages: AsyncIterator<Page<T>> | undefined;
@@ -99,12 +107,13 @@ export class ExportRun<T> {
   #current: Promise<unknown> = Promise.resolve();
 
   constructor(source: PageSource<T>, sink: Sink<T>, options: ExportOptions) {
-    const { commitEvery, clock = systemClock } = options;
+    const { commitEvery, clock = systemClock, incremental } = options;
     this.#source = source;
     this.#sink = sink;
     this.#options = options;
     this.#clock = clock;
     this.#pace = new CommitPace(commitEvery, clock);
+    if (incremental) this.#increments = new Increments(source.info, incremental === true ? {} : incremental);
   }
 
   step(): Promise<Step> {
@@ -197,6 +206,7 @@ export class ExportRun<T> {
     await writer.write({ items: page.items, partition: page.partition, endsPartition: page.endsPartition });
     this.#isSinkBusy = false;
     this.#tally.add(page);
+    this.#increments?.add(page);
     this.#last = page;
     this.#pace.add(page);
     if (this.#pace.isDue) await this.#commitIfPossible();
@@ -212,9 +222,13 @@ export class ExportRun<T> {
       return undefined;
     }
     const { newId, sha256 } = this.#options;
-    const search = { info: this.#source.info, sink: this.#sink, state, restart, sameProject, newId, sha256 };
-    const { checkpoint, isNew, finished } = await findCheckpoint(search);
+    const { info } = this.#source;
+    const isIncremental = this.#increments !== undefined;
+    const { checkpoint, isNew, finished } = await findCheckpoint({
+      ...{ info, sink: this.#sink, state, restart, sameProject, isIncremental, newId, sha256 },
+    });
     this.#checkpoint = checkpoint;
+    await this.#beginIncrement(state, sameProject);
     if (!restart) this.#reportCommitted(checkpoint);
     const { sinkPosition, isSealed = false, finishedAt } = checkpoint;
     this.#tally.resume(checkpoint);
@@ -241,6 +255,14 @@ export class ExportRun<T> {
     return undefined;
   }
 
+  async #beginIncrement(state: StateStore, sameProject: boolean): Promise<void> {
+    if (!this.#increments || !this.#checkpoint) return;
+    const mark = await this.#increments.load(state);
+    if (mark && !sameProject) await checkSameKey(mark, this.#source.info, 'The mark of the last increment');
+    this.#increments.begin(this.#checkpoint.increment);
+    this.#checkpoint = { ...this.#checkpoint, increment: this.#increments.progress };
+  }
+
   /** Commits the position before the first row, if the sink has one, so that a run killed from here on resumes. */
   async #commitStart(): Promise<void> {
     const { start } = this.#opened;
@@ -256,6 +278,7 @@ export class ExportRun<T> {
       ...(concurrency !== undefined && { concurrency }),
       ...(prefetch !== undefined && { prefetch }),
       ...(newHistory !== undefined && { newHistory }),
+      ...(this.#increments && { since: this.#increments.since }),
     });
     this.#writer = await this.#sink.open(this.#context(how));
     this.#pages = pages[Symbol.asyncIterator]();
@@ -348,7 +371,13 @@ export class ExportRun<T> {
   async #commit(sinkPosition: Json, change: { position?: Position; isSealed?: true }): Promise<void> {
     this.#pace.settle();
     if (!this.#checkpoint) return;
-    this.#checkpoint = { ...this.#checkpoint, ...change, sinkPosition, ...this.#tally.committable };
+    const { isSealed = false } = change;
+    const { key } = this.#checkpoint;
+    const increment = isSealed ? this.#increments?.sealed(key) : this.#increments?.progress;
+    this.#checkpoint = {
+      ...{ ...this.#checkpoint, ...change, sinkPosition, ...this.#tally.committable },
+      ...(increment && { increment }),
+    };
     await this.#save(this.#checkpoint);
     this.#tally.commit();
   }
@@ -370,7 +399,10 @@ export class ExportRun<T> {
 
   /** Marks the export as finished. If that can't be saved, the checkpoint goes: nothing is left to resume. */
   async #saveFinished(): Promise<void> {
-    if (!this.#checkpoint || !this.#sink.finished) return this.#removeCheckpoint();
+    const { state } = this.#options;
+    // In this order: a run that is killed in between finds the sealed checkpoint, and repeats what follows.
+    if (state && this.#checkpoint?.increment) await this.#increments?.save(state, this.#checkpoint.increment);
+    if (!this.#checkpoint || this.#increments || !this.#sink.finished) return this.#removeCheckpoint();
     const finishedAt = new Date(this.#clock.now()).toISOString();
     await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#removeCheckpoint());
   }

@@ -19,12 +19,14 @@ import type { Sink } from './sink.js';
  * use, and whatever the source raises.
  */
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
-  const { commitEvery, onExpired, state } = options;
+  const { commitEvery, onExpired, state, incremental } = options;
   if (commitEvery !== undefined) checkCount('commitEvery', commitEvery);
   if (onExpired === 'restart-partition' && (!state || !sink.withoutPartition))
     throw new ConfigError(
       `onExpired: 'restart-partition' needs ${state ? 'a sink that can remove rows, such as a file' : 'state, to know which rows to remove'}.`,
     );
+  if (incremental && !state)
+    throw new ConfigError('incremental needs state, where the mark of the last export is kept.');
   return new ExportFlow(() => {
     const run = new ExportRun(source, sink, options);
     const steps = cancellable(

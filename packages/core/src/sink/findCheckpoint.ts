@@ -18,6 +18,8 @@ interface CheckpointSearch<T> {
   readonly restart: boolean;
   /** Accepts a checkpoint that was made with another key. */
   readonly sameProject: boolean;
+  /** Whether the export has only what is new since the last one. */
+  readonly isIncremental: boolean;
   readonly newId?: Identifiers['newId'] | undefined;
   readonly sha256?: Identifiers['sha256'] | undefined;
 }
@@ -35,7 +37,7 @@ interface FoundCheckpoint {
  * @throws CheckpointError if it can't be read or has another plan or key; ConfigError if the plan has no identity.
  */
 export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<FoundCheckpoint> {
-  const { info, sink, state, restart, sameProject, newId = randomId } = search;
+  const { info, sink, state, restart, sameProject, isIncremental, newId = randomId } = search;
   const plan = await exportPlan(info, sink, search.sha256);
   const record = restart ? undefined : await state.load(checkpointName);
   const target = sink.target === undefined ? undefined : hashOf(sink.target);
@@ -46,12 +48,20 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   if (record === undefined) return newCheckpoint();
   const found = decodeCheckpoint(record);
   if (found.finishedAt !== undefined) {
+    // After it, there may be more that is new.
+    if (isIncremental) return newCheckpoint();
     // A finished export is never refused: with another plan or project, or a changed target, it is ignored.
     const isSame = found.planHash === plan.hash && (sameProject || (await hasSameKey(found, info)));
     const finished = isSame && found.sinkPosition !== undefined ? await sink.finished?.(found.sinkPosition) : undefined;
     return finished ? { checkpoint: found, isNew: false, finished } : newCheckpoint();
   }
   checkPlan(found, plan, sink);
+  if (isIncremental !== (found.increment !== undefined))
+    throw new CheckpointError(
+      `The checkpoint was written by an export that ${isIncremental ? 'was not incremental' : 'was incremental'}.`,
+      { changed: ['incremental'], source: found.source },
+      [{ kind: 'rerun' }, { kind: 'restart' }],
+    );
   if (found.sinkPosition === undefined && found.target !== target)
     throw new CheckpointError(
       'The state belongs to an export to another target. Give each target a state of its own.',
@@ -59,12 +69,7 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
       [{ kind: 'restart' }],
     );
   const key = await currentKey(found.key?.salt ?? newId(), info);
-  if (!sameProject && !(await hasSameKey(found, info)))
-    throw new CheckpointError(
-      'The checkpoint was made with another API key, maybe of another project, whose rows must not be mixed with these.',
-      {},
-      [{ kind: 'allow', option: 'sameProject' }, { kind: 'restart' }],
-    );
+  if (!sameProject) await checkSameKey(found, info, 'The checkpoint');
   return { checkpoint: key ? { ...found, key } : found, isNew: false };
 }
 
@@ -102,7 +107,21 @@ async function firstCheckpoint<T>(
   };
 }
 
-async function hasSameKey<T>({ key }: Checkpoint, info: SourceInfo<T>): Promise<boolean> {
+/** @throws CheckpointError if a record was made with another key. */
+export async function checkSameKey<T>(
+  record: Pick<Checkpoint, 'key'>,
+  info: SourceInfo<T>,
+  what: string,
+): Promise<void> {
+  if (await hasSameKey(record, info)) return;
+  throw new CheckpointError(
+    `${what} was made with another API key, maybe of another project, whose rows must not be mixed with these.`,
+    {},
+    [{ kind: 'allow', option: 'sameProject' }, { kind: 'restart' }],
+  );
+}
+
+async function hasSameKey<T>({ key }: Pick<Checkpoint, 'key'>, info: SourceInfo<T>): Promise<boolean> {
   const current = key && (await currentKey(key.salt, info));
   return key?.fingerprint === current?.fingerprint || current === undefined;
 }

@@ -1,5 +1,6 @@
 import type { Json } from '../json.js';
 import type { PageCursor } from '../position.js';
+import type { Increment, PageIncrement, Since } from './increment.js';
 import type { SourceEvent } from './sourceEvent.js';
 
 export type { Json } from '../json.js';
@@ -35,6 +36,8 @@ export interface PageRequest {
   readonly at: PageCursor | undefined;
   /** Minimum page size: 2 if the last known row is read again, to compare it. */
   readonly atLeast: 1 | 2;
+  /** Only rows from a value on; absent unless the definition has `increment`. */
+  readonly since?: Since;
   readonly signal: AbortSignal;
 }
 
@@ -51,6 +54,8 @@ export interface FetchedPage<T> {
   readonly total?: number | undefined;
   /** The API said that rows are missing from this page, so a watch concludes no removals from the walk. */
   readonly isIncomplete?: true;
+  /** What its rows say about an increment, if the definition has `increment`. */
+  readonly increment?: PageIncrement;
 }
 
 /** What a source needs of its endpoint. Endpoints that a plugin context opens have all of it. */
@@ -93,6 +98,8 @@ export interface SourceDefinition<T> {
    * start over: it is refused with `cursor-refused`, also when a walk resumes. Default `true`.
    */
   readonly isRepeatable?: boolean;
+  /** How rows are found that are new since an earlier walk. Default: each walk has all rows. */
+  readonly increment?: Increment;
   /** Fetches one page. */
   readonly fetch: (request: PageRequest) => Promise<FetchedPage<T> | UndecodedPage<T>>;
   /** The endpoint of `fetch`. Without it, the key in cursors, another key and events go unnoticed. */

@@ -1,4 +1,5 @@
 import type { Position } from '../position.js';
+import type { PageIncrement } from './increment.js';
 
 /** The content of one response: the unit of flow, backpressure and commit. */
 export interface Page<T> {
@@ -17,6 +18,8 @@ export interface Page<T> {
   readonly listed?: number;
   /** The API said that rows are missing from this page. */
   readonly isIncomplete?: true;
+  /** What its rows say about an increment, also after `pipePages`. */
+  readonly increment?: PageIncrement;
   /** Asks an export to commit right after this page. */
   readonly commit?: true;
   /** The outcome of the poll, for a page of a watch. */
@@ -80,10 +83,11 @@ export function pageOf<T>(fields: PageFields<T>, position: () => Position): Page
 
 /** The page with other items. Its position in the walk stays. */
 export function withItems<T, R>(page: Page<T>, items: readonly R[]): Page<R> {
-  const { index, partition, endsPartition, listed, isIncomplete, commit, health } = page;
+  const { index, partition, endsPartition, listed, isIncomplete, increment, commit, health } = page;
   const others = {
     ...(listed !== undefined && { listed }),
     ...(isIncomplete && { isIncomplete }),
+    ...(increment && { increment }),
     ...(commit && { commit }),
     ...(health && { health }),
   };

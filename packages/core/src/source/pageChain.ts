@@ -3,6 +3,7 @@ import { isTransient } from '../isTransient.js';
 import { isRecord, kindOf } from '../values.js';
 import type { ChainPosition, PageCursor } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
+import type { PageIncrement, Since } from './increment.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
 import { LazyRows } from './lazyRows.js';
 import { SeenTexts } from './seenTexts.js';
@@ -18,6 +19,7 @@ export interface ChainPage<T> {
   readonly endsPartition: boolean;
   readonly total: number | undefined;
   readonly isIncomplete: boolean;
+  readonly increment: PageIncrement | undefined;
   /** Where the chain continues. Computed on demand, because few positions are stored. */
   readonly position: () => ChainPosition | 'done';
 }
@@ -44,6 +46,7 @@ export class PageChain<T> {
   readonly partition: number;
   isDone = false;
   readonly #definition: SourceDefinition<T>;
+  readonly #since: Since | undefined;
   #next: PageCursor | undefined;
   #pages = 0;
   #rows = 0;
@@ -64,8 +67,12 @@ export class PageChain<T> {
   /** The last page had only the known row, so the next request omits it. */
   #isFilledByKnownRow = false;
 
-  constructor(definition: SourceDefinition<T>, partition: number, from: ChainPosition | undefined) {
+  constructor(
+    definition: SourceDefinition<T>,
+    { partition, from, since }: { partition: number; from?: ChainPosition | undefined; since?: Since | undefined },
+  ) {
     this.#definition = definition;
+    this.#since = since;
     this.partition = partition;
     this.#isLost = definition.isRepeatable === false && (from?.pages ?? 0) > 0;
     this.#offset = from ? from.offset : (definition.offset ?? 0);
@@ -109,7 +116,8 @@ export class PageChain<T> {
     return {
       ...{ rows: newRows.length, items: () => (rereadsLast ? lazyRows.rows.slice(1) : lazyRows.rows) },
       ...{ partition: this.partition, page: this.#pages, endsPartition: this.isDone },
-      ...{ total: fetched.total, isIncomplete: fetched.isIncomplete === true, position: this.#snapshot() },
+      ...{ total: fetched.total, isIncomplete: fetched.isIncomplete === true, increment: fetched.increment },
+      position: this.#snapshot(),
     };
   }
 
@@ -120,7 +128,10 @@ export class PageChain<T> {
   ): Promise<FetchedPage<T> | UndecodedPage<T>> {
     try {
       return this.#checkPage(
-        await this.#definition.fetch({ partition: this.partition, at, atLeast: rereadsLast ? 2 : 1, signal }),
+        await this.#definition.fetch({
+          ...{ partition: this.partition, at, atLeast: rereadsLast ? 2 : 1, signal },
+          ...(this.#since && { since: this.#since }),
+        }),
       );
     } catch (error) {
       if (this.#definition.isRepeatable === false && at !== undefined && isTransient(error))

@@ -5,6 +5,7 @@ import { startOfPlan, type Position } from '../position.js';
 import type { Json, RowSchema, SourceDefinition } from './definition.js';
 import { Flow } from './flow.js';
 import { withItems, type Page } from './page.js';
+import type { Increment, Since } from './increment.js';
 import type { SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { checkPosition, walk, type WalkOptions } from './walk.js';
@@ -22,6 +23,8 @@ export interface PagesOptions {
   readonly prefetch?: number;
   /** Starts a history: a source with state, e.g. a watch, discards state of other histories. */
   readonly newHistory?: string;
+  /** Only rows from a value on, if the source can (`info.increment`). Not part of the plan. */
+  readonly since?: Since;
 }
 
 /** Describes a source to sinks and checkpoints. */
@@ -46,6 +49,8 @@ export interface SourceInfo<T> {
   readonly keyFingerprint?: (salt: string) => Promise<string>;
   /** Sends events to the client of the rows, e.g. an export's commits. */
   readonly observe?: SourceObserver;
+  /** How rows are found that are new since an earlier walk. Absent if each walk has all rows. */
+  readonly increment?: Increment;
   /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
   readonly checkRestart?: (signal: AbortSignal) => Promise<void>;
 }
@@ -83,19 +88,21 @@ export class Source<T> extends Flow<T> {
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { concurrency = 1, prefetch, startAt, newHistory } = options;
+    const { concurrency = 1, prefetch, startAt, newHistory, since } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
       throw new ConfigError(
         'maxRows needs concurrency: 1. With a concurrency above 1, it is not defined which rows come first.',
       );
+    if (since) checkSince(this.info, since);
     const position = this.#positionOf(startAt);
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
         this.#walk({
           ...{ startAt: position, concurrency, prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency) },
           ...(newHistory !== undefined && { newHistory }),
+          ...(since && { since }),
         }),
         (page) => [page],
       ),
@@ -113,7 +120,7 @@ export class Source<T> extends Flow<T> {
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
     const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless } = this.info;
-    const { keyFingerprint, observe, checkRestart } = this.info;
+    const { keyFingerprint, observe, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
     const info = {
       ...{ name, identity: { of: identity, pipePages }, partitions },
@@ -126,6 +133,7 @@ export class Source<T> extends Flow<T> {
       ...(keyFingerprint && { keyFingerprint }),
       ...(observe && { observe }),
       ...(checkRestart && { checkRestart }),
+      ...(increment && { increment }),
     };
     return new Source<R>(info, (walkOptions) => {
       const pages = this.#walk(walkOptions);
@@ -161,7 +169,7 @@ export class Source<T> extends Flow<T> {
 
 /** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a limit is invalid. */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
-  const { name, identity, rowsIdentity, schema, partitions = 1, endpoint } = definition;
+  const { name, identity, rowsIdentity, schema, partitions = 1, endpoint, increment } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;
   for (const [bound, value] of Object.entries({ partitions, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
@@ -172,8 +180,21 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
     ...(definition.isRepeatable === false && { isRepeatable: false as const }),
     ...(endpoint?.keyFingerprint && { keyFingerprint: endpoint.keyFingerprint.bind(endpoint) }),
     ...(endpoint?.observe && { observe: endpoint.observe.bind(endpoint) }),
+    ...(increment && { increment }),
   };
   return new Source(info, (options) => walk(definition, options, info.observe));
+}
+
+/** @throws ConfigError if a source cannot start at a value, or not at this one. */
+function checkSince(
+  { name, increment, maxRows }: Pick<SourceInfo<never>, 'name' | 'increment' | 'maxRows'>,
+  { from }: Since,
+): void {
+  if (!increment) throw new ConfigError(`${name} can't start at a value: its paging is not bySince.`);
+  if (maxRows !== undefined)
+    throw new ConfigError('maxRows and since exclude each other: what is beyond maxRows would be missed for good.');
+  if (from !== undefined && increment.read(from) === undefined)
+    throw new ConfigError(`since is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
 }
 
 function mapped<T, R extends object>(

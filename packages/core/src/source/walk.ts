@@ -3,6 +3,7 @@ import { ConfigError, SluiceError } from '../errors.js';
 import { isPosition, type ChainPosition, type Position } from '../position.js';
 import { PageChain, type ChainPage } from './pageChain.js';
 import type { SourceDefinition } from './definition.js';
+import type { Since } from './increment.js';
 import { pageOf, type Page } from './page.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
@@ -14,6 +15,7 @@ export interface WalkOptions {
   /** Pages to fetch ahead, beyond one per partition in progress. */
   readonly prefetch: number;
   readonly newHistory?: string;
+  readonly since?: Since;
 }
 
 /** One pass over a plan. It holds at most `concurrency + prefetch` pages, including pending and current ones. */
@@ -42,6 +44,7 @@ class Walk<T> {
   readonly #partitions: number;
   readonly #concurrency: number;
   readonly #capacity: number;
+  readonly #since: Since | undefined;
   readonly #stopped = new AbortController();
   /** Chains that may have more pages, by partition. */
   readonly #chains = new Map<number, PageChain<T>>();
@@ -63,7 +66,7 @@ class Walk<T> {
 
   constructor(
     definition: SourceDefinition<T>,
-    { startAt, concurrency, prefetch }: WalkOptions,
+    { startAt, concurrency, prefetch, since }: WalkOptions,
     observe?: SourceObserver,
   ) {
     this.#definition = definition;
@@ -71,6 +74,7 @@ class Walk<T> {
     this.#partitions = definition.partitions ?? 1;
     this.#concurrency = concurrency;
     this.#capacity = concurrency + prefetch;
+    this.#since = since;
     this.#before = startAt.before;
     this.#nextPartition = startAt.before;
     this.#rows = startAt.rows;
@@ -117,12 +121,10 @@ class Walk<T> {
     const index = this.#pages - 1;
     const position = this.#snapshot();
     this.#startFetching();
-    const { partition, endsPartition, total, isIncomplete } = page;
+    const { partition, endsPartition, total, isIncomplete, increment } = page;
     const counted = total !== undefined && { total, listed: total };
-    return pageOf(
-      { items, index, partition, endsPartition, ...counted, ...(isIncomplete && { isIncomplete }) },
-      position,
-    );
+    const told = { ...counted, ...(isIncomplete && { isIncomplete }), ...(increment && { increment }) };
+    return pageOf({ items, index, partition, endsPartition, ...told }, position);
   }
 
   #rowsOf(page: ChainPage<T>): readonly T[] {
@@ -179,7 +181,10 @@ class Walk<T> {
     if (this.#chains.size >= this.#concurrency || partition >= Math.min(this.#partitions, window)) return undefined;
     this.#nextPartition += 1;
     const from = this.#started.get(partition)?.position();
-    const chain = new PageChain(this.#definition, partition, from === 'done' ? undefined : from);
+    const chain = new PageChain(this.#definition, {
+      ...{ partition, since: this.#since },
+      ...(from !== 'done' && { from }),
+    });
     this.#chains.set(partition, chain);
     return chain;
   }

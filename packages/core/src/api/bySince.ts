@@ -1,0 +1,160 @@
+import { checkCount } from '../checks.js';
+import { ConfigError, PaginationError } from '../errors.js';
+import type { UndecodedPage } from '../source/definition.js';
+import { hashOf } from '../source/fingerprint.js';
+import type { Increment, PageIncrement, Since } from '../source/increment.js';
+import { isList } from '../values.js';
+import type { PageAnswer } from './answer.js';
+import { documentPath } from './documentPath.js';
+import { cursorOf, type PageAddress, type Paging } from './paging.js';
+import { placing, type RequestPlace } from './requestPlace.js';
+import { kindOfSince, sinceRules, type SinceType } from './sinceValue.js';
+
+/** Options of {@link bySince}. */
+export type SinceOptions = RequestPlace & {
+  /** The value's path in a row as it was received, e.g. `updated_at`. */
+  readonly field: string;
+  /**
+   * What the values are: `instant` (a date with time and zone), `integer` (of any size, also in a text) or `text`
+   * (compared by its characters' codes).
+   */
+  readonly type: SinceType;
+  /**
+   * How late a row may appear, compared with its value: for instants in ms (default 60,000), for integers as a number
+   * (default 0). Rows that appear later are missed. Not for texts.
+   */
+  readonly overlap?: number;
+  /**
+   * How the listing continues, if rows that change while it is walked move no other rows, e.g. by a cursor into a
+   * snapshot. Default: each page is requested with the value of the last row, which no move can disturb.
+   */
+  readonly stable?: Paging;
+};
+
+/** What {@link bySince} adds to a paging. */
+export interface IncrementalPaging extends Increment {
+  /** The request for the first page from a value on. */
+  from(first: PageAddress, value: string): PageAddress;
+  /** Removes rows that are known, from an earlier page or an earlier walk. */
+  newRows<Row>(page: UndecodedPage<Row>, answer: SinceAnswer): UndecodedPage<Row>;
+}
+
+interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested'> {
+  readonly since: Since;
+  /** When the API responded, by its own clock (wall time in ms). */
+  readonly at: number;
+}
+
+/**
+ * Paging by a value that grows with each change, such as `updated_at`. The API must filter by it, inclusive (rows with
+ * the value itself are listed, too), and list rows in ascending order: ask for that in `query`.
+ *
+ * Each page starts at the last known value, so a row that changes meanwhile and moves to the end pushes none out of the
+ * walk. Exports with `incremental` request only what is new since the last one. Rows without a value, rows that are not
+ * in order, and a page of rows with one and the same value are errors. Removed rows are not noticed.
+ *
+ * It needs a `pageSize`; its `max` must be the API's: a page that has fewer rows is taken for the last one if none of
+ * them is new.
+ *
+ * @example
+ * paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' })
+ *
+ * @throws ConfigError if an option is invalid. Later: DecodeError, or PaginationError if rows would be missed.
+ */
+export function bySince(options: SinceOptions): Paging {
+  const { field, type, stable } = options;
+  const rule = Object.hasOwn(sinceRules, type) ? sinceRules[type] : undefined;
+  if (!rule)
+    throw new ConfigError(`The type of bySince is not one that it knows: it must be instant, integer or text.`);
+  const overlap = options.overlap ?? (type === 'instant' ? 60_000 : 0);
+  checkCount('overlap', overlap, { min: 0 });
+  if (type === 'text' && overlap > 0)
+    throw new ConfigError('bySince takes no overlap for texts, since nothing can be subtracted from them.');
+  const place = placing(options);
+  const path = documentPath(field);
+  const valueOf = (row: unknown, { read }: Pick<PageAnswer, 'read'>): string => {
+    const found = path.find(row, read);
+    const value = rule.read(found);
+    if (value === undefined)
+      throw read.fault(field, `it is ${kindOfSince(found)}, and not ${rule.wanted}, so rows could be missed`);
+    return value;
+  };
+  const increment: IncrementalPaging = {
+    compare: (a, b) => rule.compare(a, b),
+    read: (value) => rule.read(value),
+    wanted: rule.wanted,
+    mark: (latest, began) => rule.mark(latest, began, overlap),
+    from: (first, value) => place.put(first, value),
+    newRows(page, { since, from, at, requested, read }) {
+      if (page.next === 'by-offset')
+        throw new ConfigError('bySince cannot page by offset: rows that move would be missed.');
+      const known = stable ? [] : knownAt(from);
+      const rows = page.received.map((row) => ({ hash: hashOf(row), value: valueOf(row, { read }) }));
+      const isNew = rows.map(({ hash }) => !known.includes(hash) && since.isKnown?.(hash) !== true);
+      const latest = rows.reduce<string | undefined>(
+        (last, { value }) => (last === undefined || rule.compare(value, last) > 0 ? value : last),
+        undefined,
+      );
+      const isShort = requested !== undefined && rows.length < requested;
+      const emitted = rows.filter((_, index) => isNew[index]);
+      const told: PageIncrement = {
+        ...{ at, rows: emitted.map(({ hash, value }) => [hash, value] as const) },
+        ...(latest !== undefined && { latest }),
+      };
+      return {
+        ...page,
+        received: page.received.filter((_, index) => isNew[index]),
+        decode: () => page.decode().filter((_, index) => isNew[index]),
+        // After a page that could have had more rows and has none that is new, there is nothing new.
+        next: !stable && isShort && emitted.length === 0 ? 'end' : page.next,
+        increment: told,
+      };
+    },
+  };
+  const nextAfter = (answer: PageAnswer): { readonly cursor: string } | 'end' => {
+    const { rows, from, since, requested, read } = answer;
+    const values = rows.map((row) => valueOf(row, { read }));
+    const disorder = values.findIndex((value, index) => index > 0 && rule.compare(values[index - 1] ?? '', value) > 0);
+    if (disorder >= 0)
+      throw read.fault(field, `row ${String(disorder)} is before the one above it: rows must be in ascending order`);
+    const last = values.at(-1);
+    if (last === undefined) return 'end';
+    const start = from ? decodeSince(cursorOf(from)).value : since;
+    if (start === undefined || rule.compare(last, start) > 0) {
+      const atLast = rows.filter((_, index) => rule.compare(values[index] ?? '', last) === 0);
+      return { cursor: JSON.stringify([last, atLast.map(hashOf)]) };
+    }
+    if (requested === undefined || rows.length < requested) return 'end';
+    throw new PaginationError(
+      'no-progress',
+      `${field} is the same in all ${String(rows.length)} rows of a page, so those after them cannot be requested. Raise pageSize.`,
+    );
+  };
+  return {
+    identity: { by: 'since', ...place.identity, field, type, stable: stable?.identity ?? null },
+    params: [...place.params, ...(stable?.params ?? [])],
+    fields: [...place.fields, ...(stable?.fields ?? [])],
+    request: (first, at) => (stable ? stable.request(first, at) : place.put(first, decodeSince(cursorOf(at)).value)),
+    next: (answer) => stable?.next(answer) ?? nextAfter(answer),
+    increment,
+  };
+}
+
+function knownAt(from: PageAnswer['from']): readonly string[] {
+  return from ? decodeSince(cursorOf(from)).rows : [];
+}
+
+/** A cursor that {@link bySince} made. */
+function decodeSince(cursor: string): { readonly value: string; readonly rows: readonly string[] } {
+  try {
+    const decoded: unknown = JSON.parse(cursor);
+    if (isList(decoded)) {
+      const [value, rows] = decoded;
+      if (typeof value === 'string' && isList(rows) && rows.every((row) => typeof row === 'string'))
+        return { value, rows };
+    }
+  } catch {
+    // Not JSON: a person has given it, or another paging.
+  }
+  throw new ConfigError('startAt is not a cursor of bySince. Give a position that a walk has reached.');
+}

@@ -1,0 +1,172 @@
+import { CheckpointError, ConfigError } from '../errors.js';
+import { hashOf } from '../source/fingerprint.js';
+import type { Increment, Since } from '../source/increment.js';
+import type { Page } from '../source/page.js';
+import type { SourceInfo } from '../source/source.js';
+import { isList, isRecord } from '../values.js';
+import type { Checkpoint } from './checkpoint.js';
+import type { StateStore } from './stateStore.js';
+
+/** How an export finds what is new. */
+export interface IncrementalOptions {
+  /** Begins at this value instead of the mark. If it is beyond the mark, the mark stays: rows between would be missed. */
+  readonly from?: string;
+  /** Exports all rows, and sets the mark. */
+  readonly full?: boolean;
+}
+
+/** How far an incremental export has walked: part of its checkpoint. */
+export interface IncrementProgress {
+  /** Where its walk began; absent for all rows. */
+  readonly from?: string;
+  /** Whether the mark moves in the end. */
+  readonly moves: boolean;
+  /** When the first page arrived, by the API's clock (wall time in ms). */
+  readonly began?: number;
+  /** The latest value of a row. */
+  readonly latest?: string;
+  /** With the seal: the mark to save once the target is published. */
+  readonly next?: Mark;
+}
+
+type RowAtValue = readonly [row: string, value: string];
+
+/** From where the next increment starts. */
+export interface Mark {
+  readonly v: 1;
+  /** For people. */
+  readonly source: string;
+  readonly value: string;
+  /** The rows from this value on that are exported already: hash and value of each. */
+  readonly known: readonly RowAtValue[];
+  /** Of the API key; absent if the source uses none. */
+  readonly key?: NonNullable<Checkpoint['key']>;
+}
+
+/** The increment of one export: where it begins, what it has seen, and the mark that it leaves. */
+export class Increments<T> {
+  readonly #info: SourceInfo<T>;
+  readonly #rule: Increment;
+  readonly #options: IncrementalOptions;
+  readonly #name: string;
+  #mark: Mark | undefined;
+  #known: ReadonlySet<string> = new Set();
+  #progress: IncrementProgress = { moves: true };
+  /** Rows that may be requested again. Those of a run that was killed are missing: they may come twice. */
+  #recent: RowAtValue[] = [];
+  #settled: string | undefined;
+
+  /** @throws ConfigError if the source has no increments, or an option is invalid. */
+  constructor(info: SourceInfo<T>, options: IncrementalOptions) {
+    const { name, increment, identity, rowsIdentity, maxRows, isEndless } = info;
+    if (!increment || isEndless)
+      throw new ConfigError(
+        `${name} can't be exported incrementally: ${isEndless ? 'it never ends' : 'its paging is not bySince'}.`,
+      );
+    if (maxRows !== undefined)
+      throw new ConfigError('An incremental export takes no maxRows: what is beyond it would be missed for good.');
+    const { from, full = false } = options;
+    if (full && from !== undefined) throw new ConfigError('from and full exclude each other.');
+    if (from !== undefined && increment.read(from) === undefined)
+      throw new ConfigError(`from is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
+    this.#info = info;
+    this.#rule = increment;
+    this.#options = options;
+    this.#name = `mark-${hashOf([name, rowsIdentity ?? identity])}`;
+  }
+
+  /** Loads the mark. @throws CheckpointError if it can't be read. */
+  async load(state: StateStore): Promise<Mark | undefined> {
+    const record = await state.load(this.#name);
+    if (record !== undefined && !isMark(record))
+      throw new CheckpointError(
+        "The mark of the last incremental export can't be read. Export with full to replace it.",
+      );
+    this.#mark = record;
+    return record;
+  }
+
+  /** Begins a walk, or continues that of a checkpoint. */
+  begin(resumed: IncrementProgress | undefined): void {
+    const { from: given, full = false } = this.#options;
+    const mark = full ? undefined : this.#mark;
+    const from = given ?? mark?.value;
+    const isBeyond = given !== undefined && mark !== undefined && this.#rule.compare(given, mark.value) > 0;
+    this.#progress = resumed ?? { ...(from !== undefined && { from }), moves: !isBeyond };
+    // With another beginning, the rows are wanted again.
+    const isAtMark = mark !== undefined && this.#progress.from === mark.value;
+    this.#known = new Set(isAtMark ? mark.known.map(([row]) => row) : []);
+  }
+
+  get since(): Since {
+    const { from } = this.#progress;
+    return { ...(from !== undefined && { from }), isKnown: (row) => this.#known.has(row) };
+  }
+
+  add({ increment, isIncomplete }: Page<T>): void {
+    if (isIncomplete) this.#progress = { ...this.#progress, moves: false };
+    if (!increment) return;
+    const { at, rows } = increment;
+    const began = Math.min(this.#progress.began ?? at, at);
+    const latest = this.#laterOf(this.#progress.latest, increment.latest);
+    this.#progress = { ...this.#progress, began, ...(latest !== undefined && { latest }) };
+    // The mark will not be before this, so rows before it are not requested again.
+    const settled = this.#reached;
+    const isFurther = settled !== this.#settled;
+    this.#settled = settled;
+    for (const row of rows) this.#recent.push(row);
+    if (isFurther) this.#recent = this.#from(settled, this.#recent);
+  }
+
+  /** For a commit. */
+  get progress(): IncrementProgress {
+    return this.#progress;
+  }
+
+  /** For the commit that seals: with the next mark, unless rows would be missed. */
+  sealed(key: Checkpoint['key']): IncrementProgress {
+    const earlier = this.#options.full ? undefined : this.#mark;
+    const value = this.#laterOf(earlier?.value, this.#reached);
+    if (value === undefined || !this.#progress.moves) return this.#progress;
+    const known = new Map([...(earlier?.known ?? []), ...this.#recent]);
+    const { name } = this.#info;
+    const rows = this.#from(value, [...known]);
+    const next: Mark = { v: 1, source: name, value, known: rows, ...(key && { key }) };
+    return { ...this.#progress, next };
+  }
+
+  /** Saves the mark of a checkpoint whose target is published. */
+  async save(state: StateStore, { next }: IncrementProgress): Promise<void> {
+    if (next) await state.save(this.#name, next);
+  }
+
+  /** What the mark would be now. */
+  get #reached(): string | undefined {
+    const { latest, began } = this.#progress;
+    return latest === undefined || began === undefined ? undefined : this.#rule.mark(latest, began);
+  }
+
+  #from(value: string | undefined, rows: readonly RowAtValue[]): RowAtValue[] {
+    return rows.filter(([, at]) => value === undefined || this.#rule.compare(at, value) >= 0);
+  }
+
+  #laterOf(a: string | undefined, b: string | undefined): string | undefined {
+    if (a === undefined || b === undefined) return a ?? b;
+    return this.#rule.compare(a, b) < 0 ? b : a;
+  }
+}
+
+/** Whether an untrusted value, of a checkpoint, is the progress of an increment. */
+export function isIncrementProgress(value: unknown): boolean {
+  if (!isRecord(value) || typeof value['moves'] !== 'boolean') return false;
+  const { from, latest, began, next } = value;
+  const texts = [from, latest].every((text) => text === undefined || typeof text === 'string');
+  return texts && ['undefined', 'number'].includes(typeof began) && (next === undefined || isMark(next));
+}
+
+function isMark(record: unknown): record is Mark {
+  if (!isRecord(record) || record['v'] !== 1 || typeof record['value'] !== 'string') return false;
+  const { known } = record;
+  const isKnown = (row: unknown): boolean => isList(row) && row.length === 2 && row.every((t) => typeof t === 'string');
+  return isList(known) && known.every(isKnown);
+}
