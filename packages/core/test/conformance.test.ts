@@ -1,7 +1,19 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
-import { testLimiter, testSink, testStateStore, type RowSamples } from '@sluice/testing';
+import {
+  testLimiter,
+  testSink,
+  testSource,
+  testStateStore,
+  type Answering,
+  type RowSamples,
+  type SentRequest,
+} from '@sluice/testing';
 import { describe } from 'vitest';
+import { byConnection, createClient, defineApi, graphqlErrors, listing } from '../src/index.js';
 import { unlimited } from '../src/http/unlimited.js';
 import { fileState, streamSink } from '../src/node/index.js';
 import { simulatedDisk } from './node/simulatedDisk.js';
@@ -76,5 +88,64 @@ describe('G5 the limiter of a client without a limit', () => {
     ...allBut("a limiter that keeps 'rate'", "a limiter that keeps 'concurrency'"),
     keeps: [],
     factory: ({ clock }) => ({ limiter: unlimited(clock) }),
+  });
+});
+
+describe('G5 A3 a listing that posts', () => {
+  const rows = Array.from({ length: 25 }, (_, id) => ({ id, tag: id % 2 === 0 ? 'even' : 'odd' }));
+  const items = listing({
+    ...{ method: 'POST', path: '/graphql', rows: 'data.items.nodes', columns: ['id', 'tag'] },
+    ...{ key: ({ id }) => Number(id), errors: graphqlErrors(), paging: byConnection('data.items') },
+    partitions: () => [{ tag: 'even' }, { tag: 'odd' }],
+    body: (_params: object, { tag }) => ({ query: 'query …', variables: { tag: String(tag) } }),
+    pageSize: { into: 'variables.first', default: 5 },
+  });
+
+  /** Answers as a GraphQL server does, below any path. */
+  function answerTo(body: string): object {
+    const { variables } = JSON.parse(body) as { variables: { tag: string; first: number; after?: string } };
+    const { tag, first, after = '0' } = variables;
+    const all = rows.filter((row) => row.tag === tag);
+    const end = Number(after) + first;
+    const pageInfo = { hasNextPage: end < all.length, endCursor: String(end) };
+    return { data: { items: { nodes: all.slice(Number(after), end), pageInfo } } };
+  }
+
+  testSource({
+    ...allBut(),
+    factory: async () => {
+      const sent: SentRequest[] = [];
+      let open = 0;
+      let how: Answering = 'well';
+      const server = createServer((request, response) => {
+        open += 1;
+        response.once('close', () => (open -= 1));
+        const { method = '', url = '', headers } = request;
+        let body = '';
+        const at = sent.push({ method, url, contentType: headers['content-type'] }) - 1;
+        request.setEncoding('utf8').on('data', (part: string) => (body += part));
+        request.on('end', () => {
+          sent[at] = { method, url, body, contentType: headers['content-type'] };
+          if (how === 'never') return;
+          const answer = how === 'well' ? answerTo(body) : { errors: [{ message: 'It fails.' }] };
+          response.setHeader('content-type', 'application/json').end(JSON.stringify(answer));
+        });
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+      const client = createClient({ apiKey: 'key-of-graph-1', rateLimit: false }).use(
+        defineApi({ name: 'graph', sources: { items } })({ baseUrl }),
+      );
+      return {
+        source: () => client.graph.items(),
+        requests: () => ({ made: sent.length, open, sent }),
+        answer: (answering) => (how = answering),
+        dispose: async () => {
+          await client.close();
+          server.closeAllConnections();
+          server.close();
+        },
+      };
+    },
   });
 });

@@ -15,7 +15,7 @@ export { testStateStore, type StateStoreSuiteOptions } from './state/testStateSt
 export type { LimiterFixture, LimiterSetting } from './limiter/limiterFixture.js';
 export type { PluginFixture } from './plugin/pluginFixture.js';
 export { sampleRows, type RowSamples, type SampleRow, type SinkFixture } from './sink/sinkFixture.js';
-export type { Answering, SeenRequests, SourceFixture, TestedSource } from './source/sourceFixture.js';
+export type { Answering, SeenRequests, SentRequest, SourceFixture, TestedSource } from './source/sourceFixture.js';
 export type { StateStoreFixture } from './state/stateStoreFixture.js';
 
 // Time

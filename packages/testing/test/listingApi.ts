@@ -1,5 +1,5 @@
 import { createSource, HttpError, type Source, type SourceDefinition } from '@sluice/core';
-import type { Answering, SeenRequests, SourceFixture } from '../src/index.js';
+import type { Answering, SeenRequests, SentRequest, SourceFixture } from '../src/index.js';
 
 /** A row of the listing. */
 export interface Item {
@@ -15,15 +15,20 @@ const partitions = [
 /** An API in memory that counts its requests, and answers as it is told. */
 export class ListingApi {
   how: Answering = 'well';
-  #made = 0;
+  /** What it says that it received; made of the part and the cursor. */
+  received = (partition: number, cursor: string | undefined): SentRequest => ({
+    ...{ method: 'POST', url: `/items?part=${partition}`, contentType: 'application/json' },
+    body: JSON.stringify({ size: 10, ...(cursor !== undefined && { after: cursor }) }),
+  });
+  readonly #sent: SentRequest[] = [];
   #open = 0;
 
   get requests(): SeenRequests {
-    return { made: this.#made, open: this.#open };
+    return { made: this.#sent.length, open: this.#open, sent: this.#sent };
   }
 
   readonly fetch: SourceDefinition<Item>['fetch'] = async ({ partition, at, signal }) => {
-    this.#made += 1;
+    this.#sent.push(this.received(partition, at && 'cursor' in at ? at.cursor : undefined));
     this.#open += 1;
     try {
       if (this.how === 'never') await aborted(signal);

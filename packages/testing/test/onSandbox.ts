@@ -18,7 +18,10 @@ export async function onSandbox<T>(
   const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false });
   return {
     source: open(client, sandbox),
-    requests: () => ({ made: sandbox.counts.requests, open: sandbox.counts.open }),
+    requests: () => ({
+      ...{ made: sandbox.counts.requests, open: sandbox.counts.open },
+      sent: sandbox.requests.map(({ method, path, query }) => ({ method, url: `${path}?${query}` })),
+    }),
     answer: (answering) => {
       how = answering;
     },

@@ -18,7 +18,15 @@ export interface GraphqlErrorOptions {
  * like a 503. Any other error is final.
  *
  * @example
- * listing({ method: 'POST', path: '/graphql', errors: graphqlErrors(), … })
+ * listing({
+ *   method: 'POST',
+ *   path: '/graphql',
+ *   body: { query: 'query ($after: String) { users(after: $after) { nodes { id } pageInfo { hasNextPage endCursor } } }' },
+ *   errors: graphqlErrors({ allowPartial: true }),
+ *   paging: byConnection('data.users'),
+ *   rows: 'data.users.nodes',
+ *   columns: ['id'],
+ * });
  *
  * @see https://spec.graphql.org/October2021/#sec-Errors
  */

@@ -167,6 +167,13 @@ function fault(option: string, what: string): ConfigError {
   return new ConfigError(`The definition of a listing is invalid at ${option}: ${what}.`, { option });
 }
 
+const longestQuote = 500;
+
+/** Short enough to be searched for secrets; cut, it could end with half of one. */
+function quoted(message: string): string {
+  return message.length > longestQuote ? '' : `: ${JSON.stringify(message)}`;
+}
+
 interface OpenListing<Row extends object, In extends object, Params> {
   readonly definition: ListingDefinition<Row, In, Params>;
   readonly read: (answer: ApiResponse, requested: Requested) => UndecodedPage<Row>;
@@ -199,7 +206,8 @@ function listingSource<Row extends object, In extends object, Params>(
   let warned: string | undefined;
   const onPartial = (message: string): void => {
     // A watch may get the same error with every page.
-    if (message !== warned) endpoint.warn(`${name}: rows may be missing, because the API reports an error: ${message}`);
+    if (message !== warned)
+      endpoint.warn(`${name}: the API reports an error beside the rows, so some may be missing${quoted(message)}.`);
     warned = message;
   };
   const shared: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };

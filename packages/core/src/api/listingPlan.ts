@@ -19,7 +19,7 @@ export type PageSize = RequestPlace & {
 };
 
 /** Headers by name. */
-type Headers = Readonly<Record<string, string>>;
+type HeaderFields = Readonly<Record<string, string>>;
 
 /** The requests of a listing: everything that determines its rows. */
 export interface RequestSpec<Params> {
@@ -36,7 +36,7 @@ export interface RequestSpec<Params> {
    */
   readonly body?: Json | ((params: Params, partition: Query) => Json);
   /** Headers of every request. Not for secrets: links and hooks see them. Default: none. */
-  readonly headers?: Headers | ((params: Params) => Headers);
+  readonly headers?: HeaderFields | ((params: Params) => HeaderFields);
   /**
    * `false` if each page can be requested only once, e.g. because a response consumes its scroll id. A request for a
    * further page is then not retried once it was sent: an export with state walks the partition again from its
@@ -155,6 +155,11 @@ function bodiesOf<Params>(
   if (body === undefined) return undefined;
   const made = typeof body === 'function' ? partitions.map((partition) => bodyFor(body, partition)) : [body];
   const bodies = made.map((each) => frozenJson(each, `The body of ${name}`));
+  const texts = bodies.map((each) => JSON.stringify(each));
+  if (new Set(texts).size < texts.length)
+    throw new ConfigError(
+      `${name} would send the same body for several partitions, so rows would come twice. Make it of the partition's query, the second argument of body.`,
+    );
   for (const path of [...(paging.fields ?? []), ...(pageSize?.into === undefined ? [] : [pageSize.into])])
     for (const each of bodies) checkFree(name, each, path);
   return bodies;
@@ -168,7 +173,7 @@ function bodiesOf<Params>(
 const ownHeaders = /^(host|connection|content-length|transfer-encoding|te|upgrade|keep-alive|expect)$/i;
 
 /** Copies headers. @throws ConfigError if one cannot be sent. */
-function sentHeaders(name: string, headers: Headers): Headers {
+function sentHeaders(name: string, headers: HeaderFields): HeaderFields {
   for (const [header, value] of Object.entries(headers))
     if (typeof value !== 'string' || !isHeader(header, value) || ownHeaders.test(header))
       throw new ConfigError(

@@ -16,8 +16,10 @@ export interface ResponseError {
  *
  * @example
  * // { "ok": false, "error": "ratelimited" }
- * const errors: ErrorFinder = ({ body }) =>
- *   isResult(body) && !body.ok ? { message: body.error, kind: body.error === 'ratelimited' ? 'rate-limited' : 'final' } : undefined;
+ * const errors: ErrorFinder = ({ body }) => {
+ *   const { ok, error = '' } = body as { ok: boolean; error?: string };
+ *   return ok ? undefined : { message: error, kind: error === 'ratelimited' ? 'rate-limited' : 'final' };
+ * };
  */
 export type ErrorFinder = (response: {
   readonly status: number;

@@ -22,6 +22,8 @@ export interface Snapshot<T> {
   readonly rows: readonly T[];
   /** When the walk ended, by the local clock: ISO 8601, UTC. */
   readonly observedAt: string;
+  /** The API said that rows are missing. Then a row that is not in it may still exist. */
+  readonly isIncomplete?: true;
 }
 
 /**
@@ -51,9 +53,10 @@ export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snaps
         await ticks.next(signal);
         const rows: T[] = [];
         try {
-          await walkOnce(source, { concurrency, signal }, (row) => rows.push(row));
+          const { isIncomplete } = await walkOnce(source, { concurrency, signal }, (row) => rows.push(row));
           failures = 0;
-          return { done: false, value: [{ rows, observedAt: new Date(clock.now()).toISOString() }] };
+          const observedAt = new Date(clock.now()).toISOString();
+          return { done: false, value: [{ rows, observedAt, ...(isIncomplete && { isIncomplete }) }] };
         } catch (error) {
           if (signal.aborted || !onFailure || !isTransient(error)) throw error;
           onFailure(error, (failures += 1));

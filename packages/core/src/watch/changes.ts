@@ -21,7 +21,7 @@ const removeAtOnce = { confirmations: 1, holdAbove: 1, holdWalks: 1, holdFor: 0,
  * Emits the differences between snapshots: `initial` for each row of the first one, then `changed`, `added` and
  * `removed`. If a snapshot lists a row twice, the last one counts.
  *
- * Each snapshot is trusted, so a row that an API omits once causes a `removed` and an `added`. Use `watch` to confirm
+ * Each snapshot is trusted, unless the API said that rows are missing from it, so a row that an API omits once causes a `removed` and an `added`. Use `watch` to confirm
  * removals and to resume after restarts. A row without a key ends the flow with a DecodeError.
  *
  * @example
@@ -37,10 +37,10 @@ export function changes<T>(options: ChangesOptions<T>): OperatorFunction<Snapsho
       const rows = new SnapshotRows<T>();
       let generation = 0;
       return snapshots.pipe(
-        concatMap(({ rows: listed, observedAt }) => {
+        concatMap(({ rows: listed, observedAt, isIncomplete = false }) => {
           const walk = new WalkComparison(rows, fields);
           for (const row of listed) walk.add(rowKey(options.key, row), row);
-          const { differences } = judge(walk.end(), new Map(), { rules: removeAtOnce, now: 0 });
+          const { differences } = judge(walk.end(), new Map(), { rules: removeAtOnce, now: 0, isIncomplete });
           const isFirst = generation === 0;
           generation += 1;
           const delta = {

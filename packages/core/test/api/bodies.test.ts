@@ -88,6 +88,12 @@ describe('A3 a listing that posts', () => {
     expect(server.requests.map(({ body }) => body)).toEqual([{ only: 'a' }, { only: 'b' }]);
   });
 
+  test('is refused if it has the same body for two partitions, whose rows would come twice', () => {
+    const body = ({ tag }: { tag: string }): Json => ({ tag });
+    const items = listing({ ...common, paging: byNext, body, partitions: () => [{ id: 'a' }, { id: 'b' }] });
+    expect(() => openListing(items, { baseUrl })({ tag: 'x' })).toThrow(/the same body for several partitions/);
+  });
+
   test('adds partitions to the URL where all have one body', async () => {
     const server = await serve(() => ({ body: { items: [] } }));
     const items = listing({ ...common, paging: byNext, body: { a: 1 }, partitions: () => [{ id: 'a' }, { id: 'b' }] });

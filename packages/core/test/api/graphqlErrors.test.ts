@@ -1,12 +1,15 @@
+import { take } from 'rxjs';
 import { describe, expect, test } from 'vitest';
 import {
   byConnection,
+  changes,
   createClient,
   defineApi,
   graphqlErrors,
   isTransient,
   listing,
   memoryState,
+  poll,
   type ClientEvent,
   type ErrorFinder,
   type PageHealth,
@@ -153,6 +156,29 @@ describe('A3 a page that is allowed to be partial', () => {
     const { source } = open((await served({ body: { data: pageOf(1), errors: [error('a')] } })).baseUrl, { errors });
     const piped = source().pipePages((rows) => rows, { version: '1' });
     for await (const page of piped.pages()) expect(page.isIncomplete).toBe(true);
+  });
+
+  test('C1 removes nothing from polls that are compared', async () => {
+    const partial = { body: { data: pageOf(1), errors: [error('a')] } };
+    const whole = { body: { data: pageOf(1, 2) } };
+    const server = await served(whole, partial, whole);
+    const told: string[] = [];
+    const polled = poll(open(server.baseUrl, { errors }).source(), { every: 1 }).pipe(
+      take(3),
+      changes({ key: ({ id }) => Number(id) }),
+    );
+    await polled.forEach(({ type, key }) => void told.push(`${type} ${key}`));
+    expect(told).toEqual(['initial 1', 'initial 2']);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test('does not quote an error that is too long to be searched for secrets', async () => {
+    const said = error(`${'x'.repeat(10_000)} key-of-graph-1`);
+    const { source, events } = open((await served({ body: { data: pageOf(1), errors: [said] } })).baseUrl, { errors });
+    await source().toArray();
+    expect(events.filter(({ type }) => type === 'warning')).toMatchObject([
+      { message: 'graph.all: the API reports an error beside the rows, so some may be missing.' },
+    ]);
   });
 
   test('C1 removes nothing from a watch, however often it comes, and the rest is reported', async () => {

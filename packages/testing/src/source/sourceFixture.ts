@@ -8,12 +8,25 @@ export type TestedSource<T> = PageSource<T> & Subscribable<T> & AsyncIterable<T>
 /** How an API responds from now on. `fail`: with an error that is not retried. `never`: the request stays open. */
 export type Answering = 'well' | 'fail' | 'never';
 
+/** A request as an API received it. */
+export interface SentRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly url: string;
+  /** The text of its body; absent or empty without one. */
+  readonly body?: string | undefined;
+  /** The header `Content-Type`. */
+  readonly contentType?: string | undefined;
+}
+
 /** Requests that an API has seen. */
 export interface SeenRequests {
   /** Since the start, open requests included. */
   readonly made: number;
   /** Without a response, and not cancelled. */
   readonly open: number;
+  /** All of them, in order. Without it, checks of what requests contain are skipped. */
+  readonly sent?: readonly SentRequest[];
 }
 
 /** A new API with a source. */

@@ -2,6 +2,7 @@ import { registerChecks, type SuiteOptions } from '../suite.js';
 import { demandChecks } from './demandChecks.js';
 import { faultChecks } from './faultChecks.js';
 import { infoChecks } from './infoChecks.js';
+import { requestChecks } from './requestChecks.js';
 import type { SourceFixture } from './sourceFixture.js';
 import { walkChecks } from './walkChecks.js';
 
@@ -13,7 +14,8 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
 
 /**
  * Checks that a source does what exports and subscribers rely on: it is cold, requests no more than needed, cancels at
- * once, emits the same rows pushed or pulled, resumes after any page with the rest, and emits errors after all rows.
+ * once, emits the same rows pushed or pulled, resumes after any page with the rest, and emits errors after all rows. If
+ * the fixture shows what was sent, also that the cursor is sent, in the URL or in a body, and only by its own walk.
  *
  * An endless source, e.g. a watch, skips the checks that need all rows; a fixture skips those of parts that it lacks.
  *
@@ -33,5 +35,8 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
  * });
  */
 export function testSource<T>(options: SourceSuiteOptions<T>): void {
-  registerChecks(options, options.factory, { ...walkChecks, ...demandChecks, ...faultChecks, ...infoChecks });
+  registerChecks(options, options.factory, {
+    ...{ ...walkChecks, ...demandChecks, ...requestChecks },
+    ...{ ...faultChecks, ...infoChecks },
+  });
 }

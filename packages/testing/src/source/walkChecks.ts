@@ -97,6 +97,7 @@ export const walkChecks: SourceChecks = {
 
   'can be walked one page at a time, each from the position before': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
+    walked.mustResume();
     const pages = await walked.manyPages();
     const found: unknown[] = [];
     let startAt = pages[0]?.position;

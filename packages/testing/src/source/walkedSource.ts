@@ -2,7 +2,7 @@ import type { Page, PagesOptions, Position } from '@sluice/core';
 import { check, checkPlainJson } from '../check.js';
 import { eventually, inTime } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
-import type { Answering, SeenRequests, SourceFixture, TestedSource } from './sourceFixture.js';
+import type { Answering, SeenRequests, SentRequest, SourceFixture, TestedSource } from './sourceFixture.js';
 
 /** A source and its API, walked step by step. */
 export class WalkedSource<T> {
@@ -69,7 +69,26 @@ export class WalkedSource<T> {
 
   /** The rows after a position that was read from a checkpoint. */
   async rowsBehind(position: Position, options: PagesOptions = {}): Promise<T[]> {
+    this.mustResume();
     return rowsOf(await this.pages({ ...options, startAt: reloaded(position) }));
+  }
+
+  /** Skips the check if a partition can't be resumed. */
+  mustResume(): void {
+    if (this.source.info.isRepeatable === false) throw new Skipped('a source whose pages can be requested again');
+  }
+
+  /** What a walk sends. */
+  async sentOn(walk: () => Promise<unknown>): Promise<readonly SentRequest[]> {
+    const { length } = this.#sent;
+    await walk();
+    return this.#sent.slice(length);
+  }
+
+  get #sent(): readonly SentRequest[] {
+    const { sent } = this.requests;
+    if (!sent) throw new Skipped('`sent` of the requests');
+    return sent;
   }
 
   /** The rows that a subscriber receives. */

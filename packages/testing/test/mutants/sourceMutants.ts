@@ -6,7 +6,7 @@ import {
   type PullIterator,
   type SourceDefinition,
 } from '@sluice/core';
-import type { SourceFixture, TestedSource } from '../../src/index.js';
+import type { SentRequest, SourceFixture, TestedSource } from '../../src/index.js';
 import { ListingApi, type Item } from '../listingApi.js';
 import type { Mutants } from './mutant.js';
 
@@ -25,6 +25,24 @@ function mutant(caughtBy: string, spoil: (source: Items, api: ListingApi) => Tes
 /** The same where its definition is the one that is changed. */
 function definitionMutant(caughtBy: string, spoil: (api: ListingApi) => Partial<Definition>) {
   return mutant(caughtBy, (_, api) => api.source(spoil(api)));
+}
+
+/** The same where what it sends is. */
+function requestMutant(
+  caughtBy: string,
+  spoil: (request: SentRequest, before: SentRequest | undefined) => Partial<SentRequest>,
+) {
+  return mutant(caughtBy, (source, api) => {
+    const { received } = api;
+    let before: SentRequest | undefined;
+    api.received = (partition, cursor) => {
+      const request = received(partition, cursor);
+      const spoilt = { ...request, ...spoil(request, before) };
+      before = request;
+      return spoilt;
+    };
+    return source;
+  });
 }
 
 /** The same where its walks are. */
@@ -220,6 +238,27 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
     'buffers at most one page per walked partition, plus those it may prefetch',
     (source, options) => source.pages({ ...options, prefetch: 100 })[Symbol.asyncIterator](),
   ),
+
+  'leaves its cursor in the body for the next walk': requestMutant(
+    'sends the same requests on every walk',
+    ({ body = '{}' }, before) => ({
+      body: JSON.stringify({ ...JSON.parse(before?.body ?? '{}'), ...JSON.parse(body) }),
+    }),
+  ),
+
+  'keeps its cursor to itself': requestMutant('sends another request for each page, in its URL or in its body', () => ({
+    body: '{"size":10}',
+  })),
+
+  'sends a body that is not JSON': requestMutant('sends bodies as JSON, and none with GET', ({ body }) => ({
+    body: `after=${String(body)}`,
+  })),
+
+  'sends a body with GET': requestMutant('sends bodies as JSON, and none with GET', () => ({ method: 'GET' })),
+
+  'sends JSON as something else': requestMutant('sends bodies as JSON, and none with GET', () => ({
+    contentType: 'application/x-www-form-urlencoded',
+  })),
 
   'goes on when its subscriber has left': mutant(
     'requests nothing more after its subscriber has unsubscribed',
