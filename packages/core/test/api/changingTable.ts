@@ -63,7 +63,9 @@ export class ChangingTable {
   }
 
   get #visible(): Stored[] {
-    return [...this.#rows.values()].filter(({ visible }) => visible <= this.now).sort((a, b) => a.at - b.at || b.id - a.id);
+    return [...this.#rows.values()]
+      .filter(({ visible }) => visible <= this.now)
+      .sort((a, b) => a.at - b.at || b.id - a.id);
   }
 }
 
@@ -77,11 +79,11 @@ function written(at: number, random: number): string {
 }
 
 /** The listing of the table. */
-export const entries = listing({
+export const entries = listing<Entry>({
   ...{ path: '/entries', rows: 'items', columns: ['id', 'text', 'updated_at'], version: '1' },
   pageSize: { param: 'n', default: 8, max: 8 },
   paging: bySince({ param: 'since', field: 'updated_at', type: 'instant', overlap }),
-  key: ({ id }: Entry) => id,
+  key: ({ id }) => id,
   decode: (row, path, read): Entry => {
     const { id, text, updated_at: at } = read.record(row, path);
     return { id: Number(id), text: String(text), updated_at: String(at) };

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { exportTo, memoryState, type ExportOptions, type StateStore } from '../../src/index.js';
 import { ChangingTable, entriesOf, type Entry } from '../api/changingTable.js';
-import { seededRandom } from '../../../testing/src/seededRandom.js';
+import { Random } from '../../../../test/kit/random.js';
 import { recordingSink } from './recordingSink.js';
 
 async function openTable(seed: number, changes = 200): Promise<ChangingTable> {
-  const table = new ChangingTable(seededRandom(seed));
+  const random = new Random(seed);
+  const table = new ChangingTable(() => random.next());
   for (let nth = 0; nth < changes; nth += 1) table.change();
   await table.listen();
   return table;
