@@ -7,6 +7,7 @@ import { AccessBook } from './http/apiAccess.js';
 import { apiKeyRules, KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
+import { quotaLimiter } from './http/quotaLimiter.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
 import { requestTimesOf, type RequestOptions } from './http/requestTimes.js';
 import { stampedWith } from './http/credentials.js';
@@ -146,9 +147,13 @@ export function createClient(options: ClientOptions): Client {
     secrets,
     apis,
     shared: stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } })),
-    limiterFor(plugin, { auth, rateLimit, limiter: own }) {
-      const known = auth ? (limiters.get(plugin) ?? limiterOf(defaultLimit, clock)) : limiter;
-      const chosen = own ?? (rateLimit === undefined ? known : limiterOf(rateLimit, clock));
+    limiterFor(plugin, { auth, rateLimit, limiter: own, quota }) {
+      const isOwn = auth !== undefined || (quota && options.limiter === undefined && options.rateLimit === undefined);
+      // A quota is a limit already, so the default one would only slow the API down.
+      const unset = (): Limiter => (quota ? quotaLimiter(undefined, quota, clock) : limiterOf(defaultLimit, clock));
+      const known = isOwn ? (limiters.get(plugin) ?? unset()) : limiter;
+      const limited = own ?? (rateLimit === undefined ? known : limiterOf(rateLimit, clock));
+      const chosen = quota ? quotaLimiter(limited, quota, clock) : limited;
       limiters.set(plugin, chosen);
       return chosen;
     },

@@ -51,6 +51,9 @@ export type { ErrorReport } from './errorReport.js';
 // Requests
 export type { Timeouts } from './http/requestTimes.js';
 export type { Limit, Limiter, LimiterState, Permit, AcquireOptions } from './http/limiter.js';
+export type { ObservedResponse, Quota, QuotaNotice } from './http/limiter.js';
+export { rateLimitHeaders, type RateLimitHeadersOptions } from './http/rateLimitHeaders.js';
+export type { QuotaReport, QuotaRules } from './http/rateLimitHeaders.js';
 export type { ArrayFormat } from './http/query.js';
 export type { RetryOptions } from './http/retryPolicy.js';
 export { Secrets } from './http/secrets.js';
