@@ -1,5 +1,6 @@
 import { checkCount, checkNumbers } from '../checks.js';
 import { httpDate } from './retryPolicy.js';
+import { itemsOf } from './structuredItems.js';
 
 /** Options of {@link rateLimitHeaders}. */
 export interface RateLimitHeadersOptions {
@@ -188,44 +189,3 @@ function dateOf(text: string, now: number): number | undefined {
   const isIso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text);
   return isIso ? Date.parse(text) : httpDate(text, now);
 }
-
-interface Item {
-  readonly name: string;
-  /** Values as sent. */
-  readonly params: ReadonlyMap<string, string>;
-}
-
-const quoted = String.raw`"(?:[^"\\]|\\["\\])*"`;
-/** A text, a token or, in older drafts, a number; and what follows it. */
-const itemForm = new RegExp(String.raw`[ \t]*(${quoted}|[\w*][^\s;,"=]*)((?:[^",]|${quoted})*)(?:,|$)`, 'y');
-const paramForm = new RegExp(String.raw`[ \t]*;[ \t]*([a-z*][a-z0-9_\-.*]*)(?:=(${quoted}|[^\s;,"]+))?[ \t]*`, 'y');
-
-/** A list of structured fields (RFC 9651) whose items have parameters; empty if it is invalid or repeats one. */
-function itemsOf(value: string): Item[] {
-  if (value.length > longestHeader) return [];
-  const items = matchesOf(itemForm, value).map(([, name = '', rest = '']) => {
-    const params = matchesOf(paramForm, rest.trimEnd()).map(([, key = '', set = '']) => [key, set] as const);
-    const isValid = rest.trim() === '' || params.length > 0;
-    const asMap = new Map(params);
-    return isValid && asMap.size === params.length
-      ? { name: name.startsWith('"') ? name.slice(1, -1) : name, params: asMap }
-      : undefined;
-  });
-  const valid = items.filter((each) => each !== undefined);
-  return valid.length === items.length ? valid : [];
-}
-
-/** The matches of a form that, one after the other, are the whole text; none if something is between them. */
-function matchesOf(form: RegExp, text: string): RegExpExecArray[] {
-  const matches: RegExpExecArray[] = [];
-  for (let at = 0; at < text.length;) {
-    form.lastIndex = at;
-    const found = form.exec(text);
-    if (!found || found[0] === '') return [];
-    matches.push(found);
-    at += found[0].length;
-  }
-  return matches;
-}
-
-const longestHeader = 2_000;
