@@ -24,7 +24,7 @@ export interface QuotaApi extends AsyncDisposable {
     readonly path?: string;
     readonly signal?: AbortSignal;
   }): Promise<unknown>;
-  /** Requests without end, so many at once; what they reject with is in the list. */
+  /** Requests without end, so many at once. Each series ends with its first error, which is in the list. */
   keepRequesting(workers: number, path?: string): unknown[];
   /** Ends {@link keepRequesting}. */
   stop(): void;
@@ -37,13 +37,22 @@ export interface QuotaRunOptions {
   readonly endpoint?: EndpointOptions;
   readonly client?: Partial<ClientOptions>;
   readonly seed?: number;
+  /** Default: a quick one, which does not wait for retries: these take a turn of a real timer. */
+  readonly clock?: FakeClock;
   /** Ms from the client to the server, and from there. */
   readonly latency?: readonly [number, number];
 }
 
+/** A clock that waits for retries, and for Bottleneck, which both use real timers. */
+export function patientClock(): FakeClock {
+  return new FakeClock(async () => {
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  });
+}
+
 export function openQuotaApi(options: QuotaRunOptions): QuotaApi {
   const { servers, quota, endpoint = {}, latency = [20, 200], seed = 1 } = options;
-  const clock = new FakeClock();
+  const { clock = new FakeClock() } = options;
   const random = new Random(seed);
   const given: { at: number; status: number; path: string }[] = [];
   const passed = (): Promise<void> =>
@@ -80,9 +89,8 @@ export function openQuotaApi(options: QuotaRunOptions): QuotaApi {
       const failures: unknown[] = [];
       for (let nth = 0; nth < workers; nth += 1)
         void (async () => {
-          while (!isOver)
-            await api.request({ path, route: `api${path}` }).catch((error: unknown) => failures.push(error));
-        })();
+          while (!isOver) await api.request({ path, route: `api${path}` });
+        })().catch((error: unknown) => failures.push(error));
       return failures;
     },
     stop: () => (isOver = true),
