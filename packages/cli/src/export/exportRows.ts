@@ -94,7 +94,7 @@ export async function exportRows<T>(
     requests: tally.requests,
     retries: tally.retries,
     waited: tally.waited,
-    pausedFor: client.limiter.pausedFor,
+    pausedFor: Math.max(client.limiter.pausedFor, ...[...client.limiters.values()].map((api) => api.pausedFor)),
     ...(forwarding && { sent: sentOf(forwarding) }),
   });
   const header = {
