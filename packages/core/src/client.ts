@@ -8,6 +8,7 @@ import { AccessBook } from './http/apiAccess.js';
 import { apiKeyRules, KeyRing, type ApiKey } from './http/apiKey.js';
 import { apiTransport } from './http/apiTransport.js';
 import { bottleneckLimiter } from './http/bottleneckLimiter.js';
+import { quotaLimiter } from './http/quotaLimiter.js';
 import { defaultLimit, type Limit, type Limiter, type LimiterState } from './http/limiter.js';
 import { requestTimesOf, type RequestOptions } from './http/requestTimes.js';
 import { axiosTransport } from './http/axiosTransport.js';
@@ -147,10 +148,12 @@ export function createClient(options: ClientOptions): Client {
     secrets,
     apis,
     shared: stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } }), { name: clientKey }),
-    limiterFor(plugin, { auth, rateLimit, limiter: own }) {
-      const isShared = !auth && rateLimit === undefined;
-      const made = (): Limiter => limiterOf(limitsOf(options.rateLimit, rateLimit), clock);
-      const chosen = own ?? (isShared ? limiter : made());
+    limiterFor(plugin, { auth, rateLimit, limiter: own, quota }) {
+      const limits = limitsOf(options.rateLimit, rateLimit);
+      const isShared = !auth && rateLimit === undefined && (!quota || (options.limiter ?? limits) !== undefined);
+      const limited = own ?? (isShared ? limiter : limits && limiterOf(limits, clock));
+      // A quota is a limit already, so the default one would only slow the API down.
+      const chosen = quota ? quotaLimiter(limited, quota, clock) : (limited ?? limiterOf(defaultLimit, clock));
       limiters.set(plugin, chosen);
       return chosen;
     },
@@ -244,8 +247,8 @@ function variablesHere(): Readonly<Record<string, unknown>> {
 }
 
 /** The limits of an API: those of the client, if there are any, also hold for each API with its own. */
-function limitsOf(ofClient: ClientOptions['rateLimit'], ofApi: ClientOptions['rateLimit']): false | Limit[] {
-  if (ofClient === undefined && ofApi === undefined) return [defaultLimit];
+function limitsOf(ofClient: ClientOptions['rateLimit'], ofApi: ClientOptions['rateLimit']): Limit[] | undefined {
+  if (ofClient === undefined && ofApi === undefined) return undefined;
   return [ofClient ?? [], ofApi ?? []].flat().filter((limit) => limit !== false);
 }
 

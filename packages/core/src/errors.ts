@@ -161,8 +161,12 @@ export class HttpError extends SluiceError {
   }
 }
 
-/** The API asked for a longer pause than `maxRetryAfter` allows, or refused every retry. */
+/**
+ * The API asked for a longer pause than `maxRetryAfter` allows, or refused every retry, or its quota is used up for
+ * longer than `maxQuotaWait`.
+ */
 export class RateLimitError extends SluiceError {
+  /** Of the last refused response; 429 if none was. */
   readonly status: number;
   /** When the API accepts requests again, by our clock; absent if it did not say. */
   readonly retryAt: Date | undefined;

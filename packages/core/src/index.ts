@@ -79,6 +79,9 @@ export type { SavedToken } from './http/oauth2.js';
 // Requests
 export type { Timeouts } from './http/requestTimes.js';
 export type { Limit, Limiter, LimiterState, Permit, AcquireOptions } from './http/limiter.js';
+export type { ObservedResponse, Quota, QuotaNotice } from './http/limiter.js';
+export { rateLimitHeaders, type RateLimitHeadersOptions } from './http/rateLimitHeaders.js';
+export type { QuotaReport, QuotaRules } from './http/rateLimitHeaders.js';
 export type { ArrayFormat } from './http/query.js';
 export type { HttpMethod, RequestDetails, ResponseFormat } from './http/requestDetails.js';
 export type { ErrorFinder, ResponseError } from './http/responseError.js';

@@ -4,7 +4,6 @@ import {
   type ExportProgress,
   type ExportReport,
   exportTo,
-  type LimiterState,
   type PageSource,
   type Sink,
   systemClock,
@@ -95,7 +94,7 @@ export async function exportRows<T>(
     requests: tally.requests,
     retries: tally.retries,
     waited: tally.waited,
-    pausedFor: limiterOf(client, source.info.name).pausedFor,
+    pausedFor: Math.max(client.limiter.pausedFor, ...[...client.limiters.values()].map((api) => api.pausedFor)),
     ...(forwarding && { sent: sentOf(forwarding) }),
   });
   const header = {
@@ -194,10 +193,4 @@ export function endEarly(
     ...(command !== undefined && { resume: redact(command, secrets) }),
   });
   throw isReported ? new ReportedError(exitCode) : fullError;
-}
-
-/** The limiter of a source's API. */
-function limiterOf(client: Client, source: string): LimiterState {
-  const [api = ''] = source.split('.');
-  return client.limiters.get(api) ?? client.limiter;
 }

@@ -12,6 +12,7 @@ import {
 } from '../errors.js';
 import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
 import type { ApiCredentials } from './credentials.js';
+import type { Quota, QuotaNotice } from './limiter.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
@@ -28,6 +29,8 @@ export interface AttemptFault {
   readonly retryAfter?: number | undefined;
   /** Whether the whole client waits, too. */
   readonly pauses?: boolean;
+  /** Set if the limiter waits for this quota before the next attempt. */
+  readonly usedUp?: { readonly wait: number; readonly quota?: Quota | undefined };
   readonly status?: number;
   /** The request was not sent, so it may be sent again, whatever it does. */
   readonly isUnsent?: boolean;
@@ -127,6 +130,29 @@ function rateLimitError(
     ...{ status, retryAt, details },
     advice: [{ kind: 'lower', option: lower }, { kind: 'wait' }],
   });
+}
+
+/**
+ * The fault of a response that a quota refuses for now, with status 403 or 429: it is retried. A 403 with something
+ * left may also mean that the request is not allowed, so a repeated one is final.
+ */
+export function faultUnderQuota(fault: AttemptFault, notice: QuotaNotice, wasForbidden: boolean): AttemptFault {
+  const { refusal, quota } = notice;
+  const { status, error } = fault;
+  if (!refusal || status === undefined) return fault;
+  if (status === 403 && wasForbidden && quota && quota.remaining > 0) return { ...fault, retry: false };
+  if (refusal.kind === 'asked') return { ...fault, retry: true, pauses: true };
+  const { wait, error: tooLong } = refusal;
+  if (tooLong) return { error: tooLong, retry: false, status };
+  const { route, excerpt } = error.details;
+  const usedUp = new RateLimitError(
+    `${String(route)}: the server responded with ${status}, since its quota is used up.`,
+    {
+      ...{ status, retryAt: quota && new Date(quota.resetAt), details: { route, excerpt } },
+      advice: [{ kind: 'lower', option: 'rateLimit' }, { kind: 'wait' }],
+    },
+  );
+  return { error: usedUp, retry: true, pauses: true, status, usedUp: { wait, quota } };
 }
 
 function readDocument({ status, headers, body }: AttemptAnswer, context: ApiAnswerContext): ReadResult {

@@ -1,5 +1,6 @@
 import type { ErrorReport } from '../errorReport.js';
 import type { HttpMethod } from './requestDetails.js';
+import type { Quota } from './limiter.js';
 
 /** Which request an event is about. */
 interface OfRequest {
@@ -33,6 +34,8 @@ export interface ResponseEvent extends OfRequest {
   readonly status: number;
   /** Ms from the attempt's start to the last byte. */
   readonly took: number;
+  /** What the response says about the API's quota, if the API has the option `quota`. */
+  readonly quota?: Quota;
 }
 
 /** An attempt has failed, and another one follows. */
@@ -50,11 +53,16 @@ export interface RetryEvent extends OfRequest {
   readonly left: number;
 }
 
-/** The API asked for a pause; no request of the client starts until it is over. */
+/**
+ * The API refused a request for now. No request with the same limiter starts until the pause is over; if a quota is
+ * used up, no request with the same quota.
+ */
 export interface PausedEvent extends OfRequest {
   readonly type: 'paused';
   /** Ms. */
   readonly for: number;
+  /** The quota, if that is what is waited for. */
+  readonly quota?: Quota;
 }
 
 /** A request ended. There is one for each `request`, and it is the last event of that request. */

@@ -2,7 +2,7 @@ import { sleep, type Clock } from '../clock.js';
 import { reportOf } from '../errorReport.js';
 import { type Advice, amend, RateLimitError, type SluiceError } from '../errors.js';
 import { type Adapter, AdapterFault, type AttemptAnswer } from './adapter/adapter.js';
-import { closedError, faultOf, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
+import { closedError, faultOf, faultUnderQuota, timeoutError, type AttemptFault, type ReadResult } from './answer.js';
 import type { Credentials, Stamp, Stamped } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { HttpMethod } from './requestDetails.js';
@@ -76,6 +76,8 @@ export class Exchange {
   #wasRenewed = false;
   /** The credentials of the latest attempt. */
   #sent: Stamped | undefined;
+  /** Whether a 403 was taken for a pause. */
+  #wasForbidden = false;
   /** Ms since the first attempt failed, without waits for the limiter. */
   #outage: number | undefined;
   #isSettled = false;
@@ -240,9 +242,15 @@ export class Exchange {
       const took = clock.monotonic() - began;
       if (answer instanceof AdapterFault || answer === 'late') return this.#failure(this.#faultOf(answer), took);
       const { status, headers } = answer;
-      this.#emit(() => ({ ...this.#requestId, type: 'response', attempt, status, took }));
+      // What it says reaches the limiter before the next permit, since this one is still held.
+      const notice = permit.observe?.({ status, headers }) ?? {};
+      const { quota } = notice;
+      this.#emit(() => ({ ...this.#requestId, type: 'response', attempt, status, took, ...(quota && { quota }) }));
       const reading = read(answer, clock.now());
-      return reading.ok ? { status, headers, body: reading.body } : this.#failure(reading.fault, took);
+      if (reading.ok) return { status, headers, body: reading.body };
+      const fault = faultUnderQuota(reading.fault, notice, this.#wasForbidden);
+      this.#wasForbidden ||= status === 403 && fault.retry;
+      return this.#failure(fault, took);
     } finally {
       permit.release();
     }
@@ -265,12 +273,15 @@ export class Exchange {
     const left = Math.max(0, retry.for - outage);
     // The last attempt starts when the time for retries ends.
     const ownDelay = Math.min(left, backoff(this.attempts, retry, random()));
-    const requested = fault.retryAfter ?? 0;
+    const requested = fault.usedUp?.wait ?? fault.retryAfter ?? 0;
     // `Retry-After: 0` must not become a loop without a pause.
     const delay = requested > 0 ? requested : ownDelay;
     // A service that sends a `Retry-After` is running, so it counts no more than a back-off; but retries must end.
     this.#outage = outage + Math.min(delay, ownDelay);
-    if (fault.pauses) {
+    if (fault.usedUp) {
+      const { wait, quota } = fault.usedUp;
+      this.#emit(() => ({ ...this.#requestId, type: 'paused', for: wait, ...(quota && { quota }) }));
+    } else if (fault.pauses) {
       // The pause applies to all requests. This attempt still holds its permit, so none can start before it.
       const pause = Math.min(delay, retry.maxRetryAfter);
       this.#call.limiter.pause(pause);

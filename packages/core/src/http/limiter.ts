@@ -1,7 +1,38 @@
+import type { RateLimitError } from '../errors.js';
+
 /** Permission to start one request. The request counts as running until the permit is released. */
 export interface Permit {
   /** Ends the request; calling it again does nothing. */
   release(): void;
+  /** Receives each response, of any status, before the permit is released. Only a limiter with a quota needs it. */
+  observe?(response: ObservedResponse): QuotaNotice;
+}
+
+/** A response, for a limiter that learns from it. */
+export interface ObservedResponse {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A quota as an API reports it. */
+export interface Quota {
+  /** Requests that are left. */
+  readonly remaining: number;
+  /** When more are left, by our clock (ISO 8601). */
+  readonly resetAt: string;
+}
+
+/** What a response says about its API's quota. */
+export interface QuotaNotice {
+  /** Of several quotas, the one of which least is left. Absent if the response reports none. */
+  readonly quota?: Quota;
+  /**
+   * Set if the request is refused for now. `used-up`: the limiter waits for the quota, `wait` ms, unless that is too
+   * long, which is an `error`. `asked`: `Retry-After` says how long.
+   */
+  readonly refusal?:
+    { readonly kind: 'asked' } | { readonly kind: 'used-up'; readonly wait: number; readonly error?: RateLimitError };
 }
 
 /** The request that wants a permit. */

@@ -101,7 +101,7 @@ const dateForms = [
 ];
 
 /** Ms since 1970 of an HTTP date. Other forms are rejected, because engines disagree on them. */
-function httpDate(text: string, now: number): number | undefined {
+export function httpDate(text: string, now: number): number | undefined {
   const found = dateForms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined);
   if (!found) return undefined;
   const { day = '', month: monthName = '', year = '', time: clock = '' } = found;

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { Auth } from '../http/auth.js';
 import type { Limit, Limiter } from '../http/limiter.js';
+import type { QuotaRules } from '../http/rateLimitHeaders.js';
 import type { ArrayFormat, Query } from '../http/query.js';
 import type { RequestDetails } from '../http/requestDetails.js';
 import type { Link } from '../http/transport.js';
@@ -73,6 +74,13 @@ export interface EndpointOptions {
   readonly rateLimit?: false | Limit | readonly Limit[];
   /** A limiter instead of `rateLimit`, e.g. one that two APIs share because they share a quota. */
   readonly limiter?: Limiter;
+  /**
+   * Lets the API's responses steer its limiter. Without a limit, neither here nor on the client, only the quota and its
+   * `concurrency` limit the requests. Default: responses other than 429 are not looked at.
+   *
+   * @example quota: rateLimitHeaders();
+   */
+  readonly quota?: QuotaRules;
 }
 
 /** What `setup` receives: neither axios nor the key. */

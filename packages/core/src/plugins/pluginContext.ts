@@ -26,7 +26,10 @@ export interface ContextParts {
   /** The credentials of APIs that have none of their own: the client's key. */
   readonly shared: ApiCredentials;
   /** The limiter of an API, by the plugin's name. */
-  readonly limiterFor: (plugin: string, options: Pick<EndpointOptions, 'auth' | 'rateLimit' | 'limiter'>) => Limiter;
+  readonly limiterFor: (
+    plugin: string,
+    options: Pick<EndpointOptions, 'auth' | 'rateLimit' | 'limiter' | 'quota'>,
+  ) => Limiter;
   /** Opens the credentials of an API that has its own. */
   readonly openCredentials: (auth: Auth, plugin: string, warn: (message: string) => void) => ApiCredentials;
   readonly transport: Transport;

@@ -1,0 +1,191 @@
+import { checkCount, checkNumbers } from '../checks.js';
+import { httpDate } from './retryPolicy.js';
+import { itemsOf } from './structuredItems.js';
+
+/** Options of {@link rateLimitHeaders}. */
+export interface RateLimitHeadersOptions {
+  /**
+   * Longest wait for a quota that is used up, in ms. Default 3,900,000 (65 minutes), enough for quotas per hour. Beyond
+   * it, requests fail with a `RateLimitError` that has `retryAt`.
+   */
+  readonly maxQuotaWait?: number;
+  /** Requests in parallel if the API has no limit besides its quota. Default 8. */
+  readonly concurrency?: number;
+}
+
+/** A quota as one response reports it. */
+export interface QuotaReport {
+  /** The API's name of the quota, e.g. of a resource or policy; empty if it has none. */
+  readonly name: string;
+  /** Requests that are left. */
+  readonly remaining: number;
+  /** Ms from the response until more are left. */
+  readonly resetIn: number;
+}
+
+/** How an API reports its quotas; made by {@link rateLimitHeaders}. */
+export interface QuotaRules {
+  readonly maxQuotaWait: number;
+  readonly concurrency: number;
+  /**
+   * Reads a response's quotas.
+   *
+   * @param headers names in lower case
+   * @param now wall time in ms, for responses without a `Date`
+   */
+  readonly read: (headers: Readonly<Record<string, string>>, now: number) => readonly QuotaReport[];
+}
+
+/**
+ * Lets the response headers of an API steer its limiter: what is left of a quota is spread until the quota is renewed.
+ *
+ * It reads `RateLimit` and `RateLimit-Policy` in their structured form (`"default";r=50;t=30`) and in the older one
+ * (`limit=100, remaining=50, reset=30`), or else `RateLimit-Remaining`, `X-RateLimit-Remaining` or
+ * `X-Rate-Limit-Remaining` with `-Reset` and `-Limit`. A reset is in seconds, in seconds or ms since 1970, or a date,
+ * and is compared with the response's `Date`. Quotas of several resources (`X-RateLimit-Resource`) or policies are kept
+ * apart. Values that make no sense are ignored: negative, repeated, more than a year ahead.
+ *
+ * The guarantee holds for one process per quota.
+ *
+ * @example
+ * const github = defineApi({ name: 'github', baseUrl: 'https://api.github.com/', quota: rateLimitHeaders(), sources });
+ *
+ * @throws ConfigError if an option is invalid.
+ * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+ * @see https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
+ */
+export function rateLimitHeaders({
+  maxQuotaWait = 3_900_000,
+  concurrency = 8,
+}: RateLimitHeadersOptions = {}): QuotaRules {
+  checkNumbers('rateLimitHeaders', { maxQuotaWait }, (ms) => ms >= 0, 'of at least 0');
+  checkCount('rateLimitHeaders.concurrency', concurrency);
+  return Object.freeze({ maxQuotaWait, concurrency, read: readQuotas });
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+function readQuotas(headers: Headers, now: number): readonly QuotaReport[] {
+  // A cache stores these headers together with the response, so they may be long out of date.
+  if (Number(headers['age'] ?? 0) > 0) return [];
+  const resetIn = (text: string): number | undefined => timeUntil(text, httpDate(headers['date'] ?? '', now) ?? now);
+  const policies = policiesOf(headers['ratelimit-policy'] ?? '');
+  const structured = unrepeated(quotasOf(headers['ratelimit'] ?? '', policies, resetIn));
+  if (structured.length > 0) return structured;
+  const named = headers['x-ratelimit-resource'] ?? '';
+  for (const [prefix, name] of [
+    ['ratelimit', ''],
+    ['x-ratelimit', named],
+    ['x-rate-limit', named],
+  ] as const) {
+    const [remaining, reset, limit] = ['remaining', 'reset', 'limit'].map((each) => headers[`${prefix}-${each}`]);
+    const report = reportOf(name, { remaining, limit, in: reset === undefined ? policies.get('') : resetIn(reset) });
+    if (report) return [report];
+  }
+  return [];
+}
+
+/** The value of `RateLimit`, in its older form (to draft 7) or its structured one (from draft 8). */
+function quotasOf(
+  value: string,
+  policies: ReadonlyMap<string, number | undefined>,
+  resetIn: (text: string) => number | undefined,
+): QuotaReport[] {
+  if (/^\s*(limit|remaining|reset)\s*=/i.test(value)) {
+    const fields = value.split(',').map((part) =>
+      part
+        .trim()
+        .toLowerCase()
+        .split(/\s*=\s*/),
+    );
+    if (fields.some(({ length }) => length !== 2)) return [];
+    const field = (name: string): string | undefined => {
+      const [first, ...others] = fields.filter(([key]) => key === name);
+      return others.length === 0 ? first?.[1] : undefined;
+    };
+    const reset = field('reset');
+    const report = reportOf('', {
+      ...{ remaining: field('remaining'), limit: field('limit') },
+      in: reset === undefined ? policies.get('') : resetIn(reset),
+    });
+    return report ? [report] : [];
+  }
+  const items = itemsOf(value);
+  if (items.some(({ name }) => isNumber(name))) return [];
+  return items.flatMap(({ name, params }) => {
+    const [remaining, reset] = [params.get('r'), params.get('t')];
+    // A policy may count something else than requests.
+    const isOfRequests = !policies.has(name) || policies.get(name) !== undefined;
+    if (!isOfRequests) return [];
+    const partition = params.get('pk');
+    const report = reportOf(partition === undefined ? name : `${name};${partition}`, {
+      ...{ remaining, limit: undefined },
+      in: reset === undefined ? policies.get(name) : resetIn(reset),
+    });
+    return report ? [report] : [];
+  });
+}
+
+/** The windows of policies in ms, by name; `undefined` for those that do not count requests. */
+function policiesOf(value: string): Map<string, number | undefined> {
+  return new Map(
+    itemsOf(value).map(({ name, params }) => {
+      const window = numberOf(params.get('w'));
+      const isOfRequests = (params.get('qu') ?? '"requests"') === '"requests"';
+      return [isNumber(name) ? '' : name, isOfRequests && window !== undefined ? window * 1000 : undefined];
+    }),
+  );
+}
+
+function reportOf(
+  name: string,
+  given: {
+    readonly remaining: string | undefined;
+    readonly limit: string | undefined;
+    readonly in: number | undefined;
+  },
+): QuotaReport | undefined {
+  const remaining = countOf(given.remaining);
+  if (remaining === undefined || given.in === undefined || name.length > longestName) return undefined;
+  // Old drafts list the policies after the limit: `100, 100;w=60`.
+  const limit = countOf(given.limit?.split(',')[0]) ?? 0;
+  return { name, remaining: limit > 0 ? Math.min(remaining, limit) : remaining, resetIn: given.in };
+}
+
+const longestName = 200;
+
+function unrepeated(reports: readonly QuotaReport[]): QuotaReport[] {
+  return reports.filter(({ name }) => reports.filter((other) => other.name === name).length === 1);
+}
+
+function isNumber(text: string): boolean {
+  return /^\d+$/.test(text);
+}
+
+function countOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text.trim()) ? Number(text) : undefined;
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,15}(\.\d{1,9})?$/.test(text) ? Number(text) : undefined;
+}
+
+const year = 366 * 86_400;
+/** The least seconds (September 2001) and ms (March 1973) that count since 1970. */
+const [leastEpoch, leastEpochMs] = [1e9, 1e11];
+
+/** Ms from `sent` until a reset. A moment that has just passed is now; one that is long past is a mistake. */
+function timeUntil(given: string, sent: number): number | undefined {
+  const text = given.trim();
+  const seconds = numberOf(text);
+  let ms: number | undefined;
+  if (seconds === undefined) ms = (dateOf(text, sent) ?? NaN) - sent;
+  else if (seconds >= leastEpochMs) ms = seconds - sent;
+  else ms = seconds >= leastEpoch ? seconds * 1000 - sent : seconds * 1000;
+  return ms >= -60_000 && ms <= year * 1000 ? Math.max(0, ms) : undefined;
+}
+
+function dateOf(text: string, now: number): number | undefined {
+  const isIso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/.test(text);
+  return isIso ? Date.parse(text) : httpDate(text, now);
+}
