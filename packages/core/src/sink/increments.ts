@@ -25,6 +25,8 @@ export interface IncrementProgress {
   readonly began?: number;
   /** The latest value of a row. */
   readonly latest?: string;
+  /** Exported rows that the mark will not pass, so that a resumed run knows them; absent if they are too many. */
+  readonly recent?: readonly RowAtValue[];
   /** With the seal: the mark to save once the target is published. */
   readonly next?: Mark;
 }
@@ -43,6 +45,9 @@ export interface Mark {
   readonly key?: NonNullable<Checkpoint['key']>;
 }
 
+/** A commit with more rows would take long. After a kill they come again with the next increment. */
+const maxCommitted = 1_000;
+
 /** The increment of one export: where it begins, what it has seen, and the mark that it leaves. */
 export class Increments<T> {
   readonly #info: SourceInfo<T>;
@@ -52,7 +57,7 @@ export class Increments<T> {
   #mark: Mark | undefined;
   #known: ReadonlySet<string> = new Set();
   #progress: IncrementProgress = { moves: true };
-  /** Rows that may be requested again. Those of a run that was killed are missing: they may come twice. */
+  /** Exported rows that the next increment may get again. */
   #recent: RowAtValue[] = [];
   #settled: string | undefined;
 
@@ -92,7 +97,9 @@ export class Increments<T> {
     const mark = full ? undefined : this.#mark;
     const from = given ?? mark?.value;
     const isBeyond = given !== undefined && mark !== undefined && this.#rule.compare(given, mark.value) > 0;
-    this.#progress = resumed ?? { ...(from !== undefined && { from }), moves: !isBeyond };
+    const { recent = [], ...progress } = resumed ?? { ...(from !== undefined && { from }), moves: !isBeyond };
+    this.#progress = progress;
+    this.#recent = [...recent];
     // With another beginning, the rows are wanted again.
     const isAtMark = mark !== undefined && this.#progress.from === mark.value;
     this.#known = new Set(isAtMark ? mark.known.map(([row]) => row) : []);
@@ -120,7 +127,7 @@ export class Increments<T> {
 
   /** For a commit. */
   get progress(): IncrementProgress {
-    return this.#progress;
+    return this.#recent.length > maxCommitted ? this.#progress : { ...this.#progress, recent: [...this.#recent] };
   }
 
   /** For the commit that seals: with the next mark, unless rows would be missed. */
@@ -159,14 +166,19 @@ export class Increments<T> {
 /** Whether an untrusted value, of a checkpoint, is the progress of an increment. */
 export function isIncrementProgress(value: unknown): boolean {
   if (!isRecord(value) || typeof value['moves'] !== 'boolean') return false;
-  const { from, latest, began, next } = value;
+  const { from, latest, began, recent = [], next } = value;
   const texts = [from, latest].every((text) => text === undefined || typeof text === 'string');
-  return texts && ['undefined', 'number'].includes(typeof began) && (next === undefined || isMark(next));
+  return (
+    texts && ['undefined', 'number'].includes(typeof began) && areRows(recent) && (next === undefined || isMark(next))
+  );
 }
 
 function isMark(record: unknown): record is Mark {
   if (!isRecord(record) || record['v'] !== 1 || typeof record['value'] !== 'string') return false;
-  const { known } = record;
-  const isKnown = (row: unknown): boolean => isList(row) && row.length === 2 && row.every((t) => typeof t === 'string');
-  return isList(known) && known.every(isKnown);
+  return areRows(record['known']);
+}
+
+function areRows(value: unknown): boolean {
+  const isRow = (row: unknown): boolean => isList(row) && row.length === 2 && row.every((t) => typeof t === 'string');
+  return isList(value) && value.every(isRow);
 }

@@ -91,8 +91,11 @@ export const entries = listing<Entry>({
 });
 
 /** The source of the table, on a client of its own. */
-export function entriesOf({ baseUrl }: ChangingTable, options: { readonly pageSize?: number } = {}): Source<Entry> {
-  const client = createClient({ apiKey: 'key-of-the-test', rateLimit: false, retry: { retries: 0 } });
+export function entriesOf(
+  { baseUrl }: Pick<ChangingTable, 'baseUrl'>,
+  { apiKey = 'key-of-the-test', ...bounds }: { readonly apiKey?: string; readonly maxRows?: number } = {},
+): Source<Entry> {
+  const client = createClient({ apiKey, rateLimit: false, retry: { retries: 0 } });
   onTestEnd(() => client.close());
-  return client.use(defineApi({ name: 'table', sources: { entries } })({ baseUrl })).table.entries(options);
+  return client.use(defineApi({ name: 'table', sources: { entries } })({ baseUrl })).table.entries(bounds);
 }

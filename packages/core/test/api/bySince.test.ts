@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { bySince, ConfigError, listing, type SinceOptions } from '../../src/index.js';
+import { sinceRules } from '../../src/api/sinceValue.js';
+import { entriesOf } from './changingTable.js';
+import { type Said, serve } from './servedApi.js';
+
+describe('A5 values', () => {
+  test.each([
+    [
+      'instant',
+      ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.5Z', '2026-01-01T00:00:00.500001Z', '2026-01-01T00:00:01Z'],
+    ],
+    ['instant', ['2026-01-01T02:00:00+02:00', '2026-01-01 00:00:00.1Z', '2026-01-01T00:30-0030']],
+    ['integer', ['-3', '9', '10', '9007199254740993', '9007199254740994']],
+    ['text', ['10', '9', 'B', 'a']],
+  ] as const)('of type %s are compared by it: %j', (type, ascending) => {
+    const rule = sinceRules[type];
+    expect(ascending.map((value) => rule.read(value))).toEqual(ascending);
+    expect([...ascending].reverse().sort((a, b) => rule.compare(a, b))).toEqual(ascending);
+  });
+
+  test('that are equal are equal, however they are written', () => {
+    const { compare } = sinceRules.instant;
+    expect(compare('2026-01-01T00:00:00Z', '2026-01-01T01:00:00.000+0100')).toBe(0);
+    expect(compare('2026-01-01T00:00:00.120Z', '2026-01-01T00:00:00.12Z')).toBe(0);
+  });
+
+  test.each([
+    ['instant', [null, undefined, 5, '', '2026-01-01', '2026-01-01T00:00:00', '2026-13-01T00:00:00Z', 'now']],
+    ['integer', [null, 1.5, 2 ** 53, '1.5', '', '0x10', Infinity]],
+    ['text', [null, 5, '']],
+  ] as const)('of type %s are none of %j', (type, values) => {
+    expect(values.map((value) => sinceRules[type].read(value))).toEqual(values.map(() => undefined));
+  });
+
+  test('move back by the overlap', () => {
+    const { instant, integer, text } = sinceRules;
+    const began = Date.parse('2026-01-01T12:00:00.900Z');
+    expect(instant.mark('2026-01-01T11:59:30Z', began, 60_000)).toBe('2026-01-01T11:59:00Z');
+    expect(instant.mark('2026-01-01T11:00:00.123456Z', began, 60_000)).toBe('2026-01-01T11:00:00.123456Z');
+    expect(integer.mark('9007199254740993', began, 5)).toBe('9007199254740988');
+    expect(text.mark('b', began, 0)).toBe('b');
+  });
+});
+
+describe('A5 paging by a value', () => {
+  const row = (id: number, at: unknown): unknown => ({ id, text: 't', updated_at: at });
+  const walk = async (say: (since: string | null) => unknown[]): Promise<{ rows: unknown; asked: string[] }> => {
+    const served = await serve((url): Said => ({ body: { items: say(url.searchParams.get('since')) } }));
+    const rows: unknown = await entriesOf(served)
+      .toArray()
+      .catch((error: unknown) => error);
+    return { rows, asked: served.asked };
+  };
+  const at = (second: number): string => `2026-01-01T00:00:${String(second).padStart(2, '0')}Z`;
+
+  test('starts each page at the last value, drops what is known, and ends when nothing is new', async () => {
+    const table = [1, 2, 3, 3, 3, 4, 5, 6, 6, 6, 7].map((second, id) => row(id, at(second)));
+    const { rows, asked } = await walk((since) =>
+      table.filter((each) => since === null || (each as { updated_at: string }).updated_at >= since).slice(0, 8),
+    );
+    expect(rows).toEqual(table);
+    expect(asked.map((url) => new URLSearchParams(url.split('?')[1]).get('since'))).toEqual([null, at(6), at(7)]);
+  });
+
+  test('does not stop at a page that is shorter than asked for, if it has new rows', async () => {
+    const table = [1, 2, 3, 4, 5, 6, 7].map((second, id) => row(id, at(second)));
+    const { rows } = await walk((since) =>
+      table.filter((each) => since === null || (each as { updated_at: string }).updated_at >= since).slice(0, 3),
+    );
+    expect(rows).toEqual(table);
+  });
+
+  test.each([
+    ['a page of one value', () => Array.from({ length: 8 }, (_, id) => row(id, at(1))), 'the same in all 8 rows'],
+    ['rows without order', () => [row(1, at(2)), row(2, at(1))], 'row 1 is before the one above it'],
+    ['a row without a value', () => [row(1, null)], 'it is null, and not a date with a time and a zone'],
+    ['a value without a zone', () => [row(1, '2026-01-01T00:00:00')], 'and not a date with a time and a zone'],
+  ])('refuses %s, since rows could be missed', async (_, say, message) => {
+    const { rows } = await walk(say);
+    expect(String(rows)).toContain(message);
+  });
+
+  test('is refused without a page size, with a wrong option, and at a cursor of another paging', async () => {
+    const define = (options: Partial<SinceOptions>, pageSize?: { param: string; default: number }): unknown =>
+      listing({
+        ...{ path: '/rows', rows: '', columns: ['id'], ...(pageSize && { pageSize }) },
+        paging: bySince({ param: 'since', field: 'at', type: 'instant', ...options } as SinceOptions),
+      });
+    const size = { param: 'n', default: 10 };
+    expect(() => define({})).toThrow(/pageSize: bySince needs it/);
+    expect(() => define({ type: 'date' as 'text' }, size)).toThrow('it must be instant, integer or text');
+    expect(() => define({ overlap: -1 }, size)).toThrow(ConfigError);
+    expect(() => define({ type: 'text', overlap: 1 }, size)).toThrow('takes no overlap for texts');
+    expect(() => define({ param: 'n' }, size)).toThrow('"n" is set twice');
+    const served = await serve(() => ({ body: { items: [] } }));
+    const pages = entriesOf(served).pages({ startAt: 'abc' })[Symbol.asyncIterator]();
+    await expect(pages.next()).rejects.toThrow('not a cursor of bySince');
+  });
+});
