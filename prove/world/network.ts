@@ -199,8 +199,8 @@ export class Network {
     const isSlow = isFate(faults.slow);
     const wait = isSlow ? random.next() : 0;
     // Some never answer, and do not close the connection either.
-    const isSilent = wait > 0.75;
-    const work = isSlow ? 29_960 + wait * 80 : random.skewed(2, 400);
+    const isSilent = wait > 0.5;
+    const work = isSlow ? 29_960 + wait * 160 : random.skewed(2, 400);
     // The service does its work whether the process is alive then or not.
     schedule.after(
       way,

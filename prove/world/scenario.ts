@@ -138,7 +138,7 @@ export function scenarioOf(seed: number): Scenario {
         // Pauses that overlap show most where many requests are under way at once.
         limited: random.chance(job.kind === 'forward' ? 0.4 : 0.15) ? 0.3 : share(0.05),
       },
-      ...{ slow: random.chance(0.1) ? 0.02 : 0, stale: share(0.3) },
+      ...{ slow: random.chance(0.1) ? 0.06 : 0, stale: share(0.3) },
       outages: isDownAtStart ? [[0, 90_000]] : random.chance(0.2) ? [outage(random)] : [],
     },
     disk: random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
