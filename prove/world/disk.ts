@@ -1,4 +1,4 @@
-import type { FileSystem } from '@sluice/core/node';
+import type { FileSystem, WritableFile } from '@sluice/core/node';
 import { diskError } from '../../packages/core/test/node/simulatedDisk/diskCalls.js';
 import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import type { RestartMode } from '../../packages/core/test/node/simulatedDisk/survivors.js';
@@ -32,6 +32,7 @@ export class MountedDisk {
   readonly #faults: DiskFaults;
   readonly #life: Life;
   readonly #waiting: Waiting = new Set();
+  readonly #opened = new Map<object, string>();
 
   constructor(disk: SimulatedDisk, world: { schedule: Schedule; random: Random; faults: DiskFaults; life: Life }) {
     this.#schedule = world.schedule;
@@ -41,7 +42,24 @@ export class MountedDisk {
     const files = this.#answering(disk, '');
     this.fileSystem = {
       ...files,
-      open: async (path, mode) => this.#answering(await files.open(path, mode), path),
+      open: async (path, mode) => this.#watched(this.#answering(await files.open(path, mode), path), path),
+    };
+  }
+
+  /** The paths of files that the process has opened and not closed. */
+  get opened(): readonly string[] {
+    return [...this.#opened.values()];
+  }
+
+  #watched(file: WritableFile, path: string): WritableFile {
+    const handle = {};
+    this.#opened.set(handle, path);
+    return {
+      ...file,
+      close: () => {
+        this.#opened.delete(handle);
+        return file.close();
+      },
     };
   }
 

@@ -1,13 +1,23 @@
-import { type Change, exportTo, watch } from '@sluice/core';
+import type { NftHolding } from '@sluice/aptos';
+import { type Change, exportTo, type Sink, watch } from '@sluice/core';
 import { fileState, type FileSystem } from '@sluice/core/node';
-import { replay, webhook, type WebhookReplayOptions } from '@sluice/exporters/webhook';
+import {
+  readDeadLetters,
+  replay,
+  webhook,
+  type WebhookOptions,
+  type WebhookReplayOptions,
+} from '@sluice/exporters/webhook';
 import { lastChange, letChange } from './changing.js';
 import { FoldedChanges } from './foldedChanges.js';
 import type { JobOf, RunningJob } from './jobs.js';
 import { Receiver } from './receiver.js';
+import type { Scenario } from './scenario.js';
+import { telling } from './telling.js';
 import type { Apis } from './services.js';
 
 const host = 'hooks.world';
+const key = Buffer.alloc(24, 7);
 
 /** An export whose checkpoint is removed is over, whether its process lives to say so or not. */
 function endNoticed(fileSystem: FileSystem, onEnd: () => void): FileSystem {
@@ -20,12 +30,47 @@ function endNoticed(fileSystem: FileSystem, onEnd: () => void): FileSystem {
   };
 }
 
+/** The ids in a file of dead letters; `undefined` if it is not there, or the disk refuses to read it. */
+async function lettersIn(path: string, fileSystem: FileSystem): Promise<readonly string[] | undefined> {
+  const ids: string[] = [];
+  try {
+    for await (const { letter } of readDeadLetters(path, { fileSystem })) ids.push(letter.id);
+    return ids;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Posts all holdings, or each change of the streams, to a service. */
-export function forwardJob(job: JobOf<'forward'>, apis: Apis): RunningJob {
-  const { of, pageSize, deliveries, batch, refused, every, changes } = job;
-  const receiver = new Receiver(refused);
+export function forwardJob(job: JobOf<'forward'>, { disk: { io } }: Scenario, apis: Apis): RunningJob {
+  const { of, pageSize, deliveries, batch, refused, byOwner = false, every, changes } = job;
+  const receiver = new Receiver({ refused, key, orderedBy: byOwner ? 'owner_address' : undefined });
   const deadLetter = '/data/dead.jsonl';
+  const wrong: string[] = [];
   let isForwarded = false;
+  /** Rows that were given to a sink, as texts. */
+  const given = new Set<string>();
+  /** Its writer takes a page only when all that it got before the last two has arrived. */
+  const bounded = <T>(sink: Sink<T>): Sink<T> => {
+    const pages: (readonly string[])[] = [];
+    return telling(sink, ({ items }) => {
+      if (!(pages.at(-3) ?? []).every((row) => receiver.hasMet(row)))
+        wrong.push('A page was written while three before it were under way.');
+      // One that was interrupted knows its rows, and does not wait.
+      const fresh = items.map((row) => JSON.stringify(row)).filter((row) => !given.has(row));
+      for (const row of fresh) given.add(row);
+      if (fresh.length > 0) pages.push(fresh);
+    });
+  };
+  /** W9 */
+  const checkLetters = (ids: readonly string[]): void => {
+    if (receiver.hasStartedOver) return;
+    const known = new Set(ids);
+    if (known.size < ids.length) wrong.push(`${ids.length - known.size} dead letters are there twice.`);
+    const missing = [...receiver.refused].filter((id) => !known.delete(id));
+    if (missing.length > 0) wrong.push(`${missing.join(' ')} was refused, and is no dead letter.`);
+    if (known.size > 0) wrong.push(`${[...known].join(' ')} is a dead letter, and was not refused.`);
+  };
   const ownerAddresses = apis.holdings.owners.addresses;
   return {
     ...{ services: new Map([[host, receiver.answer]]), mostUnderWay: deliveries },
@@ -34,20 +79,26 @@ export function forwardJob(job: JobOf<'forward'>, apis: Apis): RunningJob {
       const noticed = of === 'rows' ? endNoticed(fileSystem, () => receiver.startOver()) : fileSystem;
       const state = fileState('/data/state', { fileSystem: noticed, processes, clock });
       const endpoint: WebhookReplayOptions = {
-        ...{ url: `https://${host}/`, secret: `whsec_${Buffer.alloc(24, 7).toString('base64')}`, deliveries },
+        ...{ url: `https://${host}/`, secret: `whsec_${key.toString('base64')}`, deliveries },
         ...{ clock, random, adapter, resolve: () => Promise.resolve([{ address: '203.0.113.7', family: 4 }]) },
         ...{ fileSystem, processes },
       };
-      const sinkOf = <T extends object>() =>
+      const sinkOf = <T extends object>(options: Pick<WebhookOptions<T>, 'key'> = {}) =>
         webhook<T>({
           ...endpoint,
           ...(batch !== undefined && { batch }),
+          ...options,
           ...(refused > 0 && { deadLetter, maxDeadLetters: 1_000_000 }),
         });
       if (of === 'rows') {
         const rows = client.aptos.walletNfts({ ownerAddresses, pageSize });
-        if (!isForwarded) await exportTo(rows, sinkOf(), { state, clock }).run({ signal });
-        isForwarded = true;
+        const order = byOwner ? { key: (row: NftHolding) => row.owner_address ?? '' } : {};
+        if (!isForwarded) {
+          await exportTo(rows, bounded(sinkOf(order)), { state, clock }).run({ signal });
+          isForwarded = true;
+          const letters = refused > 0 ? await lettersIn(deadLetter, fileSystem) : undefined;
+          if (letters) checkLetters(letters);
+        }
         receiver.mend();
         if ((await fileSystem.kind(deadLetter).catch(() => 'file')) === 'absent') return true;
         return (await replay(deadLetter, { ...endpoint, signal })).left === 0;
@@ -55,21 +106,24 @@ export function forwardJob(job: JobOf<'forward'>, apis: Apis): RunningJob {
       const isStill = clock.monotonic() > lastChange;
       const polls = isStill ? 8 : Math.ceil(lastChange / every / 2) + 1;
       const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state, polls });
-      await exportTo(watched, sinkOf(), { state, clock }).run({ signal });
+      await exportTo(watched, bounded(sinkOf()), { state, clock }).run({ signal });
       return isStill && isLast;
     },
-    judge() {
+    judge(disk) {
       if (of === 'rows') {
         const rows = [...apis.holdings.of(ownerAddresses)].map((row) => JSON.stringify(row));
         const got = new Set(receiver.data.map((row) => JSON.stringify(row)));
         const missing = rows.filter((row) => !got.has(row));
-        return missing.length === 0
-          ? receiver.wrong
-          : [...receiver.wrong, `${missing.length} of ${rows.length} rows were not delivered.`];
+        if (missing.length > 0) wrong.push(`${missing.length} of ${rows.length} rows were not delivered.`);
+        // The lock of a process that was killed does no harm, nor does its folder.
+        const left = disk.paths().filter((name) => !/^\/data\/((state|dead\.jsonl\.sluice)\/(lock-.*)?)?$/.test(name));
+        // A disk that refuses to clear away keeps what it has.
+        if (left.length > 0 && io === 0) wrong.push(`Left behind: ${left.join(' ')}`);
+        return [...receiver.wrong, ...wrong];
       }
       const folded = new FoldedChanges();
       for (const change of receiver.data) folded.add(change as Change<unknown>);
-      return [...receiver.wrong, ...folded.judge(apis)];
+      return [...receiver.wrong, ...wrong, ...folded.judge(apis)];
     },
   };
 }

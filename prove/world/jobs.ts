@@ -43,6 +43,6 @@ export function jobOf(scenario: Scenario, apis: Apis): RunningJob {
     case 'poll':
       return pollJob(job, apis);
     case 'forward':
-      return forwardJob(job, apis);
+      return forwardJob(job, scenario, apis);
   }
 }

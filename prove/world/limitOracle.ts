@@ -16,7 +16,13 @@ export class LimitOracle {
     this.#violated = violated;
   }
 
-  sent({ at, life, shutUntil, underWay }: Sent): void {
+  /** A request to whom no limit applies, but pauses that it asks for. */
+  sentFreely({ at, shutUntil }: Sent): void {
+    if (at < shutUntil - rounding) this.#violated(`A request started ${shutUntil - at} ms before a pause was over.`);
+  }
+
+  sent(sent: Sent): void {
+    const { at, life, underWay } = sent;
     const starts = this.#starts.get(life) ?? [];
     this.#starts.set(life, starts);
     starts.push(at);
@@ -27,6 +33,6 @@ export class LimitOracle {
     const span = (burst * per) / requests;
     if (within(span) > burst) this.#violated(`${within(span)} requests started within ${span} ms, and ${burst} may.`);
     if (underWay > concurrency) this.#violated(`${underWay} requests were under way, and ${concurrency} may.`);
-    if (at < shutUntil - rounding) this.#violated(`A request started ${shutUntil - at} ms before a pause was over.`);
+    this.sentFreely(sent);
   }
 }

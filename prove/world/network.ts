@@ -49,6 +49,10 @@ export interface Sent {
   readonly shutUntil: number;
   /** Requests of this process under way, this one included. */
   readonly underWay: number;
+  /** Which request it is, however often it is tried. */
+  readonly name: string;
+  /** Over a new connection. */
+  readonly isFresh: boolean;
 }
 
 /** Watches what goes over the wires. */
@@ -56,6 +60,8 @@ export interface Wiretap {
   readonly onSend: (url: URL, sent: Sent) => void;
   /** A process has got an answer. */
   readonly onAnswer: (url: URL, status: number) => void;
+  /** A request is over: with the status of its answer, or with why there is none. */
+  readonly onEnd: (url: URL, name: string, outcome: number | AdapterFault['kind']) => void;
 }
 
 /** The wires between the processes and the services. */
@@ -93,12 +99,15 @@ export class Network {
           const url = new URL(request.url);
           underWay += 1;
           const idled = idleSince === undefined ? undefined : schedule.now - idleSince;
-          this.#tap.onSend(url, { at: schedule.now, life, shutUntil, underWay });
+          const name = `${url.href} ${request.headers['webhook-id'] ?? ''}`;
+          const isFresh = request.isFresh === true;
+          this.#tap.onSend(url, { at: schedule.now, life, shutUntil, underWay, name, isFresh });
           schedule.note(`send ${nameOf(request)}`, life);
           let isOver = false;
-          const end = (event: string, settle: () => void): void => {
+          const end = (event: string, outcome: number | AdapterFault['kind'], settle: () => void): void => {
             if (isOver) return;
             isOver = true;
+            this.#tap.onEnd(url, name, outcome);
             underWay -= 1;
             idleSince = schedule.now;
             request.signal?.removeEventListener('abort', onAbort);
@@ -106,7 +115,7 @@ export class Network {
             settle();
           };
           const fail = (kind: AdapterFault['kind'], code?: string): void => {
-            end(code ?? kind, () => {
+            end(code ?? kind, kind, () => {
               reject(new AdapterFault(kind, code));
             });
           };
@@ -115,12 +124,15 @@ export class Network {
           };
           request.signal?.addEventListener('abort', onAbort, { once: true });
           this.#carry(request, { life, idled, connectTimeout }, fail, (answer) => {
-            end(`answer ${answer.status}`, () => {
-              if (answer.status === 429) shutUntil = Math.max(shutUntil, schedule.now + pauseOf(answer, schedule.now));
-              const { status, headers = {}, body } = answer;
+            const { status, headers = {}, body } = answer;
+            const settle = (): void => {
+              // Who delivers webhooks rests whenever it is told for how long (W4).
+              if (status === 429 || request.method === 'POST')
+                shutUntil = Math.max(shutUntil, schedule.now + pauseOf(answer));
               this.#tap.onAnswer(url, status);
               resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body: textBody(body) });
-            });
+            };
+            end(`answer ${status}`, status, settle);
           });
         }),
       close: () => Promise.resolve(),
@@ -168,7 +180,8 @@ export class Network {
     const service = this.#services.get(host);
     if (!service) throw new Error(`Nobody serves ${host} in this world.`);
     let left = fate;
-    const isFate = (share: number): boolean => (left -= share) < 0;
+    // Each request has one fate: what is cut or refused is not slow besides, or nobody would ever wait for it.
+    const isFate = (share: number): boolean => left >= 0 && (left -= share) < 0;
     if (isFate(faults.lost)) {
       schedule.after(
         way,
@@ -181,10 +194,13 @@ export class Network {
       return;
     }
     const isUnanswered = isFate(faults.unanswered);
-    const isCut = !isUnanswered && isFate(faults.cut);
+    const isCut = isFate(faults.cut);
     const refusal = isFate(faults.busy) ? this.#busy() : isFate(faults.limited) ? this.#limited() : undefined;
     const isSlow = isFate(faults.slow);
-    const work = isSlow ? 29_960 + random.next() * 80 : random.skewed(2, 400);
+    const wait = isSlow ? random.next() : 0;
+    // Some never answer, and do not close the connection either.
+    const isSilent = wait > 0.5;
+    const work = isSlow ? 29_960 + wait * 160 : random.skewed(2, 400);
     // The service does its work whether the process is alive then or not.
     schedule.after(
       way,
@@ -192,6 +208,7 @@ export class Network {
       () => {
         const { url, method, headers, body = '' } = request;
         const answered = refusal ?? service({ url: new URL(url), method, headers, body });
+        if (isSilent) return;
         schedule.after(
           work + this.#distance / 2,
           'net',
@@ -213,21 +230,22 @@ export class Network {
 
   #limited(): Answered {
     const seconds = this.#random.int(0, 4);
-    const after = this.#random.pick([
-      String(seconds),
-      // A date, as RFC 9110 has it, by the service's clock: which is the world's.
-      new Date(epoch + this.#schedule.now + seconds * 1_000).toUTCString(),
-      'soon',
-      undefined,
-    ]);
-    return { status: 429, body: 'slow down', ...(after !== undefined && { headers: { 'retry-after': after } }) };
+    // As RFC 9110 has dates, by the service's clock: which is the world's. Most services tell it.
+    const dateIn = (ms: number): string => new Date(epoch + this.#schedule.now + ms).toUTCString();
+    const date = seconds % 2 === 1 ? { date: dateIn(0) } : {};
+    const after = this.#random.pick([String(seconds), dateIn(seconds * 1_000), 'soon', undefined]);
+    return {
+      ...{ status: 429, body: 'slow down' },
+      ...(after !== undefined && { headers: { 'retry-after': after, ...date } }),
+    };
   }
 }
 
-/** Ms that a 429 asks for, where it says so in whole seconds. */
-function pauseOf({ headers }: Answered, now: number): number {
-  const after = headers?.['retry-after'] ?? '';
-  return /^\d+$/.test(after) ? Number(after) * 1_000 : Math.min(0, now);
+/** Ms that an answer asks for, where nobody has to ask a clock of their own. */
+function pauseOf({ headers: { 'retry-after': after = '', date = '' } = {} }: Answered): number {
+  if (/^\d+$/.test(after)) return Number(after) * 1_000;
+  const ms = Date.parse(after) - Date.parse(date);
+  return Number.isNaN(ms) ? 0 : ms;
 }
 
 /** A request as the trace shows it. */

@@ -1,4 +1,5 @@
 import type { Sink } from '@sluice/core';
+import { telling } from './telling.js';
 
 /** Pages that a process has and its sink has not taken: backpressure bounds them, however slow the sink is. */
 export class PagesInMemory {
@@ -14,21 +15,6 @@ export class PagesInMemory {
 
   /** The same sink, which tells when it is given a page. */
   before<T>(sink: Sink<T>): Sink<T> {
-    return {
-      ...sink,
-      open: async (context) => {
-        const writer = await sink.open(context);
-        return new Proxy(writer, {
-          get: (target, name): unknown => {
-            const member: unknown = Reflect.get(target, name, target);
-            if (typeof member !== 'function') return member;
-            return (...args: unknown[]): unknown => {
-              if (name === 'write') this.#held -= 1;
-              return Reflect.apply(member, target, args);
-            };
-          },
-        });
-      },
-    };
+    return telling(sink, () => (this.#held -= 1));
   }
 }

@@ -1,6 +1,7 @@
 import { SluiceError } from '@sluice/core';
 import { simulatedDisk, type SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import { powerCuts, restarted } from './disk.js';
+import { Exchanges } from './exchanges.js';
 import { FetchedAgain } from './fetchedAgain.js';
 import { jobOf, type RunningJob } from './jobs.js';
 import { LimitOracle } from './limitOracle.js';
@@ -43,6 +44,12 @@ const prefetch = 1;
 /** Runs beyond the kills, in which faults go on; and then as many without any, in which the work must come to its end. */
 const spareRuns = 6;
 
+/** Ms after which what a process has is committed, if nothing else says when: a second, and more if its disk is slow. */
+const longestToCommit = 25_000;
+
+/** Ms in which a process that is stopped has ended (T4): it waits for nothing but its disk. */
+const longestStop = 5_000;
+
 const quietNetwork: NetworkFaults = {
   ...{ lost: 0, unanswered: 0, cut: 0, slow: 0, busy: 0, limited: 0, stale: 0, outages: [] },
 };
@@ -79,6 +86,7 @@ class World {
   readonly #limits: LimitOracle;
   readonly #fetched = new FetchedAgain();
   readonly #pages = new Map<Life, PagesInMemory>();
+  readonly #exchanges = new Map<Life, Exchanges>();
   readonly #lives = new Map<string, Life>();
   readonly #stopped = new Set<Life>();
   readonly #disks: Random;
@@ -149,8 +157,13 @@ class World {
         );
         return false;
       }
+      const stopped = this.schedule.now;
       for (const { process } of processes) this.#stop(process);
       await this.schedule.until(areSettled);
+      const took = this.schedule.now - stopped;
+      // A poll ends when its consumer leaves it.
+      if (took > longestStop && job.kind !== 'poll')
+        this.violations.push(`${name} took ${took} ms to stop, and ${longestStop} may be.`);
     }
     // Bottleneck gives a permit back in a timer without delay.
     await this.schedule.finishMoment();
@@ -160,17 +173,31 @@ class World {
   }
 
   /** A process that has ended must have nothing left to do, and a reason if it failed. */
-  #checkEnd({ life }: Process, { error }: Outcome): void {
+  #checkEnd({ life, disk }: Process, { error }: Outcome): void {
     life.isAlive = false;
+    const exchanges = this.#exchangesOf(life);
     this.schedule.note(error === undefined ? 'done' : `failed: ${sentenceOf(error)}`, life);
     const left = this.schedule.pendingOf(life);
     if (left.length > 0) this.violations.push(`${life.name} ended, and ${left.join(', ')} was left.`);
+    if (exchanges.underWay > 0)
+      this.violations.push(`${life.name} ended, and ${exchanges.underWay} requests were under way.`);
+    const { opened } = disk;
+    if (opened.length > 0) this.violations.push(`${life.name} ended, and ${opened.join(', ')} was open.`);
+    this.#checkLocks(life);
     if (error === undefined) return;
     this.failures += 1;
     const sentence = sentenceOf(error);
     if (sentence.includes(apiKey)) this.violations.push(`The key is in an error: ${sentence}`);
     if (error instanceof Stopped && this.#stopped.has(life)) return;
-    if (!this.#isExplained(error)) this.violations.push(`${life.name} failed: ${sentence}`);
+    if (!this.#isExplained(error, exchanges)) this.violations.push(`${life.name} failed: ${sentence}`);
+  }
+
+  /** Who ends by itself leaves no lock behind, unless the disk refuses to clear it away. */
+  #checkLocks({ name }: Life): void {
+    if (this.#scenario.disk.io > 0) return;
+    for (const path of this.#disk.paths())
+      if (path.includes('/lock-') && this.#disk.text(path)?.includes(`"startedAt":"${name}"`))
+        this.violations.push(`${name} ended, and ${path} is still there.`);
   }
 
   #start(name: string): Process {
@@ -181,6 +208,7 @@ class World {
     const scenario = this.#isQuiet ? quiet : this.#scenario;
     const { schedule } = this;
     const pages = this.#pagesOf(life);
+    const exchanges = this.#exchangesOf(life);
     const network = new Network(
       {
         ...{ schedule, random: this.random(`${name} network`) },
@@ -188,7 +216,9 @@ class World {
         tap: {
           onSend: ({ host, search }, sent) => {
             this.requests += 1;
+            exchanges.sent(sent);
             if (host !== addresses.api) {
+              this.#limits.sentFreely(sent);
               const { mostUnderWay = Infinity } = this.#job;
               if (sent.underWay > mostUnderWay)
                 this.violations.push(`${sent.underWay} requests to ${host} were under way, and ${mostUnderWay} may.`);
@@ -199,8 +229,11 @@ class World {
           },
           onAnswer: ({ host, search }, status) => {
             if (status !== 200 || host !== addresses.api) return;
-            this.#fetched.got(search);
+            this.#fetched.got(search, schedule.now);
             pages.arrived();
+          },
+          onEnd: ({ host }, name, outcome) => {
+            exchanges.ended(host, name, outcome, schedule.now);
           },
         },
       },
@@ -231,6 +264,12 @@ class World {
     return pages;
   }
 
+  #exchangesOf(life: Life): Exchanges {
+    const exchanges = this.#exchanges.get(life) ?? new Exchanges((what) => this.violations.push(what));
+    this.#exchanges.set(life, exchanges);
+    return exchanges;
+  }
+
   #stop({ life, stop }: Process): void {
     this.#stopped.add(life);
     this.schedule.note('stopped', life);
@@ -239,6 +278,7 @@ class World {
 
   async #kill(processes: readonly Process[], leaves: Exclude<Kill['leaves'], 'stopped'>): Promise<void> {
     this.kills += 1;
+    this.#fetched.end(this.schedule.now);
     for (const { life } of processes) life.isAlive = false;
     this.schedule.note(`killed: ${leaves}`);
     this.schedule.current = null;
@@ -262,9 +302,10 @@ class World {
   /** E4, where it says a number and nothing else makes pages come again. */
   #checkFetched(): void {
     const { job, api, disk } = this.#scenario;
-    if (job.kind !== 'export' || job.commitEvery === undefined || job.gzip || job.rival) return;
+    if (job.kind !== 'export' || job.gzip || job.rival) return;
     if (api.cursorTtl !== null || disk.io + disk.full > 0) return;
-    this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
+    if (job.commitEvery === undefined) this.violations.push(...this.#fetched.judgeTime(longestToCommit));
+    else this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
   }
 
   /** P2 */
@@ -278,31 +319,39 @@ class World {
   }
 
   /** Whether the faults of this world are a reason for an error. */
-  #isExplained(error: unknown): boolean {
+  #isExplained(error: unknown, exchanges: Exchanges): boolean {
     if (!SluiceError.is(error)) return false;
-    const { network, disk, api, job } = this.#scenario;
+    const { network, disk, api, job, clockSteps } = this.#scenario;
     if (error.code === 'lock') return job.kind === 'export' && job.rival;
     if (error.code === 'cursor-refused') return api.cursorTtl !== null;
     if (this.#isQuiet) return false;
     switch (error.code) {
       case 'network':
       case 'timeout':
+      case 'http':
+        return this.#mayGiveUp(exchanges);
       case 'rate-limited':
-        return Object.values(network).some((share) => (typeof share === 'number' ? share > 0 : share.length > 0));
+        // By a clock that was set, a date may be far away.
+        return this.#mayGiveUp(exchanges) || (network.limited > 0 && clockSteps.length > 0);
       case 'decode':
         // Nothing but a cut is tried again until the time for tries is over.
-        return network.cut > 0 && error.message.includes('broke off before its end');
+        return network.cut > 0 && error.message.includes('broke off before its end') && this.#mayGiveUp(exchanges);
       case 'no-progress':
         // Rows that moved by a page between two requests look like a page that is repeated.
         return job.kind === 'poll' && job.changes.some(({ what }) => what !== 'rename');
-      case 'http':
-        return network.busy > 0 || api.cursorTtl !== null;
       case 'sink':
       case 'checkpoint':
         return disk.io > 0 || disk.full > 0;
       default:
         return false;
     }
+  }
+
+  /** T9: an outage is retried for a minute, and in a watch for ever. */
+  #mayGiveUp(exchanges: Exchanges): boolean {
+    const { job } = this.#scenario;
+    const isWatched = job.kind === 'watch' || (job.kind === 'forward' && job.of === 'changes');
+    return exchanges.mayGiveUp((host) => !(isWatched && host === addresses.api));
   }
 }
 

@@ -1,6 +1,16 @@
+import { createHmac } from 'node:crypto';
 import { decodeRecords } from '../../packages/sandbox/src/receiver/decodeRecords.js';
 import type { Answered, Service } from './network.js';
 import { Random } from '../../test/kit/random.js';
+
+interface ReceiverOptions {
+  /** The share of records that it refuses for what they are, until it is mended. */
+  readonly refused: number;
+  /** With which deliveries are signed. */
+  readonly key: Buffer;
+  /** Rows with the same value of this field have to come in order. */
+  readonly orderedBy: string | undefined;
+}
 
 /** A service that takes webhooks and remembers their ids. */
 export class Receiver {
@@ -8,19 +18,37 @@ export class Receiver {
   readonly data: unknown[] = [];
   /** What no receiver must see. */
   readonly wrong: string[] = [];
+  /** Ids of the records that it refused. */
+  readonly refused = new Set<string>();
   readonly #bodies = new Map<string, string>();
-  readonly #refused: number;
+  readonly #met = new Set<string>();
+  readonly #share: number;
+  readonly #key: Buffer;
+  readonly #orderedBy: string | undefined;
+  /** The highest sequence so far, by the field that orders rows. */
+  readonly #latest = new Map<unknown, number>();
   #isMended = false;
   #exports = 1;
 
-  /** @param refused the share of records that it refuses for what they are, until it is mended. */
-  constructor(refused: number) {
-    this.#refused = refused;
+  constructor({ refused, key, orderedBy }: ReceiverOptions) {
+    this.#share = refused;
+    this.#key = key;
+    this.#orderedBy = orderedBy;
   }
 
   /** Takes everything from now on. */
   mend(): void {
     this.#isMended = true;
+  }
+
+  /** Whether a record about this, as a text, has arrived, and was taken or not. */
+  hasMet(data: string): boolean {
+    return this.#met.has(data);
+  }
+
+  /** Whether an export came to its end, and had to begin again. */
+  get hasStartedOver(): boolean {
+    return this.#exports > 1;
   }
 
   /** An export has come to its end: the next one is another, whose records have times of their own. */
@@ -30,12 +58,18 @@ export class Receiver {
   }
 
   readonly answer: Service = ({ headers, body }): Answered => {
-    const records = decodeRecords(headers['webhook-id'] ?? '', body);
-    if (!this.#isMended && records.some(({ id }) => new Random(id).chance(this.#refused)))
+    const { 'webhook-id': id = '', 'webhook-timestamp': time, 'webhook-signature': signature } = headers;
+    const signed = createHmac('sha256', this.#key).update(`${id}.${time}.${body}`).digest('base64');
+    if (signature !== `v1,${signed}`) this.wrong.push(`The signature of ${id} is wrong.`);
+    const records = decodeRecords(id, body);
+    for (const { value } of records) this.#met.add(JSON.stringify(dataOf(value)));
+    if (!this.#isMended && records.some((record) => new Random(record.id).chance(this.#share))) {
+      for (const record of records) this.refused.add(record.id);
       return { status: 422, body: '{"message":"no"}' };
+    }
     for (const record of records) {
       const before = this.#bodies.get(record.id);
-      if (before === undefined) this.data.push(dataOf(record.value));
+      if (before === undefined) this.#take(record.value);
       // Dead letters of two exports are of two times.
       else if (before !== record.body && (!this.#isMended || this.#exports === 1))
         this.wrong.push(`The record ${record.id} came again with other bytes.`);
@@ -43,6 +77,19 @@ export class Receiver {
     }
     return { status: 204, body: '' };
   };
+
+  #take(envelope: unknown): void {
+    const data = dataOf(envelope);
+    this.data.push(data);
+    // Dead letters come later, and so does all that another export repeats.
+    if (this.#orderedBy === undefined || this.#isMended || this.hasStartedOver) return;
+    const { sequence } = envelope as { readonly sequence: number };
+    const value = (data as Readonly<Record<string, unknown>>)[this.#orderedBy];
+    const latest = this.#latest.get(value) ?? 0;
+    if (sequence < latest)
+      this.wrong.push(`Record ${sequence} came after ${latest}, and both are of ${String(value)}.`);
+    this.#latest.set(value, Math.max(latest, sequence));
+  }
 }
 
 function dataOf(envelope: unknown): unknown {

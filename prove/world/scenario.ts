@@ -74,6 +74,8 @@ export type Job =
       readonly batch?: number;
       /** The share of records that become dead letters, which are replayed at the end. 0: the first would end the export. */
       readonly refused: number;
+      /** Rows of an owner are sent in order. */
+      readonly byOwner?: boolean;
       readonly every: number;
       readonly changes: readonly Alteration[];
     };
@@ -133,9 +135,10 @@ export function scenarioOf(seed: number): Scenario {
         unanswered: share(0.1),
         cut: share(0.05),
         busy: share(0.1),
-        limited: random.chance(0.15) ? 0.3 : share(0.05),
+        // Pauses that overlap show most where many requests are under way at once.
+        limited: random.chance(job.kind === 'forward' ? 0.4 : 0.15) ? 0.3 : share(0.05),
       },
-      ...{ slow: random.chance(0.1) ? 0.02 : 0, stale: share(0.3) },
+      ...{ slow: random.chance(0.1) ? 0.06 : 0, stale: share(0.3) },
       outages: isDownAtStart ? [[0, 90_000]] : random.chance(0.2) ? [outage(random)] : [],
     },
     disk: random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
@@ -162,6 +165,7 @@ function forwardJob(random: Random): Job {
     ...{ every: random.int(1_000, 6_000), changes: alterations(random) },
     ...(isBatched && { batch: random.int(2, 10) }),
     refused: of === 'rows' && !isBatched && random.chance(0.5) ? random.next() * 0.2 : 0,
+    byOwner: of === 'rows' && random.chance(0.5),
   };
 }
 

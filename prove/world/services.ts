@@ -37,6 +37,8 @@ export class Apis {
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
   /** Streams that are there, by index. */
   readonly #present: number[];
+  /** How often rows were added, removed or moved: a walk of pages that is under way then may miss some. */
+  shifts = 0;
   #isStill = false;
   #ticks = 0;
 
@@ -66,6 +68,7 @@ export class Apis {
   /** Lets the listing of streams change. */
   alter(alteration: Alteration): void {
     if (this.#isStill) return;
+    if (alteration.what !== 'rename') this.shifts += 1;
     if (alteration.what === 'add') {
       this.#present.push(this.streams.add({}));
       return;

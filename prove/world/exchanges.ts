@@ -1,0 +1,49 @@
+import type { Sent } from './network.js';
+
+/** Ms for which a client tries again before it gives up, as nobody here asks for anything else. */
+const retriesFor = 60_000;
+
+/** Clocks are sums of fractions. */
+const rounding = 1e-6;
+
+/** What a process has sent, and how long it has had no luck with it: T9 says when it may give up. */
+export class Exchanges {
+  /** Requests under way. */
+  underWay = 0;
+  readonly #violated: (what: string) => void;
+  readonly #failing = new Map<string, { readonly host: string; readonly since: number; last: number }>();
+  readonly #stale = new Set<string>();
+
+  constructor(violated: (what: string) => void) {
+    this.#violated = violated;
+  }
+
+  sent({ name, isFresh }: Sent): void {
+    this.underWay += 1;
+    if (this.#stale.delete(name) && !isFresh)
+      this.#violated(`${name} was not sent again over a new connection when its own turned out to be closed.`);
+  }
+
+  /** @param outcome the status of the answer, or why there is none */
+  ended(host: string, name: string, outcome: number | string, at: number): void {
+    this.underWay -= 1;
+    if (outcome === 'stale') {
+      this.#stale.add(name);
+      return;
+    }
+    if (typeof outcome === 'number' && outcome < 500 && outcome !== 429) {
+      this.#failing.delete(name);
+      return;
+    }
+    const failing = this.#failing.get(name) ?? { host, since: at, last: at };
+    failing.last = at;
+    this.#failing.set(name, failing);
+  }
+
+  /** Whether a request to a host failed for as long as it had to be tried. */
+  mayGiveUp(isMeant: (host: string) => boolean): boolean {
+    return [...this.#failing.values()].some(
+      ({ host, since, last }) => isMeant(host) && last - since >= retriesFor - rounding,
+    );
+  }
+}
