@@ -1,6 +1,7 @@
 import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import { exportJob } from './exportJob.js';
 import { forwardJob } from './forwardJob.js';
+import { incrementJob } from './incrementJob.js';
 import type { Service } from './network.js';
 import type { PagesInMemory } from './pagesInMemory.js';
 import { pollJob } from './pollJob.js';
@@ -42,6 +43,8 @@ export function jobOf(scenario: Scenario, apis: Apis): RunningJob {
       return watchJob(job, apis);
     case 'poll':
       return pollJob(job, apis);
+    case 'increment':
+      return incrementJob(job, apis);
     case 'forward':
       return forwardJob(job, scenario, apis);
   }

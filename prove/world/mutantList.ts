@@ -109,6 +109,11 @@ export const mutantList: readonly Mutant[] = [
   ]),
   ...inFile('packages/core/src/sink/exportRun.ts', [
     [
+      'a mark moves before the target is in place',
+      'const report = await writer.close();',
+      'await this.#increments?.save(this.#options.state!, this.#checkpoint!.increment!);\n    const report = await writer.close();',
+    ],
+    [
       'a checkpoint speaks of rows before they are durable',
       'const sinkPosition = await this.#opened.flush();',
       'void this.#opened.flush();\n    const sinkPosition = this.#checkpoint?.sinkPosition ?? null;',
@@ -215,6 +220,16 @@ export const mutantList: readonly Mutant[] = [
       'const permit = isFresh ? { release: () => undefined } : await limiter.acquire({ route, signal });',
     ],
     ['a permit is never given back', 'permit.release();', ''],
+  ]),
+  ...inFile('packages/core/src/api/sinceValue.ts', [
+    [
+      'a mark passes rows that are not seen yet',
+      'return this.compare(latest, settled) < 0 ? latest : settled;',
+      'return latest;',
+    ],
+  ]),
+  ...inFile('packages/core/src/sink/increments.ts', [
+    ['the overlap counts from the last page', 'Math.min(this.#progress.began ?? at, at)', 'at'],
   ]),
   ...inFile('packages/core/src/watch/watchRun.ts', [
     ['changes are emitted before they are staged', 'await log.stage(delta);', 'void log.stage(delta);'],

@@ -2,6 +2,7 @@ import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import type { NetworkFaults } from './network.js';
 import { Random } from '../../test/kit/random.js';
 import type { ApiModel } from './services.js';
+import { type TableChange, tableOverlap } from './table.js';
 
 /** A whole world, drawn from its seed. Everything in it can be made smaller, so that a failing one can be shrunk. */
 export interface Scenario {
@@ -78,6 +79,13 @@ export type Job =
       readonly byOwner?: boolean;
       readonly every: number;
       readonly changes: readonly Alteration[];
+    }
+  | {
+      readonly kind: 'increment';
+      readonly pageSize: number;
+      readonly changes: readonly TableChange[];
+      /** Each run writes a file of its own, even if the last one did not finish. */
+      readonly renames: boolean;
     };
 
 /** What happens to the listing of streams at a moment. */
@@ -103,6 +111,10 @@ const tender = {
   watch: [
     ...['write changes', 'sync changes', 'truncate changes', 'open changes', 'write watch.log', 'sync watch.log'],
     ...['rename watch.log', 'truncate watch.log'],
+  ],
+  increment: [
+    ...['link .part', 'unlink .part', 'sync .part', 'rename mark-', 'sync new-mark-', 'unlink new-mark-'],
+    ...['rename checkpoint', 'unlink checkpoint', 'truncate .part'],
   ],
   forward: ['write spool.log', 'sync spool.log', 'rename spool.log', 'truncate spool.log', 'write dead', 'sync dead'],
 } as const;
@@ -153,8 +165,9 @@ export function scenarioOf(seed: number): Scenario {
 function jobOf(random: Random): Job {
   const kind = random.next();
   if (kind < 0.5) return exportJob(random);
-  if (kind < 0.73) return watchJob(random);
-  return kind < 0.97 ? forwardJob(random) : pollJob(random);
+  if (kind < 0.7) return watchJob(random);
+  if (kind < 0.9) return forwardJob(random);
+  return kind < 0.97 ? incrementJob(random) : pollJob(random);
 }
 
 function forwardJob(random: Random): Job {
@@ -193,6 +206,20 @@ function watchJob(random: Random): Job {
 function pollJob(random: Random): Job {
   const [pageSize, every] = [random.int(3, 20), random.int(500, 6_000)];
   return { kind: 'poll', pageSize, every, pause: random.pick([1, 1_000, 20_000]), changes: alterations(random) };
+}
+
+function incrementJob(random: Random): Job {
+  const rows = random.int(1, 40);
+  const change = (at: number): TableChange => ({
+    ...{ at, id: random.int(1, rows) },
+    late: random.chance(0.2) ? random.int(1, tableOverlap - 1_500) : 0,
+  });
+  const first = Array.from({ length: random.int(0, 60) }, () => change(random.int(0, 2_000)));
+  const later = Array.from({ length: random.int(0, 60) }, () => change(random.int(0, 25_000)));
+  return {
+    ...{ kind: 'increment', pageSize: random.int(6, 20), renames: random.chance(0.3) },
+    changes: [...first, ...later].sort((a, b) => a.at - b.at),
+  };
 }
 
 function alterations(random: Random): readonly Alteration[] {

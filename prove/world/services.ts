@@ -7,7 +7,9 @@ import { shapesOf } from '../../packages/sandbox/src/answerShape.js';
 import { StreamBook } from '../../packages/sandbox/src/streamBook.js';
 import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
 import type { Answered, Service } from './network.js';
+import { epoch } from './platform.js';
 import type { Alteration } from './scenario.js';
+import { Table } from './table.js';
 
 /** What the API holds, and how it behaves. */
 export interface ApiModel {
@@ -26,6 +28,7 @@ export const addresses = {
   api: 'api.world',
   aptos: 'https://api.world/aptos/',
   streams: 'https://api.world/streams-api/',
+  table: 'https://api.world/table/',
 } as const;
 
 export const apiKey = '5f3a-a-secret-key-of-this-world-9e01';
@@ -34,6 +37,8 @@ export const apiKey = '5f3a-a-secret-key-of-this-world-9e01';
 export class Apis {
   readonly holdings: Holdings;
   readonly streams: StreamBook;
+  readonly table = new Table();
+  readonly #now: () => number;
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
   /** Streams that are there, by index. */
   readonly #present: number[];
@@ -43,6 +48,7 @@ export class Apis {
   #ticks = 0;
 
   constructor(model: ApiModel, now: () => number) {
+    this.#now = now;
     const shapes = shapesOf('live');
     const cursors = new Cursors({
       seed: model.seed,
@@ -62,6 +68,7 @@ export class Apis {
     this.#endpoints = new Map([
       ['/aptos/wallets/nfts', aptosEndpoint(this.holdings, cursors, shapes.aptos)],
       ['/streams-api/streams/evm', streamsEndpoint(this.streams, cursors, shapes.streams)],
+      ['/table/entries', (query) => () => this.table.list(query, now())],
     ]);
   }
 
@@ -94,7 +101,9 @@ export class Apis {
       if (headers['x-api-key'] !== apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
       const endpoint = this.#endpoints.get(url.pathname);
       if (!endpoint) throw new Refusal(404, `Nothing is found at ${url.pathname}`);
-      return { status: 200, body: JSON.stringify(endpoint(url.searchParams)()) };
+      // The service's clock is right, whatever that of the process is.
+      const date = new Date(epoch + this.#now()).toUTCString();
+      return { status: 200, headers: { date }, body: JSON.stringify(endpoint(url.searchParams)()) };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { status: error.status, body: JSON.stringify({ message: error.message }) };

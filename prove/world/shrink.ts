@@ -36,6 +36,12 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
     if (api[name] > 1) yield { ...scenario, api: { ...api, [name]: Math.ceil(api[name] / 2) } };
   const { requests, per, concurrency } = limit;
   if (limit.burst !== undefined) yield { ...scenario, limit: { requests, per, concurrency } };
+  if (job.kind === 'increment') {
+    const { changes } = job;
+    for (const at of changes.keys()) yield { ...scenario, job: { ...job, changes: changes.toSpliced(at, 1) } };
+    if (job.renames) yield { ...scenario, job: { ...job, renames: false } };
+    return;
+  }
   if (job.kind !== 'export') {
     const { changes } = job;
     for (const at of changes.keys()) yield { ...scenario, job: { ...job, changes: changes.toSpliced(at, 1) } };

@@ -224,10 +224,14 @@ export class ExportRun<T> {
     const { newId, sha256 } = this.#options;
     const { info } = this.#source;
     const isIncremental = this.#increments !== undefined;
-    const { checkpoint, isNew, finished } = await findCheckpoint({
+    const { checkpoint, isNew, finished, abandoned } = await findCheckpoint({
       ...{ info, sink: this.#sink, state, restart, sameProject, isIncremental, newId, sha256 },
     });
     this.#checkpoint = checkpoint;
+    if (abandoned)
+      this.#options.onWarning?.(
+        `The last incremental export did not finish. Its target was another one: what it left there is not used. Its ${abandoned.rows} rows are exported again.`,
+      );
     await this.#beginIncrement(state, sameProject);
     if (!restart) this.#reportCommitted(checkpoint);
     const { sinkPosition, isSealed = false, finishedAt } = checkpoint;
@@ -242,7 +246,7 @@ export class ExportRun<T> {
     }
     await this.#sink.check?.(this.#context({ restart }));
     if (restart) await this.#source.info.checkRestart?.(this.#ending.signal);
-    await this.#save(checkpoint);
+    await this.#save(this.#checkpoint);
     try {
       await this.#open({ restart });
     } catch (error) {

@@ -27,6 +27,8 @@ interface CheckpointSearch<T> {
 interface FoundCheckpoint {
   readonly checkpoint: Checkpoint;
   readonly isNew: boolean;
+  /** The checkpoint of an increment into another target, which never finished. */
+  readonly abandoned?: Checkpoint;
   /** The report of the finished export, if its target is unchanged. */
   readonly finished?: SinkReport;
 }
@@ -55,6 +57,9 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
     const finished = isSame && found.sinkPosition !== undefined ? await sink.finished?.(found.sinkPosition) : undefined;
     return finished ? { checkpoint: found, isNew: false, finished } : newCheckpoint();
   }
+  // A target of its own for each increment is usual, e.g. a file per day. The mark has not moved, so no row is missed.
+  if (isIncremental && found.increment && found.target !== target)
+    return { ...(await newCheckpoint()), abandoned: found };
   checkPlan(found, plan, sink);
   if (isIncremental !== (found.increment !== undefined))
     throw new CheckpointError(

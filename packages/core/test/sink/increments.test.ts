@@ -190,6 +190,21 @@ describe('A5 an incremental export', () => {
     expect(table.asked.length).toBeGreaterThan(0);
   });
 
+  test('into another target begins anew at the mark if the last one did not finish', async () => {
+    const table = await openTable(11);
+    table.now += 100_000;
+    const state = memoryState();
+    const named = (target: string): Recording<Entry> => Object.assign(recordingSink<Entry>(), { target });
+    expect(await killed(table, state, named('monday'), 3)).toBe(true);
+    const tuesday = named('tuesday');
+    const warnings: string[] = [];
+    const options = { state, incremental: true, onWarning: (message: string) => warnings.push(message) } as const;
+    await exportTo(entriesOf(table), tuesday, options).run();
+    expect(kept(tuesday.rows)).toEqual(table.rows);
+    expect(warnings).toEqual([expect.stringContaining('did not finish. Its target was another one')]);
+    expect(await increment(table, state)).toEqual([]);
+  });
+
   test('of another project is refused', async () => {
     const table = await openTable(9);
     table.now += 100_000;

@@ -1,0 +1,64 @@
+import { epoch } from './platform.js';
+
+/** Ms by which a row may be seen later than its value says. */
+export const tableOverlap = 10_000;
+
+export interface Entry {
+  readonly id: number;
+  readonly text: string;
+  readonly changed: string;
+}
+
+/** A change of a row. */
+export interface TableChange {
+  readonly at: number;
+  readonly id: number;
+  /** Ms after which requests see it, as that of a long transaction. */
+  readonly late: number;
+}
+
+interface Stored extends Entry {
+  readonly at: number;
+  readonly seen: number;
+}
+
+/** A table that its API lists in the order of the last changes. */
+export class Table {
+  readonly #rows = new Map<number, readonly Stored[]>();
+  #changes = 0;
+
+  change({ id, late }: TableChange, now: number): void {
+    this.#changes += 1;
+    const at = Math.floor(now);
+    const entry = { id, text: `change ${this.#changes}`, changed: writtenAt(epoch + at, this.#changes) };
+    // The version before is listed until this one is seen.
+    this.#rows.set(id, [...(this.#rows.get(id) ?? []), { ...entry, at, seen: at + late }]);
+  }
+
+  /** The rows, once all are seen. */
+  get all(): Entry[] {
+    return this.#seen(Infinity).map(({ id, text, changed }) => ({ id, text, changed }));
+  }
+
+  /** A page of the rows from a value on. */
+  list(query: URLSearchParams, now: number): { readonly items: Entry[] } {
+    const since = Date.parse(query.get('since') ?? '1970-01-01T00:00:00Z');
+    const listed = this.#seen(now)
+      .filter(({ at }) => epoch + at >= since)
+      .toSorted((a, b) => a.at - b.at || a.id - b.id);
+    return {
+      items: listed.slice(0, Number(query.get('n'))).map(({ id, text, changed }) => ({ id, text, changed })),
+    };
+  }
+
+  #seen(now: number): Stored[] {
+    return [...this.#rows.values()].flatMap((versions) => versions.findLast(({ seen }) => seen <= now) ?? []);
+  }
+}
+
+/** The same instant is not always written the same way. */
+function writtenAt(ms: number, nth: number): string {
+  const text = new Date(ms).toISOString();
+  if (nth % 3 === 0) return text.replace('Z', '000+00:00');
+  return nth % 3 === 1 ? text.replace(/\.?0*Z$/, 'Z') : text;
+}
