@@ -231,6 +231,9 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/sink/increments.ts', [
     ['the overlap counts from the last page', 'Math.min(this.#progress.began ?? at, at)', 'at'],
   ]),
+  ...inFile('packages/core/src/http/answer.ts', [
+    ['an error repeats the key', 'secrets.redact(visible, excerptSource)', 'visible.slice(0, excerptSource)'],
+  ]),
   ...inFile('packages/core/src/watch/watchRun.ts', [
     ['changes are emitted before they are staged', 'await log.stage(delta);', 'void log.stage(delta);'],
     ['what the consumer has is staged again', 'await log.commit(startAt);', ''],

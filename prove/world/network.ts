@@ -195,7 +195,11 @@ export class Network {
     }
     const isUnanswered = isFate(faults.unanswered);
     const isCut = isFate(faults.cut);
-    const refusal = isFate(faults.busy) ? this.#busy() : isFate(faults.limited) ? this.#limited() : undefined;
+    const refusal = isFate(faults.busy)
+      ? this.#busy(request)
+      : isFate(faults.limited)
+        ? this.#limited(request)
+        : undefined;
     const isSlow = isFate(faults.slow);
     const wait = isSlow ? random.next() : 0;
     // Some never answer, and do not close the connection either.
@@ -224,26 +228,34 @@ export class Network {
     );
   }
 
-  #busy(): Answered {
-    return { status: 503, body: 'busy', ...(this.#random.chance(0.3) && { headers: { 'retry-after': '1' } }) };
+  #busy(request: AttemptRequest): Answered {
+    const body = echoOf(request, 'busy');
+    return { status: 503, body, ...(this.#random.chance(0.3) && { headers: { 'retry-after': '1' } }) };
   }
 
-  #limited(): Answered {
-    const seconds = this.#random.int(0, 4);
+  #limited(request: AttemptRequest): Answered {
+    const seconds = this.#random.chance(0.1) ? this.#random.pick([0.7, 2.5, 25, 50]) : this.#random.int(0, 4);
     // As RFC 9110 has dates, by the service's clock: which is the world's. Most services tell it.
     const dateIn = (ms: number): string => new Date(epoch + this.#schedule.now + ms).toUTCString();
     const date = seconds % 2 === 1 ? { date: dateIn(0) } : {};
-    const after = this.#random.pick([String(seconds), dateIn(seconds * 1_000), 'soon', undefined]);
+    const after = this.#random.pick([
+      ...([String(seconds), dateIn(seconds * 1_000), dateIn(-5_000), 'soon', undefined] as const),
+    ]);
     return {
-      ...{ status: 429, body: 'slow down' },
+      ...{ status: 429, body: echoOf(request, 'slow down') },
       ...(after !== undefined && { headers: { 'retry-after': after, ...date } }),
     };
   }
 }
 
+/** What careless services say: they repeat what they were sent. */
+function echoOf({ headers }: AttemptRequest, text: string): string {
+  return `${text}: ${headers['x-api-key'] ?? 'nobody'}`;
+}
+
 /** Ms that an answer asks for, where nobody has to ask a clock of their own. */
 function pauseOf({ headers: { 'retry-after': after = '', date = '' } = {} }: Answered): number {
-  if (/^\d+$/.test(after)) return Number(after) * 1_000;
+  if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1_000;
   const ms = Date.parse(after) - Date.parse(date);
   return Number.isNaN(ms) ? 0 : ms;
 }
