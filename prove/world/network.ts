@@ -154,11 +154,14 @@ export class Network {
     const arrivesAt = schedule.now + way;
     if (faults.outages.some(([start, end]) => arrivesAt >= start && arrivesAt < end)) {
       const isSilent = random.chance(0.3);
+      // What stands before the service may be up.
+      const refusal = random.chance(0.3) ? this.#busy(request) : undefined;
       schedule.after(
-        isSilent ? connectTimeout : way,
+        isSilent && !refusal ? connectTimeout : way,
         'net',
         () => {
-          if (isSilent) fail('connect-timeout');
+          if (refusal) answer(refusal);
+          else if (isSilent) fail('connect-timeout');
           else fail('network', 'ECONNREFUSED');
         },
         life,
