@@ -1,12 +1,11 @@
 import { checkCount } from '../checks.js';
 import { ConfigError, PaginationError } from '../errors.js';
-import type { UndecodedPage } from '../source/definition.js';
 import { hashOf } from '../source/fingerprint.js';
-import type { Increment, PageIncrement, Since } from '../source/increment.js';
+import type { PageIncrement } from '../source/increment.js';
 import { isList } from '../values.js';
 import type { PageAnswer } from './answer.js';
 import { documentPath } from './documentPath.js';
-import { cursorOf, type PageAddress, type Paging } from './paging.js';
+import { cursorOf, type IncrementalPaging, type Paging } from './paging.js';
 import { placing, type RequestPlace } from './requestPlace.js';
 import { kindOfSince, sinceRules, type SinceType } from './sinceValue.js';
 
@@ -30,20 +29,6 @@ export type SinceOptions = RequestPlace & {
    */
   readonly stable?: Paging;
 };
-
-/** What {@link bySince} adds to a paging. */
-export interface IncrementalPaging extends Increment {
-  /** The request for the first page from a value on. */
-  from(first: PageAddress, value: string): PageAddress;
-  /** Removes rows that are known, from an earlier page or an earlier walk. */
-  newRows<Row>(page: UndecodedPage<Row>, answer: SinceAnswer): UndecodedPage<Row>;
-}
-
-interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested'> {
-  readonly since: Since;
-  /** When the API responded, by its own clock (wall time in ms). */
-  readonly at: number;
-}
 
 /**
  * Paging by a value that grows with each change, such as `updated_at`. The API must filter by it, inclusive (rows with

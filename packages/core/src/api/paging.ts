@@ -1,9 +1,9 @@
 import { ConfigError } from '../errors.js';
 import type { ArrayFormat, Query } from '../http/query.js';
 import type { PageCursor } from '../position.js';
-import type { FetchedPage, Json } from '../source/definition.js';
+import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
+import type { Increment, Since } from '../source/increment.js';
 import type { PageAnswer } from './answer.js';
-import type { IncrementalPaging } from './bySince.js';
 
 /** A request below the base URL. */
 export interface PageAddress {
@@ -42,6 +42,20 @@ export interface Paging {
   next(answer: PageAnswer): FetchedPage<unknown>['next'];
   /** How rows are found that are new since an earlier walk: made by `bySince`. */
   readonly increment?: IncrementalPaging;
+}
+
+/** What `bySince` adds to a paging. */
+export interface IncrementalPaging extends Increment {
+  /** The request for the first page from a value on. */
+  from(first: PageAddress, value: string): PageAddress;
+  /** Removes rows that are known, from an earlier page or an earlier walk. */
+  newRows<Row>(page: UndecodedPage<Row>, answer: SinceAnswer): UndecodedPage<Row>;
+}
+
+interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested'> {
+  readonly since: Since;
+  /** When the API responded, by its own clock (wall time in ms). */
+  readonly at: number;
 }
 
 /** The cursor, for paging that has no offsets. @throws ConfigError if it is an offset. */

@@ -2,7 +2,7 @@ import { CheckpointError } from '../errors.js';
 import { isPosition, withoutPartition, type Position } from '../position.js';
 import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
-import { type IncrementProgress, isIncrementProgress } from './increments.js';
+import { type IncrementProgress, isIncrementProgress } from './incrementProgress.js';
 
 /** The durable record "all rows up to this position are in the sink, up to this sink position". */
 export interface Checkpoint {
