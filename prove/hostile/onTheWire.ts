@@ -35,7 +35,7 @@ function readingsOf(api: ApiName, how: Wire, label: string | undefined, arrival:
   const { status = 200 } = how;
   // These have no body, whatever follows them, and contradict a length.
   if (status === 204) return [{ codes: ['decode', 'network'] }];
-  if (status === 304) return [{ codes: ['unexpected-redirect', 'decode', 'network'] }];
+  if (status === 304) return [{ codes: ['http', 'decode', 'network'] }];
   if (arrival === 'refused') return [{ codes: ['network'] }];
   if (arrival === 'cut') return [{ codes: ['decode'] }];
   const read = readAs(label, arrival);

@@ -96,6 +96,7 @@ export { createSource, Source, type PagesOptions, type PipePagesOptions, type So
 export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './source/definition.js';
 export type { DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';
+export type { PageCache, PageCacheLimits, StoredPage } from './source/pageCache.js';
 export type { PageSource } from './source/pageSource.js';
 export { groupsOf, type GroupOptions } from './source/plan.js';
 export type { Increment, PageIncrement, Since } from './source/increment.js';

@@ -13,7 +13,7 @@ import {
   type SentRequest,
 } from '@sluice/testing';
 import { describe } from 'vitest';
-import { byConnection, createClient, defineApi, graphqlErrors, listing } from '../src/index.js';
+import { byConnection, byCursor, createClient, defineApi, graphqlErrors, listing } from '../src/index.js';
 import { unlimited } from '../src/http/unlimited.js';
 import { fileState, streamSink } from '../src/node/index.js';
 import { simulatedDisk } from './node/simulatedDisk.js';
@@ -139,6 +139,52 @@ describe('G5 A3 a listing that posts', () => {
       return {
         source: () => client.graph.items(),
         requests: () => ({ made: sent.length, open, sent }),
+        answer: (answering) => (how = answering),
+        dispose: async () => {
+          await client.close();
+          server.closeAllConnections();
+          server.close();
+        },
+      };
+    },
+  });
+});
+
+describe('G5 a listing whose pages have entity tags', () => {
+  testSource({
+    ...allBut('`sent` of the requests', 'a source of several partitions'),
+    factory: async () => {
+      let made = 0;
+      let open = 0;
+      let how: Answering = 'well';
+      const server = createServer((request, response) => {
+        made += 1;
+        open += 1;
+        response.once('close', () => (open -= 1));
+        if (how === 'never') return;
+        const page = Number(new URL(request.url ?? '/', 'http://localhost').searchParams.get('page') ?? 1);
+        const tag = `"${page}"`;
+        response.setHeader('etag', tag);
+        if (how === 'fail') response.writeHead(400).end();
+        else if (request.headers['if-none-match'] === tag) response.writeHead(304).end();
+        else {
+          const items = [{ id: 2 * page }, { id: 2 * page + 1 }];
+          response.end(JSON.stringify({ items, ...(page < 4 && { next: String(page + 1) }) }));
+        }
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      const items = listing({
+        ...{ path: '/items', rows: 'items', columns: ['id'], key: ({ id }) => Number(id) },
+        paging: byCursor({ param: 'page', at: 'next?' }),
+      });
+      const client = createClient({ apiKey: 'key-of-tagged', rateLimit: false }).use(
+        defineApi({ name: 'tagged', sources: { items } })({
+          baseUrl: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+        }),
+      );
+      return {
+        source: () => client.tagged.items(),
+        requests: () => ({ made, open }),
         answer: (answering) => (how = answering),
         dispose: async () => {
           await client.close();

@@ -5,6 +5,7 @@ import type { PageCursor } from '../position.js';
 import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
 import { isRecord } from '../values.js';
 import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
+import { ConditionalPages } from './conditionalPages.js';
 import type { FreeParams, WalkBounds } from './decodeOptions.js';
 import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
@@ -203,6 +204,9 @@ function listingSource<Row extends object, In extends object, Params>(
   };
   const { format, errors } = definition;
   const details = { ...plan.details, ...(format && { format }), ...(errors && { errors }) };
+  const conditional = new ConditionalPages<Row>();
+  // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
+  const mayBeStored = !details.method && !increment && definition.isRepeatable !== false;
   let warned: string | undefined;
   const onPartial = (message: string): void => {
     // A watch may get the same error with every page.
@@ -219,16 +223,28 @@ function listingSource<Row extends object, In extends object, Params>(
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
     ...(definition.isRepeatable === false && { isRepeatable: false }),
     ...(increment && { increment }),
-    async fetch({ partition, at, atLeast, since, signal }) {
+    async fetch({ partition, at, atLeast, since, signal, cache }) {
       const start = plan.first(partition, atLeast);
       const first = since?.from !== undefined && increment ? increment.from(start, since.from) : start;
       const address = at ? paging.request(first, at) : first;
-      const answer = await endpoint.send({ route: name, ...address, ...details, ...repeated(at), signal });
+      const request = { route: name, ...address, ...details, ...repeated(at), signal };
       const { path } = address;
       const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
-      return read(answer, {
-        ...{ route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows },
-        ...{ since, isSecret, withoutSecret, onPartial, now: () => opening.clock.now() },
+      const readPage = (answer: ApiResponse): UndecodedPage<Row> =>
+        read(answer, {
+          ...{ route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows },
+          ...{ since, isSecret, withoutSecret, onPartial, now: () => opening.clock.now() },
+        });
+      if (!cache || !mayBeStored) return readPage(await endpoint.send(request));
+      return conditional.fetch({
+        ...{ route: name, cache, read: readPage },
+        identity: { of: shared, baseUrl, address: { ...address }, headers: details.headers, isAgain: atLeast === 2 },
+        fingerprint: () => endpoint.keyFingerprint('pages'),
+        send: (tag) =>
+          endpoint.send({
+            ...request,
+            ...(tag !== undefined && { headers: { ...details.headers, 'If-None-Match': tag } }),
+          }),
       });
     },
   });

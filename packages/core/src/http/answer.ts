@@ -46,6 +46,8 @@ interface ApiAnswerContext extends AnswerContext, Pick<RequestDetails, 'format' 
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
   /** Whether there may be no document, after a request that changes something. */
   readonly mayBeEmpty?: boolean;
+  /** Whether the request had a validator, so that the response may be 304. */
+  readonly isConditional?: boolean;
 }
 
 export type ReadResult =
@@ -53,6 +55,8 @@ export type ReadResult =
 
 /** What the client's own key is called in messages. */
 export const clientKey = 'API key';
+
+const notModified = 304;
 
 const excerptLength = 200;
 
@@ -67,6 +71,7 @@ export function readAnswer(answer: AttemptAnswer, context: ApiAnswerContext): Re
     const reading = readDocument(answer, context);
     return reading.ok ? checkErrors(reading.body, answer, context) : reading;
   }
+  if (status === notModified) return readNotModified(answer, context);
   if (status >= 300 && status < 400) {
     const to = redirectOrigin(headers['location'], context.secrets);
     const message = `${route}: the server responded with a redirect (${String(status)}) to ${to}. It was not followed, since that would send the ${context.credentials.name} there: check the base URL.`;
@@ -153,6 +158,13 @@ export function faultUnderQuota(fault: AttemptFault, notice: QuotaNotice, wasFor
     },
   );
   return { error: usedUp, retry: true, pauses: true, status, usedUp: { wait, quota } };
+}
+
+/** A 304 has no content (RFC 9110, 15.4.5): what a server sends in spite of that is not looked at. */
+function readNotModified({ status }: AttemptAnswer, { route, isConditional = false }: ApiAnswerContext): ReadResult {
+  if (isConditional) return { ok: true, body: null };
+  const message = `${route}: the server responded with 304 (not modified) to a request without a validator, so there is nothing that it can stand for. Is a cache in between?`;
+  return failure({ error: new HttpError(message, { status, excerpt: '', details: { route } }), retry: false, status });
 }
 
 function readDocument({ status, headers, body }: AttemptAnswer, context: ApiAnswerContext): ReadResult {

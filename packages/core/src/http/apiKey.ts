@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
-import { sha256 } from '../identifiers.js';
+import { sha256, shortHasher } from '../identifiers.js';
 import { RecentSecrets } from './recentSecrets.js';
 import { shortestSecret, type Secrets } from './secrets.js';
 
@@ -32,12 +32,12 @@ export class KeyRing {
   readonly #source: ApiKey | false;
   readonly #hidden: RecentSecrets;
   readonly #rules: KeyRules;
-  readonly #sha256: (text: string) => Promise<string>;
+  readonly #hash: (text: string) => Promise<string>;
   #current: Promise<string> | undefined;
 
   /** @param source `false`: no secret; `get` returns an empty text. */
   constructor(source: ApiKey | false, { secrets, clock, rules, sha256: hash = sha256 }: RingOptions) {
-    this.#sha256 = hash;
+    this.#hash = shortHasher(hash);
     this.#source = source;
     this.#hidden = new RecentSecrets(secrets, clock);
     this.#rules = rules;
@@ -63,7 +63,7 @@ export class KeyRing {
 
   /** A short salted hash of the current secret, in hex: enough to detect another one, too short to recover this one. */
   async fingerprint(salt: string): Promise<string> {
-    return (await this.#sha256(`${salt}:${await this.get()}`)).slice(0, 8);
+    return this.#hash(`${salt}:${await this.get()}`);
   }
 
   #load(reason: 'first' | 'refused'): Promise<string> {

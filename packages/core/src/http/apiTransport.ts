@@ -1,12 +1,13 @@
 import type { AccessBook } from './apiAccess.js';
 import { readAnswer } from './answer.js';
 import { axiosTransport } from './axiosTransport.js';
+import { isConditional, sentTag } from './entityTag.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
 import { encodeQuery } from './query.js';
 import { encodeRequest } from './requestDetails.js';
 import type { Secrets } from './secrets.js';
-import type { Transport, TransportRequest } from './transport.js';
+import type { Transport, TransportRequest, TransportResponse } from './transport.js';
 
 interface ApiTransportOptions extends ExchangeOptions {
   readonly secrets: Secrets;
@@ -26,12 +27,20 @@ export function apiTransport(options: ApiTransportOptions): Transport {
     const target = query === '' ? urlOf(request) : `${urlOf(request)}?${query}`;
     const message = encodeRequest(route, request);
     const mayBeEmpty = message.method !== 'GET';
-    return call({
+    const context = { route, secrets, credentials, format, errors, mayBeEmpty };
+    const response = await call({
       ...{ route, url: target, credentials, limiter, signal, ...message },
       shownUrl: () => secrets.redact(target),
-      read: (answer, now) => readAnswer(answer, { route, secrets, now, credentials, format, errors, mayBeEmpty }),
+      read: (answer, now) =>
+        readAnswer(answer, { ...context, now, isConditional: !mayBeEmpty && isConditional(message.headers) }),
     });
+    return response.status === 304 ? withTag(response, sentTag(message.headers)) : response;
   };
+}
+
+/** Says which tag a 304 is about, if the server omits it: a link may have sent another one than its request had. */
+function withTag(response: TransportResponse, tag: string | undefined): TransportResponse {
+  return tag === undefined ? response : { ...response, headers: { etag: tag, ...response.headers } };
 }
 
 /**

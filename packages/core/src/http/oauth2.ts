@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
-import { sha256 } from '../identifiers.js';
+import { sha256, shortHasher } from '../identifiers.js';
 import type { ApiCredentials, Stamped } from './credentials.js';
 import { RecentSecrets } from './recentSecrets.js';
 import type { Secrets } from './secrets.js';
@@ -51,6 +51,7 @@ const margin = 30_000;
  */
 export function tokenCredentials(options: TokenOptions): ApiCredentials {
   const { api, tokenUrl, clientId, scope = '', sha256: hash = sha256 } = options;
+  const shortHash = shortHasher(hash);
   const tokens = new Tokens(options);
   return {
     ...{ name: `token of ${api}`, isSent: true },
@@ -60,7 +61,7 @@ export function tokenCredentials(options: TokenOptions): ApiCredentials {
     },
     renew: (refused) => tokens.renew(refused),
     // Not the token: the next one must be able to resume.
-    fingerprint: async (salt) => (await hash(`${salt}:${JSON.stringify([tokenUrl, clientId, scope])}`)).slice(0, 8),
+    fingerprint: (salt) => shortHash(`${salt}:${JSON.stringify([tokenUrl, clientId, scope])}`),
   };
 }
 

@@ -16,7 +16,7 @@ export interface TransportRequest extends RequestDetails {
   readonly signal?: AbortSignal;
 }
 
-/** A successful response. */
+/** A successful response; or 304, whose body is `null`, to a request with `If-None-Match` or `If-Modified-Since`. */
 export interface TransportResponse {
   readonly status: number;
   /** Names in lower case. */

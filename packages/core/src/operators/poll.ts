@@ -1,10 +1,11 @@
 import { systemClock } from '../clock.js';
 import type { SluiceError } from '../errors.js';
+import { isTransient } from '../isTransient.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
 import { cancellable } from '../source/cancellable.js';
-import { isTransient } from '../isTransient.js';
 import { Ticks, type TickOptions } from './ticks.js';
+import { storedPages, withStoredPages } from './conditionalWalk.js';
 import { walkOnce } from './walkOnce.js';
 
 /** Options of {@link poll}. */
@@ -38,22 +39,27 @@ export interface Snapshot<T> {
  *   .pipe(map(({ rows }) => rows.length))
  *   .subscribe({ next: console.log, error: console.error });
  *
- * @throws ConfigError if `every` or `jitter` is invalid.
+ * @throws ConfigError if `every`, `jitter` or `conditional` is invalid.
  */
 export function poll<T>(source: PageSource<T>, options: PollOptions): Flow<Snapshot<T>> {
-  const { clock = systemClock, random = Math.random, concurrency, onFailure } = options;
+  const { clock = systemClock, random = Math.random, concurrency, onFailure, conditional = false } = options;
   const newTicks = (): Ticks => new Ticks(options, clock, random);
   // Rejects invalid options now, not at the first subscription.
   newTicks();
+  storedPages(conditional);
   return new Flow(() => {
     const ticks = newTicks();
+    const cache = storedPages(conditional);
     let failures = 0;
     return cancellable<readonly Snapshot<T>[]>(async (signal) => {
       for (;;) {
         await ticks.next(signal);
-        const rows: T[] = [];
         try {
-          const { isIncomplete } = await walkOnce(source, { concurrency, signal }, (row) => rows.push(row));
+          const { rows, isIncomplete } = await withStoredPages(cache, signal, async () => {
+            const walked: T[] = [];
+            const walk = await walkOnce(source, { concurrency, signal, cache }, (row) => walked.push(row));
+            return { ...walk, rows: walked };
+          });
           failures = 0;
           const observedAt = new Date(clock.now()).toISOString();
           return { done: false, value: [{ rows, observedAt, ...(isIncomplete && { isIncomplete }) }] };

@@ -1,5 +1,6 @@
 import { type Clock, sleep } from '../clock.js';
 import { ConfigError } from '../errors.js';
+import type { PageCacheLimits } from '../source/pageCache.js';
 
 /** When and how a source is polled. */
 export interface TickOptions {
@@ -11,6 +12,17 @@ export interface TickOptions {
   readonly immediate?: boolean;
   /** Partitions of the source's plan walked at once. Default 1. */
   readonly concurrency?: number;
+  /**
+   * Whether pages are requested with the entity tag (`ETag`) of their last response, as `If-None-Match`. The API then
+   * answers 304 for a page that has not changed: its stored rows are used, the same objects, without decoding them
+   * again. Only for listings that send no body, where the API sends tags. Pages are stored in memory, up to the limits.
+   *
+   * An API whose tag stays the same although the page has changed hides that change: `false` for such an API.
+   *
+   * Default: `true` for a watch, except of rows that an operator of `pipePages` made, which may modify what it gets;
+   * `false` for `poll`, whose consumers may modify their rows.
+   */
+  readonly conditional?: boolean | PageCacheLimits;
   /** Default: the machine's clock. */
   readonly clock?: Clock;
   /** A number in [0, 1). Default: `Math.random`. */

@@ -1,5 +1,6 @@
 import { abortable } from '../abortable.js';
 import type { Page } from '../source/page.js';
+import type { PageCache } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
 
 /**
@@ -10,11 +11,21 @@ import type { PageSource } from '../source/pageSource.js';
  */
 export async function walkOnce<T>(
   source: PageSource<T>,
-  { concurrency, signal }: { readonly concurrency?: number | undefined; readonly signal: AbortSignal },
+  {
+    concurrency,
+    signal,
+    cache,
+  }: {
+    readonly concurrency?: number | undefined;
+    readonly signal: AbortSignal;
+    readonly cache?: PageCache | undefined;
+  },
   take: (row: T) => void,
 ): Promise<{ readonly isIncomplete: boolean; readonly isShort: boolean }> {
   signal.throwIfAborted();
-  const pages = source.pages(concurrency === undefined ? {} : { concurrency })[Symbol.asyncIterator]();
+  const pages = source
+    .pages({ ...(concurrency !== undefined && { concurrency }), ...(cache && { cache }) })
+    [Symbol.asyncIterator]();
   const stop = (): void => {
     // Errors after a cancellation are of no interest.
     pages.return?.().catch(() => undefined);

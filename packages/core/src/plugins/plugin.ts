@@ -22,7 +22,7 @@ export interface ApiRequest extends RequestDetails {
   readonly signal?: AbortSignal;
 }
 
-/** A response of an API. */
+/** A response of an API. A 304, which only a request with a validator gets, has the body `null`. */
 export interface ApiResponse {
   readonly status: number;
   /** Names in lower case. */

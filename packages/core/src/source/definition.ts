@@ -1,6 +1,7 @@
 import type { Json } from '../json.js';
 import type { PageCursor } from '../position.js';
 import type { Increment, PageIncrement, Since } from './increment.js';
+import type { PageCache } from './pageCache.js';
 import type { SourceEvent } from './sourceEvent.js';
 
 export type { Json } from '../json.js';
@@ -38,6 +39,8 @@ export interface PageRequest {
   readonly atLeast: 1 | 2;
   /** Only rows from a value on; absent unless the definition has `increment`. */
   readonly since?: Since;
+  /** Stores pages between the walks of a poll or watch, for conditional requests. */
+  readonly cache?: PageCache;
   readonly signal: AbortSignal;
 }
 

@@ -14,6 +14,13 @@ export function fingerprintOf(rows: readonly unknown[]): string {
   return `${rows.length}.${high.toString(36)}.${low.toString(36)}`;
 }
 
+/** The length of rows as JSON, estimated from some of them. */
+export function jsonLengthOf(rows: readonly unknown[]): number {
+  const sample = rows.length > maxSampled ? sampleOf(rows) : rows;
+  const length = sample.reduce<number>((sum, row) => sum + jsonOf(row).length + 1, 0);
+  return Math.ceil((length * rows.length) / Math.max(1, sample.length));
+}
+
 function sampleOf(rows: readonly unknown[]): readonly unknown[] {
   const step = (rows.length - 1) / (maxSampled - 1);
   return Array.from({ length: maxSampled }, (_, nth) => rows[Math.round(nth * step)]);

@@ -6,6 +6,7 @@ import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.
 import type { PageIncrement, Since } from './increment.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
 import { LazyRows } from './lazyRows.js';
+import type { PageCache } from './pageCache.js';
 import { SeenTexts } from './seenTexts.js';
 import { sourceFault } from './sourceFault.js';
 
@@ -47,6 +48,7 @@ export class PageChain<T> {
   isDone = false;
   readonly #definition: SourceDefinition<T>;
   readonly #since: Since | undefined;
+  readonly #cache: PageCache | undefined;
   #next: PageCursor | undefined;
   #pages = 0;
   #rows = 0;
@@ -69,10 +71,21 @@ export class PageChain<T> {
 
   constructor(
     definition: SourceDefinition<T>,
-    { partition, from, since }: { partition: number; from?: ChainPosition | undefined; since?: Since | undefined },
+    {
+      partition,
+      from,
+      since,
+      cache,
+    }: {
+      partition: number;
+      from?: ChainPosition | undefined;
+      since?: Since | undefined;
+      cache?: PageCache | undefined;
+    },
   ) {
     this.#definition = definition;
     this.#since = since;
+    this.#cache = cache;
     this.partition = partition;
     this.#isLost = definition.isRepeatable === false && (from?.pages ?? 0) > 0;
     this.#offset = from ? from.offset : (definition.offset ?? 0);
@@ -131,6 +144,7 @@ export class PageChain<T> {
         await this.#definition.fetch({
           ...{ partition: this.partition, at, atLeast: rereadsLast ? 2 : 1, signal },
           ...(this.#since && { since: this.#since }),
+          ...(this.#cache && { cache: this.#cache }),
         }),
       );
     } catch (error) {

@@ -6,6 +6,7 @@ import type { Json, RowSchema, SourceDefinition } from './definition.js';
 import { Flow } from './flow.js';
 import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
+import type { PageCache } from './pageCache.js';
 import type { SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { checkPosition, walk, type WalkOptions } from './walk.js';
@@ -25,6 +26,8 @@ export interface PagesOptions {
   readonly newHistory?: string;
   /** Only rows from a value on, if the source can (`info.increment`). Not part of the plan. */
   readonly since?: Since;
+  /** Stores pages between walks, for sources that send conditional requests. `poll` and `watch` give it. */
+  readonly cache?: PageCache;
 }
 
 /** Describes a source to sinks and checkpoints. */
@@ -39,6 +42,8 @@ export interface SourceInfo<T> {
   readonly maxRows?: number;
   /** An operator without a version makes the rows, so a checkpoint cannot tell whether it changed. */
   readonly isUnversioned?: true;
+  /** An operator of `pipePages` makes the rows, and may modify those that it gets. */
+  readonly hasOperator?: true;
   /** Each page can be fetched only once, so a partition that was interrupted can only start over. */
   readonly isRepeatable?: false;
   /** Absent if an operator makes rows of unknown shape. */
@@ -88,7 +93,7 @@ export class Source<T> extends Flow<T> {
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { concurrency = 1, prefetch, startAt, newHistory, since } = options;
+    const { concurrency = 1, prefetch, startAt, newHistory, since, cache } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
@@ -103,6 +108,7 @@ export class Source<T> extends Flow<T> {
           ...{ startAt: position, concurrency, prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency) },
           ...(newHistory !== undefined && { newHistory }),
           ...(since && { since }),
+          ...(cache && { cache }),
         }),
         (page) => [page],
       ),
@@ -123,7 +129,7 @@ export class Source<T> extends Flow<T> {
     const { keyFingerprint, observe, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
     const info = {
-      ...{ name, identity: { of: identity, pipePages }, partitions },
+      ...{ name, identity: { of: identity, pipePages }, partitions, hasOperator: true as const },
       ...(rowsIdentity !== undefined && { rowsIdentity: { of: rowsIdentity, pipePages } }),
       ...(maxRows !== undefined && { maxRows }),
       ...((options.version === undefined || this.info.isUnversioned) && { isUnversioned: true as const }),

@@ -5,6 +5,7 @@ import { PageChain, type ChainPage } from './pageChain.js';
 import type { SourceDefinition } from './definition.js';
 import type { Since } from './increment.js';
 import { pageOf, type Page } from './page.js';
+import type { PageCache } from './pageCache.js';
 import { tell, type PageEvent, type SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { afterRequestsSent } from './lazyRows.js';
@@ -16,6 +17,7 @@ export interface WalkOptions {
   readonly prefetch: number;
   readonly newHistory?: string;
   readonly since?: Since;
+  readonly cache?: PageCache;
 }
 
 /** One pass over a plan. It holds at most `concurrency + prefetch` pages, including pending and current ones. */
@@ -45,6 +47,7 @@ class Walk<T> {
   readonly #concurrency: number;
   readonly #capacity: number;
   readonly #since: Since | undefined;
+  readonly #cache: PageCache | undefined;
   readonly #stopped = new AbortController();
   /** Chains that may have more pages, by partition. */
   readonly #chains = new Map<number, PageChain<T>>();
@@ -66,7 +69,7 @@ class Walk<T> {
 
   constructor(
     definition: SourceDefinition<T>,
-    { startAt, concurrency, prefetch, since }: WalkOptions,
+    { startAt, concurrency, prefetch, since, cache }: WalkOptions,
     observe?: SourceObserver,
   ) {
     this.#definition = definition;
@@ -75,6 +78,7 @@ class Walk<T> {
     this.#concurrency = concurrency;
     this.#capacity = concurrency + prefetch;
     this.#since = since;
+    this.#cache = cache;
     this.#before = startAt.before;
     this.#nextPartition = startAt.before;
     this.#rows = startAt.rows;
@@ -182,7 +186,7 @@ class Walk<T> {
     this.#nextPartition += 1;
     const from = this.#started.get(partition)?.position();
     const chain = new PageChain(this.#definition, {
-      ...{ partition, since: this.#since },
+      ...{ partition, since: this.#since, cache: this.#cache },
       ...(from !== 'done' && { from }),
     });
     this.#chains.set(partition, chain);

@@ -13,6 +13,8 @@ export interface Findings<T> {
   readonly repeated: number;
 }
 
+const none: readonly string[] = [];
+
 /**
  * Compares the rows of a walk with the accepted ones as they arrive. Only differences are stored, so a walk is never in
  * memory as a whole, and each row is compared while it is in the CPU cache.
@@ -53,7 +55,8 @@ export class WalkComparison<T> {
       this.#moveTo(accepted);
     }
     const before = accepted.row;
-    const fields = this.#fields(before, after);
+    // A page that has not changed has the very same rows.
+    const fields = before === after ? none : this.#fields(before, after);
     if (fields.length > 0) this.#changed.set(key, { type: 'changed', key, before, after, fields });
     else if (isRepeated) this.#changed.delete(key);
   }

@@ -3,6 +3,7 @@ import { checkCount, checkNumbers } from '../checks.js';
 import { reportOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { Identifiers } from '../identifiers.js';
+import { storedPages } from '../operators/conditionalWalk.js';
 import { Ticks, type TickOptions } from '../operators/ticks.js';
 import type { StateStore } from '../sink/stateStore.js';
 import type { Json, RowSchema } from '../source/definition.js';
@@ -72,6 +73,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   const { clock = systemClock, random = Math.random, concurrency = 1, every, state } = options;
   const { polls = Infinity, maxFailures = Infinity, retry = {} } = options;
   const { confirmations = 2, holdAbove = 0.5, acceptRemovals = false } = options;
+  const { conditional = !info.hasOperator } = options;
   checkCount('confirmations', confirmations);
   checkCount('concurrency', concurrency);
   if (polls !== Infinity) checkCount('polls', polls);
@@ -82,6 +84,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
   // Validates the options now instead of at the first subscription.
   const newTicks = (): Ticks => new Ticks(options, clock, random);
   newTicks();
+  storedPages(conditional);
   const { schema } = info;
   const key = options.key ?? (schema?.key && ((row: T) => schema.key?.(row)));
   if (!key) throw new ConfigError(`The rows of ${info.name} have no key: give watch a key.`, { option: 'key' });
@@ -91,7 +94,7 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       { option: 'state' },
     );
   const settings: WatchSettings<T> = {
-    ...{ key, concurrency, clock, every, newTicks, polls, maxFailures, state },
+    ...{ key, concurrency, clock, every, newTicks, polls, maxFailures, state, conditional },
     ...{ onHealth: options.onHealth, newId: options.newId, retryFor: retry.for ?? Infinity },
     fields: fieldsBetween(options, schema?.columns),
     rules: { confirmations, holdAbove, holdWalks: Math.max(3, confirmations), holdFor: 2 * every, acceptRemovals },

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import { CheckpointError, ConfigError, DecodeError, SluiceError } from '../errors.js';
+import { storedPages, withStoredPages } from '../operators/conditionalWalk.js';
 import { skippedTicks, type Ticks } from '../operators/ticks.js';
 import { walkOnce } from '../operators/walkOnce.js';
 import type { Position } from '../position.js';
@@ -7,6 +8,7 @@ import { isCount } from '../values.js';
 import type { Release } from '../sink/lockQueue.js';
 import type { StateLog, StateStore } from '../sink/stateStore.js';
 import type { Page, PageHealth } from '../source/page.js';
+import type { PageCacheLimits, StoredPages } from '../source/pageCache.js';
 import type { PageSource } from '../source/pageSource.js';
 import { done } from '../source/cancellable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
@@ -34,6 +36,7 @@ export interface WatchSettings<T> {
   readonly newTicks: () => Ticks;
   readonly onHealth: ((health: PageHealth) => void) | undefined;
   readonly newId: (() => string) | undefined;
+  readonly conditional: boolean | PageCacheLimits;
 }
 
 interface WatchStart {
@@ -56,6 +59,7 @@ export class WatchRun<T> {
   readonly #settings: WatchSettings<T>;
   readonly #start: WatchStart;
   readonly #ticks: Ticks;
+  readonly #cache: StoredPages | undefined;
   #release: Release | undefined;
   #log: WatchLog<T> | undefined;
   /** Staged by an earlier run and not emitted by this one yet. */
@@ -74,6 +78,7 @@ export class WatchRun<T> {
     this.#settings = settings;
     this.#start = start;
     this.#ticks = settings.newTicks();
+    this.#cache = storedPages(settings.conditional);
   }
 
   next(signal: AbortSignal): Promise<IteratorResult<Page<Change<T>>, undefined>> {
@@ -166,23 +171,30 @@ export class WatchRun<T> {
     const repeated = new Set<string>();
     let isIncomplete = false;
     for (let nth = 0; nth < walks; nth += 1) {
-      const walked = new Map<string, T>();
-      const walk = await this.#walk((key, row) => {
-        checkStorable(key, row);
-        const before = walked.get(key);
-        if (before !== undefined && this.#settings.fields(before, row).length > 0) repeated.add(key);
-        walked.set(key, row);
-      }, signal);
+      const walk = await withStoredPages(this.#cache, signal, async () => {
+        const walked = new Map<string, T>();
+        const twice = new Set<string>();
+        const ended = await this.#walk((key, row) => {
+          checkStorable(key, row);
+          const before = walked.get(key);
+          if (before !== undefined && this.#settings.fields(before, row).length > 0) twice.add(key);
+          walked.set(key, row);
+        }, signal);
+        return { ...ended, walked, twice };
+      });
       isIncomplete ||= walk.isIncomplete;
-      for (const [key, row] of walked) rows.set(key, row);
+      for (const key of walk.twice) repeated.add(key);
+      for (const [key, row] of walk.walked) rows.set(key, row);
     }
     return { found: rows, repeated: repeated.size, isShort: false, isIncomplete };
   }
 
   async #compare(rows: SnapshotRows<T>, signal: AbortSignal): Promise<PollResult<T>> {
-    const walk = new WalkComparison(rows, this.#settings.fields);
-    const { isShort, isIncomplete } = await this.#walk((key, row) => walk.add(key, row), signal);
-    const found = walk.end();
+    const { found, isShort, isIncomplete } = await withStoredPages(this.#cache, signal, async () => {
+      const comparison = new WalkComparison(rows, this.#settings.fields);
+      const ended = await this.#walk((key, row) => comparison.add(key, row), signal);
+      return { ...ended, found: comparison.end() };
+    });
     // Checked before staging: a row that cannot be stored fails the poll, and the watch continues.
     for (const { key, after } of [...found.changed, ...found.added]) checkStorable(key, after);
     return { found, repeated: found.repeated, isShort, isIncomplete };
@@ -190,7 +202,7 @@ export class WatchRun<T> {
 
   #walk(take: (key: string, row: T) => void, signal: AbortSignal): ReturnType<typeof walkOnce> {
     const { key, concurrency } = this.#settings;
-    return walkOnce(this.#source, { concurrency, signal }, (row) => take(rowKey(key, row), row));
+    return walkOnce(this.#source, { concurrency, signal, cache: this.#cache }, (row) => take(rowKey(key, row), row));
   }
 
   /** With another key, all rows would seem new. */

@@ -14,7 +14,7 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
 
 /**
  * Checks that a source does what exports and subscribers rely on: it is cold, requests no more than needed, cancels at
- * once, emits the same rows pushed or pulled, resumes after any page with the rest, and emits errors after all rows. If
+ * once, emits the same rows pushed, pulled or polled (also where the API answers 304), resumes after any page with the rest, and emits errors after all rows. If
  * the fixture shows what was sent, also that the cursor is sent, in the URL or in a body, and only by its own walk.
  *
  * An endless source, e.g. a watch, skips the checks that need all rows; a fixture skips those of parts that it lacks.

@@ -1,3 +1,4 @@
+import { poll } from '@sluice/core';
 import { check, checkPlainJson, checkRows, checkSame, shown } from '../check.js';
 import { canonicalJson } from '../plainJson.js';
 import { Skipped, type Trial } from '../suite.js';
@@ -18,6 +19,20 @@ export const walkChecks: SourceChecks = {
     checkRows(await walked.pushedRows(), rows, 'Pushed a second time');
     checkRows(rowsOf(await walked.pages()), rows, 'Walked a second time');
     checkRows(rowsOf(await walked.pages({ prefetch: 3 })), rows, 'Walked with pages fetched ahead');
+  },
+
+  'emits the same rows on every poll, also where its API says that pages have not changed': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const rows = rowsOf(await walked.manyPages());
+    for (const conditional of [true, false]) {
+      const polls = pulled(poll(walked.source, { every: 1, conditional }));
+      for (const nth of [1, 2, 3]) {
+        const next = await walked.next(polls);
+        check(next.done !== true, 'A poll ended by itself.');
+        checkRows(next.value.rows, rows, `Poll ${nth}, ${conditional ? 'with' : 'without'} stored pages`);
+      }
+      await polls.return?.();
+    }
   },
 
   'serves two walks at the same time': async (trial) => {

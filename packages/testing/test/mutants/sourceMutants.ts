@@ -117,6 +117,26 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
     return { caughtBy: 'emits the same rows by page, by row and pushed, on every walk', factory };
   })(),
 
+  'stores a page without its last row': (() => {
+    const factory = (): SourceFixture<Item> => {
+      const api = new ListingApi();
+      const polls = new WeakSet<object>();
+      const fetch: Definition['fetch'] = async (request) => {
+        const page = await api.fetch(request);
+        const { cache } = request;
+        if (!cache || request.at || request.partition > 0 || !('rows' in page)) return page;
+        const isStored = polls.has(cache);
+        polls.add(cache);
+        return isStored ? { ...page, rows: page.rows.slice(0, -1) } : page;
+      };
+      return api.fixture(() => api.source({ fetch }));
+    };
+    return {
+      caughtBy: 'emits the same rows on every poll, also where its API says that pages have not changed',
+      factory,
+    };
+  })(),
+
   'has one cursor for all who walk': (() => {
     const factory = (): SourceFixture<Item> => {
       const api = new ListingApi();

@@ -87,6 +87,13 @@ export class Incoming implements Dispatcher.DispatchHandler {
     if (status < 200 || this.#isOver) return;
     this.status = status;
     this.headers = headers;
+    if (status === 304) {
+      // It has no body, whatever its headers say. They may have the length of the one that it stands for, which undici
+      // takes for an error (RFC 9110, 8.6).
+      this.#done();
+      this.#answer();
+      return;
+    }
     this.#decompress = decompressor(headers['content-encoding']);
     this.#decompress
       ?.on('data', (chunk: Buffer) => this.#take(chunk))

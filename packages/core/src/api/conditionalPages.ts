@@ -1,0 +1,135 @@
+import { HttpError } from '../errors.js';
+import { entityTagOf, isSameTag } from '../http/entityTag.js';
+import type { ApiResponse } from '../plugins/plugin.js';
+import type { UndecodedPage } from '../source/definition.js';
+import { fingerprintOf, jsonLengthOf } from '../source/fingerprint.js';
+import type { PageCache, StoredPage } from '../source/pageCache.js';
+
+const notModified = 304;
+
+/** One page to fetch. */
+interface ConditionalRequest<Row> {
+  readonly route: string;
+  readonly cache: PageCache;
+  /** What determines the page, besides the credentials: it is compared as JSON. */
+  readonly identity: unknown;
+  /** Identifies the credentials that requests get now. If it can't, e.g. for lack of Web Crypto, nothing is stored. */
+  readonly fingerprint: () => Promise<string>;
+  /** Sends the request, with `If-None-Match` if there is a tag. */
+  readonly send: (tag?: string) => Promise<ApiResponse>;
+  readonly read: (answer: ApiResponse) => UndecodedPage<Row>;
+}
+
+interface Content<Row> {
+  readonly answer: ApiResponse;
+  readonly received: readonly unknown[];
+  readonly rows: readonly Row[];
+}
+
+/**
+ * The content of one listing's stored pages. Contents are held by their {@link StoredPage}, so they go with it, and no
+ * other listing with the same cache can get them.
+ */
+export class ConditionalPages<Row> {
+  readonly #contents = new WeakMap<StoredPage, Content<Row>>();
+
+  /**
+   * Fetches a page. If the API answers 304 (Not Modified), the stored page is used, and its rows are not decoded again.
+   *
+   * @throws HttpError for a 304 without a stored page.
+   */
+  async fetch(request: ConditionalRequest<Row>): Promise<UndecodedPage<Row>> {
+    const { cache, identity, fingerprint, send, read } = request;
+    const credential = await fingerprint().catch(() => undefined);
+    if (credential === undefined) return read(checked(await send(), request.route));
+    const key = JSON.stringify([identity, credential]);
+    const page = cache.find(key);
+    const content = page && this.#contents.get(page);
+    if (page && content) {
+      const answer = await send(page.tag);
+      if (answer.status !== notModified) return this.#stored(key, credential, answer, request);
+      const isOwn = isSameTag(answer.headers['etag'] ?? page.tag, page.tag) && (await fingerprint()) === credential;
+      const reused = isOwn ? reusedPage(content, answer, read) : undefined;
+      if (reused) {
+        cache.countUse();
+        return reused;
+      }
+      cache.drop(key, { isUnfit: true });
+    }
+    return this.#stored(key, credential, checked(await send(), request.route), request);
+  }
+
+  /** The page of a complete response, which is stored when it is decoded. */
+  async #stored(
+    key: string,
+    credential: string,
+    answer: ApiResponse,
+    { cache, fingerprint, read }: ConditionalRequest<Row>,
+  ): Promise<UndecodedPage<Row>> {
+    cache.drop(key);
+    const page = read(answer);
+    const { received } = page;
+    const tag = entityTagOf(answer.headers);
+    if (tag === undefined || page.isIncomplete || (await fingerprint()) !== credential) return page;
+    return {
+      ...page,
+      decode: () => {
+        const before = fingerprintOf(received);
+        const rows = page.decode();
+        // A decoder may modify what it gets. The page could then not be compared with others, or read again.
+        if (fingerprintOf(received) !== before) return rows;
+        const stored = { tag, rows: received.length, bytes: jsonLengthOf(received) };
+        if (cache.store(key, stored)) this.#contents.set(stored, { answer, received, rows });
+        return rows;
+      },
+    };
+  }
+}
+
+/**
+ * The stored page with what the 304 says in its headers, e.g. in `Link`. A server may omit such headers (RFC 9110,
+ * 15.4.5). Then the page's own ones count, unless they say that the listing ends: there may be a next page by now.
+ */
+function reusedPage<Row>(
+  { answer, received, rows }: Content<Row>,
+  { headers }: ApiResponse,
+  read: ConditionalRequest<Row>['read'],
+): UndecodedPage<Row> | undefined {
+  const looked = new Set<string>();
+  const page = read({ ...answer, headers: observedHeaders({ ...answer.headers, ...headers }, looked) });
+  const usesOld = [...looked].some((name) => !Object.hasOwn(headers, name));
+  const isSame = page.received.length === received.length && received.every((row, nth) => row === page.received[nth]);
+  if (!isSame || page.isIncomplete || (usesOld && page.next === 'end')) return undefined;
+  return { ...page, received, decode: () => rows };
+}
+
+/** Adds each name that is looked up, whether or not there is such a header. */
+function observedHeaders(headers: ApiResponse['headers'], looked: Set<string>): ApiResponse['headers'] {
+  const observe = (name: string | symbol): void => {
+    if (typeof name === 'string') looked.add(name);
+  };
+  return new Proxy(headers, {
+    get(target, name): unknown {
+      observe(name);
+      return Reflect.get(target, name);
+    },
+    has(target, name) {
+      observe(name);
+      return Reflect.has(target, name);
+    },
+    // Also called for each name by what copies or lists them.
+    getOwnPropertyDescriptor(target, name) {
+      observe(name);
+      return Reflect.getOwnPropertyDescriptor(target, name);
+    },
+  });
+}
+
+/** @throws HttpError for a 304 that no stored page can answer. */
+function checked(answer: ApiResponse, route: string): ApiResponse {
+  if (answer.status !== notModified) return answer;
+  throw new HttpError(
+    `${route}: the response has status 304 (not modified), but the listing sent no validator. Does a link add one, without answering for the API?`,
+    { status: notModified, excerpt: '', details: { route } },
+  );
+}
