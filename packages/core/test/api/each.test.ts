@@ -17,17 +17,8 @@ import {
 import { exportPlan } from '../../src/sink/findCheckpoint.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { emptyDisk, exportedOn, exportOn, loggedOn } from './exportedForge.js';
-import {
-  forgeOf,
-  issuesOf,
-  lineOf,
-  linesOf,
-  openForge,
-  reposOf,
-  type Forge,
-  type Issue,
-  type Repo,
-} from './parentsApi.js';
+import { issuesOf, lineOf, linesOf, reposOf, type Issue, type Repo } from './parentsApi.js';
+import { forgeOf, openForge, type Forge } from './servedForge.js';
 
 const counts = [3, 0, 5, 1, 2, 4, 0, 1];
 

@@ -1,15 +1,8 @@
-import { exportTo, type ExportOptions, type ExportReport, type RowFormat, type Source } from '../../src/index.js';
+import { exportTo, type ExportOptions, type ExportReport, type Source } from '../../src/index.js';
 import { fileSink, fileState } from '../../src/node/index.js';
 import { newProcess } from '../node/simulatedExport.js';
 import { simulatedDisk, type SimulatedDisk } from '../node/simulatedDisk.js';
-import { lineOf, type Issue } from './parentsApi.js';
-
-/** An issue a line. */
-export const issueLines: RowFormat<Issue> = {
-  name: 'lines',
-  identity: null,
-  encoder: () => ({ header: '', encode: (rows) => rows.map((row) => `${lineOf(row)}\n`).join('') }),
-};
+import { issueLines, type Issue } from './parentsApi.js';
 
 const path = '/data/issues';
 

@@ -1,4 +1,3 @@
-import { onTestEnd } from '../../../../scripts/testScope.js';
 import {
   byCursor,
   byPage,
@@ -6,11 +5,11 @@ import {
   defineApi,
   listing,
   rowOf,
+  type RowFormat,
   type RowKey,
   type RowOfOptions,
-  type Source,
 } from '../../src/index.js';
-import { serve, type Said } from './servedApi.js';
+import type { Said } from './servedApi.js';
 
 /** A parent: how many rows its listing has, or the status with which it is refused. */
 export interface Repo {
@@ -23,31 +22,16 @@ export interface Issue {
   readonly id: number;
 }
 
-/** A forge with repos, and issues of each. */
-export interface Forge {
+/** What a forge has. */
+export interface Kept {
   /** Changes between two requests, if a test wants it to. */
   repos: readonly Repo[];
   /** The number of issues of each repo, or a status. Default 0. */
-  readonly issues: Record<string, number | { readonly status: number }>;
-  /** Says something else. */
-  say: (url: URL, nth: number) => Said | 'cut' | undefined;
-  readonly asked: string[];
-  readonly baseUrl: string;
+  readonly issues: Readonly<Record<string, number | { readonly status: number }>>;
 }
 
-/** Repos of these numbers of issues, which are called `r0`, `r1` and so on. */
-export async function forgeOf(counts: readonly (number | { readonly status: number })[]): Promise<Forge> {
-  const names = counts.map((_, index) => `r${String(index)}`);
-  const forge: Pick<Forge, 'repos' | 'issues' | 'say'> = {
-    repos: names.map((name, index): Repo => ({ id: 1000 + index, name })),
-    issues: Object.fromEntries(counts.map((count, index) => [`r${String(index)}`, count])),
-    say: (): Said | 'cut' | undefined => undefined,
-  };
-  const { asked, baseUrl } = await serve((url, nth) => forge.say(url, nth) ?? answer(forge, url));
-  return Object.assign(forge, { asked, baseUrl });
-}
-
-function answer({ repos, issues }: Pick<Forge, 'repos' | 'issues'>, url: URL): Said {
+/** What a forge says to a request. */
+export function answerOf({ repos, issues }: Kept, url: URL): Said {
   const size = Number(url.searchParams.get('size') ?? 2);
   if (url.pathname === '/api/repos') {
     const page = Number(url.searchParams.get('page') ?? 1);
@@ -61,7 +45,7 @@ function answer({ repos, issues }: Pick<Forge, 'repos' | 'issues'>, url: URL): S
   return { body: { items: rows, total: count, next: from + size < count ? String(from + size) : null } };
 }
 
-type EachIssue = RowOfOptions<Repo, { repo: string }, never, object>;
+export type EachIssue = RowOfOptions<Repo, { repo: string }, never, object>;
 
 /** The definition of its sources. */
 export const reposOf = (key: ((repo: Repo) => RowKey) | null = ({ id }) => id) =>
@@ -85,27 +69,14 @@ export const issuesOf = (each: Partial<EachIssue> = {}) =>
     key: ({ repo, id }) => `${repo}/${String(id)}`,
   });
 
-/** The issues of a forge, and what its client warned of. */
-export function openForge(
-  { baseUrl }: Pick<Forge, 'baseUrl'>,
-  each: Partial<EachIssue> = {},
-): { readonly source: Source<Issue>; readonly warnings: string[]; readonly client: ReturnType<typeof clientOf> } {
-  const client = clientOf(baseUrl, each);
-  const warnings: string[] = [];
-  client.events.subscribe((event) => {
-    if (event.type === 'warning') warnings.push(event.message);
-  });
-  onTestEnd(() => client.close());
-  return { source: client.forge.issues(), warnings, client };
-}
-
-function clientOf(baseUrl: string, each: Partial<EachIssue>) {
+/** A client with these sources. */
+export function clientOf(baseUrl: string, each: Partial<EachIssue> = {}) {
   const forge = defineApi({ name: 'forge', sources: { issues: issuesOf(each), repos: reposOf() } });
   return createClient({ apiKey: 'test-key-1', rateLimit: false, retry: { retries: 0 } }).use(forge({ baseUrl }));
 }
 
 /** All rows as text, in the plan's order. */
-export function linesOf({ repos, issues }: Pick<Forge, 'repos' | 'issues'>): string[] {
+export function linesOf({ repos, issues }: Kept): string[] {
   return repos.flatMap(({ name }) => {
     const count = issues[name] ?? 0;
     return Array.from({ length: typeof count === 'number' ? count : 0 }, (_, id) => `${name}/${String(id)}`);
@@ -113,3 +84,10 @@ export function linesOf({ repos, issues }: Pick<Forge, 'repos' | 'issues'>): str
 }
 
 export const lineOf = ({ repo, id }: Issue): string => `${repo}/${String(id)}`;
+
+/** An issue a line. */
+export const issueLines: RowFormat<Issue> = {
+  name: 'lines',
+  identity: null,
+  encoder: () => ({ header: '', encode: (rows) => rows.map((row) => `${lineOf(row)}\n`).join('') }),
+};
