@@ -95,10 +95,10 @@ export class Parents<Row, Params> implements Discovery<Row> {
       const { log, runId } = this.#log;
       for await (const record of log.read()) {
         const page = decodeParents<Params>(record);
+        // Of another export, which has ended: the first record of this one replaces it.
+        if (!this.#isBegun && page?.runId !== runId) break;
         if (!page) throw this.#unreadable('has a record that is not one of parents');
-        this.#isBegun ||= page.runId === runId;
-        // Of an export that has ended: the first record of this one replaces it.
-        if (!this.#isBegun) break;
+        this.#isBegun = true;
         this.#take(page);
       }
     }

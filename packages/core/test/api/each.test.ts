@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
+import { Random } from '../../../../test/kit/random.js';
 import {
   byCursor,
   byOffset,
@@ -157,6 +158,37 @@ describe('A6 an export of a listing for each row of another one', () => {
     }
   });
 
+  test.each([1, 8])(
+    'A6 of 500 parents with 0 to 40 rows each, abandoned at random with a concurrency of %i, has the same bytes',
+    async (concurrency) => {
+      const random = new Random(`each ${String(concurrency)}`);
+      const forge = await forgeOf(Array.from({ length: 500 }, () => random.int(0, 40)));
+      const disk = emptyDisk();
+      const options = { concurrency, commitEvery: 5 };
+      const seen = new Set<string>();
+      for (let runs = 0; runs < 8; runs += 1) {
+        const stopping = new AbortController();
+        const from = forge.asked.length;
+        const after = random.int(1, 120);
+        forge.say = (_url, nth) => {
+          if (nth === from + after) stopping.abort(new Error('abandoned'));
+          return undefined;
+        };
+        const exporting = exportOn(disk, openForge(forge).client.forge.issues({ pageSize: 40 }), {
+          ...{ ...options, signal: stopping.signal },
+        });
+        await expect(exporting).rejects.toThrow('abandoned');
+        const again = forge.asked.slice(from).filter((each) => seen.has(each));
+        expect(again.filter((each) => each.startsWith('/repos?'))).toEqual([]);
+        // The last page of parents may have been requested, and not be logged.
+        const pagesLogged = loggedOn(disk).split('"parents"').length - 1;
+        for (const each of parentsAsked(forge).slice(0, pagesLogged)) seen.add(each);
+      }
+      await exportOn(disk, openForge(forge).client.forge.issues({ pageSize: 40 }), options);
+      expect(exportedOn(disk)).toEqual(linesOf(forge));
+    },
+  );
+
   test('A6 that resumes has the parents of its log, whatever their listing says meanwhile', async () => {
     const forge = await forgeOf([2, 3, 1, 4, 2, 2]);
     const whole = linesOf(forge);
@@ -202,6 +234,10 @@ describe('A6 an export of a listing for each row of another one', () => {
     forge.say = (url) => (url.pathname.includes('/r2/') ? 'cut' : undefined);
     await expect(exportOn(disk, openForge(forge).source)).rejects.toThrow('forge.issues');
     forge.say = () => undefined;
+    const torn = disk.restart('all');
+    const log = loggedOn(torn);
+    torn.put('/data/issues.sluice/partitions.log', `${log}8d2f00a1 {"parents":1}\n${log.split('\n')[1] ?? ''}\n`);
+    await expect(exportOn(torn, openForge(forge).source)).rejects.toThrow('is damaged at byte');
     const lost = disk.restart('all');
     await lost.unlink('/data/issues.sluice/partitions.log');
     await expect(exportOn(lost, openForge(forge).source)).rejects.toThrow(
