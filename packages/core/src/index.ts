@@ -33,6 +33,7 @@ export { byOffset, type OffsetOptions } from './api/byOffset.js';
 export { bySince, type SinceOptions } from './api/bySince.js';
 export { byPage, type PageNumberOptions } from './api/byPage.js';
 export { cursorOf, type PageAddress, type Paging } from './api/paging.js';
+export { rowOf, type Each, type RowOfOptions } from './api/rowOf.js';
 export { graphqlErrors, type GraphqlErrorOptions } from './api/graphqlErrors.js';
 export type { RequestPlace } from './api/requestPlace.js';
 export type { Answer, PageAnswer, Selector } from './api/answer.js';
@@ -94,6 +95,7 @@ export type { Link, Transport, TransportRequest, TransportResponse } from './htt
 export type { Flow } from './source/flow.js';
 export { createSource, Source, type PagesOptions, type PipePagesOptions, type SourceInfo } from './source/source.js';
 export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './source/definition.js';
+export type { PartitionLog } from './source/discovery.js';
 export type { DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';
 export type { PageCache, PageCacheLimits, StoredPage } from './source/pageCache.js';

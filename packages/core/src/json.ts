@@ -33,6 +33,13 @@ export function frozenJson(value: unknown, place: string, depth = 0): Json {
   return Object.freeze<Record<string, Json>>(Object.fromEntries(fields));
 }
 
+/** The same for an object of optional fields: those that are `undefined` are left out. */
+export function definedJson(value: object, place: string): Json {
+  // Not its fields alone: an object of a class is refused.
+  if (!isPlain(value)) return frozenJson(value, place);
+  return frozenJson(Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined)), place);
+}
+
 /** Whether a value is an object without a class, from any realm. */
 export function isPlain(value: unknown): value is Record<string, unknown> {
   if (!isRecord(value)) return false;

@@ -17,8 +17,8 @@ export interface Resumed {
   readonly pages: number;
   /** All rows are written; only closing the target is left. */
   readonly isSealed: boolean;
-  /** In the plan. */
-  readonly partitions: number;
+  /** In the plan; absent if they are discovered. */
+  readonly partitions: number | undefined;
   /** The first unfinished partition, and the next page in it, both from 1. */
   readonly partition: number;
   readonly page: number;
@@ -39,7 +39,8 @@ export function resumedLine(
   const words = wordsFor(header);
   if (isSealed) return `All ${formatCount(rows, 'row')} are ${words.sealed}`;
   if (pages === 0 && words.first !== undefined) return words.first;
-  const of = partitions === 1 ? '' : ` of partition ${formatNumber(partition)} of ${formatNumber(partitions)}`;
+  const total = partitions === undefined ? '' : ` of ${formatNumber(partitions)}`;
+  const of = partitions === 1 ? '' : ` of partition ${formatNumber(partition)}${total}`;
   const others = otherPartitions === 0 ? '' : `, and in ${formatCount(otherPartitions, 'later partition')}`;
   return `Resuming after ${formatCount(rows, 'row')} (${formatCount(pages, 'page')}), at page ${formatNumber(page)}${of}${others}.`;
 }

@@ -58,6 +58,8 @@ export interface SourceOpening {
   readonly arrays: ArrayFormat;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Finds another source of the same API by its name there, e.g. `markets`. */
+  readonly sibling?: (name: string) => ApiSource | undefined;
 }
 
 interface SourceParts<Row> {

@@ -4,7 +4,7 @@ import { kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
 import { reservedNames } from '../plugins/fit.js';
 import type { EndpointOptions, Plugin, PluginContext } from '../plugins/plugin.js';
-import type { SourceOpening } from './apiSource.js';
+import { type ApiSource, isApiSource, type SourceOpening } from './apiSource.js';
 
 /** Options of a plugin that `defineApi` makes. Those of the definition are the defaults. */
 export interface ApiOptions extends EndpointOptions {
@@ -14,6 +14,10 @@ export interface ApiOptions extends EndpointOptions {
 
 /** A source definition, as `listing` creates it. */
 export interface Openable {
+  /** The source of the same API whose rows are its parents. Default: none. */
+  readonly each?: string;
+  /** Whether its rows have a key, so that they can be parents. */
+  readonly hasKey?: boolean;
   /** Creates the source for an API. */
   open(opening: SourceOpening): object;
 }
@@ -79,6 +83,7 @@ export function defineApi<const Name extends string, const Sources extends Reado
   for (const source of Object.keys(sources)) checkName('a source', source);
   if ('get' in sources)
     throw new ConfigError(`A source of the API "${name}" can't be named "get", which is a function.`);
+  checkParents(name, sources);
   return (given) => {
     const { baseUrl, ...options } = checkOptions(name, { ...defaults, ...definedOf(given) });
     return {
@@ -89,7 +94,12 @@ export function defineApi<const Name extends string, const Sources extends Reado
         const api = {};
         const get: ApiRequests['get'] = (path, { query = {}, signal } = {}) =>
           endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) });
-        addMembers(api, get, sources, (source) => ({ name: `${name}.${source}`, endpoint, arrays, clock, random }));
+        const sibling = (source: string): ApiSource | undefined => {
+          const found: unknown = Object.hasOwn(api, source) ? Reflect.get(api, source) : undefined;
+          return isApiSource(found) ? found : undefined;
+        };
+        const shared = { endpoint, arrays, clock, random, sibling };
+        addMembers(api, get, sources, (source) => ({ name: `${name}.${source}`, ...shared }));
         return Object.freeze(api);
       },
     };
@@ -119,6 +129,25 @@ function checkOptions(name: string, options: Partial<ApiOptions>): ApiOptions {
     `The API "${name}" needs its base URL, ${name}({ baseUrl: 'https://…' }), and it is ${baseUrl === '' ? 'empty' : kindOf(baseUrl)}.`,
     { option: 'baseUrl' },
   );
+}
+
+/** @throws ConfigError if a source has parents that cannot be: they must be another source, with keys, of one level. */
+function checkParents(name: string, sources: Readonly<Record<string, Openable>>): void {
+  for (const [source, { each }] of Object.entries(sources)) {
+    if (each === undefined) continue;
+    const refused = (what: string): ConfigError =>
+      new ConfigError(`${name}.${source} can't have a listing for each row of ${JSON.stringify(each)}: ${what}.`);
+    const parents = Object.hasOwn(sources, each) ? sources[each] : undefined;
+    if (!parents) throw refused(`the API has no such source. It has ${Object.keys(sources).join(', ')}`);
+    if (parents.each !== undefined)
+      throw refused(
+        each === source
+          ? 'that is itself'
+          : `that is one for each row of ${JSON.stringify(parents.each)} itself, and there can only be two levels`,
+      );
+    if (parents.hasKey === false)
+      throw refused('its rows have no key, which tells parents apart. Give that listing one');
+  }
 }
 
 function addMembers<Sources extends Readonly<Record<string, Openable>>>(

@@ -1,25 +1,29 @@
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
-import type { PageCursor } from '../position.js';
-import type { FetchedPage, Json, UndecodedPage } from '../source/definition.js';
+import type { ApiResponse } from '../plugins/plugin.js';
+import type { FetchedPage } from '../source/definition.js';
 import { isRecord } from '../values.js';
 import { apiSource, type ApiSource, type SourceDescription, type SourceOpening } from './apiSource.js';
-import { ConditionalPages } from './conditionalPages.js';
-import type { FreeParams, WalkBounds } from './decodeOptions.js';
-import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
+import { eachSource } from './eachSource.js';
+import type { FreeParams } from './decodeOptions.js';
+import { describeParams, type ParamDescription } from './decodeParams.js';
 import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
-import { type RequestSpec, listingPlan } from './listingPlan.js';
+import type { RequestSpec } from './listingPlan.js';
+import { listingSource } from './listingSource.js';
 import { placing } from './requestPlace.js';
-import { pageReader, type Requested } from './pageReader.js';
+import { pageReader } from './pageReader.js';
 import type { StandardSchema } from './standardSchema.js';
-import { createSource, type Source } from '../source/source.js';
+import { checkEach, type Each } from './rowOf.js';
 
 /** One listing of an API, for `defineApi`. */
 export interface Listing<Row extends object, In extends object> {
   /** Decodes a response to the first page, for tests, as if from `https://api.example.com/`. @throws DecodeError. */
   read(answer: Partial<ApiResponse>, name?: string): FetchedPage<Row>;
+  /** The source of the same API whose rows are its parents. */
+  readonly each?: string;
+  /** Whether its rows have a key, so that they can be parents. */
+  readonly hasKey: boolean;
   /** Creates the source for an API. */
   open(opening: SourceOpening): ApiSource<In, Row>;
 }
@@ -54,7 +58,10 @@ export function listing<
   checkListing(definition);
   const read = pageReader(definition);
   const known = knownParams(definition);
+  const { each, key } = definition;
   return Object.freeze<Listing<Row, In>>({
+    ...(each && { each: each.source }),
+    hasKey: key !== undefined,
     read({ status = 200, headers = {}, body }, route = 'listing') {
       const answer = { status, headers, body };
       const requested = { route, baseUrl: 'https://api.example.com', path: '/' };
@@ -70,7 +77,12 @@ export function listing<
     open: (opening) =>
       apiSource({
         opening,
-        walk: (given, bounds) => listingSource({ definition, read, opening, known }, given, bounds),
+        walk(given, bounds) {
+          const open = { definition, read, opening };
+          return definition.each
+            ? eachSource(open, definition.each, given, bounds)
+            : listingSource(open, known, given, bounds);
+        },
         describe: () => describe(definition, opening.name, known),
       }),
   });
@@ -93,6 +105,7 @@ function describe<Row extends object, In extends object, Params>(
 
 /** All parameters of a listing, if they can be known. */
 function knownParams(definition: Checked): readonly ParamDescription[] | undefined {
+  if (definition.each) return definition.each.known;
   if (definition.params) return describeParams(definition.params);
   return takesParams(definition) ? undefined : [];
 }
@@ -105,6 +118,7 @@ function takesParams({ path, query, body, headers, partitions }: Checked): boole
 /** The parts of a definition that can be checked before any request. */
 interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly params?: StandardSchema | undefined;
+  readonly each?: Each<never, never> | undefined;
   readonly version?: string | undefined;
   readonly columns: readonly string[];
 }
@@ -150,6 +164,7 @@ function checkListing(definition: Checked): void {
         option,
         'it is not a Standard Schema. Zod has been one since 3.24, Valibot since 1.0, ArkType since 2.0',
       );
+  if (definition.each) checkEach(definition, fault);
   if (params && !takesParams(definition))
     throw fault('params', 'they are not used: let path, query, body, headers or partitions be a function');
 }
@@ -166,86 +181,4 @@ function firstRepeated(names: readonly string[]): string | undefined {
 
 function fault(option: string, what: string): ConfigError {
   return new ConfigError(`The definition of a listing is invalid at ${option}: ${what}.`, { option });
-}
-
-const longestQuote = 500;
-
-/** Short enough to be searched for secrets; cut, it could end with half of one. */
-function quoted(message: string): string {
-  return message.length > longestQuote ? '' : `: ${JSON.stringify(message)}`;
-}
-
-interface OpenListing<Row extends object, In extends object, Params> {
-  readonly definition: ListingDefinition<Row, In, Params>;
-  readonly read: (answer: ApiResponse, requested: Requested) => UndecodedPage<Row>;
-  readonly opening: SourceOpening;
-  readonly known: readonly ParamDescription[] | undefined;
-}
-
-/** Creates the source of a listing. @throws ConfigError if a parameter or a limit is invalid. */
-function listingSource<Row extends object, In extends object, Params>(
-  { definition, read, opening, known }: OpenListing<Row, In, Params>,
-  given: object,
-  { pageSize, maxRows, maxPages }: WalkBounds,
-): Source<Row> {
-  const { name, endpoint, arrays } = opening;
-  const { baseUrl } = endpoint;
-  const { columns, key, event, paging } = definition;
-  const { increment } = paging;
-  const params = decodeParams(name, { schema: definition.params, known }, given);
-  const plan = listingPlan(definition, { name, baseUrl, params, pageSize, warn: (message) => endpoint.warn(message) });
-  const rowsAt = typeof definition.rows === 'string' ? definition.rows : 'function';
-  const isSecret = (text: string): boolean => endpoint.isSecret(text);
-  const withoutSecret = (query: string): string => endpoint.withoutSecret(query);
-  // The first page is a beginning from which a partition can start again, whatever later ones consume.
-  const repeated = (at: PageCursor | undefined): Pick<ApiRequest, 'isRepeatable'> => {
-    const isRepeatable = definition.isRepeatable !== false || at === undefined;
-    return isRepeatable && plan.details.method === undefined ? {} : { isRepeatable };
-  };
-  const { format, errors } = definition;
-  const details = { ...plan.details, ...(format && { format }), ...(errors && { errors }) };
-  const conditional = new ConditionalPages<Row>();
-  // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
-  const mayBeStored = !details.method && !increment && definition.isRepeatable !== false;
-  let warned: string | undefined;
-  const onPartial = (message: string): void => {
-    // A watch may get the same error with every page.
-    if (message !== warned)
-      endpoint.warn(`${name}: the API reports an error beside the rows, so some may be missing${quoted(message)}.`);
-    warned = message;
-  };
-  const shared: Json = { arrays, rowsAt, version: definition.version ?? null, maxRows: maxRows ?? null };
-  return createSource<Row>({
-    name,
-    identity: { ...plan.requested, ...shared },
-    rowsIdentity: { ...plan.requestedRows, ...shared },
-    schema: { columns, ...(key && { key }), ...(event && { event }) },
-    ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
-    ...(definition.isRepeatable === false && { isRepeatable: false }),
-    ...(increment && { increment }),
-    async fetch({ partition, at, atLeast, since, signal, cache }) {
-      const start = plan.first(partition, atLeast);
-      const first = since?.from !== undefined && increment ? increment.from(start, since.from) : start;
-      const address = at ? paging.request(first, at) : first;
-      const request = { route: name, ...address, ...details, ...repeated(at), signal };
-      const { path } = address;
-      const rows = plan.pageSize && Math.max(plan.pageSize, atLeast);
-      const readPage = (answer: ApiResponse): UndecodedPage<Row> =>
-        read(answer, {
-          ...{ route: name, baseUrl, path, from: at, isAgain: atLeast === 2, rows },
-          ...{ since, isSecret, withoutSecret, onPartial, now: () => opening.clock.now() },
-        });
-      if (!cache || !mayBeStored) return readPage(await endpoint.send(request));
-      return conditional.fetch({
-        ...{ route: name, cache, read: readPage },
-        identity: { of: shared, baseUrl, address: { ...address }, headers: details.headers, isAgain: atLeast === 2 },
-        fingerprint: () => endpoint.keyFingerprint('pages'),
-        send: (tag) =>
-          endpoint.send({
-            ...request,
-            ...(tag !== undefined && { headers: { ...details.headers, 'If-None-Match': tag } }),
-          }),
-      });
-    },
-  });
 }

@@ -2,6 +2,7 @@ import type { RowKey, RowSchema } from '../source/definition.js';
 import type { DecodeRow } from './decodeRows.js';
 import type { RequestSpec } from './listingPlan.js';
 import type { ResponseSpec } from './pageReader.js';
+import type { Each } from './rowOf.js';
 import type { StandardSchema } from './standardSchema.js';
 
 /** How rows are made. Code needs a `version`. */
@@ -36,6 +37,12 @@ export interface ListingParts<Row extends object, In extends object, Params>
   readonly description?: string;
   /** Validates parameters, and may convert them, e.g. from text. Default: the compiler checks the functions' input. */
   readonly params?: StandardSchema<In, Params>;
+  /**
+   * Makes this a listing for each row of another source of the API, as `rowOf` describes it: each is a partition, with
+   * parameters made of the row. It needs a `version`, and excludes `params`, `partitions`, `offset`, `rowsIdentity` and
+   * `bySince`. Default: one listing.
+   */
+  readonly each?: Each<In, Params>;
   /** The rows' fields, in the order of a table. */
   readonly columns: readonly (keyof NoInfer<Row> & string)[];
   /** The key that identifies a row; a watch needs it. It is also called with rows restored from JSON. */

@@ -60,7 +60,7 @@ export interface RequestSpec<Params> {
   readonly paging: Paging;
 }
 
-interface ListingPlan {
+export interface ListingPlan {
   readonly partitions: number;
   readonly offset: number;
   readonly pageSize: number | undefined;
@@ -197,7 +197,8 @@ function reservedNames({ pageSize, paging }: RequestSpec<never>): ReadonlySet<st
   return new Set([...paging.params, ...(pageSize?.param === undefined ? [] : [pageSize.param])]);
 }
 
-function pageSizeOf(name: string, known: PageSize | undefined, wanted: number | undefined): number | undefined {
+/** The page size that a walk requests. @throws ConfigError if the API does not allow it. */
+export function pageSizeOf(name: string, known: PageSize | undefined, wanted: number | undefined): number | undefined {
   if (!known) {
     if (wanted === undefined) return undefined;
     throw new ConfigError(`pageSize can't be set for ${name}: its API decides how many rows a page has.`, {

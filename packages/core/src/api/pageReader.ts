@@ -45,6 +45,8 @@ export interface Requested {
   readonly isAgain: boolean;
   /** The requested page size, if any. */
   readonly rows: number | undefined;
+  /** Added to each row before it is decoded; pages are compared without them. */
+  readonly fields?: object | undefined;
   /** The rows that the walk asks for; absent for all. */
   readonly since?: Since | undefined;
   /** Wall time in ms, for responses without a `Date`. */
@@ -64,7 +66,7 @@ export function pageReader<Row>(
   const decode = rowDecoder(spec);
   return (response, requested) => {
     const { route, baseUrl, path, from, isAgain, since = {}, now = () => 0 } = requested;
-    const { rows: pageSize, isSecret, withoutSecret = same, onPartial } = requested;
+    const { rows: pageSize, fields, isSecret, withoutSecret = same, onPartial } = requested;
     const read = documentReader(route, isSecret);
     const at = (text: string): unknown => documentPath(text).find(response.body, read);
     const { status, headers, body } = response;
@@ -81,7 +83,7 @@ export function pageReader<Row>(
       const place = { from, newRows, requested: pageSize, baseUrl, path, withoutSecret, ...start };
       const next = spec.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
       if (error) onPartial?.(error.message);
-      const page = { received, next, total: count, decode: () => decode(received, found.at, read) };
+      const page = { received, next, total: count, decode: () => decode(withFields(received, fields), found.at, read) };
       const whole = error ? { ...page, isIncomplete: true as const } : page;
       const { increment } = spec.paging;
       if (!increment) return whole;
@@ -90,6 +92,11 @@ export function pageReader<Row>(
       throw thrownFault(error, '', response.body, read);
     }
   };
+}
+
+/** Only objects get fields: the decoder refuses others. */
+function withFields(received: readonly unknown[], fields: object | undefined): readonly unknown[] {
+  return fields ? received.map((row) => (isRecord(row) ? { ...row, ...fields } : row)) : received;
 }
 
 /** When the API responded, by its own clock if it says so (wall time in ms). */

@@ -11,9 +11,9 @@ export interface Checkpoint {
   readonly runId: string;
   /** The run started over. A source with state of its own then starts over too, under this run's id. */
   readonly isRestart?: true;
-  /** For people: the source's name and the number of partitions. */
+  /** For people: the source's name and the number of partitions; absent if the walk discovers them. */
   readonly source: string;
-  readonly partitions: number;
+  readonly partitions?: number;
   /** A hash of the target's path. Files may be moved, so it is compared only while there is no `sinkPosition`. */
   readonly target?: string;
   /** Hashes of source and sink: of all settings, and of each. A checkpoint with another plan is refused. */
@@ -69,7 +69,8 @@ function isCheckpoint(record: unknown): record is Checkpoint {
     isRecord(record) &&
     record['v'] === 1 &&
     [record['runId'], record['source'], record['planHash']].every((text) => typeof text === 'string') &&
-    [record['partitions'], record['rows'], record['pages']].every(isCount) &&
+    [record['rows'], record['pages']].every(isCount) &&
+    (record['partitions'] === undefined || isCount(record['partitions'])) &&
     [record['target'], record['finishedAt']].every((text) => text === undefined || typeof text === 'string') &&
     isTexts(record['settings']) &&
     isRecord(record['begun']) &&

@@ -16,7 +16,7 @@ import { checkpointName, checkSameKey, findCheckpoint } from './findCheckpoint.j
 import { Increments, type IncrementalOptions } from './increments.js';
 import type { Release } from './lockQueue.js';
 import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
-import type { StateStore } from './stateStore.js';
+import type { StateLog, StateStore } from './stateStore.js';
 
 /** Options of an export. */
 export interface ExportOptions extends Identifiers {
@@ -130,8 +130,7 @@ export class ExportRun<T> {
     this.#ending.abort();
     const stopped = this.#stopPages();
     await this.#current;
-    // A watch releases state of its own.
-    if (this.#source.info.isEndless) await stopped;
+    if (this.#hasOwnState) await stopped;
     try {
       if (!this.report) await this.#abort();
     } finally {
@@ -276,6 +275,7 @@ export class ExportRun<T> {
   async #open(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): Promise<void> {
     const { concurrency, prefetch } = this.#options;
     const newHistory = this.#newHistory;
+    const log = this.#partitionLog;
     // Before the target is touched, since invalid options are rejected here.
     const pages = this.#source.pages({
       startAt: this.#checkpoint?.position ?? startOfPlan,
@@ -283,6 +283,7 @@ export class ExportRun<T> {
       ...(prefetch !== undefined && { prefetch }),
       ...(newHistory !== undefined && { newHistory }),
       ...(this.#increments && { since: this.#increments.since }),
+      ...(log && this.#checkpoint && { partitionLog: { log, runId: this.#checkpoint.runId } }),
     });
     this.#writer = await this.#sink.open(this.#context(how));
     this.#pages = pages[Symbol.asyncIterator]();
@@ -331,7 +332,8 @@ export class ExportRun<T> {
     if (this.#pace.isBehind) await this.#commitIfPossible();
     const before = this.#checkpoint;
     if (before?.sinkPosition === undefined) return false;
-    void this.#stopPages();
+    const stopped = this.#stopPages();
+    if (this.#hasOwnState) await stopped;
     // First the checkpoint: after a kill, the next run truncates the target to it.
     const checkpoint = this.#restartedWith(partition, before).reduce(
       (kept, each) =>
@@ -394,6 +396,7 @@ export class ExportRun<T> {
   }
 
   async #finish(writer: SinkWriter<T>): Promise<Step> {
+    await this.#removePartitionLog();
     const report = await writer.close();
     // Without a checkpoint, an unpublished target is removed on failure, so only now are its rows kept.
     if (!this.#checkpoint) this.#emitCommit(true);
@@ -409,6 +412,11 @@ export class ExportRun<T> {
     if (!this.#checkpoint || this.#increments || !this.#sink.finished) return this.#removeCheckpoint();
     const finishedAt = new Date(this.#clock.now()).toISOString();
     await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#removeCheckpoint());
+  }
+
+  /** What is left of it harms nobody: it names its export. */
+  async #removePartitionLog(): Promise<void> {
+    await this.#partitionLog?.remove().catch(() => undefined);
   }
 
   #emitCommit(isSealed: boolean): void {
@@ -430,6 +438,7 @@ export class ExportRun<T> {
   async #removeCheckpoint(): Promise<void> {
     if (!this.#checkpoint) return;
     await this.#options.state?.remove(checkpointName);
+    await this.#removePartitionLog();
     this.#reportCommitted(undefined);
   }
 
@@ -462,6 +471,20 @@ export class ExportRun<T> {
 
   get #canCommit(): boolean {
     return this.#checkpoint !== undefined || this.#isKeptWithoutState;
+  }
+
+  /** Where the source records the partitions that it discovers. */
+  get #partitionLog(): StateLog | undefined {
+    return this.#discoversPartitions ? this.#options.state?.log('partitions') : undefined;
+  }
+
+  /** A watch has a log and a lock of its own, and a source that discovers its partitions writes their log. */
+  get #hasOwnState(): boolean {
+    return this.#source.info.isEndless === true || this.#discoversPartitions;
+  }
+
+  get #discoversPartitions(): boolean {
+    return this.#source.info.partitions === Infinity;
   }
 
   /** Without a state store, an endless source has no better end than where it is stopped. */

@@ -1,22 +1,7 @@
+import type { StateLog } from '../stateLog.js';
 import type { Release, StateUse } from './lockQueue.js';
 
-/** Durable records in order, e.g. the changes of a watch. On a disk, only their owner can read them. */
-export interface StateLog {
-  /** Oldest first, without a record that a crash left incomplete. @throws CheckpointError if one is damaged. */
-  read(): AsyncIterable<unknown>;
-  /** Resolves when the record is durable. */
-  append(record: object): Promise<void>;
-  /** Replaces all records at once, or none. */
-  replace(records: Iterable<object>): Promise<void>;
-  /** Size of the records; 0 before `read`. */
-  readonly bytes: number;
-  /** Refuses, without changes, a log that is not ours, as `replace` would. Default: refuses none. @throws CheckpointError. */
-  checkReplaceable?(): Promise<void>;
-  /** Removes the log, if it exists. */
-  remove(): Promise<void>;
-  /** Appended records are durable already. */
-  close(): Promise<void>;
-}
+export type { StateLog } from '../stateLog.js';
 
 /** Stores small records durably, by name. A record is replaced completely or not at all. */
 export interface StateStore {

@@ -134,6 +134,15 @@ export class PageChain<T> {
     };
   }
 
+  /** Ends the chain without the rows that it lacks. */
+  skip(): ChainPage<T> {
+    this.isDone = true;
+    return {
+      ...{ rows: 0, items: () => [], partition: this.partition, page: this.#pages, endsPartition: true },
+      ...{ total: undefined, isIncomplete: true, increment: undefined, position: () => 'done' },
+    };
+  }
+
   async #fetch(
     at: PageCursor | undefined,
     rereadsLast: boolean,
@@ -323,7 +332,8 @@ export class PageChain<T> {
 
   get #name(): string {
     const { name, partitions = 1 } = this.#definition;
-    return partitions === 1 ? name : `${name}, partition ${this.partition + 1} of ${partitions},`;
+    const of = Number.isFinite(partitions) ? ` of ${partitions}` : '';
+    return partitions === 1 ? name : `${name}, partition ${this.partition + 1}${of},`;
   }
 }
 

@@ -7,9 +7,10 @@ import { Flow } from './flow.js';
 import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
 import type { PageCache } from './pageCache.js';
+import type { PartitionLog } from './discovery.js';
 import type { SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
-import { checkPosition, walk, type WalkOptions } from './walk.js';
+import { checkPosition, partitionsText, walk, type WalkOptions } from './walk.js';
 
 /** How a walk requests a source's pages. */
 export interface PagesOptions {
@@ -28,6 +29,8 @@ export interface PagesOptions {
   readonly since?: Since;
   /** Stores pages between walks, for sources that send conditional requests. `poll` and `watch` give it. */
   readonly cache?: PageCache;
+  /** Where discovered partitions are recorded. Default: in memory, so the walk can only begin at the start. */
+  readonly partitionLog?: PartitionLog;
 }
 
 /** Describes a source to sinks and checkpoints. */
@@ -37,6 +40,7 @@ export interface SourceInfo<T> {
   readonly identity: Json;
   /** `identity` without what only affects paging. Absent if it is the same. */
   readonly rowsIdentity?: Json;
+  /** `Infinity` if a walk discovers them. */
   readonly partitions: number;
   /** The walk ends after this many rows. */
   readonly maxRows?: number;
@@ -93,7 +97,7 @@ export class Source<T> extends Flow<T> {
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { concurrency = 1, prefetch, startAt, newHistory, since, cache } = options;
+    const { concurrency = 1, prefetch, startAt, newHistory, since, cache, partitionLog } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
@@ -102,6 +106,11 @@ export class Source<T> extends Flow<T> {
       );
     if (since) checkSince(this.info, since);
     const position = this.#positionOf(startAt);
+    const isStart = position.before === 0 && Object.keys(position.begun).length === 0;
+    if (this.info.partitions === Infinity && !partitionLog && !isStart)
+      throw new ConfigError(
+        `${this.info.name} discovers its partitions while it is walked, so startAt needs the partitionLog of that walk. An export with state has one.`,
+      );
     return new Flow((demand) =>
       mapped<Page<T>, readonly Page<T>[]>(
         this.#walk({
@@ -109,6 +118,7 @@ export class Source<T> extends Flow<T> {
           ...(newHistory !== undefined && { newHistory }),
           ...(since && { since }),
           ...(cache && { cache }),
+          ...(partitionLog && { partitionLog }),
         }),
         (page) => [page],
       ),
@@ -167,7 +177,7 @@ export class Source<T> extends Flow<T> {
     if (typeof startAt !== 'string') return checkPosition(startAt, this.info.partitions);
     if (this.info.partitions > 1)
       throw new ConfigError(
-        `startAt is a cursor, but this plan has ${this.info.partitions} partitions. Give a position instead.`,
+        `startAt is a cursor, but this plan has ${partitionsText(this.info.partitions)}. Give a position instead.`,
       );
     return { before: 0, begun: { '0': { next: { cursor: startAt }, pages: 0, rows: 0 } }, rows: 0, pages: 0 };
   }
@@ -175,11 +185,17 @@ export class Source<T> extends Flow<T> {
 
 /** Creates a source. It requests nothing until it is consumed. @throws ConfigError if a limit is invalid. */
 export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
+  const info = infoOf(definition);
+  return new Source(info, (options) => walk(definition, options, info.observe));
+}
+
+/** @throws ConfigError if a limit is invalid. */
+export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): SourceInfo<T> {
   const { name, identity, rowsIdentity, schema, partitions = 1, endpoint, increment } = definition;
   const { maxRows = Infinity, maxPages = Infinity } = definition;
   for (const [bound, value] of Object.entries({ partitions, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
-  const info = {
+  return {
     ...{ name, identity, schema, partitions },
     ...(rowsIdentity !== undefined && { rowsIdentity }),
     ...(maxRows !== Infinity && { maxRows }),
@@ -188,7 +204,6 @@ export function createSource<T>(definition: SourceDefinition<T>): Source<T> {
     ...(endpoint?.observe && { observe: endpoint.observe.bind(endpoint) }),
     ...(increment && { increment }),
   };
-  return new Source(info, (options) => walk(definition, options, info.observe));
 }
 
 /** @throws ConfigError if a source cannot start at a value, or not at this one. */

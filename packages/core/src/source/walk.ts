@@ -3,6 +3,7 @@ import { ConfigError, SluiceError } from '../errors.js';
 import { isPosition, type ChainPosition, type Position } from '../position.js';
 import { PageChain, type ChainPage } from './pageChain.js';
 import type { SourceDefinition } from './definition.js';
+import type { Discovery, PartitionLog } from './discovery.js';
 import type { Since } from './increment.js';
 import { pageOf, type Page } from './page.js';
 import type { PageCache } from './pageCache.js';
@@ -18,12 +19,18 @@ export interface WalkOptions {
   readonly newHistory?: string;
   readonly since?: Since;
   readonly cache?: PageCache;
+  readonly partitionLog?: PartitionLog;
+}
+
+interface WalkPlan<T> extends WalkOptions {
+  /** Finds the partitions of a plan that has no fixed number of them. */
+  readonly discovery?: Discovery<T>;
 }
 
 /** One pass over a plan. It holds at most `concurrency + prefetch` pages, including pending and current ones. */
 export function walk<T>(
   definition: SourceDefinition<T>,
-  options: WalkOptions,
+  options: WalkPlan<T>,
   observe?: SourceObserver,
 ): PullIterator<Page<T>> {
   const steps = new Walk(definition, options, observe);
@@ -44,6 +51,7 @@ class Walk<T> {
   readonly #definition: SourceDefinition<T>;
   readonly #observe: SourceObserver | undefined;
   readonly #partitions: number;
+  readonly #discovery: Discovery<T> | undefined;
   readonly #concurrency: number;
   readonly #capacity: number;
   readonly #since: Since | undefined;
@@ -64,17 +72,21 @@ class Walk<T> {
   /** A request was started that may not be sent yet. */
   #isRequesting = false;
   #isStopped = false;
+  /** More partitions are being discovered. */
+  #isDiscovering = false;
+  #areAllDiscovered = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;
 
   constructor(
     definition: SourceDefinition<T>,
-    { startAt, concurrency, prefetch, since, cache }: WalkOptions,
+    { startAt, concurrency, prefetch, since, cache, discovery }: WalkPlan<T>,
     observe?: SourceObserver,
   ) {
     this.#definition = definition;
     this.#observe = observe;
     this.#partitions = definition.partitions ?? 1;
+    this.#discovery = discovery;
     this.#concurrency = concurrency;
     this.#capacity = concurrency + prefetch;
     this.#since = since;
@@ -88,10 +100,11 @@ class Walk<T> {
       this.#started.set(Number(partition), { isDone: at === 'done', position: () => at });
   }
 
-  stop(): void {
+  async stop(): Promise<void> {
     this.#isStopped = true;
     this.#stopped.abort();
     this.#wake();
+    await this.#discovery?.close();
   }
 
   async next(): Promise<IteratorResult<Page<T>, undefined>> {
@@ -107,7 +120,7 @@ class Walk<T> {
       const page = this.#ready.shift();
       if (page) return { done: false, value: this.#emit(page) };
       if (this.#failure) throw this.#reported(this.#located(this.#failure.error));
-      if (this.#busy.size === 0) return done;
+      if (this.#busy.size === 0 && !this.#isDiscovering) return done;
       this.#isRequesting = false;
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
@@ -183,6 +196,10 @@ class Walk<T> {
     const partition = this.#nextPartition;
     const window = this.#before + 2 * this.#concurrency;
     if (this.#chains.size >= this.#concurrency || partition >= Math.min(this.#partitions, window)) return undefined;
+    if (this.#discovery && partition >= this.#discovery.count) {
+      if (!this.#isDiscovering && !this.#areAllDiscovered) void this.#discover(this.#discovery);
+      return undefined;
+    }
     this.#nextPartition += 1;
     const from = this.#started.get(partition)?.position();
     const chain = new PageChain(this.#definition, {
@@ -191,6 +208,19 @@ class Walk<T> {
     });
     this.#chains.set(partition, chain);
     return chain;
+  }
+
+  async #discover(discovery: Discovery<T>): Promise<void> {
+    this.#isDiscovering = true;
+    try {
+      this.#areAllDiscovered = !(await discovery.more());
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#isDiscovering = false;
+      this.#startFetching();
+      this.#wake();
+    }
   }
 
   async #fetch(chain: PageChain<T>): Promise<void> {
@@ -202,13 +232,21 @@ class Walk<T> {
       this.#ready.push(page);
       if (chain.isDone) this.#chains.delete(chain.partition);
     } catch (error) {
-      this.#failure ??= { error };
-      this.#stopped.abort();
+      if (this.#discovery?.skips(error, chain.partition) !== true) this.#fail(error);
+      else {
+        this.#ready.push(chain.skip());
+        this.#chains.delete(chain.partition);
+      }
     } finally {
       this.#busy.delete(chain);
       this.#startFetching();
       this.#wake();
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#stopped.abort();
   }
 
   /** Reported when the consumer would get it: one that has stopped never does, and a stop is not an error. */
@@ -233,5 +271,9 @@ export function checkPosition(position: Position, partitions: number): Position 
   const isInPlan = (partition: number): boolean => partition >= position.before && partition < partitions;
   if (isPosition(position) && position.before <= partitions && Object.keys(position.begun).map(Number).every(isInPlan))
     return position;
-  throw new ConfigError(`startAt is not a position of this plan, which has ${partitions} partition(s).`);
+  throw new ConfigError(`startAt is not a position of this plan, which has ${partitionsText(partitions)}.`);
+}
+
+export function partitionsText(partitions: number): string {
+  return Number.isFinite(partitions) ? `${partitions} partition(s)` : 'partitions that are discovered';
 }

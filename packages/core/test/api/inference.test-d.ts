@@ -5,6 +5,7 @@ import {
   createClient,
   defineApi,
   listing,
+  rowOf,
   type ApiSource,
   type Change,
   type Source,
@@ -101,3 +102,54 @@ listing({ ...common, params: z.object({ pageSize: z.number() }), query: () => ({
 listing({ ...common, query: () => ({ deep: { a: 1 } }), columns: ['id'] });
 // @ts-expect-error -- rows that are no objects
 listing({ ...common, schema: z.string(), version: '1', columns: [] });
+
+const repo = ({ name }: { name: string }): { repo: string } => ({ repo: name });
+const children = defineApi({
+  name: 'forge',
+  sources: {
+    repos: listing({ ...common, columns: ['name'], key: ({ name }) => String(name) }),
+    plain: listing({
+      ...common,
+      each: rowOf({ source: 'repos', params: repo }),
+      path: ({ repo }) => `/repos/${repo.toUpperCase()}`,
+      ...{ version: '1', columns: ['id'] },
+    }),
+    given: listing({
+      ...common,
+      each: rowOf({
+        source: 'repos',
+        params: ({ name }: { name: string }, { state }: { state?: string; org: string }) => ({ repo: name, state }),
+        parentParams: ({ org }) => ({ org: org.trim() }),
+        fields: ({ repo }) => ({ repo }),
+      }),
+      path: ({ repo }) => `/repos/${repo}`,
+      query: ({ state }) => ({ state }),
+      schema: z.object({ repo: z.string(), id: z.number() }),
+      version: '1',
+      columns: ['repo', 'id'],
+    }),
+    checked: listing({
+      ...common,
+      each: rowOf({
+        source: 'repos',
+        given: z.object({ days: z.coerce.number<string>() }),
+        params: ({ name }: { name: string }, { days }) => ({ repo: name, hours: days * 24 }),
+      }),
+      path: ({ repo, hours }) => `/repos/${repo}/${hours.toFixed()}`,
+      ...{ version: '1', columns: ['id'] },
+    }),
+  },
+});
+const forge = createClient({ apiKey: 'key-of-ours' }).use(children({ baseUrl })).forge;
+
+// The parameters of a listing with parents are what `params` takes besides the parent, not what it makes.
+forge.plain() satisfies Source<Record<string, unknown>>;
+forge.plain({ maxRows: 3 });
+forge.given({ org: 'a' }) satisfies Source<{ repo: string; id: number }>;
+forge.checked({ days: '7' });
+// @ts-expect-error -- a parameter that is made of the parent
+forge.plain({ repo: 'a' });
+// @ts-expect-error -- a parameter is missing
+forge.given();
+// @ts-expect-error -- a parameter as its schema makes it
+forge.checked({ days: 7 });

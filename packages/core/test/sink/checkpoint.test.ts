@@ -29,7 +29,6 @@ test.each([
   ['runId', notText],
   ['source', notText],
   ['planHash', notText],
-  ['partitions', notACount],
   ['rows', notACount],
   ['pages', notACount],
   ['settings', [...notARecord, { limit: 1 }, { limit: '1', offset: null }]],
@@ -62,4 +61,12 @@ test('E7 a part that is taken back takes its own rows and pages along, and a par
     checkpointWithoutPartition({ ...checkpoint, rows: 300, pages: 3, begun }, partition, 'place');
   expect(taken(0)).toMatchObject({ rows: 180, pages: 1, begun: { 2: begun[2] }, sinkPosition: 'place' });
   expect(taken(1)).toMatchObject({ rows: 300, pages: 3, begun, sinkPosition: 'place' });
+});
+
+test('a checkpoint may lack the number of partitions, which a walk may discover, but not have a damaged one', async () => {
+  const { partitions, ...without } = await leftCheckpoint();
+  expect(partitions).toBe(1);
+  expect(decodeCheckpoint(without)).toEqual(without);
+  for (const damaged of notACount)
+    expect(() => decodeCheckpoint({ ...without, partitions: damaged })).toThrow(CheckpointError);
 });

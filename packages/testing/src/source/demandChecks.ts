@@ -26,7 +26,8 @@ export const demandChecks: SourceChecks = {
   },
 
   'buffers at most one page per walked partition, plus those it may prefetch': async (trial) => {
-    const { partitions } = (await WalkedSource.thatEnds(trial)).source.info;
+    const { discovers, source } = await WalkedSource.thatEnds(trial);
+    const { partitions } = source.info;
     const demands = (partitions > 1 ? [1, 2] : [1]).flatMap((concurrency): Demand[] => [
       { concurrency },
       ...[0, 1, 2].map((prefetch) => ({ concurrency, prefetch })),
@@ -39,7 +40,9 @@ export const demandChecks: SourceChecks = {
       for (const count of [1, 2]) {
         await walked.next(walk);
         await calm();
-        const max = count - 1 + concurrency + prefetch;
+        const pages = count - 1 + concurrency + prefetch;
+        // Each may be of a partition that had to be discovered.
+        const max = discovers ? 2 * pages : pages;
         const seen = walked.requests.made - made;
         check(
           seen <= max,
@@ -141,7 +144,8 @@ async function minRequests<T>(walked: WalkedSource<T>): Promise<{ readonly max: 
   // The number of requests of a poll is unknown.
   const pages = walked.source.info.isEndless ? [] : await walked.manyPages();
   const first = pages.findIndex(({ items }) => items.length > 0);
-  return { max: first === -1 ? Infinity : first + 1, made: walked.requests.made };
+  const max = first === -1 ? Infinity : first + 1;
+  return { max: walked.discovers ? 2 * max : max, made: walked.requests.made };
 }
 
 /** Checks that no more than `max` requests were made, and that no more follow. */

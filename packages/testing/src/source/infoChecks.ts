@@ -14,7 +14,7 @@ export const infoChecks: SourceChecks = {
     checkPlainJson(identity, "The source's identity");
     if (rowsIdentity !== undefined) checkPlainJson(rowsIdentity, "The source's rowsIdentity");
     check(
-      Number.isSafeInteger(partitions) && partitions >= 1,
+      partitions === Infinity || (Number.isSafeInteger(partitions) && partitions >= 1),
       `There must be at least one partition, not ${shown(partitions)}.`,
     );
     const columns = schema?.columns ?? [];

@@ -1,4 +1,4 @@
-import type { Page, PagesOptions, Position } from '@sluice/core';
+import { memoryState, type Page, type PagesOptions, type PartitionLog, type Position } from '@sluice/core';
 import { check, checkPlainJson } from '../check.js';
 import { eventually, inTime } from '../waiting.js';
 import { Skipped, type Trial } from '../suite.js';
@@ -9,6 +9,8 @@ export class WalkedSource<T> {
   readonly source: TestedSource<T>;
   readonly #fixture: SourceFixture<T>;
   readonly #timeout: number;
+  /** The partitions that the last walk from the start has discovered. */
+  #partitionLog = newPartitionLog();
 
   private constructor(fixture: SourceFixture<T>, timeout: number) {
     this.#fixture = fixture;
@@ -48,12 +50,24 @@ export class WalkedSource<T> {
 
   async pages(options?: PagesOptions): Promise<Page<T>[]> {
     const pages: Page<T>[] = [];
-    const walk = pulled(this.source.pages(options));
+    const walk = pulled(this.source.pages(this.recorded(options)));
     for (let next = await this.next(walk); !next.done; next = await this.next(walk)) {
       pages.push(next.value);
       check(pages.length <= maxPages, `A walk has more than ${maxPages} pages: give the suite a smaller source.`);
     }
     return pages;
+  }
+
+  /** The same options for a walk that may start anywhere: a source that discovers its partitions records them. */
+  recorded(options: PagesOptions = {}): PagesOptions {
+    if (!this.discovers) return options;
+    if (options.startAt === undefined) this.#partitionLog = newPartitionLog();
+    return { ...options, partitionLog: this.#partitionLog };
+  }
+
+  /** Whether its partitions are unknown before a walk. */
+  get discovers(): boolean {
+    return this.source.info.partitions === Infinity;
   }
 
   /** All pages of a walk that is long enough for the checks. */
@@ -123,6 +137,10 @@ export class WalkedSource<T> {
 }
 
 const maxPages = 200;
+
+function newPartitionLog(): PartitionLog {
+  return { log: memoryState().log('partitions'), runId: 'trial' };
+}
 
 export function pulled<R>(flow: AsyncIterable<R>): AsyncIterator<R> {
   return flow[Symbol.asyncIterator]();

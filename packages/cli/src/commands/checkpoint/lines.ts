@@ -71,7 +71,7 @@ function* partitionLines({ partitions: { total, finished, open }, isSealed }: Ch
   if (isSealed || total === 1) return;
   yield [
     'plan',
-    `${formatNumber(finished)} of ${formatNumber(total)} partitions finished, ${formatNumber(open.length)} open`,
+    `${formatNumber(finished)}${total === undefined ? '' : ` of ${formatNumber(total)}`} partitions finished, ${formatNumber(open.length)} open`,
   ];
   for (const { partition, pages, rows } of open.slice(0, maxPartitions))
     yield ['', `partition ${formatNumber(partition)}: ${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}`];

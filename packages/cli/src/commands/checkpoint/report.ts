@@ -31,7 +31,12 @@ export interface CheckpointReport {
   readonly rows: number;
   readonly pages: number;
   /** Partitions that are neither finished nor open are not started. */
-  readonly partitions: { readonly total: number; readonly finished: number; readonly open: readonly OpenPartition[] };
+  readonly partitions: {
+    /** Absent if the walk discovers them. */
+    readonly total?: number;
+    readonly finished: number;
+    readonly open: readonly OpenPartition[];
+  };
   /** ISO 8601; absent if the state is in a plugin's store. */
   readonly writtenAt?: string;
   readonly file?: PartFileState;
@@ -112,7 +117,7 @@ function partitionsOf({ partitions, position }: Checkpoint): CheckpointReport['p
     if (at === 'done') finished += 1;
     else open.push({ partition: Number(partition) + 1, pages: at.pages, rows: at.rows });
   }
-  return { total: partitions, finished, open };
+  return { ...(partitions !== undefined && { total: partitions }), finished, open };
 }
 
 export function holderOf({ process, liveness }: LockHolder): ReportedHolder {

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { configFolder, run } from './config/configFolder.js';
+import { changesIn } from './watching.js';
+
+/** A forge of repos, each with issues. */
+let server: Server;
+let asked: string[] = [];
+/** A path that fails with this status. */
+let failing: { readonly path: string; readonly status: number } | undefined;
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
+    asked.push(request.url ?? '');
+    response.statusCode = failing?.path === pathname ? failing.status : 200;
+    const page = Number(searchParams.get('page') ?? 1);
+    const all = pathname === '/repos' ? ['a', 'b', 'c'] : [1, 2, 3];
+    const items = all.map((id) => ({ id })).slice(2 * page - 2, 2 * page);
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ items, pages: 2 }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterAll(() => void server.close());
+beforeEach(() => {
+  asked = [];
+  failing = undefined;
+});
+
+function forgeFolder(): string {
+  const baseUrl = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  const paging = `paging: byPage({ param: 'page', pages: 'pages' }), rows: 'items', version: '1'`;
+  const issues = (onPartitionError: string): string => `listing({
+    each: rowOf({
+      source: 'repos',
+      params: ({ id }: { id: string }, { state }: { state?: string }) => ({ repo: id, state }),
+      parentParams: () => ({}),
+      fields: ({ repo }) => ({ repo }),
+      onPartitionError: '${onPartitionError}',
+    }),
+    path: ({ repo }) => '/repos/' + repo + '/issues', query: ({ state }) => ({ state }),
+    columns: ['repo', 'id'], key: ({ repo, id }) => repo + '/' + id, ${paging} })`;
+  return configFolder({
+    'sluice.config.ts': `
+      import { byPage, defineApi, listing, rowOf } from '@sluice/core';
+      const forge = defineApi({ name: 'forge', sources: {
+        repos: listing({ path: '/repos', columns: ['id'], key: ({ id }) => String(id), ${paging} }),
+        issues: ${issues('fail')},
+        some: ${issues('skip')},
+      } });
+      export default { plugins: [forge({ baseUrl: '${baseUrl}' })], defaults: { rate: 'unlimited' } };`,
+  });
+}
+
+const rowsOf = (...repos: string[]): string =>
+  ['repo,id', ...repos.flatMap((repo) => [1, 2, 3].map((id) => `${repo},${String(id)}`)), ''].join('\r\n');
+
+test('A6 sluice export has the rows of each parent, into a file and to stdout, which has no state', async () => {
+  const folder = forgeFolder();
+  const args = ['export', 'forge.issues', '--param', 'state=open', '--concurrency', '3'];
+  const { code, stderr } = await run([...args, '--to', 'out.csv'], folder);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^9 rows in 6 pages -> out\.csv/) });
+  expect(readFileSync(join(folder, 'out.csv'), 'utf8')).toBe(rowsOf('a', 'b', 'c'));
+  expect(asked).toContain('/repos/c/issues?state=open&page=2');
+  expect(asked[0]).toBe('/repos');
+  expect((await run(['export', 'forge.issues', '--to', '-', '--quiet'], folder)).stdout).toBe(rowsOf('a', 'b', 'c'));
+});
+
+test('A6 sluice export that failed resumes with the parents that it had logged', async () => {
+  const folder = forgeFolder();
+  const args = ['export', 'forge.issues', '--to', 'out.csv', '--commit-every', '1'];
+  failing = { path: '/repos/c/issues', status: 404 };
+  expect((await run(args, folder)).code).toBe(1);
+  expect(existsSync(join(folder, 'out.csv.sluice/partitions.log'))).toBe(true);
+  const shown = await run(['checkpoint', 'show', 'out.csv'], folder);
+  expect(shown.stdout).toMatch(/2 partitions finished, 0 open/);
+  failing = undefined;
+  asked = [];
+  const { code, stderr } = await run(args, folder);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringMatching(/^Resuming after 6 rows \(4 pages\), at page 1 of partition 3\.\n9 rows/),
+  });
+  expect(asked).toEqual(['/repos/c/issues', '/repos/c/issues?page=2']);
+  expect(readFileSync(join(folder, 'out.csv'), 'utf8')).toBe(rowsOf('a', 'b', 'c'));
+  expect(existsSync(join(folder, 'out.csv.sluice/partitions.log'))).toBe(false);
+});
+
+test('A6 sluice export names a parent that it skips, and sluice watch takes none of its rows for removed', async () => {
+  const folder = forgeFolder();
+  failing = { path: '/repos/b/issues', status: 404 };
+  const { code, stdout, stderr } = await run(['export', 'forge.some', '--to', '-', '--progress', 'none'], folder);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: rowsOf('a', 'c') });
+  expect(stderr).toMatch(/forge\.some: skipped "b" of forge\.repos, so its rows are missing: .*404/);
+  const args = ['watch', 'forge.some', '--every', '10ms', '--polls', '3', '--format', 'jsonl', '--quiet'];
+  const watched = await run(args, folder);
+  expect(changesIn(watched.stdout).map(({ key }) => key)).toEqual(['a/1', 'a/2', 'a/3', 'c/1', 'c/2', 'c/3']);
+});

@@ -1,0 +1,31 @@
+import { isList, isRecord } from '../values.js';
+import { isPosition, type Position } from '../position.js';
+
+/** A parent: its key, and the parameters of its listing. */
+export type Parent<Params> = readonly [key: string, params: Params];
+
+/** A page of parents, as the log has it. The first record also names the export. */
+export interface ParentPage<Params> {
+  readonly parents: readonly Parent<Params>[];
+  /** Where the walk of the parents continues. */
+  readonly next: Position;
+  readonly runId?: string;
+}
+
+/** Decodes a record of the log; `undefined` if it is none. The same version of the listing made the parameters. */
+export function decodeParents<Params>(record: unknown): ParentPage<Params> | undefined {
+  if (!isRecord(record)) return undefined;
+  const { parents, next, runId } = record;
+  if (!isList(parents) || !parents.every(isParent) || !isPosition(next)) return undefined;
+  if (runId !== undefined && typeof runId !== 'string') return undefined;
+  return { parents: decodeParentList(parents), next, ...(runId !== undefined && { runId }) };
+}
+
+/** Types parameters that are JSON now. */
+export function decodeParentList<Params>(parents: readonly (readonly [string, unknown])[]): readonly Parent<Params>[] {
+  return parents as readonly Parent<Params>[];
+}
+
+function isParent(value: unknown): value is readonly [string, unknown] {
+  return isList(value) && value.length === 2 && typeof value[0] === 'string' && isRecord(value[1]);
+}

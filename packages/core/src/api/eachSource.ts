@@ -1,0 +1,70 @@
+import { ConfigError } from '../errors.js';
+import { definedJson, frozenJson } from '../json.js';
+import type { Json } from '../source/definition.js';
+import { createDiscoveringSource } from '../source/discoveringSource.js';
+import type { Source } from '../source/source.js';
+import type { WalkBounds } from './decodeOptions.js';
+import { type ListingPlan, listingPlan, pageSizeOf, type RequestSpec } from './listingPlan.js';
+import { listingFetch, type OpenListing, rowsMadeOf } from './listingSource.js';
+import { Parents } from './parents.js';
+import type { Each } from './rowOf.js';
+
+/** Creates the source of a listing that has parents. @throws ConfigError if a parameter or a limit is invalid. */
+export function eachSource<Row extends object, In extends object, Params>(
+  open: OpenListing<Row, In, Params>,
+  each: Each<In, Params>,
+  params: object,
+  { pageSize, maxRows, maxPages }: WalkBounds,
+): Source<Row> {
+  const { definition, opening } = open;
+  const { name, endpoint } = opening;
+  const { columns, key, event, isRepeatable } = definition;
+  const { given, parents: parentParams, of, fields } = each.begin(name, params);
+  const parents = parentsOf(name, opening.sibling?.(each.source)?.({ ...parentParams }));
+  const size = pageSizeOf(name, definition.pageSize, pageSize);
+  const { baseUrl } = endpoint;
+  const warn = (message: string): void => endpoint.warn(message);
+  const planOf = (ofParent: Params): ListingPlan =>
+    listingPlan(definition, { name, baseUrl, params: ofParent, pageSize, warn });
+  const fetchPage = listingFetch(open);
+  const requested = { baseUrl, ...fixedRequests(definition), given: definedJson(given, `The parameters of ${name}`) };
+  const made = rowsMadeOf(definition, opening, maxRows);
+  const { identity, rowsIdentity = identity } = parents.info;
+  return createDiscoveringSource<Row>(
+    {
+      name,
+      identity: { each: identity, ...requested, ...made, pageSize: size ?? null, paging: definition.paging.identity },
+      rowsIdentity: { each: rowsIdentity, ...requested, ...made },
+      schema: { columns, ...(key && { key }), ...(event && { event }) },
+      ...{ maxRows, maxPages, endpoint },
+      ...(isRepeatable === false && { isRepeatable }),
+    },
+    (start) =>
+      new Parents<Row, Params>(
+        {
+          ...{ name, parents, isSkipping: each.isSkipping, paramsOf: of, planOf, warn },
+          fetch: (plan, ofParent, page) => fetchPage(plan, page, fields?.(ofParent)),
+        },
+        start,
+      ),
+  );
+}
+
+/** @throws ConfigError if a source can't be parents. `defineApi` refuses what its definitions show. */
+function parentsOf(name: string, source: Source<unknown> | undefined): Source<unknown> {
+  if (!source) throw new ConfigError(`${name} has parents, so it needs an API that has their source: use defineApi.`);
+  const { info } = source;
+  if (info.partitions === Infinity || info.isEndless || !info.schema?.key)
+    throw new ConfigError(
+      `${name} can't have rows of ${info.name} as parents: they have no key, or parents themselves.`,
+    );
+  return source;
+}
+
+/** What does not depend on a parent. Functions are not visible: the version stands for them. */
+function fixedRequests({ path, query, method, body, headers }: RequestSpec<never>): Readonly<Record<string, Json>> {
+  const fixed = Object.entries({ path, method, body, headers }).flatMap(([option, value]): [string, Json][] =>
+    value === undefined || typeof value === 'function' ? [] : [[option, frozenJson(value, option)]],
+  );
+  return { ...Object.fromEntries(fixed), ...(typeof query === 'object' && { query: definedJson(query, 'query') }) };
+}

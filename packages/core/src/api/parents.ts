@@ -1,0 +1,192 @@
+import { CheckpointError, ConfigError, DecodeError, PaginationError, SluiceError } from '../errors.js';
+import { definedJson, type Json } from '../json.js';
+import { isTransient } from '../isTransient.js';
+import type { Position } from '../position.js';
+import type { PageRequest, UndecodedPage } from '../source/definition.js';
+import type { Discovery, DiscoveryStart, PartitionLog } from '../source/discovery.js';
+import type { Page } from '../source/page.js';
+import type { PullIterator } from '../source/cancellable.js';
+import type { Source } from '../source/source.js';
+import { isRecord, kindOf } from '../values.js';
+import { rowKey } from '../watch/snapshotRows.js';
+import { decodeParentList, decodeParents, type Parent, type ParentPage } from './decodeParents.js';
+import type { ListingPlan } from './listingPlan.js';
+
+/** How the parents of a listing become its partitions. */
+export interface ParentRules<Row, Params> {
+  /** The source's name. */
+  readonly name: string;
+  readonly parents: Source<unknown>;
+  readonly isSkipping: boolean;
+  /** The parameters for a parent. */
+  readonly paramsOf: (parent: object) => object;
+  readonly planOf: (params: Params) => ListingPlan;
+  readonly fetch: (plan: ListingPlan, params: Params, page: PageRequest) => Promise<UndecodedPage<Row>>;
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * The parents of one walk. A partition is a parent's index in the order in which they were found, which the log keeps.
+ *
+ * It requests a page of parents only when the walk needs more, and forgets a parent's parameters when its listing ends.
+ * So it holds a page of parents and the walk's window, and the keys of all.
+ */
+export class Parents<Row, Params> implements Discovery<Row> {
+  count = 0;
+  readonly #rules: ParentRules<Row, Params>;
+  readonly #start: Position;
+  readonly #log: PartitionLog | undefined;
+  readonly #keys = new Set<string>();
+  /** The parents whose listings may have more pages, by partition. */
+  readonly #open = new Map<number, { readonly key: string; readonly params: Params; readonly plan: ListingPlan }>();
+  #next: Position | undefined;
+  #isLoaded = false;
+  /** The log has a record of this export. */
+  #isBegun = false;
+  #pages: PullIterator<Page<unknown>> | undefined;
+  #isClosed = false;
+  /** The current step, for which `close` waits: a record must not be torn. */
+  #current: Promise<unknown> = Promise.resolve();
+
+  constructor(rules: ParentRules<Row, Params>, { startAt, partitionLog }: DiscoveryStart) {
+    this.#rules = rules;
+    this.#start = startAt;
+    this.#log = partitionLog;
+  }
+
+  more(): Promise<boolean> {
+    const step = this.#isLoaded ? this.#find() : this.#load();
+    this.#current = step.catch(() => undefined);
+    return step;
+  }
+
+  async fetch(request: PageRequest): Promise<UndecodedPage<Row>> {
+    const parent = this.#open.get(request.partition);
+    if (!parent) throw new Error(`${this.#rules.name} has no partition ${request.partition} that is open.`);
+    const page = await this.#rules.fetch(parent.plan, parent.params, { ...request, partition: 0 });
+    if (page.next === 'end') this.#open.delete(request.partition);
+    // A parent's total is not that of all.
+    return { ...page, total: undefined };
+  }
+
+  skips(error: unknown, partition: number): boolean {
+    const parent = this.#open.get(partition);
+    if (!parent || !this.#rules.isSkipping || !isRefusedForGood(error)) return false;
+    const { name, parents, warn } = this.#rules;
+    const key = JSON.stringify(parent.key.slice(0, 100));
+    warn(`${name}: skipped ${key} of ${parents.info.name}, so its rows are missing: ${error.summary}`);
+    this.#open.delete(partition);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#pages?.return().catch(() => undefined);
+    await this.#current;
+    await this.#log?.log.close();
+  }
+
+  /** Takes the parents of the log, instead of requesting them again. */
+  async #load(): Promise<boolean> {
+    this.#isLoaded = true;
+    const { before, begun } = this.#start;
+    const needed = Math.max(before, ...Object.keys(begun).map((partition) => Number(partition) + 1));
+    if (this.#log) {
+      const { log, runId } = this.#log;
+      for await (const record of log.read()) {
+        const page = decodeParents<Params>(record);
+        // Of another export, which has ended: the first record of this one replaces it.
+        if (!this.#isBegun && page?.runId !== runId) break;
+        if (!page) throw this.#unreadable('has a record that is not one of parents');
+        this.#isBegun = true;
+        this.#take(page);
+      }
+    }
+    if (this.count < needed) throw this.#unreadable('does not have the parents that the checkpoint refers to');
+    return true;
+  }
+
+  async #find(): Promise<boolean> {
+    const { name, parents } = this.#rules;
+    const startAt = this.#next && { startAt: this.#next };
+    // The next page of parents is requested when it is needed: what was fetched ahead would not be recorded.
+    this.#pages ??= parents.pages({ ...startAt, prefetch: 0 })[Symbol.asyncIterator]();
+    const next = await this.#pages.next().catch((error: unknown) => {
+      throw this.#located(error);
+    });
+    // A cancelled walk ends like a complete one.
+    if (next.done || this.#isClosed) return false;
+    const { items, isIncomplete, position } = next.value;
+    if (isIncomplete)
+      throw new DecodeError(
+        `${name} can't continue: the API reports that rows of ${parents.info.name} are missing, so their listings would be, too.`,
+      );
+    const page: ParentPage<Params> = { parents: this.#newParents(items), next: position };
+    await this.#record(page);
+    this.#take(page);
+    return true;
+  }
+
+  /** The parents of a page whose keys are new, each checked for what its requests need. */
+  #newParents(rows: readonly unknown[]): readonly Parent<Params>[] {
+    const { name, parents, paramsOf, planOf } = this.#rules;
+    const found = new Map<string, Json>();
+    for (const row of rows) {
+      const key = rowKey((parent: unknown) => parents.info.schema?.key?.(parent), row);
+      if (this.#keys.has(key) || found.has(key)) continue;
+      if (!isRecord(row))
+        throw new ConfigError(`${name} can't have ${kindOf(row)} of ${parents.info.name} as a parent.`);
+      found.set(key, definedJson(paramsOf(row), `The parameters of ${name} for ${JSON.stringify(key.slice(0, 100))}`));
+    }
+    const made = decodeParentList<Params>([...found]);
+    for (const [, params] of made) planOf(params);
+    return made;
+  }
+
+  /** Durable before the first request of their listings, so that a position never refers to an unknown parent. */
+  async #record(page: ParentPage<Params>): Promise<void> {
+    if (!this.#log) return;
+    const { log, runId } = this.#log;
+    if (this.#isBegun) await log.append(page);
+    else await log.replace([{ runId, ...page }]);
+    this.#isBegun = true;
+  }
+
+  #take({ parents, next }: ParentPage<Params>): void {
+    for (const [key, params] of parents) {
+      const partition = this.count;
+      this.count += 1;
+      this.#keys.add(key);
+      const isDone = partition < this.#start.before || this.#start.begun[partition] === 'done';
+      if (!isDone) this.#open.set(partition, { key, params, plan: this.#rules.planOf(params) });
+    }
+    this.#next = next;
+  }
+
+  /** An error of the parents' walk, without what refers to a partition or a position of theirs. */
+  #located(error: unknown): unknown {
+    if (!SluiceError.is(error)) return error;
+    delete error.position;
+    const { code, summary, details } = error;
+    if (code !== 'cursor-refused') return error;
+    return new PaginationError('cursor-refused', summary, {
+      details: { status: details['status'] },
+      advice: [{ kind: 'restart' }],
+      cause: error,
+    });
+  }
+
+  #unreadable(what: string): CheckpointError {
+    const message = `The log of the parents of ${this.#rules.name} ${what}, so it was damaged or changed.`;
+    return new CheckpointError(message, {}, [{ kind: 'restart' }]);
+  }
+}
+
+/** Statuses that concern the credentials rather than the parent. */
+const ofCredentials: readonly unknown[] = [401, 403, 407];
+
+function isRefusedForGood(error: unknown): error is SluiceError {
+  if (isTransient(error) || !SluiceError.is(error, 'http')) return false;
+  const { status } = error.details;
+  return typeof status === 'number' && status >= 400 && status < 500 && !ofCredentials.includes(status);
+}

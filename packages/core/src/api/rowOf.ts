@@ -1,0 +1,111 @@
+import type { ConfigError } from '../errors.js';
+import type { Json } from '../json.js';
+import { describeParams, type ParamDescription, decodeParams } from './decodeParams.js';
+import type { RequestSpec } from './listingPlan.js';
+import type { StandardSchema } from './standardSchema.js';
+
+/** Options of {@link rowOf}. */
+export interface RowOfOptions<Parent extends object, Params extends object, In extends object, Given extends object> {
+  /** The parents: a source of the same API, by its name there. Its rows must have a `key`. */
+  readonly source: string;
+  /**
+   * The parameters of a parent's listing, as plain JSON: all that its `path`, `query` and so on need. They are recorded
+   * with the key before the listing is requested. `undefined` is left out.
+   */
+  readonly params: (parent: Parent, given: Given) => Params;
+  /** Validates the given parameters. Default: the compiler checks `params`' second one. */
+  readonly given?: StandardSchema<In, Given>;
+  /** The parameters of the parents' source. Default: the given ones. */
+  readonly parentParams?: (given: Given) => object;
+  /** Fields that each row gets from its parent, before `schema` or `decode` sees it. Default: none. */
+  readonly fields?: (params: Params) => Readonly<Record<string, Json>>;
+  /**
+   * `skip` ends the listing of a parent that the API refuses for good, e.g. with 404: a warning names the parent, and
+   * the walk is incomplete, so a watch concludes no removals from it. Not for 401 and 403, which may concern all
+   * parents. `fail` (the default) ends the walk.
+   */
+  readonly onPartitionError?: 'fail' | 'skip';
+}
+
+/** Where the parents of a listing come from, as {@link rowOf} makes it. */
+export interface Each<In, Params> {
+  readonly source: string;
+  readonly isSkipping: boolean;
+  /** All given parameters; absent if they are unknown. */
+  readonly known: readonly ParamDescription[] | undefined;
+  /** Carries the type of the given parameters. */
+  readonly takes?: (given: In) => void;
+  /** Validates the given parameters of the source with this name. @throws ConfigError. */
+  begin(name: string, given: object): GivenParams<Params>;
+}
+
+interface GivenParams<Params> {
+  /** For the plan. */
+  readonly given: object;
+  /** The parameters of the parents' source. */
+  readonly parents: object;
+  /** The parameters of a parent's listing. */
+  readonly of: (parent: object) => object;
+  readonly fields?: (params: Params) => Readonly<Record<string, Json>>;
+}
+
+/**
+ * The parents of a listing: it has one partition for each row of another source of the API.
+ *
+ * A parent whose key was there before is dropped. An export with state records each parent before its listing is
+ * requested: a resumed run takes the recorded ones, and continues the parents' own walk behind them.
+ *
+ * @example
+ * issues: listing({
+ *   each: rowOf({
+ *     source: 'repos',
+ *     params: (repo: Repo, { state }: { state?: string }) => ({ repo: repo.full_name, state }),
+ *     fields: ({ repo }) => ({ repo }),
+ *     onPartitionError: 'skip',
+ *   }),
+ *   path: ({ repo }) => `/repos/${repo}/issues`,
+ *   query: ({ state }) => ({ state }),
+ *   version: '1', paging: byLink(), rows: '', columns: ['repo', 'number', 'title'],
+ * })
+ */
+export function rowOf<
+  Params extends object,
+  Parent extends object = Record<string, unknown>,
+  In extends object = never,
+  Given extends object = object,
+>(options: RowOfOptions<Parent, Params, In, Given>): Each<[In] extends [never] ? Given : In, Params> {
+  const { source, given: schema, parentParams, fields, onPartitionError = 'fail' } = options;
+  // As a method, since the compiler does not know the other source's rows.
+  const made: { of(parent: object, given: Given): object } = { of: options.params };
+  const known = schema && describeParams(schema);
+  return Object.freeze({
+    ...{ source, known, isSkipping: onPartitionError === 'skip' },
+    begin(name: string, params: object): GivenParams<Params> {
+      const given = decodeParams<Given>(name, { schema, known }, params);
+      return {
+        ...{ given, parents: parentParams?.(given) ?? given, of: (parent) => made.of(parent, given) },
+        ...(fields && { fields }),
+      };
+    },
+  });
+}
+
+interface WithEach extends RequestSpec<never> {
+  readonly params?: StandardSchema | undefined;
+  readonly version?: string | undefined;
+}
+
+/** @throws ConfigError if a listing with parents has what it cannot have. */
+export function checkEach(definition: WithEach, fault: (option: string, what: string) => ConfigError): void {
+  const { version, params, paging, partitions, offset, rowsIdentity } = definition;
+  if (!version)
+    throw fault(
+      'version',
+      "each needs one, e.g. '1'. Change it when a function changes: otherwise an export could resume with other parents",
+    );
+  if (params) throw fault('params', 'each excludes it: give the schema to rowOf, as given');
+  for (const [option, value] of Object.entries({ partitions, offset, rowsIdentity }))
+    if (value) throw fault(option, 'each excludes it: each parent is one partition, from its first row on');
+  if (paging.increment)
+    throw fault('paging', 'each excludes bySince: a walk remembers one value, and not yet one for each parent');
+}

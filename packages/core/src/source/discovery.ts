@@ -1,0 +1,28 @@
+import type { Position } from '../position.js';
+import type { StateLog } from '../stateLog.js';
+import type { SourceDefinition } from './definition.js';
+
+/** Where a walk records the partitions that it discovers, so that a later run of the same export has the same ones. */
+export interface PartitionLog {
+  readonly log: StateLog;
+  /** Identifies the export: a walk from the start replaces the records of another one. */
+  readonly runId: string;
+}
+
+/** Where a walk begins, and what it has recorded. */
+export interface DiscoveryStart {
+  readonly startAt: Position;
+  readonly partitionLog?: PartitionLog;
+}
+
+/** The partitions of one walk, which are unknown before it, e.g. one per row of another listing. */
+export interface Discovery<T> extends Pick<SourceDefinition<T>, 'fetch'> {
+  /** The number of known partitions. They are durable, so a position may refer to them. */
+  readonly count: number;
+  /** Finds more partitions, maybe none yet. Resolves with `false` if there are no more. Calls do not overlap. */
+  more(): Promise<boolean>;
+  /** Decides whether a failed partition ends here, which makes the walk incomplete, instead of failing the walk. */
+  skips(error: unknown, partition: number): boolean;
+  /** Cancels a pending `more`, and closes what it uses. */
+  close(): Promise<void>;
+}
