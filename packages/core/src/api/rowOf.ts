@@ -56,17 +56,20 @@ interface GivenParams<Params> {
  * requested: a resumed run takes the recorded ones, and continues the parents' own walk behind them.
  *
  * @example
- * issues: listing({
+ * listing({
  *   each: rowOf({
  *     source: 'repos',
- *     params: (repo: Repo, { state }: { state?: string }) => ({ repo: repo.full_name, state }),
+ *     params: (repo: { name: string }, { state }: { state?: string }) => ({ repo: repo.name, state }),
  *     fields: ({ repo }) => ({ repo }),
  *     onPartitionError: 'skip',
  *   }),
  *   path: ({ repo }) => `/repos/${repo}/issues`,
  *   query: ({ state }) => ({ state }),
- *   version: '1', paging: byLink(), rows: '', columns: ['repo', 'number', 'title'],
- * })
+ *   paging: byLink(),
+ *   rows: '',
+ *   columns: ['repo', 'number', 'title'],
+ *   version: '1',
+ * });
  */
 export function rowOf<
   Params extends object,

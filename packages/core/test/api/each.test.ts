@@ -140,6 +140,20 @@ describe('A6 an export of a listing for each row of another one', () => {
     },
   );
 
+  test.each([1, 3])('A6 requests no child before its parent is in the log (concurrency %i)', async (concurrency) => {
+    const forge = await forgeOf([3, 9, 1, 2, 8, 1, 1, 2, 4, 1]);
+    const disk = emptyDisk();
+    const unlogged: string[] = [];
+    forge.say = ({ pathname }) => {
+      const [, repo] = /repos\/(\w+)/.exec(pathname) ?? [];
+      if (repo !== undefined && !loggedOn(disk).includes(`"${repo}"`)) unlogged.push(repo);
+      return undefined;
+    };
+    await exportOn(disk, openForge(forge).source, { concurrency });
+    expect(unlogged).toEqual([]);
+    expect(exportedOn(disk)).toEqual(linesOf(forge));
+  });
+
   test('A6 that is killed at any call of the disk resumes with the same bytes', async () => {
     const forge = await forgeOf([3, 1, 2, 0]);
     const dry = emptyDisk();
