@@ -18,8 +18,8 @@ export {
   type ApiOf,
   type ApiOptions,
   type ApiPlugin,
-  type ApiRequests,
 } from './api/defineApi.js';
+export type { Api, ApiDescription, ApiRequests, AuthDescription } from './api/describedApi.js';
 export { listing, type Listing } from './api/listing.js';
 export type { ListingDefinition } from './api/listingDefinition.js';
 export type { RequestSpec, PageSize } from './api/listingPlan.js';
@@ -36,7 +36,7 @@ export { cursorOf, type PageAddress, type Paging } from './api/paging.js';
 export { graphqlErrors, type GraphqlErrorOptions } from './api/graphqlErrors.js';
 export type { RequestPlace } from './api/requestPlace.js';
 export type { Answer, PageAnswer, Selector } from './api/answer.js';
-export { sourcesOf, type ApiSource, type SourceDescription } from './api/apiSource.js';
+export { apisOf, sourcesOf, type ApiSource, type SourceDescription } from './api/apiSource.js';
 export type { WalkBounds } from './api/decodeOptions.js';
 
 // Events
