@@ -12,13 +12,7 @@ export { checkPlugin, definePlugin } from './plugins/checkPlugin.js';
 export type { ApiResponse, ApiRequest, Endpoint, EndpointOptions, Plugin, PluginContext } from './plugins/plugin.js';
 
 // APIs that are described
-export {
-  defineApi,
-  type ApiDefinition,
-  type ApiOf,
-  type ApiOptions,
-  type ApiPlugin,
-} from './api/defineApi.js';
+export { defineApi, type ApiDefinition, type ApiOf, type ApiOptions, type ApiPlugin } from './api/defineApi.js';
 export type { Api, ApiDescription, ApiRequests, AuthDescription } from './api/describedApi.js';
 export { listing, type Listing } from './api/listing.js';
 export type { ListingDefinition } from './api/listingDefinition.js';

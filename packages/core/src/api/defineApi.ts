@@ -76,9 +76,14 @@ export function defineApi<const Name extends string, const Sources extends Reado
         const { arrays = 'brackets' } = options;
         const api = describedApi(name, endpoint, options);
         const namespace = {};
-        addMembers(namespace, api.get, sources, (source) => ({
-          ...{ name: `${name}.${source}`, api, endpoint, arrays, clock, random },
-        }));
+        addMembers(
+          namespace,
+          (path, given) => api.get(path, given),
+          sources,
+          (source) => ({
+            ...{ name: `${name}.${source}`, api, endpoint, arrays, clock, random },
+          }),
+        );
         return Object.freeze(namespace);
       },
     };

@@ -79,18 +79,11 @@ function describeAuth(auth: Auth | undefined): AuthDescription {
       return { kind: 'basic', variables: variablesOf(auth.password) };
     case 'oauth2': {
       const { tokenUrl, clientSecret, refreshToken } = auth;
-      return { kind: 'oauth2', tokenUrl: withoutQuery(tokenUrl), variables: variablesOf(clientSecret, refreshToken) };
+      return { kind: 'oauth2', tokenUrl, variables: variablesOf(clientSecret, refreshToken) };
     }
   }
 }
 
 function variablesOf(...secrets: readonly (Secret | undefined)[]): string[] {
   return secrets.flatMap((secret) => (typeof secret === 'object' ? [secret.env] : []));
-}
-
-/** Whoever wrote it may have put anything into it. */
-function withoutQuery(url: string): string {
-  if (!URL.canParse(url)) return '';
-  const { origin, pathname } = new URL(url);
-  return origin + pathname;
 }

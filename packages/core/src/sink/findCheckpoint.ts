@@ -1,4 +1,4 @@
-import { CheckpointError, ConfigError } from '../errors.js';
+import { type Advice, CheckpointError, ConfigError } from '../errors.js';
 import { startOfPlan } from '../position.js';
 import { newId as randomId, sha256, type Identifiers } from '../identifiers.js';
 import type { Json } from '../source/definition.js';
@@ -62,6 +62,12 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
       { changed: ['incremental'], source: found.source },
       [{ kind: 'rerun' }, { kind: 'restart' }],
     );
+  // Increments usually have a target each.
+  if (isIncremental && found.target !== target)
+    throw new CheckpointError('An earlier incremental export, into another target, is not finished.', {}, [
+      { kind: 'rerun' },
+      { kind: 'restart' },
+    ]);
   if (found.sinkPosition === undefined && found.target !== target)
     throw new CheckpointError(
       'The state belongs to an export to another target. Give each target a state of its own.',
@@ -112,12 +118,13 @@ export async function checkSameKey<T>(
   record: Pick<Checkpoint, 'key'>,
   info: SourceInfo<T>,
   what: string,
+  instead: Advice = { kind: 'restart' },
 ): Promise<void> {
   if (await hasSameKey(record, info)) return;
   throw new CheckpointError(
     `${what} was made with another API key, maybe of another project, whose rows must not be mixed with these.`,
     {},
-    [{ kind: 'allow', option: 'sameProject' }, { kind: 'restart' }],
+    [{ kind: 'allow', option: 'sameProject' }, instead],
   );
 }
 

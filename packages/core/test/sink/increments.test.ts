@@ -42,4 +42,39 @@ describe('A5 an incremental export', () => {
     expect(second.length).toBeLessThanOrEqual(5);
     expect(kept(first, second)).toEqual(table.rows);
   });
+
+  test('replaces a mark that cannot be read, but only if it exports all rows', async () => {
+    const table = await openTable(2);
+    table.now += 100_000;
+    const inner = memoryState();
+    const names: string[] = [];
+    const state: StateStore = {
+      ...inner,
+      load: (name) => {
+        names.push(name);
+        return name.startsWith('mark-') && isDamaged ? Promise.resolve({ v: 9 }) : inner.load(name);
+      },
+    };
+    let isDamaged = true;
+    await expect(increment(table, state)).rejects.toThrow(/can't be read\. Export all rows again, with incremental/);
+    expect(kept(await increment(table, state, { incremental: { full: true } }))).toEqual(table.rows);
+    isDamaged = false;
+    expect(await increment(table, state)).toEqual([]);
+    expect(names.some((name) => name.startsWith('mark-'))).toBe(true);
+  });
+
+  test('that is not finished is not resumed into another target', async () => {
+    const table = await openTable(3);
+    const state = memoryState();
+    const into = (target: string) => Object.assign(recordingSink<Entry>(), { target });
+    const first = into('1');
+    first.beforeWrite = () => {
+      if (first.rows.length > 0) throw new Error('stopped');
+    };
+    const started = exportTo(entriesOf(table), first, { state, incremental: true, commitEvery: 1 });
+    await expect(started.run()).rejects.toThrow('stopped');
+    await expect(exportTo(entriesOf(table), into('2'), { state, incremental: true }).run()).rejects.toThrow(
+      /into another target, is not finished/,
+    );
+  });
 });
