@@ -167,6 +167,7 @@ Examples:
   sluice streams list
   sluice streams watch --only status
   sluice sources
+  sluice get streams /streams/evm
   sluice export coins.markets --param currency=usd --to sqlite:coins.db`;
 
 /** Commander's error as a sentence of ours, without the value of an unknown option: it might be a key. */

@@ -10,7 +10,7 @@ export interface ApiRequests {
    *
    * @param path below the base URL, with a leading slash
    *
-   * @example const { resources } = await client.github.get('/rate_limit');
+   * @example const limits = await client.coins.get('/limits', { query: { plan: 'free' } });
    */
   get(path: string, options?: { readonly query?: Query; readonly signal?: AbortSignal }): Promise<unknown>;
 }
