@@ -1,8 +1,9 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startReceiver, startSandbox } from '@sluice/sandbox';
 import { transformSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
+import { gitlabAnswers } from '../examples/servers/gitlab.js';
 import { byOffsetAndTotal, startListing } from '../examples/servers/listingServer.js';
 import { onTestEnd } from '../scripts/testScope.js';
 import { run as runScript } from './run.js';
@@ -83,6 +84,40 @@ describe.concurrent('the guide streamFails.md', () => {
     expect(mails).toEqual([expect.stringContaining(`active -> error  ${failing.statusMessage}`)]);
     expect(output).toBe('');
     expect((await runShown(mailing, { sandbox, cwd })).mails).toEqual([]);
+  });
+});
+
+describe.concurrent('the guide writeApi.md', () => {
+  test('A5 has a line for cron that writes a file per run, with what is new', async () => {
+    const [crontab = ''] = codeIn(readFileSync(join(folder, 'writeApi.md'), 'utf8'), 'cron');
+    expect(crontab).toMatch(schedule);
+    const token = 'glpat-of-an-example';
+    const issueOf = (iid: number) => ({ iid, title: `Issue ${iid}`, state: 'opened', updated_at: dayOf(iid) });
+    const dayOf = (nth: number): string => new Date(Date.UTC(2026, 0, 1 + nth)).toISOString();
+    const server = await startListing(
+      gitlabAnswers(token),
+      Array.from({ length: 120 }, (_, iid) => issueOf(iid)),
+    );
+    onTestEnd(() => server.close());
+    await using sandbox = await startSandbox();
+    const cwd = temporaryFolder();
+    cpSync(join(root, 'examples/plugins'), cwd, { recursive: true });
+    symlinkSync(join(root, 'examples/node_modules'), join(cwd, 'node_modules'));
+    const plugins = [['./gitlab.ts', { baseUrl: new URL(server.baseUrl).origin }]];
+    writeFileSync(join(cwd, 'sluice.config.json'), JSON.stringify({ plugins }));
+    const line = crontab.replace(schedule, '').replace('/var/lib/sluice', cwd).replaceAll('\\%', '%');
+    const runOnce = async (): Promise<number[]> => {
+      const outcome = await runShown(`export GITLAB_TOKEN=${token}; ${line}`, { sandbox, cwd });
+      expect(outcome).toMatchObject({ code: 0, output: '' });
+      const [name = ''] = readdirSync(cwd).filter((each) => each.startsWith('issues-'));
+      const text = readFileSync(join(cwd, name), 'utf8');
+      rmSync(join(cwd, name));
+      return text.split('\n').flatMap((row) => (row === '' ? [] : [(JSON.parse(row) as { iid: number }).iid]));
+    };
+    expect((await runOnce()).length).toBe(120);
+    server.rows.push(issueOf(120), issueOf(121));
+    expect(await runOnce()).toEqual([120, 121]);
+    expect(await runOnce()).toEqual([]);
   });
 });
 

@@ -8,6 +8,7 @@ import { after, describe, test } from 'node:test';
 import {
   createClient,
   exportTo,
+  noAuth,
   SluiceError,
   type ApiOptions,
   type Change,
@@ -27,7 +28,7 @@ import {
 } from '../servers/listingServer.js';
 import { coins } from './coins.js';
 import { files } from './files.js';
-import { issues } from './issues.js';
+import { github } from './github.js';
 
 /** An API and how to use it, whatever its shape. */
 interface Opened {
@@ -68,12 +69,12 @@ const cases: Record<string, Case> = {
     answering: byLinkHeader,
     row: (index) => ({ number: index, title: `It breaks "${index}" times`, state: 'open', labels: ['kept by nobody'] }),
     open(options) {
-      const client = bare().use(issues(options));
-      const { ofProject } = client.issues;
+      const client = bare().use(github({ ...options, auth: noAuth }));
+      const { issues } = client.github;
       return {
         client,
-        source: (pageSize) => ofProject({ project: 'a/b', pageSize }),
-        watch: (state) => ofProject.watch({ project: 'a/b' }, watching(state)),
+        source: (pageSize) => issues({ owner: 'a', repo: 'b', pageSize }),
+        watch: (state) => issues.watch({ owner: 'a', repo: 'b' }, watching(state)),
       };
     },
     wrong: { title: null },

@@ -3,6 +3,8 @@ import type { AptosApi, NftHolding } from '../../packages/aptos/src/index.js';
 import type { ApiPlugin, Client, Flow, Position, Sink, Source, StateStore } from '../../packages/core/src/index.js';
 import type { TestFunction } from '../../packages/testing/src/index.js';
 import type { coins as coinsApi } from '../../examples/plugins/coins.js';
+import type { github as githubApi } from '../../examples/plugins/github.js';
+import type { gitlab as gitlabApi } from '../../examples/plugins/gitlab.js';
 import type { sqlite as sqliteSink } from '../../examples/plugins/sqlite.js';
 import type { Receiver, Sandbox } from '@sluice/sandbox';
 import type { StreamsApi } from '../../packages/streams/src/index.js';
@@ -16,6 +18,8 @@ declare global {
   const aptosUrl: string;
   const client: Client & { readonly streams: StreamsApi; readonly aptos: AptosApi; readonly coins: Coins };
   const coins: typeof coinsApi;
+  const github: typeof githubApi;
+  const gitlab: typeof gitlabApi;
   const ownerAddresses: readonly string[];
 
   const holdings: Source<NftHolding>;

@@ -72,9 +72,13 @@ export async function runProgram(args: readonly string[], environment: Environme
   declare('watch', 'report every change of any source, including those of plugins')
     .argument(...source)
     .action(configured(async () => (await import('./commands/source.js')).watchSource));
-  declare('sources', 'list the sources that "sluice export" and "sluice watch" accept').action(
-    configured(async () => (await import('./commands/source.js')).sources),
-  );
+  declare('sources', 'list the sources that "sluice export" and "sluice watch" accept, or explain one')
+    .argument('[name]', 'API or API.SOURCE: its parameters, credentials, limits, paging and columns')
+    .action(configured(async () => (await import('./commands/source.js')).sources));
+  declare('get', 'send one request to an API, and print its JSON')
+    .argument('<api>', 'the name of an API, e.g. streams; "sluice sources" lists what there is')
+    .argument('<path>', 'below the base URL, e.g. /rate_limit')
+    .action(configured(async () => (await import('./commands/get.js')).get));
 
   const dlq = program.command('dlq').description('show or resend dead letters: records that a webhook refused');
   declare('dlq show', 'list dead letters with the responses to them, without changing anything', dlq)
@@ -163,6 +167,7 @@ Examples:
   sluice streams list
   sluice streams watch --only status
   sluice sources
+  sluice get streams /streams/evm
   sluice export coins.markets --param currency=usd --to sqlite:coins.db`;
 
 /** Commander's error as a sentence of ours, without the value of an unknown option: it might be a key. */

@@ -86,7 +86,10 @@ export interface Client extends AsyncDisposable {
   readonly events: Observable<ClientEvent>;
   /** Queued and running requests of the APIs that share the client's limiter, and how long these are paused. */
   readonly limiter: LimiterState;
-  /** The same for each API, by its name. */
+  /**
+   * The same for each API, by its name. An API with `auth`, `rateLimit`, `limiter` or `quota` has a limiter of its own; the
+   * others show the client's, which they share.
+   */
   readonly limiters: ReadonlyMap<string, LimiterState>;
   /**
    * The sinks that plugins provide, by name.

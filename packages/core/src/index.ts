@@ -12,14 +12,8 @@ export { checkPlugin, definePlugin } from './plugins/checkPlugin.js';
 export type { ApiResponse, ApiRequest, Endpoint, EndpointOptions, Plugin, PluginContext } from './plugins/plugin.js';
 
 // APIs that are described
-export {
-  defineApi,
-  type ApiDefinition,
-  type ApiOf,
-  type ApiOptions,
-  type ApiPlugin,
-  type ApiRequests,
-} from './api/defineApi.js';
+export { defineApi, type ApiDefinition, type ApiOf, type ApiOptions, type ApiPlugin } from './api/defineApi.js';
+export type { Api, ApiDescription, ApiRequests, AuthDescription } from './api/describedApi.js';
 export { listing, type Listing } from './api/listing.js';
 export type { ListingDefinition } from './api/listingDefinition.js';
 export type { RequestSpec, PageSize } from './api/listingPlan.js';
@@ -37,7 +31,7 @@ export { rowOf, type Each, type RowOfOptions } from './api/rowOf.js';
 export { graphqlErrors, type GraphqlErrorOptions } from './api/graphqlErrors.js';
 export type { RequestPlace } from './api/requestPlace.js';
 export type { Answer, PageAnswer, Selector } from './api/answer.js';
-export { sourcesOf, type ApiSource, type SourceDescription } from './api/apiSource.js';
+export { apisOf, sourcesOf, type ApiSource, type SourceDescription } from './api/apiSource.js';
 export type { WalkBounds } from './api/decodeOptions.js';
 
 // Events

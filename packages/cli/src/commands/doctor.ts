@@ -3,7 +3,14 @@ import { createClient, SluiceError, sourcesOf, type Client, type ClientOptions, 
 import { streams } from '@sluice/streams';
 import { apiFinding, missingBaseUrl, sourceFinding } from './doctor/apis.js';
 import { type Finding, findingLine, probe } from './doctor/finding.js';
-import { configFindings, keyFinding, nodeFinding, proxyFinding } from './doctor/settings.js';
+import {
+  configFindings,
+  hasOwnAuth,
+  keyFinding,
+  nodeFinding,
+  type PluginApis,
+  proxyFinding,
+} from './doctor/settings.js';
 import type { Environment } from '../environment/environment.js';
 import { exitCodes } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
@@ -11,6 +18,7 @@ import { redactValues } from '../errors/redact.js';
 import type { Invocation } from '../config/config.js';
 import type { CommandOptions } from '../options/commandOptions.js';
 import { apiNames, findBaseUrl, type ApiName } from '../input/baseUrl.js';
+import { unsetVariables } from '../source/describe.js';
 import { addRequired, clientOptions, isRequired } from '../source/openClient.js';
 
 type DoctorOptions = CommandOptions<'doctor'>;
@@ -52,14 +60,17 @@ async function* findings(
   const { plugins } = invocation.config;
   yield nodeFinding(nodeVersion);
   yield proxyFinding(variables);
-  const sources = yield* configFindings(invocation, environment);
+  const known = yield* configFindings(invocation, environment);
   const own = apiNames.map((api) => ({
     ...{ api, address: findBaseUrl(api, options, variables) },
     isWanted: isRequired(api, plugins),
   }));
   const isOwnInUse = own.some(({ address, isWanted }) => address !== undefined || isWanted);
-  const isNothingInUse = !isOwnInUse && sources?.length === 0;
-  const { finding, key } = await keyFinding(options.apiKeyFile, environment, isOwnInUse || isNothingInUse);
+  const isNothingInUse = !isOwnInUse && known?.sources.length === 0;
+  const { finding, key } = await keyFinding(options.apiKeyFile, environment, {
+    isNeeded: isOwnInUse || isNothingInUse,
+    isUnused: known?.apis.every(hasOwnAuth) ?? false,
+  });
   yield finding;
   for (const { api, address, isWanted } of own) {
     if (address === undefined) {
@@ -73,17 +84,17 @@ async function* findings(
       return key === undefined ? undefined : await probe(client, source, signal);
     });
   }
-  if (!sources || sources.length === 0) return;
+  if (known === undefined || known.sources.length === 0) return;
   if (finding.level === 'fail' || own.some(({ address, isWanted }) => isWanted && address === undefined)) {
     yield { level: 'warn', subject: 'plugins', text: 'their sources were not asked, since something else fails' };
     return;
   }
-  yield* sourceFindings(sources, key, options, environment, invocation);
+  yield* sourceFindings(known, key, options, environment, invocation);
 }
 
 /** Probes the sources of plugins with a single client, since plugins may depend on each other. */
 async function* sourceFindings(
-  names: readonly string[],
+  { apis, sources }: PluginApis,
   key: string | undefined,
   options: DoctorOptions,
   environment: Environment,
@@ -98,9 +109,14 @@ async function* sourceFindings(
     yield { level: 'fail', subject: 'plugins', text: errorSentence(error) };
     return;
   }
-  for (const [name, source] of sourcesOf(client))
-    if (names.includes(name))
-      yield await sourceFinding(source, key !== undefined, (made) => probe(client, made, environment.signal));
+  for (const [name, source] of sourcesOf(client)) {
+    const api = apis.find((each) => name.startsWith(`${each.name}.`));
+    // Without its credentials, its sources would only fail in the same way.
+    const isWithout = api && hasOwnAuth(api) && unsetVariables(api, environment.variables).length > 0;
+    if (!sources.includes(name) || isWithout) continue;
+    const credentials = api && hasOwnAuth(api) ? 'own' : key === undefined ? 'none' : 'key';
+    yield await sourceFinding(source, credentials, (made) => probe(client, made, environment.signal));
+  }
 }
 
 /** Without `--retry-for`, retries only once, so that an outage is reported quickly. */

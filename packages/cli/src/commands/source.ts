@@ -1,12 +1,16 @@
+import type { ExportOptions, Source } from '@sluice/core';
 import type { Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { exitCodes, UsageError } from '../errors/errors.js';
+import { redactValues } from '../errors/redact.js';
 import { checkConcurrency, type ExportedRows, runExport } from '../export/runExport.js';
+import { standardOutput } from '../options/checkTarget.js';
 import type { CommandOptions } from '../options/commandOptions.js';
 import { asRecordChanges, asRecords } from '../source/decodeRecords.js';
-import { findSource, knownSources, rowKeyOf, sourceLines, sourceName } from '../source/findSource.js';
-import { apisOf } from '../source/openClient.js';
+import { explained, findDescribed, knownApis, secretsOf } from '../source/describe.js';
+import { findSource, rowKeyOf, sourceLines, sourceName } from '../source/findSource.js';
+import { withApi } from '../source/openClient.js';
 import { withParams, readParams } from '../source/params.js';
 import { namesOf } from '../target/namedTarget.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
@@ -23,18 +27,52 @@ export async function exportSource(
   invocation: Invocation,
 ): Promise<number> {
   const { config } = invocation;
-  const { source, param = [], pageSize, maxRows, concurrency } = options;
+  const { source, param = [], pageSize, maxRows, concurrency, since } = options;
   checkConcurrency(options);
+  const incremental = incrementalOf(options);
   const rows: ExportedRows<unknown, object> = {
-    add: apisOf(sourceName(source), options, environment),
+    add: withApi(sourceName(source), options, environment),
     source: (client) => {
       const found = findSource(client, source, config);
       const params = readParams(param, found.describe(), ['pageSize', 'maxRows']);
-      return asRecords(withParams(found, params, (valid) => found({ ...valid, pageSize, maxRows })));
+      const rows = withParams(found, params, (valid) => found({ ...valid, pageSize, maxRows }));
+      if (incremental) checkIncrement(rows, since);
+      return asRecords(rows);
     },
-    ...{ concurrency, maxRows },
+    ...{ concurrency, maxRows, ...(incremental && { incremental }) },
   };
   return runExport(rows, options, environment, invocation);
+}
+
+/** The increments of a command line. @throws UsageError if its options do not go together. */
+function incrementalOf(options: CommandOptions<'export'>): ExportOptions['incremental'] {
+  const { incremental = false, since, full = false, state, to, maxRows } = options;
+  if (!incremental) {
+    const flag = since === undefined ? '--full' : '--since';
+    if (since !== undefined || full) throw new UsageError(`${flag} needs --incremental.`);
+    return undefined;
+  }
+  if (since !== undefined && full)
+    throw new UsageError('--since and --full exclude each other: give a start, or export all rows.');
+  if (maxRows !== undefined)
+    throw new UsageError('--incremental goes without --max-rows: the rows beyond it would be missed for good.');
+  if (to === standardOutput)
+    throw new UsageError(
+      "--incremental needs a target that can be resumed, i.e. a file, a webhook or a plugin's sink: what was missed on stdout would not come again.",
+    );
+  if (state === undefined)
+    throw new UsageError('--incremental needs --state DIR: there it keeps how far the last export came.');
+  return { ...(since !== undefined && { from: since }), full };
+}
+
+/** @throws UsageError if a source has no increments, or cannot start at this value. */
+function checkIncrement({ info: { name, increment } }: Source<unknown>, since: string | undefined): void {
+  if (!increment)
+    throw new UsageError(
+      `${name} can't be exported with --incremental: its API is not described as one that can be asked for what is new (paging: bySince).`,
+    );
+  if (since !== undefined && increment.read(since) === undefined)
+    throw new UsageError(`--since is ${JSON.stringify(since.slice(0, 100))}, and must be ${increment.wanted}.`);
 }
 
 /** `sluice watch API.SOURCE`: reports every change of any source, including those of plugins. */
@@ -51,7 +89,7 @@ export async function watchSource(
   // Set when the source is found.
   let shown: readonly string[] = [];
   const rows: WatchedRows<unknown, Record<string, unknown>> = {
-    add: apisOf(sourceName(source), options, environment),
+    add: withApi(sourceName(source), options, environment),
     source: (client, watching) => {
       const found = findSource(client, source, config);
       const { columns, hasKey, ...description } = found.describe();
@@ -71,26 +109,50 @@ export async function watchSource(
   return runWatch(rows, options, environment, invocation);
 }
 
-/** `sluice sources`: lists all sources, and the plugins' sinks and stores for `--to` and `--state`. */
+/**
+ * `sluice sources`: lists all sources, and the plugins' sinks and stores for `--to` and `--state`; or explains a source
+ * or an API. No output contains a secret.
+ */
 export async function sources(
-  { format }: CommandOptions<'sources'>,
+  { format, name }: CommandOptions<'sources'> & { readonly name?: string },
   environment: Environment,
   { config }: Invocation,
 ): Promise<number> {
   const { stdout } = environment;
   refuseClosed(stdout);
-  const { bold } = stdout.colors;
-  const known = await knownSources(config, environment);
-  const named = { sinks: namesOf('sinks', config.plugins), stores: namesOf('stores', config.plugins) };
-  if (format === 'json') {
-    await stdout.write(`${JSON.stringify({ sources: known, ...named })}\n`);
+  const known = await knownApis(config, environment);
+  const write = (text: string): Promise<void> => stdout.write(redactValues(text, secretsOf(known.apis, environment)));
+  if (name !== undefined) {
+    const chosen = findDescribed(known, name, config);
+    if (format === 'json') await write(`${JSON.stringify(chosen)}\n`);
+    else await write(blocksOf(explained(chosen, environment), environment));
     return exitCodes.done;
   }
-  const described = known.map((source) => {
-    const [name = '', ...lines] = sourceLines(source);
-    return [bold(name), ...lines, ''].map((line) => `${line}\n`).join('');
-  });
-  await stdout.write(described.join('') + named.sinks.map((name) => `--to ${name}:TARGET\n`).join(''));
-  await stdout.write(named.stores.map((name) => `--state ${name}:TARGET\n`).join(''));
+  const named = { sinks: namesOf('sinks', config.plugins), stores: namesOf('stores', config.plugins) };
+  if (format === 'json') {
+    await write(`${JSON.stringify({ sources: known.sources, ...named })}\n`);
+    return exitCodes.done;
+  }
+  await write(
+    blocksOf(
+      known.sources.map((source) => sourceLines(source)),
+      environment,
+      true,
+    ) +
+      named.sinks.map((sink) => `--to ${sink}:TARGET\n`).join('') +
+      named.stores.map((store) => `--state ${store}:TARGET\n`).join(''),
+  );
   return exitCodes.done;
+}
+
+/** Lines under headings, which are the first ones. */
+function blocksOf(
+  blocks: readonly (readonly string[])[],
+  { stdout }: Pick<Environment, 'stdout'>,
+  endsEmpty = false,
+): string {
+  const texts = blocks.map(([heading = '', ...lines]) =>
+    [stdout.colors.bold(heading), ...lines].map((line) => `${line}\n`).join(''),
+  );
+  return texts.join('\n') + (endsEmpty && texts.length > 0 ? '\n' : '');
 }

@@ -27,6 +27,7 @@ const remedies: Readonly<Record<string, string>> = {
   'lower rateLimit': 'lower --rate',
   'lower concurrency': 'lower --deliveries',
   'set apiKey': 'set SLUICE_API_KEY if it wants one',
+  'set full': 'export all rows again with --full',
   'allow sameProject': 'if it is a new key of the same project, say so with --same-project',
   'allow breakLock': 'if it does not, take the lock with --break-lock',
   'allow trustFileSystem': 'use a local disk, or take the risk with --trust-filesystem',
@@ -69,7 +70,7 @@ function settingsOf(names: readonly string[], source: unknown): string {
 const settings: ReadonlyMap<string, string> = new Map([
   ['source', 'what is exported'],
   ['pipePages', '--only'],
-  ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom'].map(
+  ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom', 'incremental'].map(
     (name) => [name, flagOf(name)] as const,
   ),
   ['baseUrl', 'the base URL'],

@@ -1,6 +1,7 @@
 import {
   type Client,
   type Clock,
+  type ExportOptions,
   type ExportProgress,
   type ExportReport,
   exportTo,
@@ -48,6 +49,8 @@ interface RowExport<T> {
   readonly resumption?: Resumption | undefined;
   /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
+  /** Only rows that are new since the last export. It needs a resumption. */
+  readonly incremental?: ExportOptions['incremental'] | undefined;
   /** Whether to print a summary at the end. Default `true`. */
   readonly isSummedUp?: boolean;
 }
@@ -70,6 +73,7 @@ export async function exportRows<T>(
   clock: Clock = systemClock,
 ): Promise<ExportOutcome> {
   const { client, sink, target, kind, format, forwarding, concurrency, resumption, maxRows, isSummedUp = true } = job;
+  const { incremental } = job;
   const { stderr, signal, secrets, command } = environment;
   const tally = tallyRequests(client);
   const { notices = noticesOf(client) } = job;
@@ -80,6 +84,7 @@ export async function exportRows<T>(
   });
   const flow = exportTo(source, sink, {
     ...(concurrency !== undefined && { concurrency }),
+    ...(incremental && { incremental }),
     ...(resuming?.exportOptions ?? { restart: true }),
   });
 
@@ -128,6 +133,7 @@ export async function exportRows<T>(
     const deadLetters = forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters };
     const summary = {
       ...{ rows, pages, resumedRows, target, bytes, elapsed, retries },
+      isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
       ...(finishedAt !== undefined && { finishedAt }),
     };
     reporter.done(

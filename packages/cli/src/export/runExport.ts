@@ -1,4 +1,4 @@
-import type { Client, PageSource } from '@sluice/core';
+import type { Client, ExportOptions, PageSource } from '@sluice/core';
 import type { Config, Invocation } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
@@ -24,6 +24,8 @@ export interface ExportedRows<Added, T> {
   readonly concurrency?: number | undefined;
   /** A known upper bound of the rows. */
   readonly maxRows?: number | undefined;
+  /** Only rows that are new since the last export. */
+  readonly incremental?: ExportOptions['incremental'];
   /** Shown at the start. */
   readonly hint?: string | undefined;
 }
@@ -34,12 +36,12 @@ export interface ExportedRows<Added, T> {
  * @throws UsageError if an option can't be used; what the export raises.
  */
 export async function runExport<Added, T extends object>(
-  { add, source, concurrency, maxRows, hint }: ExportedRows<Added, T>,
+  { add, source, concurrency, maxRows, incremental, hint }: ExportedRows<Added, T>,
   options: ExportCommandOptions,
   environment: Environment,
   { args, config }: Invocation,
 ): Promise<number> {
-  const target = await rowTargetOf<T>(options, environment, config);
+  const target = await rowTargetOf<T>({ ...options, isIncremental: incremental !== undefined }, environment, config);
   const resumption = resumptionOf(options, target, args, config, environment);
   const { name, kind, format, forwarding } = target;
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
@@ -50,7 +52,7 @@ export async function runExport<Added, T extends object>(
       sink: await target.open(client),
     };
     const { report } = await exportRows(
-      { ...job, target: name, kind, format, forwarding, concurrency, resumption, maxRows },
+      { ...job, target: name, kind, format, forwarding, concurrency, resumption, maxRows, incremental },
       options,
       environment,
     );
@@ -60,13 +62,15 @@ export async function runExport<Added, T extends object>(
 
 /** @throws UsageError if there is no target, or an option does not apply to it. */
 function rowTargetOf<T extends object>(
-  options: ExportCommandOptions,
+  options: ExportCommandOptions & { readonly isIncremental: boolean },
   environment: Environment,
   config: Config,
 ): Promise<Target<T>> {
   return resolveTarget<T>(options, environment, config, () => {
-    if (options.state !== undefined)
-      throw new UsageError("--state goes with --forward, or with a plugin's sink: a file has its state beside it.");
+    if (options.state !== undefined && !options.isIncremental)
+      throw new UsageError(
+        "--state goes with --forward, --incremental, or a plugin's sink: a file has its state beside it.",
+      );
     return rowSink<T>(options, environment);
   });
 }

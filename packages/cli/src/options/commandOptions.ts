@@ -73,9 +73,15 @@ const commandOptions = {
     groups.streamsApi,
     groups.watchProgress,
   ],
-  export: [group('Which rows:', ...anyRows, 'maxRows'), ...exportTo, groups.anyApi, groups.progress],
+  export: [
+    group('Which rows:', ...anyRows, 'maxRows', 'incremental', 'since', 'full'),
+    ...exportTo,
+    groups.anyApi,
+    groups.progress,
+  ],
   watch: [group('Which rows:', ...anyRows, 'key'), ...watchTo, groups.anyApi, groups.watchProgress],
   sources: [group('Options:', 'config', 'format of a list')],
+  get: [group('Options:', 'param of a request'), groups.anyApi],
   'dlq show': [group('Options:', 'format of a list')],
   'dlq replay': [
     group('Target:', 'to of letters', ...webhook, 'deliveries of letters', 'timeout of letters', 'retryFor of letters'),

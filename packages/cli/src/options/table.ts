@@ -67,6 +67,19 @@ const table = {
     ...{ value: '<name=value>', read: collect, isForOneRun: true },
     help: 'a parameter of the source, name:=JSON for anything but text; repeatable',
   },
+  'param of a request': {
+    ...{ value: '<name=value>', read: collect, isForOneRun: true },
+    help: 'a parameter of the query, name:=JSON for anything but text; repeatable',
+  },
+  incremental: {
+    isForOneRun: true,
+    help: 'only rows that are new or changed since the last such export; needs --state',
+  },
+  since: {
+    ...{ value: '<value>', isForOneRun: true },
+    help: 'with --incremental: start at this value, e.g. 2026-01-31T00:00:00Z, instead of the last one',
+  },
+  full: { isForOneRun: true, help: 'with --incremental: export all rows again, and start from there the next time' },
   key: { value: '<columns>', ...list, help: 'columns that identify a row: a,b (default: set by the source)' },
   only: { value: '<what>', read: ['status'], help: 'report only changes of the status and its message (default: all)' },
 
@@ -149,7 +162,7 @@ const table = {
 
   state: {
     ...{ value: '<folder>', isForOneRun: true },
-    help: "with --forward or a plugin's sink: folder for the state, or NAME:TARGET for a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
+    help: "with --forward, --incremental or a plugin's sink: folder for the state, or NAME:TARGET for a plugin's store (default: HOST.sluice here, or NAME.TARGET.sluice)",
   },
   'state of a watch': {
     value: '<folder>',
@@ -201,7 +214,10 @@ const table = {
     ...{ ...file, variable: keyVariable },
     help: `file with the API key, - for stdin [env: ${keyVariable}, the key itself]`,
   },
-  rate: { value: '<rate>', read: parseRate, help: 'maximum request rate: 25/s, 100/m or unlimited (default: 5/s)' },
+  rate: {
+    ...{ value: '<rate>', read: parseRate },
+    help: 'maximum request rate, besides limits of a plugin: 25/s, 100/m or unlimited (default: 5/s)',
+  },
   timeout: { ...span, help: 'maximum time for one response (default: 30s)' },
   'timeout of letters': { ...span, help: 'maximum time for one response (default: 15s)' },
   retryFor: { ...retry, help: `${retryHelp} (default: 1m; in a watch: forever)` },

@@ -84,12 +84,25 @@ export interface Summary {
   readonly deadLetters?: { readonly count: number; readonly path: string };
   /** When an earlier run finished the export (ISO 8601). */
   readonly finishedAt?: string;
+  /** The rows are those that are new since the last export. Default `false`. */
+  readonly isIncrement?: boolean;
 }
 
 /** The last line. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
 export function summaryLine(summary: Summary): string {
   if (summary.finishedAt !== undefined) return finishedLine(summary, summary.finishedAt);
-  const { rows, pages, resumedRows, target, bytes, elapsed, retries, redeliveries = 0, deadLetters } = summary;
+  const {
+    rows,
+    pages,
+    resumedRows,
+    target,
+    bytes,
+    elapsed,
+    retries,
+    redeliveries = 0,
+    deadLetters,
+    isIncrement,
+  } = summary;
   const details = [
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
     formatDuration(elapsed),
@@ -98,7 +111,8 @@ export function summaryLine(summary: Summary): string {
     ...(redeliveries > 0 ? [formatCount(redeliveries, 'delivery', 'deliveries') + ' repeated'] : []),
     ...(deadLetters ? [formatCount(deadLetters.count, 'dead letter')] : []),
   ];
-  return `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;
+  const what = isIncrement ? formatCount(rows, 'new row') : formatCount(rows, 'row');
+  return `${what} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;
 }
 
 function finishedLine({ target, rows }: Summary, finishedAt: string): string {

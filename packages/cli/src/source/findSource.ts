@@ -1,11 +1,9 @@
 import { type ApiSource, type Client, type SourceDescription, sourcesOf } from '@sluice/core';
 import type { Config } from '../config/config.js';
-import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import { type ApiName, apis, isApiName } from '../input/baseUrl.js';
-import { fieldText } from '../terminal/format.js';
+import { fieldText, formatNumber } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
-import { withPlugins } from './openClient.js';
 
 interface SourceName {
   /** E.g. `coins.markets`. */
@@ -25,46 +23,68 @@ export function sourceName(name: string): SourceName {
 }
 
 /** @throws UsageError, which lists the available sources, if the client does not have this one. */
-export function findSource(client: Client, name: string, { file }: Pick<Config, 'file'>): ApiSource {
+export function findSource(client: Client, name: string, config: Pick<Config, 'file'>): ApiSource {
   const sources = sourcesOf(client);
   const source = sources.get(name);
   if (source) return source;
   const [api = ''] = name.split('.');
   const names = [...sources.keys()];
+  const isKnown = names.some((each) => each.startsWith(`${api}.`));
+  throw isKnown ? unknownSource(name, names) : unknownApi(api, names, config);
+}
+
+/** @param names all sources. */
+export function unknownSource(name: string, names: readonly string[]): UsageError {
+  const [api = ''] = name.split('.');
   const ofApi = names.filter((each) => each.startsWith(`${api}.`));
+  return new UsageError(
+    `${api} has no source ${JSON.stringify(name.slice(api.length + 1))}. Available: ${ofApi.join(', ')}.`,
+  );
+}
+
+/** @param names all sources. */
+export function unknownApi(api: string, names: readonly string[], { file }: Pick<Config, 'file'>): UsageError {
   const others = [...new Set([...names.map((each) => each.split('.')[0] ?? ''), ...Object.keys(apis)])].toSorted();
-  throw new UsageError(
-    ofApi.length > 0
-      ? `${api} has no source ${JSON.stringify(name.slice(api.length + 1))}. Available: ${ofApi.join(', ')}.`
-      : `There is no API ${JSON.stringify(api)} with sources. Available: ${others.join(', ')}. ${file ? `The plugins of ${file.name} provide no other.` : 'Plugins in sluice.config.js can provide more.'}`,
+  return new UsageError(
+    `There is no API ${JSON.stringify(api)} with sources. Available: ${others.join(', ')}. ${file ? `The plugins of ${file.name} provide no other.` : 'Plugins in sluice.config.js can provide more.'}`,
   );
 }
 
-/** Describes all sources without any request. @throws what the client raises for a plugin that can't be added. */
-export async function knownSources(
-  config: Pick<Config, 'plugins'>,
-  environment: Pick<Environment, 'stderr'>,
-): Promise<SourceDescription[]> {
-  return withPlugins(config, environment, (client) =>
-    Promise.resolve(Array.from(sourcesOf(client).values(), (source) => source.describe())),
-  );
-}
-
-/** A source for people: its name, then lines with its description, parameters and columns. */
-export function sourceLines({ name, description, params, columns, hasKey }: SourceDescription): string[] {
+/**
+ * A source for people: its name, then lines with its description, parameters and columns.
+ *
+ * @param isDetailed adds what the parameters mean, and how its pages are found.
+ */
+export function sourceLines(source: SourceDescription, isDetailed = false): string[] {
+  const { name, description, params, columns, hasKey } = source;
   const taken = params?.map((param) => {
     const facts = [param.type, ...(param.isRequired ? ['required'] : [])].filter((fact) => fact !== undefined);
-    return param.name + (facts.length > 0 ? ` (${facts.join(', ')})` : '');
+    const text = param.name + (facts.length > 0 ? ` (${facts.join(', ')})` : '');
+    return isDetailed && param.description !== undefined ? `${text}: ${param.description}` : text;
   });
-  const rows: [label: string, text: string | undefined][] = [
-    ['params', taken === undefined ? undefined : taken.join(', ') || 'none'],
+  const lines: [label: string, text: string | undefined][] = [
+    ...paramLines(taken, isDetailed),
     ['columns', columns.join(', ')],
+    ['paging', isDetailed ? pagingText(source) : undefined],
+    ['export', isDetailed && source.isIncremental ? 'also --incremental' : undefined],
     ['watch', hasKey ? undefined : 'needs --key'],
   ];
-  const lines = rows.flatMap(([label, text]) =>
+  const shown = lines.flatMap(([label, text]) =>
     text === undefined ? [] : [`  ${label.padEnd(9)}${visibleText(text)}`],
   );
-  return [name, ...(description === undefined ? [] : [`  ${visibleText(description)}`]), ...lines];
+  return [name, ...(description === undefined ? [] : [`  ${visibleText(description)}`]), ...shown];
+}
+
+function paramLines(taken: readonly string[] | undefined, isDetailed: boolean): [string, string | undefined][] {
+  if (!isDetailed || taken === undefined || taken.length === 0)
+    return [['params', taken === undefined ? undefined : taken.join(', ') || 'none']];
+  return taken.map((text, at) => [at === 0 ? 'params' : '', text]);
+}
+
+function pagingText({ paging, pageSize }: SourceDescription): string {
+  if (!pageSize) return paging;
+  const max = pageSize.max === undefined ? '' : ` (${formatNumber(pageSize.max)} at most)`;
+  return `${paging}, ${formatNumber(pageSize.default)} rows per page${max}`;
 }
 
 /**

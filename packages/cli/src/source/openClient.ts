@@ -93,7 +93,7 @@ export function isRequired(name: ApiName, plugins: Config['plugins']): boolean {
 }
 
 /** Adds the API of a source, if it is a built-in one. @throws UsageError if its base URL is not set. */
-export function apisOf(
+export function withApi(
   { api }: { readonly api?: ApiName },
   options: BaseUrls,
   { variables }: Pick<Environment, 'variables'>,

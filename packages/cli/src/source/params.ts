@@ -1,4 +1,4 @@
-import { type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
+import { type ApiRequests, type ApiSource, SluiceError, type SourceDescription } from '@sluice/core';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 
@@ -97,10 +97,7 @@ export function readParams(
   options: readonly ('pageSize' | 'maxRows')[],
 ): Params {
   const values = new Map<string, unknown[]>();
-  for (const text of texts) {
-    const [, name, sign, value] = /^([A-Za-z_][\w.-]*)(:?=)(.*)$/s.exec(text) ?? [];
-    if (name === undefined || value === undefined)
-      throw new UsageError('--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].');
+  for (const { name, sign, value } of texts.map((text) => splitParam(text, /^([A-Za-z_][\w.-]*)(:?=)(.*)$/s))) {
     if (bounds.has(name)) {
       const own = options.find((option) => option === name);
       throw new UsageError(
@@ -119,6 +116,42 @@ export function readParams(
       return [name, isList && !(all.length === 1 && Array.isArray(all[0])) ? all : all[0]];
     }),
   );
+}
+
+/** The query of a single request. */
+type RequestQuery = NonNullable<NonNullable<Parameters<ApiRequests['get']>[1]>['query']>;
+
+/**
+ * Parses `--param` of a single request. A parameter that is given several times becomes a list.
+ *
+ * @throws UsageError if a text has another form, or a value is none of a query.
+ * @example readQuery(['state=open', 'ids:=[1,2]']) // { state: 'open', ids: ['1', '2'] }
+ */
+export function readQuery(texts: readonly string[]): RequestQuery {
+  const values = new Map<string, (string | number | boolean | readonly string[])[]>();
+  for (const { name, sign, value } of texts.map((text) => splitParam(text, /^([^\s=:]+)(:?=)(.*)$/s)))
+    values.set(name, [...(values.get(name) ?? []), sign === '=' ? value : queryValue(name, parsed(name, value))]);
+  return Object.fromEntries(
+    Array.from(values, ([name, all]) => [name, all.length === 1 ? (all[0] ?? '') : all.flat().map(String)]),
+  );
+}
+
+function queryValue(name: string, value: unknown): string | number | boolean | readonly string[] {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.map(String);
+  throw new UsageError(`${flagFor(name)} must be text, a number, true, false or a list of these, as a query has them.`);
+}
+
+interface GivenParam {
+  readonly name: string;
+  readonly sign: string;
+  readonly value: string;
+}
+
+function splitParam(text: string, form: RegExp): GivenParam {
+  const [, name, sign = '', value] = form.exec(text) ?? [];
+  if (name !== undefined && value !== undefined) return { name, sign, value };
+  throw new UsageError('--param must be name=value, or name:=JSON for anything but text, like ids:=[1,2].');
 }
 
 /** A text that is not of the type stays text, so that the source refuses it. */

@@ -8,6 +8,7 @@ import type { Change } from '../watch/change.js';
 import { watch, type WatchOptions } from '../watch/watch.js';
 import { decodeOptions, type WalkBounds, type WatchBounds } from './decodeOptions.js';
 import type { ParamDescription } from './decodeParams.js';
+import type { Api } from './describedApi.js';
 import type { PageSize } from './listingPlan.js';
 
 /** Describes a source of an API, e.g. for a command line. */
@@ -22,6 +23,10 @@ export interface SourceDescription {
   readonly hasKey: boolean;
   /** Rows per page; absent if the API decides. */
   readonly pageSize?: Pick<PageSize, 'default' | 'max'>;
+  /** The kind of paging, e.g. `cursor`; `own` if it is none of this library. */
+  readonly paging: string;
+  /** Whether exports of it can be `incremental`. */
+  readonly isIncremental: boolean;
 }
 
 /**
@@ -53,6 +58,7 @@ type OptionalIfEmpty<T> = Partial<T> extends T ? [options?: T] : [options: T];
 export interface SourceOpening {
   /** Its name on a client, e.g. `coins.markets`. */
   readonly name: string;
+  readonly api: Api;
   readonly endpoint: Endpoint;
   /** How arrays are encoded in queries. */
   readonly arrays: ArrayFormat;
@@ -68,12 +74,12 @@ interface SourceParts<Row> {
   readonly describe: () => SourceDescription;
 }
 
-/** Identifies sources of APIs across copies of this package. */
+/** Identifies sources of APIs across copies of this package. Its value is the API. */
 const brand = Symbol.for('sluice.apiSource');
 
 export function apiSource<Params extends object, Row>(parts: SourceParts<Row>): ApiSource<Params, Row> {
   const { opening, walk, describe } = parts;
-  const { name, clock, random } = opening;
+  const { name, api, clock, random } = opening;
   const source = (options: object = {}): Source<Row> => {
     const { params, bounds } = decodeOptions(options);
     return walk(params, bounds);
@@ -85,7 +91,7 @@ export function apiSource<Params extends object, Row>(parts: SourceParts<Row>): 
       option: 'maxRows',
     });
   };
-  addMembers<Params, Row>(source, { watch: watched, describe, [brand]: true });
+  addMembers<Params, Row>(source, { watch: watched, describe, [brand]: api });
   return Object.freeze(source);
 }
 
@@ -100,6 +106,26 @@ function addMembers<Params extends object, Row>(
 /** Whether a value is a source of an API, from any copy of this package. */
 export function isApiSource(value: unknown): value is ApiSource {
   return typeof value === 'function' && brand in value;
+}
+
+/**
+ * The APIs of a client's sources by name, whichever plugin has opened them.
+ *
+ * @example
+ * for (const [name, api] of apisOf(client)) console.log(name, api.describe().auth.kind);
+ */
+export function apisOf(client: object): ReadonlyMap<string, Api> {
+  const apis = new Map<string, Api>();
+  for (const [name, source] of sourcesOf(client)) {
+    const api: unknown = Reflect.get(source, brand);
+    if (isApi(api)) apis.set(name.split('.')[0] ?? name, api);
+  }
+  return apis;
+}
+
+/** A source of another version of this package may have none. */
+function isApi(value: unknown): value is Api {
+  return isRecord(value) && typeof value['describe'] === 'function';
 }
 
 /**

@@ -1,10 +1,10 @@
 import { ConfigError } from '../errors.js';
-import type { Query } from '../http/query.js';
 import { kindOf } from '../values.js';
 import { nameForm } from '../plugins/checkPlugin.js';
 import { reservedNames } from '../plugins/fit.js';
 import type { EndpointOptions, Plugin, PluginContext } from '../plugins/plugin.js';
 import { type ApiSource, isApiSource, type SourceOpening } from './apiSource.js';
+import { describedApi, type ApiRequests } from './describedApi.js';
 
 /** Options of a plugin that `defineApi` makes. Those of the definition are the defaults. */
 export interface ApiOptions extends EndpointOptions {
@@ -26,18 +26,6 @@ export interface Openable {
 export type ApiOf<Sources extends Readonly<Record<string, Openable>>> = {
   readonly [Name in keyof Sources]: ReturnType<Sources[Name]['open']>;
 } & ApiRequests;
-
-/** Single requests to an API. */
-export interface ApiRequests {
-  /**
-   * Gets one JSON document, with the API's limiter, credentials, retries and deadlines.
-   *
-   * @param path below the base URL, with a leading slash
-   *
-   * @example const { resources } = await client.github.get('/rate_limit');
-   */
-  get(path: string, options?: { readonly query?: Query; readonly signal?: AbortSignal }): Promise<unknown>;
-}
 
 /** A plugin with a namespace. */
 export interface ApiPlugin<Name extends string, Api extends object> extends Plugin<Name, Api> {
@@ -91,16 +79,16 @@ export function defineApi<const Name extends string, const Sources extends Reado
       setup({ endpoint: openEndpoint, clock, random }) {
         const endpoint = openEndpoint(baseUrl, options);
         const { arrays = 'brackets' } = options;
-        const api = {};
-        const get: ApiRequests['get'] = (path, { query = {}, signal } = {}) =>
-          endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) });
+        const api = describedApi(name, endpoint, options);
+        const namespace = {};
         const sibling = (source: string): ApiSource | undefined => {
-          const found: unknown = Object.hasOwn(api, source) ? Reflect.get(api, source) : undefined;
+          const found: unknown = Object.hasOwn(namespace, source) ? Reflect.get(namespace, source) : undefined;
           return isApiSource(found) ? found : undefined;
         };
-        const shared = { endpoint, arrays, clock, random, sibling };
-        addMembers(api, get, sources, (source) => ({ name: `${name}.${source}`, ...shared }));
-        return Object.freeze(api);
+        const shared = { api, endpoint, arrays, clock, random, sibling };
+        const get: ApiRequests['get'] = (path, given) => api.get(path, given);
+        addMembers(namespace, get, sources, (source) => ({ name: `${name}.${source}`, ...shared }));
+        return Object.freeze(namespace);
       },
     };
   };

@@ -11,6 +11,7 @@ import type { RowMaking } from './decodeRows.js';
 import type { ListingDefinition } from './listingDefinition.js';
 import type { RequestSpec } from './listingPlan.js';
 import { listingSource } from './listingSource.js';
+import type { Paging } from './paging.js';
 import { placing } from './requestPlace.js';
 import { pageReader } from './pageReader.js';
 import type { StandardSchema } from './standardSchema.js';
@@ -89,18 +90,25 @@ export function listing<
 }
 
 function describe<Row extends object, In extends object, Params>(
-  { description, columns, key, pageSize }: ListingDefinition<Row, In, Params>,
+  { description, columns, key, pageSize, paging }: ListingDefinition<Row, In, Params>,
   name: string,
   params: readonly ParamDescription[] | undefined,
 ): SourceDescription {
   return {
     ...{ name, columns, hasKey: key !== undefined },
+    ...{ paging: kindOfPaging(paging), isIncremental: paging.increment !== undefined },
     ...(description !== undefined && { description }),
     ...(params && { params }),
     ...(pageSize && {
       pageSize: { default: pageSize.default, ...(pageSize.max !== undefined && { max: pageSize.max }) },
     }),
   };
+}
+
+/** A paging that somebody else has written may have any identity. */
+function kindOfPaging({ identity }: Paging): string {
+  const by = isRecord(identity) ? identity['by'] : undefined;
+  return typeof by === 'string' ? by : 'own';
 }
 
 /** All parameters of a listing, if they can be known. */

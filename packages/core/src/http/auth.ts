@@ -22,7 +22,7 @@ export const noAuth: Auth = Object.freeze({ kind: 'none' });
 /**
  * Sends a token as `Authorization: Bearer TOKEN` (RFC 6750).
  *
- * @example defineApi({ name: 'github', auth: bearer({ env: 'GITHUB_TOKEN' }), sources: { … } })
+ * @example const api = coins({ baseUrl, auth: bearer({ env: 'COINS_TOKEN' }) });
  */
 export function bearer(secret: Secret): Auth {
   return Object.freeze({ kind: 'header', name: 'Authorization', prefix: 'Bearer ', secret });

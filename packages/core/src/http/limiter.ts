@@ -53,7 +53,7 @@ export interface LimiterState {
 }
 
 /**
- * Decides when a request may start. One limiter serves a whole client, since all its requests share one key's quota.
+ * Decides when a request may start. One limiter serves all requests that share a quota: those of an API, or of several.
  *
  * Every attempt acquires its own permit, so that retries cannot exceed the limit, and holds none during back-off.
  */

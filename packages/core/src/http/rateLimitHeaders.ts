@@ -48,7 +48,7 @@ export interface QuotaRules {
  * The guarantee holds for one process per quota.
  *
  * @example
- * const github = defineApi({ name: 'github', baseUrl: 'https://api.github.com/', quota: rateLimitHeaders(), sources });
+ * const api = coins({ baseUrl, quota: rateLimitHeaders() });
  *
  * @throws ConfigError if an option is invalid.
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/

@@ -261,7 +261,8 @@ export class ExportRun<T> {
   async #beginIncrement(state: StateStore, sameProject: boolean): Promise<void> {
     if (!this.#increments || !this.#checkpoint) return;
     const mark = await this.#increments.load(state);
-    if (mark && !sameProject) await checkSameKey(mark, this.#source.info, 'The mark of the last increment');
+    const advice = { kind: 'set', option: 'full' } as const;
+    if (mark && !sameProject) await checkSameKey(mark, this.#source.info, 'The mark of the last increment', advice);
     this.#increments.begin(this.#checkpoint.increment);
     this.#checkpoint = { ...this.#checkpoint, increment: this.#increments.progress };
   }

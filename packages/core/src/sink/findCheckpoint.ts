@@ -1,4 +1,4 @@
-import { CheckpointError, ConfigError } from '../errors.js';
+import { type Advice, CheckpointError, ConfigError } from '../errors.js';
 import { startOfPlan } from '../position.js';
 import { newId as randomId, sha256, type Identifiers } from '../identifiers.js';
 import type { Json } from '../source/definition.js';
@@ -118,12 +118,13 @@ export async function checkSameKey<T>(
   record: Pick<Checkpoint, 'key'>,
   info: SourceInfo<T>,
   what: string,
+  instead: Advice = { kind: 'restart' },
 ): Promise<void> {
   if (await hasSameKey(record, info)) return;
   throw new CheckpointError(
     `${what} was made with another API key, maybe of another project, whose rows must not be mixed with these.`,
     {},
-    [{ kind: 'allow', option: 'sameProject' }, { kind: 'restart' }],
+    [{ kind: 'allow', option: 'sameProject' }, instead],
   );
 }
 

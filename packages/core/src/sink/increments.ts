@@ -50,21 +50,22 @@ export class Increments<T> {
     this.#name = `mark-${hashOf([name, rowsIdentity ?? identity])}`;
   }
 
-  /** Loads the mark. @throws CheckpointError if it can't be read. */
+  /** Loads the mark, unless all rows are wanted anyway. @throws CheckpointError if it can't be read. */
   async load(state: StateStore): Promise<Mark | undefined> {
+    if (this.#options.full) return undefined;
     const record = await state.load(this.#name);
     if (record !== undefined && !isMark(record))
-      throw new CheckpointError(
-        "The mark of the last incremental export can't be read. Export with full to replace it.",
-      );
+      throw new CheckpointError("The mark of the last incremental export can't be read.", {}, [
+        { kind: 'set', option: 'full' },
+      ]);
     this.#mark = record;
     return record;
   }
 
   /** Begins a walk, or continues that of a checkpoint. */
   begin(resumed: IncrementProgress | undefined): void {
-    const { from: given, full = false } = this.#options;
-    const mark = full ? undefined : this.#mark;
+    const { from: given } = this.#options;
+    const mark = this.#mark;
     const from = given ?? mark?.value;
     const isBeyond = given !== undefined && mark !== undefined && this.#rule.compare(given, mark.value) > 0;
     const { recent = [], ...progress } = resumed ?? { ...(from !== undefined && { from }), moves: !isBeyond };
@@ -102,7 +103,7 @@ export class Increments<T> {
 
   /** For the commit that seals: with the next mark, unless rows would be missed. */
   sealed(key: Checkpoint['key']): IncrementProgress {
-    const earlier = this.#options.full ? undefined : this.#mark;
+    const earlier = this.#mark;
     const value = this.#laterOf(earlier?.value, this.#reached);
     if (value === undefined || !this.#progress.moves) return this.#progress;
     const known = new Map([...(earlier?.known ?? []), ...this.#recent]);

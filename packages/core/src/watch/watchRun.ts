@@ -260,7 +260,7 @@ export class WatchRun<T> {
 /** The key of a row that was restored from JSON; `undefined` if the function throws. */
 function keyOrNone<T>(key: (row: T) => unknown, row: T): unknown {
   try {
-    return key(row);
+    return rowKey(key, row);
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { byCursor, byLink, byOffset, byPage, defineApi, listing, sourcesOf } from '../../src/index.js';
+import { apisOf, basic, bearer, header, noAuth, oauth2, queryKey, rateLimitHeaders } from '../../src/index.js';
 import { ConfigError, createClient } from '../../src/index.js';
 import { openListing, serve } from './servedApi.js';
 import { isApiSource } from '../../src/api/apiSource.js';
@@ -117,14 +118,63 @@ describe('an API on a client', () => {
     expect([...sources.values()].map((source) => source.describe())).toEqual([
       {
         ...{ name: 'coins.markets', description: 'All of them.', params: [], columns: ['id', 'name'], hasKey: true },
-        pageSize: { default: 50, max: 100 },
+        ...{ pageSize: { default: 50, max: 100 }, paging: 'cursor', isIncremental: false },
       },
-      { name: 'coins.of-day', columns: ['id', 'name'], hasKey: false, pageSize: { default: 5 } },
-      { name: 'coins.fixed', params: [], columns: ['id'], hasKey: false },
+      {
+        ...{ name: 'coins.of-day', columns: ['id', 'name'], hasKey: false, pageSize: { default: 5 } },
+        ...{ paging: 'cursor', isIncremental: false },
+      },
+      {
+        ...{ name: 'coins.fixed', params: [], columns: ['id'], hasKey: false },
+        ...{ paging: 'offset', isIncremental: false },
+      },
     ]);
     expect(isApiSource(client.coins.fixed)).toBe(true);
     for (const other of [() => 1, client, client.coins, client.use, undefined, null, 'x'])
       expect(isApiSource(other)).toBe(false);
+  });
+
+  test('A9 is described by where its secrets come from, and never by a secret', async () => {
+    const canary = 'canary-31d9';
+    const own = { requests: 80, per: 60_000 };
+    const sources = { all: listing({ path: '/fixed', rows: '', paging: byOffset({ param: 'o' }), columns: ['id'] }) };
+    const token = { tokenUrl: 'https://auth.example.com/token', clientId: canary };
+    const auths = {
+      shared: undefined,
+      open: noAuth,
+      github: bearer({ env: 'TOKEN' }),
+      code: bearer(canary),
+      shop: header('X-Shop', () => canary),
+      weather: queryKey('key', { env: 'KEY' }),
+      mail: basic({ user: canary, password: canary }),
+      music: oauth2({ ...token, clientSecret: { env: 'SECRET' }, refreshToken: { env: 'REFRESH' } }),
+    };
+    await using client = createClient({ apiKey: canary });
+    for (const [name, auth] of Object.entries(auths))
+      client.use(
+        defineApi({ name, sources })({
+          ...{ baseUrl: `https://${name}.example.com/v1/`, ...(auth && { auth }) },
+          ...(name === 'github' && { rateLimit: own, quota: rateLimitHeaders() }),
+        }),
+      );
+    const described = Array.from(apisOf(client).values(), (api) => api.describe());
+    expect(JSON.stringify(described)).not.toContain(canary);
+    expect(described.map(({ auth }) => auth)).toEqual([
+      { kind: 'client-key', name: 'X-API-Key', variables: [] },
+      { kind: 'none', variables: [] },
+      { kind: 'bearer', name: 'Authorization', variables: ['TOKEN'] },
+      { kind: 'bearer', name: 'Authorization', variables: [] },
+      { kind: 'header', name: 'X-Shop', variables: [] },
+      { kind: 'query', name: 'key', variables: ['KEY'] },
+      { kind: 'basic', variables: [] },
+      { kind: 'oauth2', tokenUrl: 'https://auth.example.com/token', variables: ['SECRET', 'REFRESH'] },
+    ]);
+    expect(described[2]).toMatchObject({
+      ...{ name: 'github', baseUrl: 'https://github.example.com/v1', limits: [own] },
+      quota: { concurrency: 8, maxQuotaWait: 3_900_000 },
+    });
+    expect(described[0]).toMatchObject({ limits: [] });
+    expect(apisOf(client).get('open')?.isSecret(`a ${canary} b`)).toBe(true);
   });
 
   test('is the same twice, on two clients with two addresses', async () => {

@@ -232,4 +232,24 @@ describe('A5 an incremental export', () => {
     await exportTo(source, recordingSink<Entry>(), { state, incremental: true }).run();
     expect(table.asked.length).toBe(before + 1);
   });
+
+  test('replaces a mark that cannot be read, but only if it exports all rows', async () => {
+    const table = await openTable(2);
+    table.now += 100_000;
+    const inner = memoryState();
+    const names: string[] = [];
+    const state: StateStore = {
+      ...inner,
+      load: (name) => {
+        names.push(name);
+        return name.startsWith('mark-') && isDamaged ? Promise.resolve({ v: 9 }) : inner.load(name);
+      },
+    };
+    let isDamaged = true;
+    await expect(increment(table, state)).rejects.toThrow(/can't be read\. Export all rows again, with incremental/);
+    expect(kept(await increment(table, state, undefined, { full: true }))).toEqual(table.rows);
+    isDamaged = false;
+    expect(await increment(table, state)).toEqual([]);
+    expect(names.some((name) => name.startsWith('mark-'))).toBe(true);
+  });
 });

@@ -152,6 +152,15 @@ describe('E6 a state that does not fit is refused, and left as it is', () => {
     expect((await watchPolls(listing, 1, { state: fileState(folder) })).told).toEqual([['changed a: active -> error']]);
   });
 
+  test('but not one whose keys are whole numbers', async () => {
+    const listing = new Listing(rowsOf('a', 'b'));
+    const state = memoryState();
+    const key = ({ id }: Row): number => id.charCodeAt(0);
+    await watchPolls(listing, 1, { state, key });
+    listing.set('a', 'error');
+    expect((await watchPolls(listing, 1, { state, key })).changes).toMatchObject([{ type: 'changed', key: '97' }]);
+  });
+
   test('one whose rows were told apart by another key', async () => {
     const { listing, folder, log, bytes } = await watched();
     const { walks } = listing;

@@ -49,6 +49,9 @@ export async function apiFinding(
 
 type RowSource = ReturnType<ApiSource>;
 
+/** What an API is sent: the client's key, credentials of its own, or neither because there is no key. */
+type SentCredentials = 'key' | 'own' | 'none';
+
 /**
  * Probes a source of a plugin, unless it requires parameters, which only its user knows.
  *
@@ -57,7 +60,7 @@ type RowSource = ReturnType<ApiSource>;
  */
 export async function sourceFinding(
   source: ApiSource,
-  hasKey: boolean,
+  credentials: SentCredentials,
   probe: (source: RowSource) => Promise<number>,
 ): Promise<Finding> {
   const description = source.describe();
@@ -73,7 +76,7 @@ export async function sourceFinding(
     return { level: 'ok', subject, text: `answered in ${formatDuration(await probe(rows))}` };
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
-    return { subject, ...errorFinding(error, { hasKey, isUnknown: params === undefined }) };
+    return { subject, ...errorFinding(error, { credentials, isUnknown: params === undefined }) };
   }
 }
 
@@ -87,17 +90,19 @@ function oneRowOf(source: ApiSource, { name, pageSize }: SourceDescription): Row
   }
 }
 
+const refusals: Readonly<Record<SentCredentials, (message: string) => string>> = {
+  key: (message) => `the key was refused: ${message}`,
+  own: (message) => `its credentials were refused: ${message}`,
+  none: (message) => `does not answer without a key: ${message} ${whereKeysGo}`,
+};
+
 function errorFinding(
   error: SluiceError,
-  { hasKey, isUnknown }: { readonly hasKey: boolean; readonly isUnknown: boolean },
+  { credentials, isUnknown }: { readonly credentials: SentCredentials; readonly isUnknown: boolean },
 ): Omit<Finding, 'subject'> {
   const message = sentenceOf(error);
   const { status } = error.details;
-  if (status === 401 || status === 403)
-    return {
-      level: 'fail',
-      text: hasKey ? `the key was refused: ${message}` : `does not answer without a key: ${message} ${whereKeysGo}`,
-    };
+  if (status === 401 || status === 403) return { level: 'fail', text: refusals[credentials](message) };
   // The API responds, so a rate limit is only a warning.
   if (error.code === 'rate-limited') return { level: 'warn', text: message };
   return isUnknown && error.code !== 'network'

@@ -4,24 +4,26 @@ import type { Environment, Variables } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
 import { findApiKey, missingKey } from '../../input/secrets.js';
-import { knownSources } from '../../source/findSource.js';
+import { authText, knownApis, type KnownApi, unsetVariables } from '../../source/describe.js';
 import type { Finding } from './finding.js';
 
 /**
  * Checks the key, without showing it. Returns it if it can be used.
  *
- * @param isNeeded whether a built-in API is in use, which requires a key.
+ * @param use.isNeeded whether a built-in API is in use, which requires a key.
+ * @param use.isUnused whether all APIs have their own credentials, or none.
  */
 export async function keyFinding(
   apiKeyFile: string | undefined,
   environment: Environment,
-  isNeeded: boolean,
+  { isNeeded, isUnused }: { readonly isNeeded: boolean; readonly isUnused: boolean },
 ): Promise<{ readonly finding: Finding; readonly key?: string }> {
   try {
     const found = await findApiKey(apiKeyFile, environment);
     if (!found) {
       if (isNeeded) throw missingKey();
-      return { finding: { level: 'ok', subject: 'API key', text: 'none: APIs of plugins are requested without one' } };
+      const why = isUnused ? 'no API in use needs it' : 'APIs of plugins are requested without one';
+      return { finding: { level: 'ok', subject: 'API key', text: `none: ${why}` } };
     }
     const { key, from } = found;
     // A client refuses a key that can't be sent.
@@ -78,11 +80,18 @@ function originOf(address: string): string | undefined {
   return host === '' ? undefined : `${protocol}//${host}`;
 }
 
-/** Checks the configuration and its plugins. Returns the names of the plugins' sources; `undefined` if unknown. */
+/** What the plugins of a configuration provide. */
+export interface PluginApis {
+  readonly apis: readonly KnownApi[];
+  /** The names of their sources. */
+  readonly sources: readonly string[];
+}
+
+/** Checks the configuration and its plugins. Returns what these provide; `undefined` if unknown. */
 export async function* configFindings(
   { config, configError }: Pick<Invocation, 'config' | 'configError'>,
-  environment: Pick<Environment, 'stderr'>,
-): AsyncGenerator<Finding, readonly string[] | undefined, undefined> {
+  environment: Pick<Environment, 'stderr' | 'variables'>,
+): AsyncGenerator<Finding, PluginApis | undefined, undefined> {
   if (configError) {
     yield { level: 'fail', subject: 'config', text: configError.message };
     return undefined;
@@ -90,7 +99,7 @@ export async function* configFindings(
   const { file, plugins, defaults } = config;
   if (!file) {
     yield { level: 'ok', subject: 'config', text: 'none in use' };
-    return [];
+    return { apis: [], sources: [] };
   }
   const names = Object.keys(defaults);
   yield {
@@ -98,10 +107,16 @@ export async function* configFindings(
     subject: 'config',
     text: `${file.name}${names.length > 0 ? `, with defaults for ${names.join(', ')}` : ''}`,
   };
-  if (plugins.length === 0) return [];
-  let sources: readonly string[];
+  if (plugins.length === 0) return { apis: [], sources: [] };
+  let known: PluginApis;
   try {
-    sources = (await knownSources(config, environment)).map(({ name }) => name);
+    const { apis, sources } = await knownApis(config, environment);
+    known = {
+      apis: apis.filter((api) => plugins.some(({ name }) => name === api.name)),
+      sources: sources.flatMap(({ name }) =>
+        plugins.some((plugin) => name.startsWith(`${plugin.name}.`)) ? [name] : [],
+      ),
+    };
   } catch (error) {
     if (!SluiceError.is(error)) throw error;
     yield { level: 'fail', subject: 'plugins', text: errorSentence(error) };
@@ -109,11 +124,26 @@ export async function* configFindings(
   }
   for (const { name, sinks = {}, stores = {} } of plugins) {
     const brought = [
-      ['sources', sources.filter((source) => source.startsWith(`${name}.`))] as const,
+      ['sources', known.sources.filter((source) => source.startsWith(`${name}.`))] as const,
       ['sinks', Object.keys(sinks)] as const,
       ['stores', Object.keys(stores)] as const,
     ].flatMap(([what, all]) => (all.length > 0 ? [`${what} ${all.join(', ')}`] : []));
     yield { level: 'ok', subject: 'plugin', text: `${name}${brought.length > 0 ? `: ${brought.join('; ')}` : ''}` };
   }
-  return sources.filter((source) => plugins.some(({ name }) => source.startsWith(`${name}.`)));
+  for (const api of known.apis) if (hasOwnAuth(api)) yield authFinding(api, environment);
+  return known;
+}
+
+/** Whether an API needs something else than the client's key. */
+export function hasOwnAuth({ auth }: Pick<KnownApi, 'auth'>): boolean {
+  return auth.kind !== 'client-key';
+}
+
+/** Whether the variables of an API's own credentials are set. */
+function authFinding(api: KnownApi, { variables }: Pick<Environment, 'variables'>): Finding {
+  const { name: subject } = api;
+  const missing = unsetVariables(api, variables);
+  return missing.length > 0
+    ? { level: 'fail', subject, text: `its credentials are missing: set ${missing.join(' and ')}` }
+    : { level: 'ok', subject, text: `auth: ${authText(api.auth)}` };
 }

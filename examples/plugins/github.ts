@@ -1,0 +1,26 @@
+// GitHub: the next page is in a Link header, and each response says how much of the quota is left.
+import { bearer, byLink, defineApi, listing, rateLimitHeaders } from '@sluice/core';
+import { z } from 'zod';
+
+export const github = defineApi({
+  name: 'github',
+  baseUrl: 'https://api.github.com/',
+  auth: bearer({ env: 'GITHUB_TOKEN' }),
+  headers: { Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' },
+  quota: rateLimitHeaders(),
+  sources: {
+    issues: listing({
+      description: 'Issues and pull requests of a repository.',
+      params: z.object({ owner: z.string(), repo: z.string() }),
+      path: ({ owner, repo }) => `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}/issues`,
+      query: { state: 'all', sort: 'created', direction: 'asc' },
+      pageSize: { param: 'per_page', default: 100, max: 100 },
+      paging: byLink(),
+      rows: '',
+      schema: z.object({ number: z.number(), title: z.string(), state: z.string() }),
+      version: '1',
+      columns: ['number', 'title', 'state'],
+      key: ({ number }) => number,
+    }),
+  },
+});

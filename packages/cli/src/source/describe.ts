@@ -1,0 +1,130 @@
+import { type ApiDescription, apisOf, type AuthDescription, type SourceDescription, sourcesOf } from '@sluice/core';
+import type { Config } from '../config/config.js';
+import type { Environment, Variables } from '../environment/environment.js';
+import { apis as builtIn, findBaseUrl, isApiName } from '../input/baseUrl.js';
+import { keyVariable } from '../input/secrets.js';
+import { formatDuration, formatNumber } from '../terminal/format.js';
+import { visibleText } from '../terminal/text.js';
+import { unknownApi, unknownSource, sourceLines } from './findSource.js';
+import { withPlugins } from './openClient.js';
+
+/** An API as a configuration has it. */
+export interface KnownApi extends Omit<ApiDescription, 'baseUrl'> {
+  /** Absent for a built-in API whose base URL is not set. */
+  readonly baseUrl?: string;
+}
+
+interface Known {
+  readonly apis: readonly KnownApi[];
+  readonly sources: readonly SourceDescription[];
+}
+
+/** Describes all APIs and sources without a request. @throws what the client raises for a plugin that can't be added. */
+export function knownApis(
+  config: Pick<Config, 'plugins'>,
+  environment: Pick<Environment, 'stderr' | 'variables'>,
+): Promise<Known> {
+  return withPlugins(config, environment, (client) =>
+    Promise.resolve({
+      apis: Array.from(apisOf(client).values(), (api) => settled(api.describe(), environment)),
+      sources: Array.from(sourcesOf(client).values(), (source) => source.describe()),
+    }),
+  );
+}
+
+/** Replaces what only stands in: base URLs of built-in APIs; and names the variable of the shared key. */
+function settled({ baseUrl, ...api }: ApiDescription, { variables }: Pick<Environment, 'variables'>): KnownApi {
+  const { auth } = api;
+  const known = { ...api, auth: auth.kind === 'client-key' ? { ...auth, variables: [keyVariable] } : auth };
+  const address = isApiName(api.name) ? findBaseUrl(api.name, {}, variables) : baseUrl;
+  return { ...known, ...(address !== undefined && { baseUrl: address }) };
+}
+
+/** The values of all variables that have secrets, and the secrets of the environment. */
+export function secretsOf(
+  apis: readonly Pick<KnownApi, 'auth'>[],
+  { variables, secrets }: Pick<Environment, 'variables' | 'secrets'>,
+): readonly string[] {
+  const values = apis.flatMap(({ auth }) => auth.variables.map((name) => variables[name]?.trim() ?? ''));
+  return [...secrets, ...values.filter((value) => value !== '')];
+}
+
+/** The variables of an API's credentials that are not set. */
+export function unsetVariables({ auth }: Pick<KnownApi, 'auth'>, variables: Variables): readonly string[] {
+  return auth.variables.filter((name) => (variables[name] ?? '').trim() === '');
+}
+
+interface Described {
+  readonly api: KnownApi;
+  readonly sources: readonly SourceDescription[];
+}
+
+/** One API with all its sources, or with one of them. @throws UsageError if there is none of this name. */
+export function findDescribed(known: Known, name: string, config: Pick<Config, 'file'>): Described {
+  const [apiName = '', ...rest] = name.split('.');
+  const names = known.sources.map((source) => source.name);
+  const api = known.apis.find((each) => each.name === apiName);
+  if (!api) throw unknownApi(apiName, names, config);
+  const ofApi = known.sources.filter((source) => source.name.startsWith(`${apiName}.`));
+  const sources = rest.length === 0 ? ofApi : ofApi.filter((source) => source.name === name);
+  if (sources.length === 0) throw unknownSource(name, names);
+  return { api, sources };
+}
+
+/** Blocks of lines for people: the API, and each of the sources. */
+export function explained({ api, sources }: Described, environment: Pick<Environment, 'variables'>): string[][] {
+  return [[api.name, ...apiLines(api, environment)], ...sources.map((source) => sourceLines(source, true))];
+}
+
+function apiLines(api: KnownApi, { variables }: Pick<Environment, 'variables'>): string[] {
+  const { name, baseUrl } = api;
+  const unset = isApiName(name) ? `not set: ${builtIn[name].variable}` : 'not set';
+  const missing = unsetVariables(api, variables);
+  const rows = [
+    ['address', baseUrl ?? unset],
+    ['auth', authText(api.auth) + (missing.length > 0 ? ` (not set: ${missing.join(', ')})` : '')],
+    ['limits', limitsText(api)],
+  ] as const;
+  return rows.map(([label, text]) => `  ${label.padEnd(9)}${visibleText(text)}`);
+}
+
+/** How an API recognizes its caller, for people. */
+export function authText({ kind, name = '', tokenUrl = '', variables }: AuthDescription): string {
+  const from = variables.length > 0 ? `from ${variables.join(' and ')}` : 'given in code';
+  switch (kind) {
+    case 'none':
+      return 'none';
+    case 'client-key':
+      return `the key ${from}, in the header ${name}`;
+    case 'bearer':
+      return `a bearer token ${from}`;
+    case 'header':
+      return `a secret ${from}, in the header ${name}`;
+    case 'query':
+      return `a secret ${from}, in the query parameter ${name}`;
+    case 'basic':
+      return `a user name with a password ${from}`;
+    case 'oauth2':
+      return `OAuth tokens of ${tokenUrl}, for a secret ${from}`;
+  }
+}
+
+const windows: ReadonlyMap<number, string> = new Map([
+  [1000, 'second'],
+  [60_000, 'minute'],
+  [3_600_000, 'hour'],
+  [86_400_000, 'day'],
+]);
+
+function limitsText({ limits, quota }: Pick<KnownApi, 'limits' | 'quota'>): string {
+  const own = limits.map(({ requests, per, concurrency }) => {
+    const window = windows.get(per);
+    const rate = `${formatNumber(requests)} ${window === undefined ? `in ${formatDuration(per)}` : `per ${window}`}`;
+    return concurrency === undefined ? rate : `${rate}, ${formatNumber(concurrency)} in parallel`;
+  });
+  const all = [
+    ...own,
+    ...(quota ? [`the quota that responses report, waiting ${formatDuration(quota.maxQuotaWait)} at most`] : []),
+  ];
+  return all.length === 0 ? 'those of --rate' : all.join('; ');
+}

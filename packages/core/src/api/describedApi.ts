@@ -1,0 +1,89 @@
+import type { Auth, Secret } from '../http/auth.js';
+import type { Limit } from '../http/limiter.js';
+import type { Endpoint, EndpointOptions } from '../plugins/plugin.js';
+import type { Query } from '../http/query.js';
+
+/** Single requests to an API. */
+export interface ApiRequests {
+  /**
+   * Gets one JSON document, with the API's limiter, credentials, retries and deadlines.
+   *
+   * @param path below the base URL, with a leading slash
+   *
+   * @example const limits = await client.coins.get('/limits', { query: { plan: 'free' } });
+   */
+  get(path: string, options?: { readonly query?: Query; readonly signal?: AbortSignal }): Promise<unknown>;
+}
+
+/** How an API recognizes its caller. It contains no secret, only where one comes from. */
+export interface AuthDescription {
+  /** `client-key` is the client's `apiKey`, which is sent as `X-API-Key`. */
+  readonly kind: 'client-key' | 'none' | 'bearer' | 'header' | 'basic' | 'query' | 'oauth2';
+  /** The name of the header or of the query parameter. */
+  readonly name?: string;
+  /** Where OAuth tokens are requested. */
+  readonly tokenUrl?: string;
+  /** The environment variables that have its secrets. Empty if code provides them. */
+  readonly variables: readonly string[];
+}
+
+/** An API, e.g. for a command line. */
+export interface ApiDescription {
+  readonly name: string;
+  readonly baseUrl: string;
+  readonly auth: AuthDescription;
+  /** Its own limits, besides the client's. */
+  readonly limits: readonly Limit[];
+  /** Set if its responses steer its limiter. Times are in ms. */
+  readonly quota?: { readonly concurrency: number; readonly maxQuotaWait: number };
+}
+
+/** One API on a client. */
+export interface Api extends ApiRequests {
+  /** Describes it without a request. */
+  describe(): ApiDescription;
+  /** Whether a text contains a secret of the client, in any spelling. */
+  isSecret(text: string): boolean;
+}
+
+/** What a tool may do with an API that `defineApi` has opened. */
+export function describedApi(name: string, endpoint: Endpoint, options: EndpointOptions): Api {
+  const { auth, rateLimit, quota } = options;
+  const limits = [rateLimit ?? []].flat().filter((limit) => limit !== false);
+  return Object.freeze<Api>({
+    get: (path, { query = {}, signal } = {}) =>
+      endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) }),
+    isSecret: (text) => endpoint.isSecret(text),
+    describe: () => ({
+      ...{ name, baseUrl: endpoint.baseUrl, auth: describeAuth(auth), limits },
+      ...(quota && { quota: { concurrency: quota.concurrency, maxQuotaWait: quota.maxQuotaWait } }),
+    }),
+  });
+}
+
+function describeAuth(auth: Auth | undefined): AuthDescription {
+  switch (auth?.kind) {
+    case undefined:
+      return { kind: 'client-key', name: 'X-API-Key', variables: [] };
+    case 'none':
+      return { kind: 'none', variables: [] };
+    case 'header': {
+      const { name, prefix, secret } = auth;
+      const kind = prefix === 'Bearer ' ? 'bearer' : 'header';
+      return { kind, name, variables: variablesOf(secret) };
+    }
+    case 'query':
+      return { kind: 'query', name: auth.param, variables: variablesOf(auth.secret) };
+    case 'basic':
+      // Not the user: some APIs take a key in its place.
+      return { kind: 'basic', variables: variablesOf(auth.password) };
+    case 'oauth2': {
+      const { tokenUrl, clientSecret, refreshToken } = auth;
+      return { kind: 'oauth2', tokenUrl, variables: variablesOf(clientSecret, refreshToken) };
+    }
+  }
+}
+
+function variablesOf(...secrets: readonly (Secret | undefined)[]): string[] {
+  return secrets.flatMap((secret) => (typeof secret === 'object' ? [secret.env] : []));
+}
