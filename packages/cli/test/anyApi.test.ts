@@ -328,18 +328,30 @@ describe('A5 sluice export --incremental', () => {
     expect(environment.written.stderr()).toMatch(/Resume with:\n {2}sluice export helpdesk\.tickets --incremental /);
     expect(existsSync(join(folder, '1.jsonl'))).toBe(false);
     change(5);
-    const other = await run(args('2.jsonl'), folder);
-    expect(other).toMatchObject({
-      code: 1,
-      stderr:
-        'sluice: An earlier incremental export, into another target, is not finished. Use the previous settings, or start over with --restart: nothing was changed.\n',
-    });
     expect(await run(again, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/\d+ new rows in /) });
     change(6);
     expect((await run(args('2.jsonl'), folder)).code).toBe(0);
     const kept = new Set([...idsIn(folder, '1.jsonl'), ...idsIn(folder, '2.jsonl')]);
     expect(kept.size).toBe(250);
     expect(idsIn(folder, '2.jsonl')).toContain(6);
+  });
+
+  test('a run into another file than one that was stopped begins anew, and says so', async () => {
+    const folder = helpdeskFolder();
+    const environment = testEnvironment({ folder, variables });
+    beforeResponse = () => {
+      if (seen.length === 3) environment.interrupt(new Interruption('SIGINT'));
+    };
+    expect(await main(args('1.jsonl', '--commit-every', '1'), environment)).toBe(130);
+    const other = await run(args('2.jsonl'), folder);
+    expect(other).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/The last incremental export did not finish\. Its target was another one/),
+    });
+    expect(idsIn(folder, '2.jsonl')).toHaveLength(250);
+    expect(await run(args('1.jsonl'), folder)).toMatchObject({
+      ...{ code: 1, stderr: expect.stringContaining('1.jsonl.part exists already') },
+    });
   });
 
   test('a checkpoint of an export that was not incremental is refused with what to do', async () => {
