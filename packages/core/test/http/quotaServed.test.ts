@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { casesOf } from '../../../../scripts/testEffort.js';
 import { openQuotaApi, type QuotaRunOptions } from './quotaRun.js';
 import { draftWindow, fixedWindow, githubWindow, slidingWindow, type QuotaServer } from './quotaServers.js';
 
@@ -17,12 +18,15 @@ const kinds: readonly { readonly kind: string; readonly server: () => QuotaServe
 ];
 
 describe.each(kinds)('$kind', ({ server }) => {
-  test.each([1, 2, 3])('A4 eight requests in flight get at most one refusal in ten windows: seed %i', async (seed) => {
-    const { share, refused, failures } = await tenWindows({ servers: { '/': server() }, seed });
-    expect(failures).toEqual([]);
-    expect(refused).toBeLessThanOrEqual(1);
-    expect(share).toBeGreaterThanOrEqual(0.9);
-  });
+  test.each([1, 2, 3].slice(0, casesOf(3)))(
+    'A4 eight requests in flight get at most one refusal in ten windows: seed %i',
+    async (seed) => {
+      const { share, refused, failures } = await tenWindows({ servers: { '/': server() }, seed });
+      expect(failures).toEqual([]);
+      expect(refused).toBeLessThanOrEqual(1);
+      expect(share).toBeGreaterThanOrEqual(0.9);
+    },
+  );
 });
 
 async function tenWindows(options: QuotaRunOptions & { readonly servers: { readonly '/': QuotaServer } }) {
