@@ -1,4 +1,4 @@
-// Four APIs of different kinds pass the suite for sources, against servers that respond as theirs do.
+// Five APIs of different kinds pass the suite for sources, against servers that respond as theirs do.
 // After `npm start`: cd examples && npx tsx plugins/realApis.test.ts
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,14 +14,17 @@ import { githubAnswers } from '../servers/github.js';
 import { gitlabAnswers, type GitlabIssue } from '../servers/gitlab.js';
 import { linearAnswers } from '../servers/linear.js';
 import { startListing, type Answering, type ListingServer } from '../servers/listingServer.js';
+import { mailchimpAnswers } from '../servers/mailchimp.js';
 import { stravaAnswers, type StravaAccount } from '../servers/strava.js';
 import { github } from './github.js';
 import { gitlab } from './gitlab.js';
 import { linear } from './linear.js';
+import { mailchimp } from './mailchimp.js';
 import { strava } from './strava.js';
 
 const secrets = {
   ...{ GITHUB_TOKEN: 'ghp_of_an_example', LINEAR_API_KEY: 'lin_api_example' },
+  ...{ MAILCHIMP_API_KEY: 'mailchimp-key-of-an-example-us1' },
   ...{ GITLAB_TOKEN: 'glpat-of-an-example', STRAVA_CLIENT_SECRET: 'client-secret-of-an-example' },
 };
 
@@ -57,6 +60,9 @@ interface Opened {
 const day = (index: number) => new Date(Date.UTC(2026, 0, 1 + index)).toISOString();
 const made = <Row>(row: (index: number) => Row): Row[] => Array.from({ length: 25 }, (_, index) => row(index + 1));
 const issueOf = (iid: number): GitlabIssue => ({ iid, title: `Issue ${iid}`, state: 'opened', updated_at: day(iid) });
+const memberOf = (audience: string, nth: number) => ({
+  ...{ audience, id: `m${nth}`, email_address: `m${nth}@example.com`, status: 'subscribed' },
+});
 const { account, tokenFile } = stravaAccount();
 
 const cases: Record<string, Case> = {
@@ -98,6 +104,17 @@ const cases: Record<string, Case> = {
     open(baseUrl) {
       const client = opened().use(gitlab({ baseUrl }));
       return { client, source: () => client.gitlab.issues({ project: 'a/b', pageSize: 10 }) };
+    },
+  },
+  'mailchimp.members': {
+    start: () =>
+      startListing(
+        mailchimpAnswers(secrets.MAILCHIMP_API_KEY),
+        made((nth) => memberOf(`a${nth % 3}`, nth)),
+      ),
+    open(baseUrl) {
+      const client = opened().use(mailchimp({ baseUrl }));
+      return { client, source: () => client.mailchimp.members({ pageSize: 4 }) };
     },
   },
 };
@@ -199,6 +216,32 @@ test('increments of GitLab, merged by key, equal the table each time, also with 
   rows.push({ ...issueOf(26), updated_at: new Date(now - 20_000).toISOString() });
   assert.equal(await run(3), 1);
   assert.equal(await run(4), 0);
+});
+
+test("an audience of Mailchimp's that is gone is skipped, and the export resumes behind the audiences it knows", async () => {
+  const rows = made((nth) => memberOf(`a${nth % 4}`, nth));
+  await using api = await serving(mailchimpAnswers(secrets.MAILCHIMP_API_KEY, ['gone']), rows);
+  const { mailchimp: open } = api.client.use(mailchimp({ baseUrl: api.baseUrl }));
+  const warnings: string[] = [];
+  api.client.events.subscribe((event) => event.type === 'warning' && warnings.push(event.message));
+  const path = join(folder, 'members.jsonl');
+  const run = (signal?: AbortSignal) => {
+    const state = fileState(join(folder, 'members.state'));
+    const members = exportTo(open.members({ pageSize: 4 }), jsonl({ path }), { state, commitEvery: 1, concurrency: 4 });
+    return members.run(signal ? { signal, onProgress: ({ pages }) => pages > 2 && stop.abort() } : {});
+  };
+  const stop = new AbortController();
+  await assert.rejects(run(stop.signal));
+  await run();
+  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
+  const expected = ['a1', 'a2', 'a3', 'a0'].flatMap((audience) => rows.filter((row) => row.audience === audience));
+  assert.deepEqual(
+    lines.map((line): unknown => JSON.parse(line)),
+    expected,
+  );
+  assert.match(warnings.join(), /gone/);
+  const asked = api.server.requests.filter(({ pathname }) => pathname === '/3.0/lists').map(({ search }) => search);
+  assert.equal(new Set(asked).size, asked.length);
 });
 
 test('four APIs on one client: each server sees its own credentials only', async () => {
