@@ -9,6 +9,7 @@ import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
 import type { Answered, Service } from './network.js';
 import { epoch } from './platform.js';
 import type { Alteration } from './scenario.js';
+import { Shelf } from './shelf.js';
 import { Table } from './table.js';
 
 /** What the API holds, and how it behaves. */
@@ -29,6 +30,7 @@ export const addresses = {
   aptos: 'https://api.world/aptos/',
   streams: 'https://api.world/streams-api/',
   table: 'https://api.world/table/',
+  shelf: 'https://api.world/shelf/',
 } as const;
 
 export const apiKey = '5f3a-a-secret-key-of-this-world-9e01';
@@ -38,6 +40,7 @@ export class Apis {
   readonly holdings: Holdings;
   readonly streams: StreamBook;
   readonly table = new Table();
+  readonly shelf: Shelf;
   readonly #now: () => number;
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
   /** Streams that are there, by index. */
@@ -49,6 +52,7 @@ export class Apis {
 
   constructor(model: ApiModel, now: () => number) {
     this.#now = now;
+    this.shelf = new Shelf(now);
     const shapes = shapesOf('live');
     const cursors = new Cursors({
       seed: model.seed,
@@ -99,7 +103,7 @@ export class Apis {
   readonly answer: Service = ({ url, headers }): Answered => {
     try {
       if (headers['x-api-key'] !== apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
-      const endpoint = this.#endpoints.get(url.pathname);
+      const endpoint = this.#endpoints.get(url.pathname) ?? this.shelf.at(url.pathname);
       if (!endpoint) throw new Refusal(404, `Nothing is found at ${url.pathname}`);
       // The service's clock is right, whatever that of the process is.
       const date = new Date(epoch + this.#now()).toUTCString();

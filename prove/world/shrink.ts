@@ -42,6 +42,19 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
     if (job.renames) yield { ...scenario, job: { ...job, renames: false } };
     return;
   }
+  if (job.kind === 'children') {
+    const { parents, concurrency } = job;
+    for (const part of [parents.slice(0, parents.length / 2), parents.slice(parents.length / 2)])
+      if (part.length < parents.length) yield { ...scenario, job: { ...job, parents: part } };
+    for (const at of parents.keys()) yield { ...scenario, job: { ...job, parents: parents.toSpliced(at, 1) } };
+    for (const [at, { id, rows }] of parents.entries()) {
+      if (Object.keys(parents[at] ?? {}).length === 2 && rows <= 1) continue;
+      const plain = { id, rows: Math.min(rows, 1) };
+      yield { ...scenario, job: { ...job, parents: parents.toSpliced(at, 1, plain) } };
+    }
+    if (concurrency > 1) yield { ...scenario, job: { ...job, concurrency: concurrency - 1 } };
+    return;
+  }
   if (job.kind !== 'export') {
     const { changes } = job;
     for (const at of changes.keys()) yield { ...scenario, job: { ...job, changes: changes.toSpliced(at, 1) } };
