@@ -22,6 +22,8 @@ export interface RunningJob {
   readonly isPage?: (url: URL) => boolean;
   /** A run begins with this disk. */
   readonly onStart?: (disk: SimulatedDisk) => void;
+  /** A process has got an answer of the API. */
+  readonly onAnswer?: (url: URL, status: number) => void;
   /** A process sends a request to the API. */
   readonly onSend?: (url: URL) => void;
   /** Requests of a process to these services that may be under way at once. */
@@ -47,9 +49,9 @@ export function jobOf(scenario: Scenario, apis: Apis): RunningJob {
     case 'export':
       return exportJob(job, scenario, apis);
     case 'watch':
-      return watchJob(job, apis);
+      return watchJob(job, scenario, apis);
     case 'poll':
-      return pollJob(job, apis);
+      return pollJob(job, scenario, apis);
     case 'increment':
       return incrementJob(job, apis);
     case 'children':

@@ -233,6 +233,7 @@ class World {
             if (isPage(url)) this.#fetched.requested(pageOf(url));
           },
           onAnswer: (url, status) => {
+            if (url.host === addresses.api) this.#job.onAnswer?.(url, status);
             if (status !== 200 || url.host !== addresses.api || !isPage(url)) return;
             this.#fetched.got(pageOf(url), schedule.now);
             pages.arrived();

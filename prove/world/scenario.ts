@@ -108,6 +108,9 @@ export type Alteration = { readonly at: number } & (
   | { readonly what: 'move'; readonly by: number }
 );
 
+/** How a service of tags says 304. */
+const tagging = ['always', 'not with all 304s'] as const;
+
 /** Ends that leave the machine running. */
 const mildEnds = ['killed', 'killed', 'stopped'] as const;
 
@@ -154,6 +157,7 @@ export function scenarioOf(seed: number): Scenario {
       // Only an export can walk a partition again whose cursor expired.
       cursorTtl: job.kind === 'export' && random.chance(0.15) ? random.int(20_000, 60_000) : null,
       statusEvery: random.int(2_000, 30_000),
+      ...((job.kind === 'watch' || job.kind === 'poll') && random.chance(0.5) && { tags: random.pick(tagging) }),
     },
     limit: {
       ...{ requests: random.int(2, 10), per: 1_000, concurrency: random.int(1, 4) },

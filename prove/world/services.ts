@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { aptosEndpoint } from '../../packages/sandbox/src/aptosEndpoint.js';
 import { Cursors } from '../../packages/sandbox/src/cursor.js';
 import { Holdings } from '../../packages/sandbox/src/holdings.js';
@@ -22,6 +23,8 @@ export interface ApiModel {
   readonly cursorTtl: number | null;
   /** Ms from one change of a stream's status to the next. */
   readonly statusEvery: number;
+  /** Whether the service of streams sends entity tags, and with which of its 304s. Absent: it sends none. */
+  readonly tags?: 'always' | 'not with all 304s';
 }
 
 /** Where the services of a world are found. */
@@ -47,11 +50,14 @@ export class Apis {
   readonly #present: number[];
   /** How often rows were added, removed or moved: a walk of pages that is under way then may miss some. */
   shifts = 0;
+  readonly #tags: ApiModel['tags'];
+  #notModified = 0;
   #isStill = false;
   #ticks = 0;
 
   constructor(model: ApiModel, now: () => number) {
     this.#now = now;
+    this.#tags = model.tags;
     this.shelf = new Shelf(now);
     const shapes = shapesOf('live');
     const cursors = new Cursors({
@@ -107,10 +113,22 @@ export class Apis {
       if (!endpoint) throw new Refusal(404, `Nothing is found at ${url.pathname}`);
       // The service's clock is right, whatever that of the process is.
       const date = new Date(epoch + this.#now()).toUTCString();
-      return { status: 200, headers: { date }, body: JSON.stringify(endpoint(url.searchParams)()) };
+      const answer = { status: 200, headers: { date }, body: JSON.stringify(endpoint(url.searchParams)()) };
+      return url.pathname.startsWith('/streams-api/') ? this.#tagged(answer, headers['if-none-match']) : answer;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { status: error.status, body: JSON.stringify({ message: error.message }) };
     }
   };
+
+  /** The same answer with its entity tag, or 304 if that is known. */
+  #tagged({ status, headers, body }: Answered, known: string | undefined): Answered {
+    if (!this.#tags) return { status, body, ...(headers && { headers }) };
+    const tag = `"${createHash('sha256').update(body).digest('hex').slice(0, 16)}"`;
+    const tagged = { ...headers, etag: tag };
+    if (known !== tag) return { status, headers: tagged, body };
+    this.#notModified += 1;
+    const isSilent = this.#tags === 'not with all 304s' && this.#notModified % 2 === 0;
+    return { status: 304, headers: isSilent ? { ...headers } : tagged, body: '' };
+  }
 }

@@ -32,6 +32,11 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
   for (const [name, share] of Object.entries(network))
     if (typeof share === 'number' && share > 0) yield { ...scenario, network: { ...network, [name]: 0 } };
   if (api.cursorTtl !== null) yield { ...scenario, api: { ...api, cursorTtl: null } };
+  if (api.tags !== undefined) {
+    const { tags, ...untagged } = api;
+    yield { ...scenario, api: untagged };
+    if (tags !== 'always') yield { ...scenario, api: { ...api, tags: 'always' } };
+  }
   for (const name of ['owners', 'holdings', 'streams'] as const)
     if (api[name] > 1) yield { ...scenario, api: { ...api, [name]: Math.ceil(api[name] / 2) } };
   const { requests, per, concurrency } = limit;
