@@ -1,4 +1,5 @@
 import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
+import { childrenJob } from './childrenJob.js';
 import { exportJob } from './exportJob.js';
 import { forwardJob } from './forwardJob.js';
 import { incrementJob } from './incrementJob.js';
@@ -17,6 +18,14 @@ export interface RunningJob {
   readonly services?: ReadonlyMap<string, Service>;
   /** Lets the world live on, whoever runs. */
   readonly begin?: (schedule: Schedule) => void;
+  /** Whether a request to the API asks for a page of the rows that are written. Default: all do. */
+  readonly isPage?: (url: URL) => boolean;
+  /** A run begins with this disk. */
+  readonly onStart?: (disk: SimulatedDisk) => void;
+  /** A process has got an answer of the API. */
+  readonly onAnswer?: (url: URL, status: number) => void;
+  /** A process sends a request to the API. */
+  readonly onSend?: (url: URL) => void;
   /** Requests of a process to these services that may be under way at once. */
   readonly mostUnderWay?: number;
   /** Does the work in one process; answers whether all of it is done. */
@@ -40,11 +49,13 @@ export function jobOf(scenario: Scenario, apis: Apis): RunningJob {
     case 'export':
       return exportJob(job, scenario, apis);
     case 'watch':
-      return watchJob(job, apis);
+      return watchJob(job, scenario, apis);
     case 'poll':
-      return pollJob(job, apis);
+      return pollJob(job, scenario, apis);
     case 'increment':
       return incrementJob(job, apis);
+    case 'children':
+      return childrenJob(job, scenario, apis);
     case 'forward':
       return forwardJob(job, scenario, apis);
   }

@@ -231,6 +231,21 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/sink/increments.ts', [
     ['the overlap counts from the last page', 'Math.min(this.#progress.began ?? at, at)', 'at'],
   ]),
+  ...inFile('packages/core/src/api/conditionalPages.ts', [
+    ['a page that has not changed has no rows', 'decode: () => rows };', 'decode: () => [] };'],
+  ]),
+  ...inFile('packages/core/src/source/pageCache.ts', [
+    ['a stored page that was used is dropped', 'entry.walk = this.#walk;', ''],
+  ]),
+  ...inFile('packages/core/src/api/parents.ts', [
+    [
+      'rows of a parent are requested before it is recorded',
+      'await this.#record(page);',
+      'void this.#record(page).catch(() => undefined);',
+    ],
+    ['a parent that is listed twice has two partitions', 'this.#keys.has(key) || found.has(key)', 'found.has(key)'],
+    ['recorded parents are requested again', 'this.#next = next;', 'this.#next ??= next;'],
+  ]),
   ...inFile('packages/core/src/http/answer.ts', [
     ['an error repeats the key', 'secrets.redact(visible, excerptSource)', 'visible.slice(0, excerptSource)'],
   ]),

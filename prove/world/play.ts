@@ -136,6 +136,7 @@ class World {
   /** One process, or two that want the same, until they end or are killed. Answers whether the work is done. */
   async #run(name: string, kill: Kill | undefined): Promise<boolean> {
     this.#fetched.begin();
+    this.#job.onStart?.(this.#disk);
     const { job } = this.#scenario;
     const hasRival = job.kind === 'export' && job.rival;
     const processes: { readonly process: Process; readonly outcome: Outcome }[] = [];
@@ -209,12 +210,15 @@ class World {
     const { schedule } = this;
     const pages = this.#pagesOf(life);
     const exchanges = this.#exchangesOf(life);
+    const { isPage = () => true } = this.#job;
+    const pageOf = ({ pathname, search }: URL): string => pathname + search;
     const network = new Network(
       {
         ...{ schedule, random: this.random(`${name} network`) },
         faults: this.#isQuiet ? quietNetwork : scenario.network,
         tap: {
-          onSend: ({ host, search }, sent) => {
+          onSend: (url, sent) => {
+            const { host } = url;
             this.requests += 1;
             exchanges.sent(sent);
             if (host !== addresses.api) {
@@ -225,11 +229,13 @@ class World {
               return;
             }
             this.#limits.sent(sent);
-            this.#fetched.requested(search);
+            this.#job.onSend?.(url);
+            if (isPage(url)) this.#fetched.requested(pageOf(url));
           },
-          onAnswer: ({ host, search }, status) => {
-            if (status !== 200 || host !== addresses.api) return;
-            this.#fetched.got(search, schedule.now);
+          onAnswer: (url, status) => {
+            if (url.host === addresses.api) this.#job.onAnswer?.(url, status);
+            if (status !== 200 || url.host !== addresses.api || !isPage(url)) return;
+            this.#fetched.got(pageOf(url), schedule.now);
             pages.arrived();
           },
           onEnd: ({ host }, name, outcome) => {
@@ -301,18 +307,24 @@ class World {
 
   /** E4, where it says a number and nothing else makes pages come again. */
   #checkFetched(): void {
-    const { job, api, disk } = this.#scenario;
-    if (job.kind !== 'export' || job.gzip || job.rival) return;
-    if (api.cursorTtl !== null || disk.io + disk.full > 0) return;
+    const { job, disk } = this.#scenario;
+    if (job.kind !== 'children' && (job.kind !== 'export' || job.gzip || job.rival)) return;
+    if (this.#isWalkedAgain || disk.io + disk.full > 0) return;
     if (job.commitEvery === undefined) this.violations.push(...this.#fetched.judgeTime(longestToCommit));
     else this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
   }
 
+  /** Whether a partition may start over, as its cursor expired or its rows are gone. */
+  get #isWalkedAgain(): boolean {
+    const { job, api } = this.#scenario;
+    return api.cursorTtl !== null || (job.kind === 'children' && job.parents.some(({ goneAt = 0 }) => goneAt > 0));
+  }
+
   /** P2 */
   #checkMemory(): void {
-    const { job, api } = this.#scenario;
+    const { job } = this.#scenario;
     // The pages of a partition that is walked again are dropped, not written.
-    if (job.kind !== 'export' || api.cursorTtl !== null) return;
+    if ((job.kind !== 'export' && job.kind !== 'children') || this.#isWalkedAgain) return;
     const bound = job.concurrency + prefetch;
     for (const [{ name }, { most }] of this.#pages)
       if (most > bound) this.violations.push(`${name} had ${most} pages in memory, and ${bound} may be.`);

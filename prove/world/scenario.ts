@@ -2,6 +2,7 @@ import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import type { NetworkFaults } from './network.js';
 import { Random } from '../../test/kit/random.js';
 import type { ApiModel } from './services.js';
+import type { Parent } from './shelf.js';
 import { type TableChange, tableOverlap } from './table.js';
 
 /** A whole world, drawn from its seed. Everything in it can be made smaller, so that a failing one can be shrunk. */
@@ -81,6 +82,18 @@ export type Job =
       readonly changes: readonly Alteration[];
     }
   | {
+      readonly kind: 'children';
+      readonly format: 'csv' | 'jsonl';
+      readonly pageSize: number;
+      readonly parentsPerPage: number;
+      readonly parents: readonly Parent[];
+      /** Whether the export goes on when a parent's rows are gone. */
+      readonly isSkipping: boolean;
+      readonly concurrency: number;
+      readonly commitEvery?: number;
+      readonly state: 'beside' | 'apart';
+    }
+  | {
       readonly kind: 'increment';
       readonly pageSize: number;
       readonly changes: readonly TableChange[];
@@ -94,6 +107,9 @@ export type Alteration = { readonly at: number } & (
   | { readonly what: 'remove' | 'rename'; readonly nth: number }
   | { readonly what: 'move'; readonly by: number }
 );
+
+/** How a service of tags says 304. */
+const tagging = ['always', 'not with all 304s'] as const;
 
 /** Ends that leave the machine running. */
 const mildEnds = ['killed', 'killed', 'stopped'] as const;
@@ -116,6 +132,11 @@ const tender = {
     ...['link .part', 'unlink .part', 'sync .part', 'rename mark-', 'sync new-mark-', 'unlink new-mark-'],
     ...['rename checkpoint', 'unlink checkpoint', 'truncate .part'],
   ],
+  children: [
+    ...['write partitions', 'sync partitions', 'rename partitions', 'unlink partitions', 'truncate partitions'],
+    ...['open partitions', 'write partitions', 'sync partitions', 'link .part', 'unlink .part', 'truncate .part'],
+    ...['sync .part', 'open rows-', 'sync rows-', 'unlink rows-'],
+  ],
   forward: ['write spool.log', 'sync spool.log', 'rename spool.log', 'truncate spool.log', 'write dead', 'sync dead'],
 } as const;
 
@@ -136,6 +157,7 @@ export function scenarioOf(seed: number): Scenario {
       // Only an export can walk a partition again whose cursor expired.
       cursorTtl: job.kind === 'export' && random.chance(0.15) ? random.int(20_000, 60_000) : null,
       statusEvery: random.int(2_000, 30_000),
+      ...((job.kind === 'watch' || job.kind === 'poll') && random.chance(0.5) && { tags: random.pick(tagging) }),
     },
     limit: {
       ...{ requests: random.int(2, 10), per: 1_000, concurrency: random.int(1, 4) },
@@ -164,9 +186,10 @@ export function scenarioOf(seed: number): Scenario {
 
 function jobOf(random: Random): Job {
   const kind = random.next();
-  if (kind < 0.5) return exportJob(random);
-  if (kind < 0.7) return watchJob(random);
-  if (kind < 0.9) return forwardJob(random);
+  if (kind < 0.45) return exportJob(random);
+  if (kind < 0.63) return watchJob(random);
+  if (kind < 0.81) return forwardJob(random);
+  if (kind < 0.9) return childrenJob(random);
   return kind < 0.97 ? incrementJob(random) : pollJob(random);
 }
 
@@ -219,6 +242,27 @@ function incrementJob(random: Random): Job {
   return {
     ...{ kind: 'increment', pageSize: random.int(6, 20), renames: random.chance(0.3) },
     changes: [...first, ...later].sort((a, b) => a.at - b.at),
+  };
+}
+
+function childrenJob(random: Random): Job {
+  const isSkipping = random.chance(0.5);
+  const pageSize = random.int(2, 10);
+  const count = random.int(1, 30);
+  const parentOf = (id: number): Parent => {
+    const isMoving = random.chance(0.3);
+    return {
+      ...{ id, rows: random.chance(0.2) ? 0 : random.int(1, pageSize * 3) },
+      ...(isSkipping && random.chance(0.2) && { goneAt: random.chance(0.5) ? 0 : random.int(1, 20_000) }),
+      ...(isMoving && random.chance(0.6) && { from: random.int(0, 15_000) }),
+      ...(isMoving && random.chance(0.6) && { until: random.int(0, 20_000) }),
+    };
+  };
+  return {
+    ...{ kind: 'children', format: random.pick(['csv', 'jsonl']), pageSize, isSkipping },
+    ...{ parentsPerPage: random.int(2, 8), concurrency: random.int(1, 4), state: random.pick(['beside', 'apart']) },
+    ...(random.chance(0.6) && { commitEvery: random.pick([1, 2, 5]) }),
+    parents: Array.from({ length: count }, (_, nth) => parentOf(nth + 1)),
   };
 }
 

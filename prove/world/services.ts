@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { aptosEndpoint } from '../../packages/sandbox/src/aptosEndpoint.js';
 import { Cursors } from '../../packages/sandbox/src/cursor.js';
 import { Holdings } from '../../packages/sandbox/src/holdings.js';
@@ -9,6 +10,7 @@ import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
 import type { Answered, Service } from './network.js';
 import { epoch } from './platform.js';
 import type { Alteration } from './scenario.js';
+import { Shelf } from './shelf.js';
 import { Table } from './table.js';
 
 /** What the API holds, and how it behaves. */
@@ -21,6 +23,8 @@ export interface ApiModel {
   readonly cursorTtl: number | null;
   /** Ms from one change of a stream's status to the next. */
   readonly statusEvery: number;
+  /** Whether the service of streams sends entity tags, and with which of its 304s. Absent: it sends none. */
+  readonly tags?: 'always' | 'not with all 304s';
 }
 
 /** Where the services of a world are found. */
@@ -29,6 +33,7 @@ export const addresses = {
   aptos: 'https://api.world/aptos/',
   streams: 'https://api.world/streams-api/',
   table: 'https://api.world/table/',
+  shelf: 'https://api.world/shelf/',
 } as const;
 
 export const apiKey = '5f3a-a-secret-key-of-this-world-9e01';
@@ -38,17 +43,22 @@ export class Apis {
   readonly holdings: Holdings;
   readonly streams: StreamBook;
   readonly table = new Table();
+  readonly shelf: Shelf;
   readonly #now: () => number;
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
   /** Streams that are there, by index. */
   readonly #present: number[];
   /** How often rows were added, removed or moved: a walk of pages that is under way then may miss some. */
   shifts = 0;
+  readonly #tags: ApiModel['tags'];
+  #notModified = 0;
   #isStill = false;
   #ticks = 0;
 
   constructor(model: ApiModel, now: () => number) {
     this.#now = now;
+    this.#tags = model.tags;
+    this.shelf = new Shelf(now);
     const shapes = shapesOf('live');
     const cursors = new Cursors({
       seed: model.seed,
@@ -99,14 +109,26 @@ export class Apis {
   readonly answer: Service = ({ url, headers }): Answered => {
     try {
       if (headers['x-api-key'] !== apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
-      const endpoint = this.#endpoints.get(url.pathname);
+      const endpoint = this.#endpoints.get(url.pathname) ?? this.shelf.at(url.pathname);
       if (!endpoint) throw new Refusal(404, `Nothing is found at ${url.pathname}`);
       // The service's clock is right, whatever that of the process is.
       const date = new Date(epoch + this.#now()).toUTCString();
-      return { status: 200, headers: { date }, body: JSON.stringify(endpoint(url.searchParams)()) };
+      const answer = { status: 200, headers: { date }, body: JSON.stringify(endpoint(url.searchParams)()) };
+      return url.pathname.startsWith('/streams-api/') ? this.#tagged(answer, headers['if-none-match']) : answer;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { status: error.status, body: JSON.stringify({ message: error.message }) };
     }
   };
+
+  /** The same answer with its entity tag, or 304 if that is known. */
+  #tagged({ status, headers, body }: Answered, known: string | undefined): Answered {
+    if (!this.#tags) return { status, body, ...(headers && { headers }) };
+    const tag = `"${createHash('sha256').update(body).digest('hex').slice(0, 16)}"`;
+    const tagged = { ...headers, etag: tag };
+    if (known !== tag) return { status, headers: tagged, body };
+    this.#notModified += 1;
+    const isSilent = this.#tags === 'not with all 304s' && this.#notModified % 2 === 0;
+    return { status: 304, headers: isSilent ? { ...headers } : tagged, body: '' };
+  }
 }

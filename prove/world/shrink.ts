@@ -32,6 +32,11 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
   for (const [name, share] of Object.entries(network))
     if (typeof share === 'number' && share > 0) yield { ...scenario, network: { ...network, [name]: 0 } };
   if (api.cursorTtl !== null) yield { ...scenario, api: { ...api, cursorTtl: null } };
+  if (api.tags !== undefined) {
+    const { tags, ...untagged } = api;
+    yield { ...scenario, api: untagged };
+    if (tags !== 'always') yield { ...scenario, api: { ...api, tags: 'always' } };
+  }
   for (const name of ['owners', 'holdings', 'streams'] as const)
     if (api[name] > 1) yield { ...scenario, api: { ...api, [name]: Math.ceil(api[name] / 2) } };
   const { requests, per, concurrency } = limit;
@@ -40,6 +45,19 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
     const { changes } = job;
     for (const at of changes.keys()) yield { ...scenario, job: { ...job, changes: changes.toSpliced(at, 1) } };
     if (job.renames) yield { ...scenario, job: { ...job, renames: false } };
+    return;
+  }
+  if (job.kind === 'children') {
+    const { parents, concurrency } = job;
+    for (const part of [parents.slice(0, parents.length / 2), parents.slice(parents.length / 2)])
+      if (part.length < parents.length) yield { ...scenario, job: { ...job, parents: part } };
+    for (const at of parents.keys()) yield { ...scenario, job: { ...job, parents: parents.toSpliced(at, 1) } };
+    for (const [at, { id, rows }] of parents.entries()) {
+      if (Object.keys(parents[at] ?? {}).length === 2 && rows <= 1) continue;
+      const plain = { id, rows: Math.min(rows, 1) };
+      yield { ...scenario, job: { ...job, parents: parents.toSpliced(at, 1, plain) } };
+    }
+    if (concurrency > 1) yield { ...scenario, job: { ...job, concurrency: concurrency - 1 } };
     return;
   }
   if (job.kind !== 'export') {
