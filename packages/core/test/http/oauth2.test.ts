@@ -217,6 +217,28 @@ describe('A1 oauth2 with a refresh token', () => {
     expect(formOf(issuer.tokens.arrived[1]!)).toMatchObject({ refresh_token: 'rt-next-1-b7' });
   });
 
+  test('saves the one that could not be saved before it goes on, also if the server issues no other', async () => {
+    const issuer = await issuing();
+    issuer.rotates = true;
+    const saved: (string | number)[][] = [];
+    let failures = 2;
+    const save = (token: SavedToken): void => {
+      if (failures > 0) throw new Error(`no space left (${String((failures -= 1))})`);
+      saved.push([token.refreshToken, issuer.tokens.arrived.length]);
+    };
+    const client = open(issuer, { refreshToken, save });
+    await expect(client.shop.get('/a')).rejects.toThrow('The function `save` of shop failed');
+    issuer.rotates = false;
+    await expect(client.shop.get('/a')).rejects.toThrow('The function `save` of shop failed');
+    expect(issuer.tokens.arrived).toHaveLength(1);
+    await client.shop.get('/a');
+    expect(saved).toEqual([['rt-next-1-b7', 1]]);
+    expect(issuer.tokens.arrived.map((request) => formOf(request)['refresh_token'])).toEqual([
+      refreshToken,
+      'rt-next-1-b7',
+    ]);
+  });
+
   test('warns once if there is no function that saves', async () => {
     const issuer = await issuing();
     issuer.rotates = true;
