@@ -79,6 +79,15 @@ describe('A1 oauth2 with client credentials', () => {
     expect(sentTokens(issuer)).toEqual(['token-1', 'token-1', 'token-1']);
   });
 
+  test('sends a token with characters that RFC 6750 does not list, as Salesforce issues them', async () => {
+    const issuer = await issuing();
+    const token = '00DB0000000TfcR!AQQAQFhoK8vTMg_rKA.esrJ2bCs|x';
+    issuer.reply = () => ({ body: { access_token: token, token_type: 'Bearer' } });
+    issuer.accepts = () => true;
+    await open(issuer).shop.get('/a');
+    expect(sentTokens(issuer)).toEqual([token]);
+  });
+
   test('can put the client into the form', async () => {
     const issuer = await issuing();
     await open(issuer, { clientIn: 'body' }).shop.get('/a');
