@@ -71,7 +71,7 @@ export async function requestToken(server: TokenServer, grant: Grant): Promise<I
 }
 
 /** RFC 6749, section 2.3.1: id and secret are form-encoded before they become a user name and a password. */
-function formEncoded(text: string): string {
+export function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
 

@@ -88,6 +88,24 @@ describe('A1 oauth2 with client credentials', () => {
     expect(sentTokens(issuer)).toEqual([token]);
   });
 
+  test.each(['header', 'body'] as const)(
+    'hides the secret if the server quotes the %s that it got',
+    async (clientIn) => {
+      const issuer = await issuing();
+      issuer.reply = ({ headers, body }) => ({ status: 400, body: { got: headers.authorization ?? body } });
+      // As a form, and as base64 of a form, it differs from what encodeURIComponent makes of it.
+      const secret = "aQ!b~c(d)*e'f gH1~j2k3";
+      const error: unknown = await open(issuer, { clientSecret: secret, clientIn })
+        .shop.get('/a')
+        .catch((reason: unknown) => reason);
+      expect(String(error)).toContain('[hidden]');
+      const shown = String(error).replace(/Basic ([\w+/]+)/, (_, pair: string) =>
+        atob(pair.slice(0, pair.length & ~3)),
+      );
+      for (const part of ['aQ', '~c', 'gH1', 'j2k3']) expect(decodeURIComponent(shown)).not.toContain(part);
+    },
+  );
+
   test('can put the client into the form', async () => {
     const issuer = await issuing();
     await open(issuer, { clientIn: 'body' }).shop.get('/a');
