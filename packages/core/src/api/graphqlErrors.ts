@@ -4,8 +4,8 @@ import { isList, isRecord, kindOf } from '../values.js';
 /** Options of {@link graphqlErrors}. */
 export interface GraphqlErrorOptions {
   /**
-   * Accepts the rows of a response that has errors beside its `data`. The walk is then incomplete: a watch concludes no
-   * removals from it, and the client emits a warning. Default `false`.
+   * Accepts the rows of a response that has errors beside its `data`, except those in whose place there is `null`. The
+   * walk is then incomplete: a watch concludes no removals from it, and the client emits a warning. Default `false`.
    */
   readonly allowPartial?: boolean;
 }

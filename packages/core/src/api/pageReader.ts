@@ -83,7 +83,14 @@ export function pageReader<Row>(
       const place = { from, newRows, requested: pageSize, baseUrl, path, withoutSecret, ...start };
       const next = spec.paging.next({ status, headers, body, read, at, rows: received, total: count, ...place });
       if (error) onPartial?.(error.message);
-      const page = { received, next, total: count, decode: () => decode(withFields(received, fields), found.at, read) };
+      // In place of a row with an error, GraphQL has null. Offsets count it.
+      const rows = error && next !== 'by-offset' ? received.filter((row) => row !== null) : received;
+      const page = {
+        received: rows,
+        next,
+        total: count,
+        decode: () => decode(withFields(rows, fields), found.at, read),
+      };
       const whole = error ? { ...page, isIncomplete: true as const } : page;
       const { increment } = spec.paging;
       if (!increment) return whole;

@@ -69,6 +69,8 @@ class Tokens {
   readonly #options: TokenOptions;
   readonly #hidden: RecentSecrets;
   #refreshToken: string | undefined;
+  /** A token with a new refresh token that could not be saved yet. */
+  #unsaved: SavedToken | undefined;
   #hasWarned = false;
   #held: HeldToken | undefined;
   #requested: Promise<HeldToken> | undefined;
@@ -108,6 +110,7 @@ class Tokens {
 
   async #issue(): Promise<HeldToken> {
     const { request, refreshToken, clock } = this.#options;
+    await this.#save();
     const sent = refreshToken && (this.#refreshToken ?? (await refreshToken()));
     // From before the request, since the life of the token may count from then.
     const issued = clock.monotonic();
@@ -125,6 +128,7 @@ class Tokens {
   async #replaceRefreshToken(token: IssuedToken & { readonly refreshToken: string }): Promise<void> {
     const { api, save, clock, warn } = this.#options;
     const { refreshToken, accessToken, lifetime } = token;
+    // The one before may not be accepted any more, whether or not this one can be saved.
     this.#refreshToken = refreshToken;
     if (!save) {
       if (!this.#hasWarned)
@@ -134,9 +138,18 @@ class Tokens {
       this.#hasWarned = true;
       return;
     }
+    const expiresAt = lifetime === Infinity ? undefined : clock.now() + lifetime;
+    this.#unsaved = { refreshToken, accessToken, expiresAt };
+    await this.#save();
+  }
+
+  /** Stores a new refresh token, also if that failed before: the server may never issue another one. */
+  async #save(): Promise<void> {
+    if (!this.#unsaved) return;
+    const { api, save } = this.#options;
     try {
-      const expiresAt = lifetime === Infinity ? undefined : clock.now() + lifetime;
-      await save({ refreshToken, accessToken, expiresAt });
+      await save?.(this.#unsaved);
+      this.#unsaved = undefined;
     } catch {
       // The error is not passed on: it may contain a token.
       throw new ConfigError(

@@ -7,7 +7,7 @@ import { tokenCredentials } from './oauth2.js';
 import { checkBaseUrl } from './origin.js';
 import { encodeQuery } from './query.js';
 import type { Secrets } from './secrets.js';
-import { requestToken, type TokenServer } from './tokenRequest.js';
+import { formEncoded, requestToken, type TokenServer } from './tokenRequest.js';
 
 export interface AuthTools extends Pick<TokenServer, 'call' | 'limiter'> {
   /** The API, for messages. */
@@ -71,9 +71,11 @@ function openTokens(
   tools: AuthTools,
 ): ApiCredentials {
   const { api, allowInsecure } = tools;
+  // Some servers quote what they were sent.
+  const hidden = (secret: string): readonly string[] => [secret, formEncoded(secret)];
   const textOf = (secret: Secret | undefined): (() => Promise<string>) | undefined => {
     if (secret === undefined) return undefined;
-    const ring = ringOf(secret, tools);
+    const ring = ringOf(secret, tools, hidden);
     return () => (ring instanceof KeyRing ? ring.get() : Promise.reject(ring));
   };
   const url = checkBaseUrl(tokenUrl, { plugin: api, allowInsecure, what: 'token URL', option: 'tokenUrl' });

@@ -35,8 +35,7 @@ const brokenEscape = /(%[0-9a-f]?|\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?x?\w{0,5})$/
  * secrets.redact('No such key: 3F2B8C1E-7A64-4D0F'); // 'No such key: [hidden]'
  */
 export class Secrets {
-  /** How often each was added. */
-  readonly #secrets = new Map<string, number>();
+  readonly #secrets = new Map<string, KnownSecret>();
   #needles: Needle[] = [];
   #longest = 0;
 
@@ -44,22 +43,26 @@ export class Secrets {
   // No `RegExp` is made of a secret: the error message of one that is too long would quote it.
   add(secret: string): void {
     if (secret === '') return;
-    const count = this.#secrets.get(secret) ?? 0;
-    this.#secrets.set(secret, count + 1);
-    if (count > 0) return;
+    const known = this.#secrets.get(secret);
+    if (known) {
+      known.count += 1;
+      return;
+    }
+    const needles = needlesOf(secret);
+    this.#secrets.set(secret, { count: 1, needles });
     this.#longest = Math.max(this.#longest, secret.length);
-    this.#needles.push(...needlesOf(secret));
+    this.#needles.push(...needles);
   }
 
   /** Undoes one `add`, e.g. of a token that has expired long ago: each secret makes every redaction slower. */
   remove(secret: string): void {
-    const count = this.#secrets.get(secret) ?? 0;
-    if (count > 1) this.#secrets.set(secret, count - 1);
-    if (count !== 1) return;
+    const known = this.#secrets.get(secret);
+    if (!known) return;
+    known.count -= 1;
+    if (known.count > 0) return;
     this.#secrets.delete(secret);
-    const rest = [...this.#secrets.keys()];
-    this.#longest = Math.max(0, ...rest.map((kept) => kept.length));
-    this.#needles = rest.flatMap(needlesOf);
+    this.#longest = Math.max(0, ...Array.from(this.#secrets.keys(), ({ length }) => length));
+    this.#needles = Array.from(this.#secrets.values(), ({ needles }) => needles).flat();
   }
 
   /** The first `length` characters of `text` (default: all) without secrets, including one that a cut splits. */
@@ -113,6 +116,13 @@ export class Secrets {
     }
     return places.sort((a, b) => a.from - b.from);
   }
+}
+
+interface KnownSecret {
+  /** How often it was added. */
+  count: number;
+  /** Kept, since making them takes longer than a redaction. */
+  readonly needles: readonly Needle[];
 }
 
 interface Needle {

@@ -71,7 +71,7 @@ export async function requestToken(server: TokenServer, grant: Grant): Promise<I
 }
 
 /** RFC 6749, section 2.3.1: id and secret are form-encoded before they become a user name and a password. */
-function formEncoded(text: string): string {
+export function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);
 }
 
@@ -125,8 +125,8 @@ function issuedToken(document: unknown, route: string): IssuedToken {
     throw fault('access_token', 'the server responded without an access_token. Check tokenUrl.');
   if (type !== undefined && (typeof type !== 'string' || type.toLowerCase() !== 'bearer'))
     throw fault('token_type', 'the server issued a token that is not a bearer token, which is not supported.');
-  // RFC 6750, section 2.1.
-  if (!/^[\w\-.~+/]+=*$/.test(accessToken))
+  // RFC 6750, section 2.1, allows fewer characters, but tokens of Salesforce have a `!`, for example.
+  if (!/^[\x21-\x7e]+$/.test(accessToken))
     throw new ConfigError(`${route} issued a token that cannot be sent in a header.`, { route });
   const life = typeof seconds === 'string' && /^\d+$/.test(seconds) ? Number(seconds) : seconds;
   if (life !== undefined && life !== null && !(typeof life === 'number' && life > 0 && life < maxSeconds))

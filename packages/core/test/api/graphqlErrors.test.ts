@@ -152,6 +152,14 @@ describe('A3 a page that is allowed to be partial', () => {
     expect(warnings).toMatchObject([{ message: expect.stringContaining('no access to row 3') }]);
   });
 
+  test('has no row where there is null in place of the one with the error', async () => {
+    const partial = { all: { nodes: [{ id: 1 }, null, { id: 3 }], pageInfo: { hasNextPage: false, endCursor: null } } };
+    const server = await served({ body: { data: partial, errors: [error('no access to row 2')] } });
+    expect(await open(server.baseUrl, { errors }).source().toArray()).toEqual([{ id: 1 }, { id: 3 }]);
+    const whole = await served({ body: { data: partial } });
+    await expect(open(whole.baseUrl, { errors }).source().toArray()).rejects.toThrow('data.all.nodes[1]: it is null');
+  });
+
   test('marks pages that an operator has changed, too', async () => {
     const { source } = open((await served({ body: { data: pageOf(1), errors: [error('a')] } })).baseUrl, { errors });
     const piped = source().pipePages((rows) => rows, { version: '1' });

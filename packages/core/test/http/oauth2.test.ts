@@ -79,6 +79,33 @@ describe('A1 oauth2 with client credentials', () => {
     expect(sentTokens(issuer)).toEqual(['token-1', 'token-1', 'token-1']);
   });
 
+  test('sends a token with characters that RFC 6750 does not list, as Salesforce issues them', async () => {
+    const issuer = await issuing();
+    const token = '00DB0000000TfcR!AQQAQFhoK8vTMg_rKA.esrJ2bCs|x';
+    issuer.reply = () => ({ body: { access_token: token, token_type: 'Bearer' } });
+    issuer.accepts = () => true;
+    await open(issuer).shop.get('/a');
+    expect(sentTokens(issuer)).toEqual([token]);
+  });
+
+  test.each(['header', 'body'] as const)(
+    'hides the secret if the server quotes the %s that it got',
+    async (clientIn) => {
+      const issuer = await issuing();
+      issuer.reply = ({ headers, body }) => ({ status: 400, body: { got: headers.authorization ?? body } });
+      // As a form, and as base64 of a form, it differs from what encodeURIComponent makes of it.
+      const secret = "aQ!b~c(d)*e'f gH1~j2k3";
+      const error: unknown = await open(issuer, { clientSecret: secret, clientIn })
+        .shop.get('/a')
+        .catch((reason: unknown) => reason);
+      expect(String(error)).toContain('[hidden]');
+      const shown = String(error).replace(/Basic ([\w+/]+)/, (_, pair: string) =>
+        atob(pair.slice(0, pair.length & ~3)),
+      );
+      for (const part of ['aQ', '~c', 'gH1', 'j2k3']) expect(decodeURIComponent(shown)).not.toContain(part);
+    },
+  );
+
   test('can put the client into the form', async () => {
     const issuer = await issuing();
     await open(issuer, { clientIn: 'body' }).shop.get('/a');
@@ -215,6 +242,28 @@ describe('A1 oauth2 with a refresh token', () => {
     fails = false;
     await client.shop.get('/a');
     expect(formOf(issuer.tokens.arrived[1]!)).toMatchObject({ refresh_token: 'rt-next-1-b7' });
+  });
+
+  test('saves the one that could not be saved before it goes on, also if the server issues no other', async () => {
+    const issuer = await issuing();
+    issuer.rotates = true;
+    const saved: (string | number)[][] = [];
+    let failures = 2;
+    const save = (token: SavedToken): void => {
+      if (failures > 0) throw new Error(`no space left (${String((failures -= 1))})`);
+      saved.push([token.refreshToken, issuer.tokens.arrived.length]);
+    };
+    const client = open(issuer, { refreshToken, save });
+    await expect(client.shop.get('/a')).rejects.toThrow('The function `save` of shop failed');
+    issuer.rotates = false;
+    await expect(client.shop.get('/a')).rejects.toThrow('The function `save` of shop failed');
+    expect(issuer.tokens.arrived).toHaveLength(1);
+    await client.shop.get('/a');
+    expect(saved).toEqual([['rt-next-1-b7', 1]]);
+    expect(issuer.tokens.arrived.map((request) => formOf(request)['refresh_token'])).toEqual([
+      refreshToken,
+      'rt-next-1-b7',
+    ]);
   });
 
   test('warns once if there is no function that saves', async () => {

@@ -168,6 +168,20 @@ describe('secrets', () => {
     expect(secrets.has('')).toBe(false);
   });
 
+  test('T2 are shown again when each addition is undone, and others are not', () => {
+    const secrets = new Secrets();
+    for (const secret of ['token-of-today', 'token-of-today', 'qx81-zz09-kk']) secrets.add(secret);
+    const text = 'token-of-today qx81-zz09-kk';
+    secrets.remove('never-added');
+    secrets.remove('token-of-today');
+    expect(secrets.redact(text)).toBe('[hidden] [hidden]');
+    secrets.remove('token-of-today');
+    expect(secrets.redact(text)).toBe('token-of-today [hidden]');
+    secrets.remove('token-of-today');
+    secrets.add('token-of-today');
+    expect(secrets.redact(text)).toBe('[hidden] [hidden]');
+  });
+
   test('T2 in text of any kind are looked for without an error, and other text stays', () => {
     const awkward = fc.string({
       unit: fc.constantFrom('%', '2', '5', '\\', 'u', '0', '&', '#', 'x', ';', 'quot', 'a', '😀'),
