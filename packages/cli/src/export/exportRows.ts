@@ -135,12 +135,18 @@ export async function exportRows<T>(
       ...{ rows, pages, resumedRows, target, bytes, elapsed, retries },
       isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
       ...(finishedAt !== undefined && { finishedAt }),
+      ...(report.isIncomplete && { isIncomplete: true }),
     };
     reporter.done(
       isSummedUp
         ? { ...summary, ...(sent && { redeliveries: sent.redeliveries }), ...(deadLetters && { deadLetters }) }
         : undefined,
     );
+    // Even with --quiet: nothing else says so then.
+    if (report.isIncomplete && mode === 'silent')
+      stderr.print(
+        `sluice: ${visibleText(target)} is incomplete: the API refused a part for good, or reported errors.\n`,
+      );
     // Even with --quiet: these records did not arrive.
     if (deadLetters && mode !== 'json')
       stderr.print(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);

@@ -25,12 +25,13 @@ export function jsonReporter({ output, clock, header, read }: ReporterContext): 
     },
     done: (summary) => {
       stop();
-      const { bytes, deadLetters, finishedAt } = summary ?? {};
+      const { bytes, deadLetters, finishedAt, isIncomplete } = summary ?? {};
       emit({
         ...{ event: 'report', target: header.target },
         ...(bytes !== undefined && { bytes }),
         ...(deadLetters && { deadLetters }),
         ...(finishedAt !== undefined && { finishedAt }),
+        ...(isIncomplete && { isIncomplete }),
         ...countsOf(read()),
       });
     },
@@ -74,6 +75,8 @@ type ProgressEvent =
       readonly bytes?: number;
       /** When an earlier run finished the export, so that this one had nothing to do (ISO 8601). */
       readonly finishedAt?: string;
+      /** Rows may be missing: the API refused a part for good, or reported errors beside its rows. */
+      readonly isIncomplete?: boolean;
       readonly deadLetters?: { readonly count: number; readonly path: string };
     } & ProgressCounts)
   | ({

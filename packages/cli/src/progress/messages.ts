@@ -84,6 +84,8 @@ export interface Summary {
   readonly deadLetters?: { readonly count: number; readonly path: string };
   /** When an earlier run finished the export (ISO 8601). */
   readonly finishedAt?: string;
+  /** Rows may be missing. Default `false`. */
+  readonly isIncomplete?: boolean;
   /** The rows are those that are new since the last export. Default `false`. */
   readonly isIncrement?: boolean;
 }
@@ -102,6 +104,7 @@ export function summaryLine(summary: Summary): string {
     redeliveries = 0,
     deadLetters,
     isIncrement,
+    isIncomplete,
   } = summary;
   const details = [
     ...(bytes === undefined ? [] : [formatBytes(bytes)]),
@@ -110,6 +113,7 @@ export function summaryLine(summary: Summary): string {
     ...(retries > 0 ? [formatCount(retries, 'retry', 'retries')] : []),
     ...(redeliveries > 0 ? [formatCount(redeliveries, 'delivery', 'deliveries') + ' repeated'] : []),
     ...(deadLetters ? [formatCount(deadLetters.count, 'dead letter')] : []),
+    ...(isIncomplete ? ['incomplete'] : []),
   ];
   const what = isIncrement ? formatCount(rows, 'new row') : formatCount(rows, 'row');
   return `${what} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;

@@ -150,7 +150,7 @@ function checkListing(definition: Checked): void {
   if (method === 'GET' && fields.length > 0)
     throw fault(pageSize?.into === undefined ? 'paging' : 'pageSize', "it is sent in the body: set method: 'POST'");
   if (pageSize) placing(pageSize);
-  if (paging.increment && !pageSize)
+  if (paging.increment && pageSize?.max === undefined)
     throw fault('pageSize', 'bySince needs it, with the max of the API, to tell a page that could have more rows');
   const twice = firstRepeated(names);
   const filledTwice = firstRepeated(fields);

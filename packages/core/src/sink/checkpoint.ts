@@ -29,6 +29,8 @@ export interface Checkpoint {
   readonly begun: Readonly<Record<string, { readonly rows: number; readonly pages: number }>>;
   /** Where the sink resumes; absent before its first commit, and while a target without rows is removed. */
   readonly sinkPosition?: Json;
+  /** Rows may be missing: the API refused a part of the listing for good, or reported errors beside its rows. */
+  readonly isIncomplete?: true;
   /** All rows are written; only publishing the target may be missing. */
   readonly isSealed?: true;
   /** How far an incremental export has walked; absent for others. */

@@ -69,6 +69,11 @@ export interface ExportProgress extends ExportCounts {
 /** The outcome of an export that finished. */
 export interface ExportReport extends ExportCounts, SinkReport {
   readonly isDone: true;
+  /**
+   * Rows may be missing: the API refused a part of the listing for good, and the listing skips such parts, or it
+   * reported errors beside its rows.
+   */
+  readonly isIncomplete?: true;
   /** When an earlier run finished this export (ISO 8601): nothing was requested or written. Otherwise absent. */
   readonly finishedAt?: string;
 }
@@ -98,6 +103,8 @@ export class ExportRun<T> {
   #pages: AsyncIterator<Page<T>> | undefined;
   #checkpoint: Checkpoint | undefined;
   #last: Page<T> | undefined;
+  /** A page of this run was incomplete. */
+  #isIncomplete = false;
   /** This run or an earlier one gave the sink something of this plan. */
   #isBegun = false;
   /** A call of the sink is pending or failed: then it can only be aborted. */
@@ -206,6 +213,7 @@ export class ExportRun<T> {
     this.#isSinkBusy = false;
     this.#tally.add(page);
     this.#increments?.add(page);
+    if (page.isIncomplete) this.#isIncomplete = true;
     this.#last = page;
     this.#pace.add(page);
     if (this.#pace.isDue) await this.#commitIfPossible();
@@ -384,6 +392,7 @@ export class ExportRun<T> {
     this.#checkpoint = {
       ...{ ...this.#checkpoint, ...change, sinkPosition, ...this.#tally.committable },
       ...(increment && { increment }),
+      ...(this.#isIncomplete && { isIncomplete: true }),
     };
     await this.#save(this.#checkpoint);
     this.#tally.commit();
@@ -432,7 +441,8 @@ export class ExportRun<T> {
   }
 
   #done(report: SinkReport & Pick<ExportReport, 'finishedAt'>): Step {
-    this.report = { ...this.#tally.counts, ...report, isDone: true };
+    const isIncomplete = this.#isIncomplete || this.#checkpoint?.isIncomplete === true;
+    this.report = { ...this.#tally.counts, ...report, isDone: true, ...(isIncomplete && { isIncomplete }) };
     return { done: false, value: [this.report] };
   }
 

@@ -82,13 +82,14 @@ describe('A5 paging by a value', () => {
   });
 
   test('is refused without a page size, with a wrong option, and at a cursor of another paging', async () => {
-    const define = (options: Partial<SinceOptions>, pageSize?: { param: string; default: number }): unknown =>
+    const define = (options: Partial<SinceOptions>, pageSize?: { param: string; default: number; max?: number }): unknown =>
       listing({
         ...{ path: '/rows', rows: '', columns: ['id'], ...(pageSize && { pageSize }) },
         paging: bySince({ param: 'since', field: 'at', type: 'instant', ...options } as SinceOptions),
       });
-    const size = { param: 'n', default: 10 };
+    const size = { param: 'n', default: 10, max: 10 };
     expect(() => define({})).toThrow(/pageSize: bySince needs it/);
+    expect(() => define({}, { param: 'n', default: 10 })).toThrow(/with the max of the API/);
     expect(() => define({ type: 'date' as 'text' }, size)).toThrow('it must be instant, integer or text');
     expect(() => define({ overlap: -1 }, size)).toThrow(ConfigError);
     expect(() => define({ type: 'text', overlap: 1 }, size)).toThrow('takes no overlap for texts');

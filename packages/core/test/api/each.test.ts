@@ -310,8 +310,13 @@ describe('A6 a parent that the API refuses for good', () => {
       const forge = await forgeOf([2, { status: 404 }, 3, { status: 410 }, 0]);
       const { source, warnings } = openForge(forge, { onPartitionError: 'skip' });
       const disk = emptyDisk();
-      await exportOn(disk, source, { concurrency });
+      expect(await exportOn(disk, source, { concurrency })).toMatchObject({ isIncomplete: true });
       expect(exportedOn(disk)).toEqual(linesOf(forge));
+      // Also when the export had been finished before, by another process.
+      expect(await exportOn(disk, source, { concurrency })).toMatchObject({
+        isIncomplete: true,
+        finishedAt: expect.any(String),
+      });
       expect(warnings.toSorted()).toEqual([
         expect.stringMatching(/^forge\.issues: skipped "1001" of forge\.repos, so its rows are missing: .*404/),
         expect.stringMatching(/^forge\.issues: skipped "1003" of forge\.repos, so its rows are missing: .*410/),
