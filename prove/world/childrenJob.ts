@@ -1,4 +1,4 @@
-import { byCursor, defineApi, exportTo, listing, rowOf } from '@sluice/core';
+import { byCursor, defineApi, exportTo, listing, rateLimitHeaders, rowOf } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
@@ -16,13 +16,14 @@ interface Row {
 }
 
 /** Exports the rows of all parents into a file, while parents come and go. */
-export function childrenJob(job: JobOf<'children'>, { disk: { io } }: Scenario, apis: Apis): RunningJob {
+export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scenario, apis: Apis): RunningJob {
   const { pageSize, parentsPerPage, parents, isSkipping, concurrency, commitEvery, format } = job;
   const path = `/data/rows.${format}`;
   const stateFolder = job.state === 'beside' ? `${path}.sluice` : '/data/state';
   const paging = byCursor({ param: 'cursor', at: 'next?' });
   const shelfApi = defineApi({
     name: 'shelf',
+    ...(api.quota && { quota: rateLimitHeaders() }),
     sources: {
       parents: listing({
         ...{ path: '/parents', rows: 'items', columns: ['id'], key: ({ id }) => Number(id), paging },

@@ -1,10 +1,11 @@
-import { bySince, defineApi, exportTo, listing } from '@sluice/core';
+import { bySince, defineApi, exportTo, listing, rateLimitHeaders } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { sleep } from '../../packages/core/src/clock.js';
 import { lastChange } from './changing.js';
 import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './jobs.js';
+import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
 import { addresses } from './services.js';
 import { type Entry, tableOverlap } from './table.js';
@@ -12,7 +13,11 @@ import { type Entry, tableOverlap } from './table.js';
 const columns = ['id', 'text', 'changed'] as const;
 
 /** Exports what is new in a table into a file per run, as a line of cron would. */
-export function incrementJob({ pageSize, changes, renames }: JobOf<'increment'>, apis: Apis): RunningJob {
+export function incrementJob(
+  { pageSize, changes, renames }: JobOf<'increment'>,
+  { api }: Scenario,
+  apis: Apis,
+): RunningJob {
   const { table } = apis;
   const entries = listing<Entry>({
     ...{ path: '/entries', rows: 'items', columns, version: '1', key: ({ id }) => id },
@@ -23,7 +28,10 @@ export function incrementJob({ pageSize, changes, renames }: JobOf<'increment'>,
       return { id: Number(id), text: String(text), changed: String(changed) };
     },
   });
-  const tableApi = defineApi({ name: 'table', sources: { entries } });
+  const tableApi = defineApi({
+    ...{ name: 'table', sources: { entries } },
+    ...(api.quota && { quota: rateLimitHeaders() }),
+  });
   let name = '';
   let runs = 0;
   return {

@@ -53,7 +53,7 @@ export function jobOf(scenario: Scenario, apis: Apis): RunningJob {
     case 'poll':
       return pollJob(job, scenario, apis);
     case 'increment':
-      return incrementJob(job, apis);
+      return incrementJob(job, scenario, apis);
     case 'children':
       return childrenJob(job, scenario, apis);
     case 'forward':

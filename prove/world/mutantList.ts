@@ -237,6 +237,16 @@ export const mutantList: readonly Mutant[] = [
   ...inFile('packages/core/src/source/pageCache.ts', [
     ['a stored page that was used is dropped', 'entry.walk = this.#walk;', ''],
   ]),
+  ...inFile('packages/core/src/http/quotaPace.ts', [
+    [
+      'a quota is renewed when it says so',
+      'if (left < 1) return known.staleAt;',
+      'if (left < 1) return known.resetAt;',
+    ],
+  ]),
+  ...inFile('packages/core/src/http/quotaBook.ts', [
+    ['a 403 without quota is final', 'const isUsedUp = mayRefuse &&', 'const isUsedUp = status === 429 &&'],
+  ]),
   ...inFile('packages/core/src/api/parents.ts', [
     [
       'rows of a parent are requested before it is recorded',

@@ -59,7 +59,7 @@ export interface Sent {
 export interface Wiretap {
   readonly onSend: (url: URL, sent: Sent) => void;
   /** A process has got an answer. */
-  readonly onAnswer: (url: URL, status: number) => void;
+  readonly onAnswer: (url: URL, answer: Answered) => void;
   /** A request is over: with the status of its answer, or with why there is none. */
   readonly onEnd: (url: URL, name: string, outcome: number | AdapterFault['kind']) => void;
 }
@@ -129,7 +129,7 @@ export class Network {
               // Who delivers webhooks rests whenever it is told for how long (W4).
               if (status === 429 || request.method === 'POST')
                 shutUntil = Math.max(shutUntil, schedule.now + pauseOf(answer));
-              this.#tap.onAnswer(url, status);
+              this.#tap.onAnswer(url, answer);
               resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body: textBody(body) });
             };
             end(`answer ${status}`, status, settle);

@@ -9,6 +9,7 @@ import { Network, type NetworkFaults } from './network.js';
 import { PagesInMemory } from './pagesInMemory.js';
 import type { Platform } from './platform.js';
 import { type Process, startProcess, Stopped, type Surroundings } from './processes.js';
+import { QuotaOracle } from './quota.js';
 import { Random } from '../../test/kit/random.js';
 import { Life, Schedule, Stuck } from './schedule.js';
 import type { Kill, Scenario } from './scenario.js';
@@ -84,6 +85,7 @@ class World {
   readonly #apis: Apis;
   readonly #job: RunningJob;
   readonly #limits: LimitOracle;
+  readonly #quotas: QuotaOracle;
   readonly #fetched = new FetchedAgain();
   readonly #pages = new Map<Life, PagesInMemory>();
   readonly #exchanges = new Map<Life, Exchanges>();
@@ -98,6 +100,7 @@ class World {
     this.schedule = new Schedule(new Trace({ keep: keepTrace }), this.random('order'), platform.turn);
     this.#apis = new Apis(scenario.api, () => this.schedule.now);
     this.#limits = new LimitOracle(scenario.limit, (what) => this.violations.push(what));
+    this.#quotas = new QuotaOracle(scenario.api.quota, (what) => this.violations.push(what));
     this.#disks = this.random('disk');
     this.#disk = simulatedDisk();
     this.#disk.putFolder('/data');
@@ -208,6 +211,7 @@ class World {
     const quiet = { ...this.#scenario, disk: { io: 0, full: 0 } };
     const scenario = this.#isQuiet ? quiet : this.#scenario;
     const { schedule } = this;
+    const began = schedule.now;
     const pages = this.#pagesOf(life);
     const exchanges = this.#exchangesOf(life);
     const { isPage = () => true } = this.#job;
@@ -232,7 +236,9 @@ class World {
             this.#job.onSend?.(url);
             if (isPage(url)) this.#fetched.requested(pageOf(url));
           },
-          onAnswer: (url, status) => {
+          onAnswer: (url, answer) => {
+            const { status } = answer;
+            this.#quotas.got(life, began, answer);
             if (url.host === addresses.api) this.#job.onAnswer?.(url, status);
             if (status !== 200 || url.host !== addresses.api || !isPage(url)) return;
             this.#fetched.got(pageOf(url), schedule.now);

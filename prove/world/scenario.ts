@@ -1,5 +1,6 @@
 import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import type { NetworkFaults } from './network.js';
+import type { QuotaModel } from './quota.js';
 import { Random } from '../../test/kit/random.js';
 import type { ApiModel } from './services.js';
 import type { Parent } from './shelf.js';
@@ -158,6 +159,9 @@ export function scenarioOf(seed: number): Scenario {
       cursorTtl: job.kind === 'export' && random.chance(0.15) ? random.int(20_000, 60_000) : null,
       statusEvery: random.int(2_000, 30_000),
       ...((job.kind === 'watch' || job.kind === 'poll') && random.chance(0.5) && { tags: random.pick(tagging) }),
+      ...(random.chance(job.kind === 'children' ? 0.5 : job.kind === 'increment' ? 0.3 : 0) && {
+        quota: quotaOf(random),
+      }),
     },
     limit: {
       ...{ requests: random.int(2, 10), per: 1_000, concurrency: random.int(1, 4) },
@@ -263,6 +267,13 @@ function childrenJob(random: Random): Job {
     ...{ parentsPerPage: random.int(2, 8), concurrency: random.int(1, 4), state: random.pick(['beside', 'apart']) },
     ...(random.chance(0.6) && { commitEvery: random.pick([1, 2, 5]) }),
     parents: Array.from({ length: count }, (_, nth) => parentOf(nth + 1)),
+  };
+}
+
+function quotaOf(random: Random): QuotaModel {
+  return {
+    ...{ requests: random.int(2, 30), window: random.int(4, 40) * 1_000, status: random.pick<403 | 429>([403, 429]) },
+    ...{ reset: random.pick<'in' | 'at'>(['in', 'at']), rounds: random.pick<'up' | 'down'>(['up', 'down']) },
   };
 }
 

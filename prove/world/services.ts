@@ -9,6 +9,7 @@ import { StreamBook } from '../../packages/sandbox/src/streamBook.js';
 import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
 import type { Answered, Service } from './network.js';
 import { epoch } from './platform.js';
+import { Quota, type QuotaModel } from './quota.js';
 import type { Alteration } from './scenario.js';
 import { Shelf } from './shelf.js';
 import { Table } from './table.js';
@@ -25,6 +26,8 @@ export interface ApiModel {
   readonly statusEvery: number;
   /** Whether the service of streams sends entity tags, and with which of its 304s. Absent: it sends none. */
   readonly tags?: 'always' | 'not with all 304s';
+  /** Of the APIs that a world defines itself. */
+  readonly quota?: QuotaModel;
 }
 
 /** Where the services of a world are found. */
@@ -50,6 +53,7 @@ export class Apis {
   readonly #present: number[];
   /** How often rows were added, removed or moved: a walk of pages that is under way then may miss some. */
   shifts = 0;
+  readonly #quota: Quota | undefined;
   readonly #tags: ApiModel['tags'];
   #notModified = 0;
   #isStill = false;
@@ -58,6 +62,7 @@ export class Apis {
   constructor(model: ApiModel, now: () => number) {
     this.#now = now;
     this.#tags = model.tags;
+    this.#quota = model.quota && new Quota(model.quota);
     this.shelf = new Shelf(now);
     const shapes = shapesOf('live');
     const cursors = new Cursors({
@@ -106,7 +111,13 @@ export class Apis {
     this.#isStill = true;
   }
 
-  readonly answer: Service = ({ url, headers }): Answered => {
+  readonly answer: Service = (request): Answered => {
+    const isCounted = /^\/(?:table|shelf)\//.test(request.url.pathname);
+    if (!this.#quota || !isCounted) return this.#answer(request);
+    return this.#quota.answer(this.#now(), () => this.#answer(request));
+  };
+
+  readonly #answer: Service = ({ url, headers }): Answered => {
     try {
       if (headers['x-api-key'] !== apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
       const endpoint = this.#endpoints.get(url.pathname) ?? this.shelf.at(url.pathname);

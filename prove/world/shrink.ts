@@ -32,6 +32,13 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
   for (const [name, share] of Object.entries(network))
     if (typeof share === 'number' && share > 0) yield { ...scenario, network: { ...network, [name]: 0 } };
   if (api.cursorTtl !== null) yield { ...scenario, api: { ...api, cursorTtl: null } };
+  if (api.quota) {
+    const { quota, ...free } = api;
+    yield { ...scenario, api: free };
+    if (quota.status !== 429) yield { ...scenario, api: { ...api, quota: { ...quota, status: 429 } } };
+    if (quota.reset !== 'in') yield { ...scenario, api: { ...api, quota: { ...quota, reset: 'in' } } };
+    if (quota.rounds !== 'up') yield { ...scenario, api: { ...api, quota: { ...quota, rounds: 'up' } } };
+  }
   if (api.tags !== undefined) {
     const { tags, ...untagged } = api;
     yield { ...scenario, api: untagged };
