@@ -5,6 +5,9 @@ import type { SavedToken } from './oauth2.js';
 /**
  * A secret of an API: the text, the environment variable that has it, or a function that fetches it. The function is
  * called before the first request, and again when the API refuses the secret with 401 (`reason: 'refused'`).
+ *
+ * A checkpoint recognizes the secret. So if a function returns another one each time, an export resumes only with
+ * `sameProject`; `oauth2` has no such limit.
  */
 export type Secret = ApiKey | { readonly env: string };
 
