@@ -82,7 +82,10 @@ describe('A5 paging by a value', () => {
   });
 
   test('is refused without a page size, with a wrong option, and at a cursor of another paging', async () => {
-    const define = (options: Partial<SinceOptions>, pageSize?: { param: string; default: number; max?: number }): unknown =>
+    const define = (
+      options: Partial<SinceOptions>,
+      pageSize?: { param: string; default: number; max?: number },
+    ): unknown =>
       listing({
         ...{ path: '/rows', rows: '', columns: ['id'], ...(pageSize && { pageSize }) },
         paging: bySince({ param: 'since', field: 'at', type: 'instant', ...options } as SinceOptions),
