@@ -16,8 +16,8 @@ export interface PageAddress {
 }
 
 /**
- * How a listing continues from page to page: `byCursor`, `byConnection`, `byHeader`, `byKeyset`, `byOffset`, `byPage`, `byLink`, or any object with these
- * members.
+ * How a listing continues from page to page: `byCursor`, `byConnection`, `byHeader`, `byKeyset`, `byOffset`, `byPage`,
+ * `byLink`, `bySince`, or any object with these members.
  *
  * @example
  * // An API that says whether there is more, and continues after the last row's id.
