@@ -19,7 +19,7 @@ interface Known {
   readonly sources: readonly SourceDescription[];
 }
 
-/** Describes all APIs and sources without a request. @throws what the client raises for a plugin that can't be added. */
+/** Describes all APIs and sources without a request. @throws what the client raises if a plugin can't be added. */
 export function knownApis(
   config: Pick<Config, 'plugins'>,
   environment: Pick<Environment, 'stderr' | 'variables'>,

@@ -8,8 +8,8 @@ import { unlimited } from './unlimited.js';
  * A limiter that an API's responses steer, around the one that sets the rate. Without that one, only the quota and its
  * concurrency limit the requests. A limiter that is steered already stays as it is.
  *
- * A request first waits for its quota, then for the other limiter; if less is left by then, it waits again. So the other
- * limiter holds no permit for a request that waits for its quota, and may be shared.
+ * A request first waits for its quota, then for the other limiter; if less is left by then, it waits again. So the
+ * other limiter holds no permit for a request that waits for its quota, and may be shared.
  */
 export function quotaLimiter(limiter: Limiter | undefined, rules: QuotaRules, clock: Clock): Limiter {
   if (limiter instanceof QuotaLimiter) return limiter;

@@ -93,8 +93,8 @@ export function quotaStart(
   if (known.resetAt - now > maxWait || lastStart === -Infinity) return now;
   const span = known.resetAt - lastStart;
   const gap = Math.min(span / left, (span + margin) / (left + 1));
-  // A sliding window whose reset is always a window away gives back what was used, so few are left at the best pace. The
-  // reserve of 5 % is kept because running out of it would cost a whole window.
+  // A sliding window whose reset is always a window away gives back what was used, so few are left at the best pace.
+  // The reserve of 5 % is kept because running out of it would cost a whole window.
   const slidingGap = known.isSliding ? span / Math.max(1, 0.95 * known.most - 1) : Infinity;
   return Math.max(now, lastStart + Math.min(gap, slidingGap));
 }

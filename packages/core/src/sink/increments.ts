@@ -9,7 +9,7 @@ import type { StateStore } from './stateStore.js';
 
 /** How an export finds what is new. */
 export interface IncrementalOptions {
-  /** Begins at this value instead of the mark. If it is beyond the mark, the mark stays: rows between would be missed. */
+  /** Begins here instead of at the mark. If it is beyond the mark, the mark stays: rows between would be missed. */
   readonly from?: string;
   /** Exports all rows, and sets the mark. */
   readonly full?: boolean;
