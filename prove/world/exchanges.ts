@@ -10,17 +10,20 @@ const rounding = 1e-6;
 export class Exchanges {
   /** Requests under way. */
   underWay = 0;
+  readonly #isWalkedAgain: boolean;
   readonly #violated: (what: string) => void;
   readonly #failing = new Map<string, { readonly host: string; readonly since: number; last: number }>();
   readonly #stale = new Set<string>();
 
-  constructor(violated: (what: string) => void) {
+  /** @param isWalkedAgain whether a walk may give up a request and make it anew: that need not have a new connection */
+  constructor(violated: (what: string) => void, isWalkedAgain: boolean) {
     this.#violated = violated;
+    this.#isWalkedAgain = isWalkedAgain;
   }
 
   sent({ name, isFresh }: Sent): void {
     this.underWay += 1;
-    if (this.#stale.delete(name) && !isFresh)
+    if (this.#stale.delete(name) && !isFresh && !this.#isWalkedAgain)
       this.#violated(`${name} was not sent again over a new connection when its own turned out to be closed.`);
   }
 

@@ -277,7 +277,8 @@ class World {
   }
 
   #exchangesOf(life: Life): Exchanges {
-    const exchanges = this.#exchanges.get(life) ?? new Exchanges((what) => this.violations.push(what));
+    const exchanges =
+      this.#exchanges.get(life) ?? new Exchanges((what) => this.violations.push(what), this.#isWalkedAgain);
     this.#exchanges.set(life, exchanges);
     return exchanges;
   }
