@@ -22,7 +22,8 @@ export interface RowOfOptions<Parent extends object, Params extends object, In e
   /**
    * `skip` ends the listing of a parent that the API refuses for good, e.g. with 404: a warning names the parent, and
    * the walk is incomplete, so a watch concludes no removals from it. Not for 401 and 403, which may concern all
-   * parents. `fail` (the default) ends the walk.
+   * parents. `fail` (the default) ends the walk. A parent that goes away between two of its pages looks like an expired
+   * cursor: an export with `onExpired: 'restart-partition'` begins it again, and skips it then.
    */
   readonly onPartitionError?: 'fail' | 'skip';
 }
