@@ -385,7 +385,10 @@ describe('A6 refuses', () => {
     ['an offset', { offset: () => 1 }, 'invalid at offset: each excludes it'],
     [
       'rows since a value',
-      { paging: bySince({ param: 'since', field: 'at', type: 'instant' }), pageSize: { param: 'size', default: 2 } },
+      {
+        paging: bySince({ param: 'since', field: 'at', type: 'instant' }),
+        pageSize: { param: 'size', default: 2, max: 2 },
+      },
       'each excludes bySince: a walk remembers one value, and not yet one for each parent',
     ],
   ])('A6 %s', (_, change, message) => {
