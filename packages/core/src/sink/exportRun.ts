@@ -414,14 +414,15 @@ export class ExportRun<T> {
     return this.#done(report);
   }
 
-  /** Marks the export as finished. If that can't be saved, the checkpoint goes: nothing is left to resume. */
+  /** Marks the export as finished. */
   async #saveFinished(): Promise<void> {
     const { state } = this.#options;
     // In this order: a run that is killed in between finds the sealed checkpoint, and repeats what follows.
     if (state && this.#checkpoint?.increment) await this.#increments?.save(state, this.#checkpoint.increment);
     if (!this.#checkpoint || this.#increments || !this.#sink.finished) return this.#removeCheckpoint();
     const finishedAt = new Date(this.#clock.now()).toISOString();
-    await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#removeCheckpoint());
+    // If that can't be saved, the sealed checkpoint stays: a repeated run completes the target again, and saves it then.
+    await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#reportCommitted(undefined));
   }
 
   /** What is left of it harms nobody: it names its export. */
