@@ -1,4 +1,12 @@
-import { defineApi, type ApiSource, type ArrayFormat, type Change, type Plugin, type Source } from '@sluice/core';
+import {
+  defineApi,
+  sharedKey,
+  type ApiSource,
+  type ArrayFormat,
+  type Change,
+  type Plugin,
+  type Source,
+} from '@sluice/core';
 import type { Wallets } from './decodeWallets.js';
 import type { NftHolding } from './nftHolding.js';
 import { walletNfts, type WatchWalletNftsOptions } from './walletNfts.js';
@@ -19,7 +27,7 @@ export interface AptosApi {
   watchWalletNfts(options: WatchWalletNftsOptions): Source<Change<NftHolding>>;
 }
 
-const api = defineApi({ name: 'aptos', sources: { walletNfts } });
+const api = defineApi({ name: 'aptos', auth: sharedKey, sources: { walletNfts } });
 
 /**
  * The Aptos NFT API.

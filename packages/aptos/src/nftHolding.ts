@@ -46,9 +46,13 @@ export const textFields = [
   'token_data_id_hash',
 ] as const;
 
-/** The columns of holdings, and their key: owner, token and property version. */
+/** The columns of holdings, what they hold, and their key: owner, token and property version. */
 export const nftHoldingSchema: RowSchema<NftHolding> = {
   columns: [...textFields, 'token_properties'],
+  types: {
+    ...{ amount: 'integer', property_version: 'integer', last_transaction_version: 'integer' },
+    ...{ last_transaction_timestamp: 'timestamp', token_properties: 'json' },
+  },
   key: (nft) => JSON.stringify([nft.owner_address, nft.token_data_id_hash, nft.property_version]),
 };
 

@@ -7,7 +7,7 @@ import { aptos } from '../src/index.js';
 
 describe('G5 the holdings of wallets', () => {
   testSource({
-    ...allBut(),
+    ...allBut('a source with increments', '`useUpQuota` of the fixture'),
     factory: () =>
       onSandbox({ holdings: 20, owners: 3 }, (client, { aptosUrl, owners }) => {
         const { aptos: api } = client.use(aptos({ baseUrl: aptosUrl }));

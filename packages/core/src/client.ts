@@ -133,7 +133,8 @@ export function createClient(options: ClientOptions): Client {
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes;
   checkNumbers('client', { maxBodyBytes }, (bytes) => bytes >= 1, 'of at least 1');
   const { sha256, variables = variablesHere() } = options;
-  const keys = new KeyRing(options.apiKey, { secrets, sha256, clock, rules: apiKeyRules });
+  const echoedFor = timeouts.total;
+  const keys = new KeyRing(options.apiKey, { secrets, echoedFor, sha256, clock, rules: apiKeyRules });
   const limiter = options.limiter ?? limiterOf(options.rateLimit ?? defaultLimit, clock);
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, maxEventText));
@@ -162,7 +163,7 @@ export function createClient(options: ClientOptions): Client {
     },
     openCredentials: (auth, plugin, warn) =>
       openCredentials(auth, {
-        ...{ api: plugin, secrets, clock, sha256, variables, allowInsecure, warn },
+        ...{ api: plugin, secrets, echoedFor, clock, sha256, variables, allowInsecure, warn },
         limiter: unlimited(clock),
         // Without events: observers must not see requests for tokens.
         call: axiosTransport({ ...exchange, emit: () => undefined }),

@@ -64,6 +64,7 @@ export {
   noAuth,
   oauth2,
   queryKey,
+  sharedKey,
   type Auth,
   type OAuth2Options,
   type Secret,
@@ -88,7 +89,15 @@ export type { Link, Transport, TransportRequest, TransportResponse } from './htt
 // Sources
 export type { Flow } from './source/flow.js';
 export { createSource, Source, type PagesOptions, type PipePagesOptions, type SourceInfo } from './source/source.js';
-export type { FetchedPage, Json, PageRequest, RowKey, RowSchema, SourceDefinition } from './source/definition.js';
+export type {
+  ColumnType,
+  FetchedPage,
+  Json,
+  PageRequest,
+  RowKey,
+  RowSchema,
+  SourceDefinition,
+} from './source/definition.js';
 export type { PartitionLog } from './source/discovery.js';
 export type { DocumentReader } from './source/documentReader.js';
 export type { Page, PageHealth } from './source/page.js';
@@ -116,8 +125,9 @@ export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink
 export type { RowFormat } from './sink/sink.js';
 export { decodeCheckpoint, type Checkpoint } from './sink/checkpoint.js';
 export { memoryState } from './sink/memoryState.js';
+export { recordState, type RecordLists } from './sink/recordState.js';
 export type { StateLog, StateStore } from './sink/stateStore.js';
-export type { Release } from './sink/lockQueue.js';
+export { lockQueues, type LockQueue, type Release, type StateUse } from './sink/lockQueue.js';
 
 // Errors
 export {

@@ -112,7 +112,7 @@ describe('G5 A3 a listing that posts', () => {
   }
 
   testSource({
-    ...allBut(),
+    ...allBut('a source with increments', '`useUpQuota` of the fixture'),
     factory: async () => {
       const sent: SentRequest[] = [];
       let open = 0;
@@ -152,7 +152,12 @@ describe('G5 A3 a listing that posts', () => {
 
 describe('G5 a listing whose pages have entity tags', () => {
   testSource({
-    ...allBut('`sent` of the requests', 'a source of several partitions'),
+    ...allBut(
+      '`sent` of the requests',
+      'a source of several partitions',
+      'a source with increments',
+      '`useUpQuota` of the fixture',
+    ),
     factory: async () => {
       let made = 0;
       let open = 0;

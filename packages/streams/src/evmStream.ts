@@ -119,7 +119,7 @@ export interface Trigger {
   readonly callFrom?: string | null;
 }
 
-/** The columns of streams, in the order of the API's reference, and their key. */
+/** The columns of streams, in the order of the API's reference, what they hold, and their key. */
 export const evmStreamSchema: RowSchema<EvmStream> = {
   columns: [
     'id',
@@ -141,5 +141,10 @@ export const evmStreamSchema: RowSchema<EvmStream> = {
     'demo',
     'triggers',
   ],
+  types: {
+    ...{ allAddresses: 'boolean', includeNativeTxs: 'boolean', includeContractLogs: 'boolean', demo: 'boolean' },
+    ...{ includeInternalTxs: 'boolean', includeAllTxLogs: 'boolean', getNativeBalances: 'json', topic0: 'json' },
+    ...{ abi: 'json', advancedOptions: 'json', chainIds: 'json', triggers: 'json' },
+  },
   key: (stream) => String(stream.id),
 };

@@ -1,4 +1,4 @@
-import { defineApi, type ApiSource, type Change, type Plugin, type Source } from '@sluice/core';
+import { defineApi, sharedKey, type ApiSource, type Change, type Plugin, type Source } from '@sluice/core';
 import type { EvmStream } from './evmStream.js';
 import { streamListing, type WatchStreamsOptions } from './listStreams.js';
 
@@ -16,7 +16,7 @@ export interface StreamsApi {
   watch(options: WatchStreamsOptions): Source<Change<EvmStream>>;
 }
 
-const api = defineApi({ name: 'streams', sources: { list: streamListing } });
+const api = defineApi({ name: 'streams', auth: sharedKey, sources: { list: streamListing } });
 
 /**
  * The streams API.

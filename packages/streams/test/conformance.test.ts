@@ -16,7 +16,7 @@ function onStreams<T>(sourceOf: (api: StreamsApi) => TestedSource<T>): Promise<S
 
 describe('G5 the streams of a project', () => {
   testSource({
-    ...allBut('a source of several partitions'),
+    ...allBut('a source of several partitions', 'a source with increments', '`useUpQuota` of the fixture'),
     factory: () => onStreams((api) => api.list({ pageSize: 3 })),
   });
 });

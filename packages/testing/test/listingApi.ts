@@ -1,4 +1,4 @@
-import { createSource, HttpError, type Source, type SourceDefinition } from '@sluice/core';
+import { createSource, HttpError, type PageRequest, type Source, type SourceDefinition } from '@sluice/core';
 import type { Answering, SeenRequests, SentRequest, SourceFixture } from '../src/index.js';
 
 /** A row of the listing. */
@@ -15,27 +15,41 @@ const partitions = [
 /** An API in memory that counts its requests, and answers as it is told. */
 export class ListingApi {
   how: Answering = 'well';
-  /** What it says that it received; made of the part and the cursor. */
-  received = (partition: number, cursor: string | undefined): SentRequest => ({
+  /** What it says that it received; made of the part, the cursor and the mark. */
+  received = (partition: number, cursor: string | undefined, from: string | undefined): SentRequest => ({
     ...{ method: 'POST', url: `/items?part=${partition}`, contentType: 'application/json' },
-    body: JSON.stringify({ size: 10, ...(cursor !== undefined && { after: cursor }) }),
+    body: JSON.stringify({
+      size: 10,
+      ...(cursor !== undefined && { after: cursor }),
+      ...(from !== undefined && { from }),
+    }),
   });
+  /** Whether its source waits for a quota that is used up. */
+  isPatient = true;
   readonly #sent: SentRequest[] = [];
   #open = 0;
+  /** When its quota is renewed, and what its source knows about that. */
+  #resetAt = 0;
+  #knownResetAt = 0;
 
   get requests(): SeenRequests {
     return { made: this.#sent.length, open: this.#open, sent: this.#sent };
   }
 
-  readonly fetch: SourceDefinition<Item>['fetch'] = async ({ partition, at, signal }) => {
-    this.#sent.push(this.received(partition, at && 'cursor' in at ? at.cursor : undefined));
+  readonly fetch: SourceDefinition<Item>['fetch'] = async ({ partition, at, since, signal }) => {
+    const wait = this.#knownResetAt - performance.now();
+    if (this.isPatient && wait > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(wait)));
+    this.#sent.push(this.received(partition, at && 'cursor' in at ? at.cursor : undefined, since?.from));
     this.#open += 1;
     try {
+      if (this.#knownResetAt > performance.now())
+        throw new HttpError('Nothing is left of the quota.', { status: 429, excerpt: '' });
+      this.#knownResetAt = this.#resetAt;
       if (this.how === 'never') await aborted(signal);
       await new Promise((resolve) => setImmediate(resolve));
       signal.throwIfAborted();
       if (this.how === 'fail') throw new HttpError('The listing is away.', { status: 500, excerpt: '' });
-      return pageOf(partition, at && 'cursor' in at ? Number(at.cursor) : 0);
+      return pageOf(partition, at && 'cursor' in at ? Number(at.cursor) : 0, since);
     } finally {
       this.#open -= 1;
     }
@@ -49,6 +63,13 @@ export class ListingApi {
       rowsIdentity: { of: 'items' },
       schema: { columns: ['id'], key: ({ id }) => id },
       partitions: partitions.length,
+      increment: {
+        compare: (a, b) => (a < b ? -1 : a > b ? 1 : 0),
+        read: (value) => (value === '' ? undefined : value),
+        wanted: 'an id',
+        // Rows of the second partition may appear late.
+        mark: (latest) => latest.slice(0, 1),
+      },
       endpoint: {
         keyFingerprint: async (salt) =>
           [...`key ${salt}`]
@@ -68,14 +89,20 @@ export class ListingApi {
       answer: (how) => {
         this.how = how;
       },
+      useUpQuota: (seconds) => {
+        this.#resetAt = performance.now() + 1_000 * seconds;
+      },
     };
   }
 }
 
-function pageOf(partition: number, page: number) {
+/** Its rows' values are their ids, and so are their hashes. */
+function pageOf(partition: number, page: number, { from = '', isKnown }: PageRequest['since'] = {}) {
   const pages = partitions[partition] ?? [];
-  const rows = Array.from({ length: pages[page] ?? 0 }, (_, row) => ({ id: `${partition}.${page}.${row}` }));
-  return { rows, next: page + 1 < pages.length ? { cursor: String(page + 1) } : ('end' as const) };
+  const all = Array.from({ length: pages[page] ?? 0 }, (_, row) => ({ id: `${partition}.${page}.${row}` }));
+  const rows = all.filter(({ id }) => id >= from && isKnown?.(id) !== true);
+  const increment = { at: 0, rows: rows.map(({ id }) => [id, id] as const) };
+  return { rows, next: page + 1 < pages.length ? { cursor: String(page + 1) } : ('end' as const), increment };
 }
 
 function aborted(signal: AbortSignal): Promise<never> {

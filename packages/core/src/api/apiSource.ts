@@ -23,6 +23,8 @@ export interface SourceDescription {
   readonly hasKey: boolean;
   /** Rows per page; absent if the API decides. */
   readonly pageSize?: Pick<PageSize, 'default' | 'max'>;
+  /** The source whose rows are its parents, by its name on a client; absent if it has none. */
+  readonly each?: string;
   /** The kind of paging, e.g. `cursor`; `own` if it is none of this library. */
   readonly paging: string;
   /** Whether exports of it can be `incremental`. */

@@ -35,7 +35,7 @@ export type SinceOptions = RequestPlace & {
  * the value itself are listed, too), and list rows in ascending order: ask for that in `query`.
  *
  * Each page starts at the last known value, so a row that changes meanwhile and moves to the end pushes none out of the
- * walk. Exports with `incremental` request only what is new since the last one. Rows without a value, rows that are not
+ * walk. Exports with `incremental` request only what is new since the last one, of each parent if there are parents. Rows without a value, rows that are not
  * in order, and a page of rows with one and the same value are errors. Removed rows are not noticed.
  *
  * It needs a `pageSize`; its `max` must be the API's: a page that has fewer rows is taken for the last one if none of
@@ -69,6 +69,7 @@ export function bySince(options: SinceOptions): Paging {
     read: (value) => rule.read(value),
     wanted: rule.wanted,
     mark: (latest, began) => rule.mark(latest, began, overlap),
+    isBounded: type === 'instant',
     from: (first, value) => place.put(first, value),
     newRows(page, { since, from, at, requested, read }) {
       if (page.next === 'by-offset')

@@ -64,6 +64,7 @@ export function describedApi(name: string, endpoint: Endpoint, options: Endpoint
 function describeAuth(auth: Auth | undefined): AuthDescription {
   switch (auth?.kind) {
     case undefined:
+    case 'shared':
       return { kind: 'client-key', name: 'X-API-Key', variables: [] };
     case 'none':
       return { kind: 'none', variables: [] };
@@ -85,5 +86,5 @@ function describeAuth(auth: Auth | undefined): AuthDescription {
 }
 
 function variablesOf(...secrets: readonly (Secret | undefined)[]): string[] {
-  return secrets.flatMap((secret) => (typeof secret === 'object' ? [secret.env] : []));
+  return secrets.flatMap((secret) => (typeof secret === 'object' && 'env' in secret ? [secret.env] : []));
 }

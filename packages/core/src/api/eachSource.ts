@@ -18,7 +18,7 @@ export function eachSource<Row extends object, In extends object, Params>(
 ): Source<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
-  const { columns, key, event, isRepeatable } = definition;
+  const { columns, types, key, event, isRepeatable, paging } = definition;
   const { given, parents: parentParams, of, fields } = each.begin(name, params);
   const parents = parentsOf(name, opening.sibling?.(each.source)?.({ ...parentParams }));
   const size = pageSizeOf(name, definition.pageSize, pageSize);
@@ -33,16 +33,18 @@ export function eachSource<Row extends object, In extends object, Params>(
   return createDiscoveringSource<Row>(
     {
       name,
-      identity: { each: identity, ...requested, ...made, pageSize: size ?? null, paging: definition.paging.identity },
+      identity: { each: identity, ...requested, ...made, pageSize: size ?? null, paging: paging.identity },
       rowsIdentity: { each: rowsIdentity, ...requested, ...made },
-      schema: { columns, ...(key && { key }), ...(event && { event }) },
+      schema: { columns, ...(types && { types }), ...(key && { key }), ...(event && { event }) },
       ...{ maxRows, maxPages, endpoint },
       ...(isRepeatable === false && { isRepeatable }),
+      ...(paging.increment && { increment: paging.increment }),
     },
     (start) =>
       new Parents<Row, Params>(
         {
           ...{ name, parents, isSkipping: each.isSkipping, paramsOf: of, planOf, warn },
+          isSecret: (text) => endpoint.isSecret(text),
           fetch: (plan, ofParent, page) => fetchPage(plan, page, fields?.(ofParent)),
         },
         start,

@@ -90,7 +90,7 @@ export function listing<
 }
 
 function describe<Row extends object, In extends object, Params>(
-  { description, columns, key, pageSize, paging }: ListingDefinition<Row, In, Params>,
+  { description, each, columns, key, pageSize, paging }: ListingDefinition<Row, In, Params>,
   name: string,
   params: readonly ParamDescription[] | undefined,
 ): SourceDescription {
@@ -98,6 +98,7 @@ function describe<Row extends object, In extends object, Params>(
     ...{ name, columns, hasKey: key !== undefined },
     ...{ paging: kindOfPaging(paging), isIncremental: paging.increment !== undefined },
     ...(description !== undefined && { description }),
+    ...(each && { each: `${name.slice(0, name.lastIndexOf('.'))}.${each.source}` }),
     ...(params && { params }),
     ...(pageSize && {
       pageSize: { default: pageSize.default, ...(pageSize.max !== undefined && { max: pageSize.max }) },
@@ -129,11 +130,13 @@ interface Checked extends RequestSpec<never>, RowMaking<object> {
   readonly each?: Each<never, never> | undefined;
   readonly version?: string | undefined;
   readonly columns: readonly string[];
+  readonly types?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** @throws ConfigError for the first invalid part. */
 function checkListing(definition: Checked): void {
   const { path, query, method = 'GET', body, params, pageSize, paging, schema, decode, version, columns } = definition;
+  const { types = {} } = definition;
   if (typeof path === 'string' && !/^\/[^?#]*$/.test(path))
     throw fault('path', `${JSON.stringify(path)} must begin with a slash and have no query`);
   if (pageSize) {
@@ -160,6 +163,8 @@ function checkListing(definition: Checked): void {
   const column = firstRepeated(columns);
   if (columns.length === 0) throw fault('columns', 'there are none: a table would be empty');
   if (column !== undefined) throw fault('columns', `${JSON.stringify(column)} is there twice`);
+  const untyped = Object.keys(types).find((name) => !columns.includes(name));
+  if (untyped !== undefined) throw fault('types', `${JSON.stringify(untyped)} is not a column`);
   if (schema && decode) throw fault('schema', 'it excludes decode: give one of the two');
   if ((schema ?? decode) && !version)
     throw fault(

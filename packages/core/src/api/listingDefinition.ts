@@ -1,4 +1,4 @@
-import type { RowKey, RowSchema } from '../source/definition.js';
+import type { ColumnType, RowKey, RowSchema } from '../source/definition.js';
 import type { DecodeRow } from './decodeRows.js';
 import type { RequestSpec } from './listingPlan.js';
 import type { ResponseSpec } from './pageReader.js';
@@ -39,12 +39,18 @@ export interface ListingParts<Row extends object, In extends object, Params>
   readonly params?: StandardSchema<In, Params>;
   /**
    * Makes this a listing for each row of another source of the API, as `rowOf` describes it: each is a partition, with
-   * parameters made of the row. It needs a `version`, and excludes `params`, `partitions`, `offset`, `rowsIdentity` and
-   * `bySince`. Default: one listing.
+   * parameters made of the row. It needs a `version`, and excludes `params`, `partitions`, `offset` and `rowsIdentity`.
+   * With `bySince`, an incremental export has a mark for each. Default: one listing.
    */
   readonly each?: Each<In, Params>;
   /** The rows' fields, in the order of a table. */
   readonly columns: readonly (keyof NoInfer<Row> & string)[];
+  /**
+   * What the columns hold, for sinks that have types, such as tables of a database. Default: `text`. If one is an
+   * `integer` or a `number`, numbers in responses that `JSON.parse` would change arrive as their text, wherever they are,
+   * unless `decode` makes the rows.
+   */
+  readonly types?: Partial<Readonly<Record<keyof NoInfer<Row> & string, ColumnType>>>;
   /** The key that identifies a row; a watch needs it. It is also called with rows restored from JSON. */
   readonly key?: (row: NoInfer<Row>) => RowKey;
   /** Identifies a row as an event, if it is one. */

@@ -25,7 +25,7 @@ export function listingSource<Row extends object, In extends object, Params>(
   { pageSize, maxRows, maxPages }: WalkBounds,
 ): Source<Row> {
   const { definition, opening } = open;
-  const { columns, key, event, paging } = definition;
+  const { columns, types, key, event, paging } = definition;
   const { name, endpoint } = opening;
   const params = decodeParams(name, { schema: definition.params, known }, given);
   const warn = (message: string): void => endpoint.warn(message);
@@ -36,7 +36,7 @@ export function listingSource<Row extends object, In extends object, Params>(
     name,
     identity: { ...plan.requested, ...shared },
     rowsIdentity: { ...plan.requestedRows, ...shared },
-    schema: { columns, ...(key && { key }), ...(event && { event }) },
+    schema: { columns, ...(types && { types }), ...(key && { key }), ...(event && { event }) },
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
     ...(definition.isRepeatable === false && { isRepeatable: false }),
     ...(paging.increment && { increment: paging.increment }),
@@ -65,7 +65,7 @@ export function listingFetch<Row extends object, In extends object, Params>({
 }: OpenListing<Row, In, Params>): FetchPage<Row> {
   const { name, endpoint, clock } = opening;
   const { baseUrl } = endpoint;
-  const { paging, format, errors } = definition;
+  const { paging, format, errors, decode, types = {} } = definition;
   const { increment } = paging;
   const isSecret = (text: string): boolean => endpoint.isSecret(text);
   const withoutSecret = (query: string): string => endpoint.withoutSecret(query);
@@ -74,7 +74,9 @@ export function listingFetch<Row extends object, In extends object, Params>({
     const isRepeatable = definition.isRepeatable !== false || at === undefined;
     return isRepeatable && plan.details.method === undefined ? {} : { isRepeatable };
   };
-  const readAs = { ...(format && { format }), ...(errors && { errors }) };
+  // What decodes rows by itself is given the document as JSON.parse reads it.
+  const exactNumbers = !decode && Object.values(types).some((type) => type === 'integer' || type === 'number');
+  const readAs = { ...(format && { format }), ...(exactNumbers && { exactNumbers }), ...(errors && { errors }) };
   let warned: string | undefined;
   const onPartial = (message: string): void => {
     // A watch may get the same error with every page.

@@ -3,7 +3,7 @@ import { definedJson, type Json } from '../json.js';
 import { isTransient } from '../isTransient.js';
 import type { Position } from '../position.js';
 import type { PageRequest, UndecodedPage } from '../source/definition.js';
-import type { Discovery, DiscoveryStart, PartitionLog } from '../source/discovery.js';
+import type { Discovery, DiscoveryStart, ParentRow, PartitionLog } from '../source/discovery.js';
 import type { Page } from '../source/page.js';
 import type { PullIterator } from '../source/cancellable.js';
 import type { Source } from '../source/source.js';
@@ -23,6 +23,15 @@ export interface ParentRules<Row, Params> {
   readonly planOf: (params: Params) => ListingPlan;
   readonly fetch: (plan: ListingPlan, params: Params, page: PageRequest) => Promise<UndecodedPage<Row>>;
   readonly warn: (message: string) => void;
+  readonly isSecret: (text: string) => boolean;
+}
+
+interface OpenParent<Params> {
+  readonly key: string;
+  readonly params: Params;
+  readonly plan: ListingPlan;
+  /** Whether the last request was for its first page. */
+  isAtStart: boolean;
 }
 
 /**
@@ -38,7 +47,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
   readonly #log: PartitionLog | undefined;
   readonly #keys = new Set<string>();
   /** The parents whose listings may have more pages, by partition. */
-  readonly #open = new Map<number, { readonly key: string; readonly params: Params; readonly plan: ListingPlan }>();
+  readonly #open = new Map<number, OpenParent<Params>>();
   #next: Position | undefined;
   #isLoaded = false;
   /** The log has a record of this export. */
@@ -60,23 +69,43 @@ export class Parents<Row, Params> implements Discovery<Row> {
     return step;
   }
 
+  parentOf(partition: number): ParentRow | undefined {
+    const key = this.#open.get(partition)?.key;
+    return key === undefined ? undefined : { key, text: () => this.#textOf(key) };
+  }
+
   async fetch(request: PageRequest): Promise<UndecodedPage<Row>> {
     const parent = this.#open.get(request.partition);
     if (!parent) throw new Error(`${this.#rules.name} has no partition ${request.partition} that is open.`);
+    parent.isAtStart = request.at === undefined;
     const page = await this.#rules.fetch(parent.plan, parent.params, { ...request, partition: 0 });
     if (page.next === 'end') this.#open.delete(request.partition);
     // A parent's total is not that of all.
     return { ...page, total: undefined };
   }
 
-  skips(error: unknown, partition: number): boolean {
+  async skips(error: unknown, { partition, signal }: Parameters<Discovery<Row>['skips']>[1]): Promise<boolean> {
     const parent = this.#open.get(partition);
-    if (!parent || !this.#rules.isSkipping || !isRefusedForGood(error)) return false;
-    const { name, parents, warn } = this.#rules;
-    const key = JSON.stringify(parent.key.slice(0, 100));
-    warn(`${name}: skipped ${key} of ${parents.info.name}, so its rows are missing: ${error.summary}`);
+    const refused = SluiceError.is(error, 'cursor-refused') ? error.cause : error;
+    if (!parent || !this.#rules.isSkipping || !isRefusedForGood(refused)) return false;
+    // A later page may be refused for its cursor or offset alone, so the first one tells whether the parent is there.
+    const refusal = parent.isAtStart ? refused : await this.#refusalOf(parent, signal);
+    if (!isRefusedForGood(refusal)) return false;
+    const { name, warn } = this.#rules;
+    const which = parent.isAtStart ? 'its rows' : 'the rest of its rows';
+    warn(`${name}: skipped ${this.#textOf(parent.key)}, so ${which} are missing: ${refusal.summary}`);
     this.#open.delete(partition);
     return true;
+  }
+
+  /** The error with which a parent's first page is refused now, if it is. */
+  async #refusalOf({ plan, params }: OpenParent<Params>, signal: AbortSignal): Promise<unknown> {
+    try {
+      await this.#rules.fetch(plan, params, { partition: 0, at: undefined, atLeast: 1, signal });
+      return undefined;
+    } catch (error) {
+      return error;
+    }
   }
 
   async close(): Promise<void> {
@@ -136,7 +165,7 @@ export class Parents<Row, Params> implements Discovery<Row> {
       if (this.#keys.has(key) || found.has(key)) continue;
       if (!isRecord(row))
         throw new ConfigError(`${name} can't have ${kindOf(row)} of ${parents.info.name} as a parent.`);
-      found.set(key, definedJson(paramsOf(row), `The parameters of ${name} for ${JSON.stringify(key.slice(0, 100))}`));
+      found.set(key, definedJson(paramsOf(row), `The parameters of ${name} for ${this.#textOf(key)}`));
     }
     const made = decodeParentList<Params>([...found]);
     for (const [, params] of made) planOf(params);
@@ -158,9 +187,16 @@ export class Parents<Row, Params> implements Discovery<Row> {
       this.count += 1;
       this.#keys.add(key);
       const isDone = partition < this.#start.before || this.#start.begun[partition] === 'done';
-      if (!isDone) this.#open.set(partition, { key, params, plan: this.#rules.planOf(params) });
+      if (!isDone) this.#open.set(partition, { key, params, plan: this.#rules.planOf(params), isAtStart: true });
     }
     this.#next = next;
+  }
+
+  /** A key that is too long to be searched for secrets is not shown, as its beginning might end with half of one. */
+  #textOf(key: string): string {
+    const { parents, isSecret } = this.#rules;
+    const isShown = key.length <= longestKey && !isSecret(key);
+    return `${isShown ? JSON.stringify(key.slice(0, 100)) : 'a row'} of ${parents.info.name}`;
   }
 
   /** An error of the parents' walk, without what refers to a partition or a position of theirs. */
@@ -181,6 +217,8 @@ export class Parents<Row, Params> implements Discovery<Row> {
     return new CheckpointError(message, {}, [{ kind: 'restart' }]);
   }
 }
+
+const longestKey = 10_000;
 
 /** Statuses that concern the credentials rather than the parent. */
 const ofCredentials: readonly unknown[] = [401, 403, 407];

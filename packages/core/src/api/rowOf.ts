@@ -21,9 +21,9 @@ export interface RowOfOptions<Parent extends object, Params extends object, In e
   readonly fields?: (params: Params) => Readonly<Record<string, Json>>;
   /**
    * `skip` ends the listing of a parent that the API refuses for good, e.g. with 404: a warning names the parent, and
-   * the walk is incomplete, so a watch concludes no removals from it. Not for 401 and 403, which may concern all
-   * parents. `fail` (the default) ends the walk. A parent that goes away between two of its pages looks like an expired
-   * cursor: an export with `onExpired: 'restart-partition'` begins it again, and skips it then.
+   * the walk is incomplete, so a watch concludes no removals from it, and an increment keeps its mark. Not for 401 and 403, which may concern all
+   * parents. If a later page is refused, the first one is requested again: only if that is refused for good, too, the
+   * parent is skipped, and its earlier rows stay. `fail` (the default) ends the walk.
    */
   readonly onPartitionError?: 'fail' | 'skip';
 }
@@ -101,7 +101,7 @@ interface WithEach extends RequestSpec<never> {
 
 /** @throws ConfigError if a listing with parents has what it cannot have. */
 export function checkEach(definition: WithEach, fault: (option: string, what: string) => ConfigError): void {
-  const { version, params, paging, partitions, offset, rowsIdentity } = definition;
+  const { version, params, partitions, offset, rowsIdentity } = definition;
   if (!version)
     throw fault(
       'version',
@@ -110,6 +110,4 @@ export function checkEach(definition: WithEach, fault: (option: string, what: st
   if (params) throw fault('params', 'each excludes it: give the schema to rowOf, as given');
   for (const [option, value] of Object.entries({ partitions, offset, rowsIdentity }))
     if (value) throw fault(option, 'each excludes it: each parent is one partition, from its first row on');
-  if (paging.increment)
-    throw fault('paging', 'each excludes bySince: a walk remembers one value, and not yet one for each parent');
 }

@@ -13,6 +13,7 @@ import {
 import type { AdapterFault, AttemptAnswer } from './adapter/adapter.js';
 import type { ApiCredentials } from './credentials.js';
 import type { Quota, QuotaNotice } from './limiter.js';
+import { parseExactly, parseJson } from './exactNumbers.js';
 import { deepestDocument, isDeeperThan } from './nesting.js';
 import { isCertificateFault, isRetriedStatus } from '../isTransient.js';
 import { JsonLineError, parseJsonLines } from './jsonLines.js';
@@ -42,7 +43,7 @@ export interface AnswerContext {
   readonly now: number;
 }
 
-interface ApiAnswerContext extends AnswerContext, Pick<RequestDetails, 'format' | 'errors'> {
+interface ApiAnswerContext extends AnswerContext, Pick<RequestDetails, 'format' | 'exactNumbers' | 'errors'> {
   readonly credentials: Pick<ApiCredentials, 'name' | 'isSent'>;
   /** Whether there may be no document, after a request that changes something. */
   readonly mayBeEmpty?: boolean;
@@ -157,7 +158,9 @@ export function faultUnderQuota(fault: AttemptFault, notice: QuotaNotice, wasFor
       advice: [{ kind: 'lower', option: 'rateLimit' }, { kind: 'wait' }],
     },
   );
-  return { error: usedUp, retry: true, pauses: true, status, usedUp: { wait, quota } };
+  const refused = { error: usedUp, retry: true, pauses: true, status };
+  // Without a wait, the back-off is the pause.
+  return wait === undefined ? { ...refused, retryAfter: fault.retryAfter } : { ...refused, usedUp: { wait, quota } };
 }
 
 /** A 304 has no content (RFC 9110, 15.4.5): what a server sends in spite of that is not looked at. */
@@ -168,12 +171,13 @@ function readNotModified({ status }: AttemptAnswer, { route, isConditional = fal
 }
 
 function readDocument({ status, headers, body }: AttemptAnswer, context: ApiAnswerContext): ReadResult {
-  const { route, secrets, format, mayBeEmpty = false } = context;
+  const { route, secrets, format, exactNumbers = false, mayBeEmpty = false } = context;
+  const parse = exactNumbers ? parseExactly : parseJson;
   const { json } = body;
   if (mayBeEmpty && (status === 204 || status === 205) && json === '') return { ok: true, body: null };
   let document: unknown;
   try {
-    document = format === 'jsonLines' ? parseJsonLines(json) : JSON.parse(json);
+    document = format === 'jsonLines' ? parseJsonLines(json, parse) : parse(json);
   } catch (error) {
     if (error instanceof JsonLineError) return failure({ error: lineFault(error, route, status), retry: true, status });
     const { text } = body;
@@ -211,15 +215,16 @@ function checkErrors(body: unknown, answer: AttemptAnswer, context: ApiAnswerCon
   const {
     kind,
     message: said,
+    status: meant = status,
     retryAfter: requested = retryAfter(headers['retry-after'], headers['date'], now),
   } = found;
   const excerpt = excerptOf(said, secrets);
   const message = `${route}: the server responded with status ${status} and an error ("${excerpt}").`;
   const isLimit = kind === 'rate-limited';
   const error = isLimit
-    ? rateLimitError(message, { status, requested, now, details: { route, excerpt }, lower: 'rateLimit' })
-    : new HttpError(message, { status, excerpt, details: { route, isTemporary: kind === 'temporary' } });
-  return failure({ error, retry: kind !== 'final', retryAfter: requested, pauses: isLimit, status });
+    ? rateLimitError(message, { status: meant, requested, now, details: { route, excerpt }, lower: 'rateLimit' })
+    : new HttpError(message, { status: meant, excerpt, details: { route, isTemporary: kind === 'temporary' } });
+  return failure({ error, retry: kind !== 'final', retryAfter: requested, pauses: isLimit, status: meant });
 }
 
 /** The error of an attempt without a response. `limits` (ms, bytes) is for the message. */

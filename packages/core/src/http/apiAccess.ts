@@ -34,6 +34,12 @@ export class AccessBook {
     return (request): OwnedRequest => ({ ...request, [owner]: mark });
   }
 
+  /** The origin of another API that gets the same credentials, if there is one. */
+  originWithSameCredentials({ baseUrl, credentials }: ApiAccess): string | undefined {
+    const others = this.#all.filter((other) => other.credentials === credentials);
+    return others.map((other) => originOf(other.baseUrl)).find((origin) => origin !== originOf(baseUrl));
+  }
+
   /**
    * The API that a request goes to now, wherever links have led it: its own one, if it stayed there.
    *

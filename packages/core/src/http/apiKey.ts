@@ -25,6 +25,10 @@ interface RingOptions {
   readonly clock: Clock;
   readonly sha256?: ((text: string) => Promise<string>) | undefined;
   readonly rules: KeyRules;
+  /** What the fingerprint is made of. Default: the secret. */
+  readonly id?: string | undefined;
+  /** Ms in which a response may still quote a secret after it was replaced. */
+  readonly echoedFor: number;
 }
 
 /** Provides the current secret of an API, and fetches another one after a 401. */
@@ -32,15 +36,17 @@ export class KeyRing {
   readonly #source: ApiKey | false;
   readonly #hidden: RecentSecrets;
   readonly #rules: KeyRules;
+  readonly #id: string | undefined;
   readonly #hash: (text: string) => Promise<string>;
   #current: Promise<string> | undefined;
 
   /** @param source `false`: no secret; `get` returns an empty text. */
-  constructor(source: ApiKey | false, { secrets, clock, rules, sha256: hash = sha256 }: RingOptions) {
+  constructor(source: ApiKey | false, { secrets, clock, rules, id, echoedFor, sha256: hash = sha256 }: RingOptions) {
     this.#hash = shortHasher(hash);
     this.#source = source;
-    this.#hidden = new RecentSecrets(secrets, clock);
+    this.#hidden = new RecentSecrets(secrets, clock, echoedFor);
     this.#rules = rules;
+    this.#id = id;
     if (typeof source !== 'function') this.#current = Promise.resolve(source === false ? '' : this.#checked(source));
   }
 
@@ -61,9 +67,9 @@ export class KeyRing {
     return (await this.get()) !== refused;
   }
 
-  /** A short salted hash of the current secret, in hex: enough to detect another one, too short to recover this one. */
+  /** A short salted hash of the id or the current secret, in hex: it tells them apart, and reveals none. */
   async fingerprint(salt: string): Promise<string> {
-    return this.#hash(`${salt}:${await this.get()}`);
+    return this.#hash(`${salt}:${this.#id ?? (await this.get())}`);
   }
 
   #load(reason: 'first' | 'refused'): Promise<string> {

@@ -6,21 +6,39 @@ import type { SavedToken } from './oauth2.js';
  * A secret of an API: the text, the environment variable that has it, or a function that fetches it. The function is
  * called before the first request, and again when the API refuses the secret with 401 (`reason: 'refused'`).
  *
- * A checkpoint recognizes the secret. So if a function returns another one each time, an export resumes only with
- * `sameProject`; `oauth2` has no such limit.
+ * A checkpoint recognizes the secret. If a function returns another one each time, pass it as `get`, with an `id` that
+ * stays the same as long as the rows do, e.g. of an account: the checkpoint then recognizes the id. Otherwise an export
+ * resumes only with `sameProject`. `oauth2` needs no id.
+ *
+ * @example bearer({ id: 'account-17', get: async () => (await fetch('https://vault.example.com/token')).text() })
  */
-export type Secret = ApiKey | { readonly env: string };
+export type Secret = ApiKey | { readonly env: string } | { readonly id: string; readonly get: Exclude<ApiKey, string> };
 
-/** How an API recognizes its caller: made by `bearer`, `basic`, `header`, `queryKey` or `oauth2`, or `noAuth`. */
+/**
+ * How an API recognizes its caller: made by `bearer`, `basic`, `header`, `queryKey` or `oauth2`, or `noAuth` or
+ * `sharedKey`.
+ */
 export type Auth =
   | { readonly kind: 'none' }
+  | { readonly kind: 'shared' }
   | { readonly kind: 'header'; readonly name: string; readonly prefix: string; readonly secret: Secret }
   | { readonly kind: 'basic'; readonly user: string; readonly password: Secret }
   | { readonly kind: 'query'; readonly param: string; readonly secret: Secret }
   | ({ readonly kind: 'oauth2' } & OAuth2Options);
 
+/** Credentials that only their own API receives. */
+export type OwnAuth = Exclude<Auth, { readonly kind: 'shared' }>;
+
 /** No credentials: the API never receives the client's key either. */
 export const noAuth: Auth = Object.freeze({ kind: 'none' });
+
+/**
+ * The client's own key, as `X-API-Key`. An API without `auth` gets it, too, but with a warning if another API at
+ * another address gets the same key.
+ *
+ * @example const api = coins({ baseUrl, auth: sharedKey });
+ */
+export const sharedKey: Auth = Object.freeze({ kind: 'shared' });
 
 /**
  * Sends a token as `Authorization: Bearer TOKEN` (RFC 6750).

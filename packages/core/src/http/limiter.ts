@@ -29,10 +29,10 @@ export interface QuotaNotice {
   readonly quota?: Quota;
   /**
    * Set if the request is refused for now. `used-up`: the limiter waits for the quota, `wait` ms, unless that is too
-   * long, which is an `error`. `asked`: `Retry-After` says how long.
+   * long, which is an `error`; without `wait`, the API does not say how long. `asked`: `Retry-After` says how long.
    */
   readonly refusal?:
-    { readonly kind: 'asked' } | { readonly kind: 'used-up'; readonly wait: number; readonly error?: RateLimitError };
+    { readonly kind: 'asked' } | { readonly kind: 'used-up'; readonly wait?: number; readonly error?: RateLimitError };
 }
 
 /** The request that wants a permit. */

@@ -27,6 +27,8 @@ export interface TokenOptions {
   /** The refresh token of the options; `undefined` for the grant of client credentials. */
   readonly refreshToken: (() => Promise<string>) | undefined;
   readonly secrets: Secrets;
+  /** Ms in which a response may still quote a token after it was replaced. */
+  readonly echoedFor: number;
   readonly clock: Clock;
   readonly warn: (message: string) => void;
   readonly sha256: ((text: string) => Promise<string>) | undefined;
@@ -77,7 +79,7 @@ class Tokens {
 
   constructor(options: TokenOptions) {
     this.#options = options;
-    this.#hidden = new RecentSecrets(options.secrets, options.clock);
+    this.#hidden = new RecentSecrets(options.secrets, options.clock, options.echoedFor);
   }
 
   /** What to send now; `undefined` if there is no token, or it has expired. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
 import { type ApiKey, KeyRing, type KeyRules } from './apiKey.js';
-import type { Auth, OAuth2Options, Secret } from './auth.js';
+import type { OAuth2Options, OwnAuth, Secret } from './auth.js';
 import { type ApiCredentials, stampedWith, type Stamped } from './credentials.js';
 import { tokenCredentials } from './oauth2.js';
 import { checkBaseUrl } from './origin.js';
@@ -13,6 +13,8 @@ export interface AuthTools extends Pick<TokenServer, 'call' | 'limiter'> {
   /** The API, for messages. */
   readonly api: string;
   readonly secrets: Secrets;
+  /** Ms in which a response may still quote a secret after it was replaced. */
+  readonly echoedFor: number;
   readonly clock: Clock;
   readonly sha256: ((text: string) => Promise<string>) | undefined;
   /** The environment variables. */
@@ -28,9 +30,9 @@ const shortestRedacted = 6;
  * Opens the credentials of an API. A variable that is not set is an error of the first request, so that what needs no
  * request, such as help, works without it.
  *
- * @throws ConfigError if a secret cannot be sent, or the token URL is not an `https:` URL.
+ * @throws ConfigError if a secret cannot be sent or has an empty id, or the token URL is not an `https:` URL.
  */
-export function openCredentials(auth: Auth, tools: AuthTools): ApiCredentials {
+export function openCredentials(auth: OwnAuth, tools: AuthTools): ApiCredentials {
   const name = `credential of ${tools.api}`;
   const opened = (
     secret: Secret | false,
@@ -98,12 +100,17 @@ function openTokens(
 function ringOf(secret: Secret | false, tools: AuthTools, hidden?: KeyRules['hidden']): KeyRing | ConfigError {
   const source = sourceOf(secret, tools);
   if (source instanceof ConfigError) return source;
-  const { secrets, sha256, clock } = tools;
-  return new KeyRing(source, { secrets, sha256, clock, rules: rulesOf(tools, hidden) });
+  const { secrets, echoedFor, sha256, clock } = tools;
+  const id = typeof secret === 'object' && 'id' in secret ? secret.id : undefined;
+  return new KeyRing(source, { secrets, echoedFor, sha256, clock, id, rules: rulesOf(tools, hidden) });
 }
 
 function sourceOf(secret: Secret | false, { variables, api }: AuthTools): ApiKey | false | ConfigError {
   if (typeof secret !== 'object') return secret;
+  if ('get' in secret) {
+    if (secret.id === '') throw new ConfigError(`The credential of ${api} has an empty id.`, { api });
+    return secret.get;
+  }
   const { env } = secret;
   const value = variables[env];
   // Like the client's own key in the environment, it may come with a line break.

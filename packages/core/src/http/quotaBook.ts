@@ -111,10 +111,15 @@ export class QuotaBook {
   /** Learns from a response of a request of this route; returns what it says to that request. */
   observe(route: string, flight: Flight, { status, headers }: ObservedResponse): QuotaNotice {
     const now = this.#clock.now();
-    const reports = this.#rules.read(headers, now);
+    const read = this.#rules.read(headers, now);
     const mayRefuse = status === 403 || status === 429;
     const asked = mayRefuse ? retryAfter(headers['retry-after'], headers['date'], now) : undefined;
-    const isUsedUp = mayRefuse && reports.some(({ remaining }) => remaining === 0);
+    const isUsedUp = mayRefuse && read.some(({ remaining }) => remaining === 0);
+    // An absurd `Retry-After` must not hold back all others.
+    const until = asked !== undefined && asked <= this.#rules.maxQuotaWait ? asked : undefined;
+    const reports = read.flatMap(({ name, remaining, resetIn = until ?? this.#resetIn(name) }) =>
+      resetIn === undefined ? [] : [{ name, remaining, resetIn }],
+    );
     const isRefused = isUsedUp || asked !== undefined || status === 429;
     this.#hasAnswered = true;
     if (isRefused) this.#lastStatus = status;
@@ -124,15 +129,16 @@ export class QuotaBook {
     const quota = resetAt && Object.freeze({ remaining: least.remaining, resetAt: resetAt.toISOString() });
     if (!isUsedUp) return { ...(quota && { quota }), ...(asked !== undefined && { refusal: { kind: 'asked' } }) };
     const error = this.refusal(route);
+    const wait = this.pauseOf(route);
     return {
       ...(quota && { quota }),
-      refusal: { kind: 'used-up', wait: this.pauseOf(route), ...(error && { error }) },
+      refusal: { kind: 'used-up', ...(wait > 0 && { wait }), ...(error && { error }) },
     };
   }
 
   #learn(
     flight: Flight,
-    reports: readonly QuotaReport[],
+    reports: readonly Required<QuotaReport>[],
     answer: {
       readonly isRefused: boolean;
       readonly isUsedUp: boolean;
@@ -158,6 +164,12 @@ export class QuotaBook {
     else if (status < 500 && !flight.quotas.some(({ known }) => known && arrivedAt < known.staleAt))
       flight.route.uses = [];
     else spend(flight.quotas);
+  }
+
+  /** Ms until the reset that an earlier response has reported. */
+  #resetIn(name: string): number | undefined {
+    const left = (this.#quotas.get(name)?.known?.resetAt ?? -Infinity) - this.#clock.monotonic();
+    return left > 0 ? left : undefined;
   }
 
   #start(quota: TrackedQuota, flights: readonly Flight[], lastStart: number): number {

@@ -19,8 +19,8 @@ export interface QuotaReport {
   readonly name: string;
   /** Requests that are left. */
   readonly remaining: number;
-  /** Ms from the response until more are left. */
-  readonly resetIn: number;
+  /** Ms from the response until more are left. Absent if nothing is left and the API does not say until when. */
+  readonly resetIn?: number;
 }
 
 /** How an API reports its quotas; made by {@link rateLimitHeaders}. */
@@ -43,7 +43,8 @@ export interface QuotaRules {
  * (`limit=100, remaining=50, reset=30`), or else `RateLimit-Remaining`, `X-RateLimit-Remaining` or
  * `X-Rate-Limit-Remaining` with `-Reset` and `-Limit`. A reset is in seconds, in seconds or ms since 1970, or a date,
  * and is compared with the response's `Date`. Quotas of several resources (`X-RateLimit-Resource`) or policies are kept
- * apart. Values that make no sense are ignored: negative, repeated, more than a year ahead.
+ * apart. Values that make no sense are ignored: negative, repeated, more than a year ahead. Without a reset, only a
+ * refusal with nothing left is noticed.
  *
  * The guarantee holds for one process per quota.
  *
@@ -71,18 +72,19 @@ function readQuotas(headers: Headers, now: number): readonly QuotaReport[] {
   const resetIn = (text: string): number | undefined => timeUntil(text, httpDate(headers['date'] ?? '', now) ?? now);
   const policies = policiesOf(headers['ratelimit-policy'] ?? '');
   const structured = unrepeated(quotasOf(headers['ratelimit'] ?? '', policies, resetIn));
-  if (structured.length > 0) return structured;
   const named = headers['x-ratelimit-resource'] ?? '';
-  for (const [prefix, name] of [
+  const prefixes = [
     ['ratelimit', ''],
     ['x-ratelimit', named],
     ['x-rate-limit', named],
-  ] as const) {
+  ] as const;
+  const single = prefixes.map(([prefix, name]) => {
     const [remaining, reset, limit] = ['remaining', 'reset', 'limit'].map((each) => headers[`${prefix}-${each}`]);
-    const report = reportOf(name, { remaining, limit, in: reset === undefined ? policies.get('') : resetIn(reset) });
-    if (report) return [report];
-  }
-  return [];
+    const until = reset === undefined ? (policies.get('') ?? 'unsaid') : resetIn(reset);
+    return listOf(reportOf(name, { remaining, limit, in: until }));
+  });
+  const all = [structured, ...single].filter(({ length }) => length > 0);
+  return all.find((reports) => reports.some((report) => report.resetIn !== undefined)) ?? all[0] ?? [];
 }
 
 /** The value of `RateLimit`, in its older form (to draft 7) or its structured one (from draft 8). */
@@ -104,11 +106,8 @@ function quotasOf(
       return others.length === 0 ? first?.[1] : undefined;
     };
     const reset = field('reset');
-    const report = reportOf('', {
-      ...{ remaining: field('remaining'), limit: field('limit') },
-      in: reset === undefined ? policies.get('') : resetIn(reset),
-    });
-    return report ? [report] : [];
+    const until = reset === undefined ? (policies.get('') ?? 'unsaid') : resetIn(reset);
+    return listOf(reportOf('', { remaining: field('remaining'), limit: field('limit'), in: until }));
   }
   const items = itemsOf(value);
   if (items.some(({ name }) => isNumber(name))) return [];
@@ -118,11 +117,9 @@ function quotasOf(
     const isOfRequests = !policies.has(name) || policies.get(name) !== undefined;
     if (!isOfRequests) return [];
     const partition = params.get('pk');
-    const report = reportOf(partition === undefined ? name : `${name};${partition}`, {
-      ...{ remaining, limit: undefined },
-      in: reset === undefined ? policies.get(name) : resetIn(reset),
-    });
-    return report ? [report] : [];
+    const until = reset === undefined ? (policies.get(name) ?? 'unsaid') : resetIn(reset);
+    const full = partition === undefined ? name : `${name};${partition}`;
+    return listOf(reportOf(full, { remaining, limit: undefined, in: until }));
   });
 }
 
@@ -142,17 +139,23 @@ function reportOf(
   given: {
     readonly remaining: string | undefined;
     readonly limit: string | undefined;
-    readonly in: number | undefined;
+    /** `undefined` if it makes no sense. */
+    readonly in: number | undefined | 'unsaid';
   },
 ): QuotaReport | undefined {
   const remaining = countOf(given.remaining);
   if (remaining === undefined || given.in === undefined || name.length > longestName) return undefined;
   // Old drafts list the policies after the limit: `100, 100;w=60`.
   const limit = countOf(given.limit?.split(',')[0]) ?? 0;
+  if (given.in === 'unsaid') return remaining === 0 ? { name, remaining } : undefined;
   return { name, remaining: limit > 0 ? Math.min(remaining, limit) : remaining, resetIn: given.in };
 }
 
 const longestName = 200;
+
+function listOf(report: QuotaReport | undefined): QuotaReport[] {
+  return report ? [report] : [];
+}
 
 function unrepeated(reports: readonly QuotaReport[]): QuotaReport[] {
   return reports.filter(({ name }) => reports.filter((other) => other.name === name).length === 1);

@@ -23,6 +23,11 @@ export interface RequestDetails {
   readonly isRepeatable?: boolean;
   /** The format of the response. Default `json`. */
   readonly format?: ResponseFormat;
+  /**
+   * Whether a number in the response that `JSON.parse` would change arrives as its text: an integer beyond 2^53, or a
+   * number with more digits than a double holds. Default `false`.
+   */
+  readonly exactNumbers?: boolean;
   /** Finds an error in a response with a success status, e.g. `graphqlErrors()`. Default: there is none. */
   readonly errors?: ErrorFinder | undefined;
 }

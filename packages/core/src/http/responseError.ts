@@ -7,6 +7,11 @@ export interface ResponseError {
    * `partial`: the response is used, and a walk is marked as incomplete.
    */
   readonly kind: 'final' | 'temporary' | 'rate-limited' | 'partial';
+  /**
+   * The status that it stands for. Default: that of the response. With 401, credentials are renewed; with 404, a parent
+   * may be skipped (`onPartitionError`); with 410, a cursor has expired.
+   */
+  readonly status?: number;
   /** Ms that the API asks to wait. Default: its `Retry-After` header, if there is one. */
   readonly retryAfter?: number;
 }

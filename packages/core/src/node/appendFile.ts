@@ -405,7 +405,7 @@ async function openIfReadable(fileSystem: FileSystem, path: string): Promise<Wri
 }
 
 /** The checksum of the first bytes; `undefined` if the file is shorter. */
-async function checksum(file: WritableFile, path: string, bytes: number): Promise<number | undefined> {
+export async function checksum(file: WritableFile, path: string, bytes: number): Promise<number | undefined> {
   let sum = 0;
   let seen = 0;
   for await (const piece of pieces(file, path, bytes)) {
@@ -415,7 +415,12 @@ async function checksum(file: WritableFile, path: string, bytes: number): Promis
   return seen === bytes ? sum : undefined;
 }
 
-async function* pieces(file: WritableFile, path: string, bytes: number): AsyncGenerator<Uint8Array, void, undefined> {
+/** Yields the first bytes of a file in pieces. Each piece is overwritten by the next one. */
+export async function* pieces(
+  file: WritableFile,
+  path: string,
+  bytes: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
   const buffer = new Uint8Array(Math.min(bytes, bytesPerRead));
   for (let at = 0; at < bytes;) {
     const read = await explained(file.read(buffer.subarray(0, Math.min(buffer.length, bytes - at)), at), path, 'read');

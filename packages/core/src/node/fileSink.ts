@@ -3,11 +3,12 @@ import { checkCount } from '../checks.js';
 import { ConfigError, SinkError } from '../errors.js';
 import type { RowEncoder, RowFormat, Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from '../sink/sink.js';
 import type { Json } from '../source/definition.js';
+import { checkAppendable } from './appendable.js';
 import { AppendFile, decodeFilePosition, explained, isDamage } from './appendFile.js';
 import { ByteBlocks, type Gzip } from './byteBlocks.js';
 import { EndlessFile } from './endlessFile.js';
 import { nodeFileSystem, type FileSystem } from './fileSystem.js';
-import { PartFile, type TargetFile } from './partFile.js';
+import { PartFile, type IfExists, type TargetFile } from './partFile.js';
 import { positionOfOnePartition, OrderedPartitionWriter, positionWithoutPartition } from './orderedPartitionWriter.js';
 import { SegmentFolder } from './segmentFolder.js';
 import { settleAll } from './settleAll.js';
@@ -16,8 +17,12 @@ import { settleAll } from './settleAll.js';
 export interface FileTarget {
   /** The final name. Until the end the rows are in `path.part` next to it. */
   readonly path: string;
-  /** If the final name is taken: `fail` (the default) changes nothing, `overwrite` replaces the file at the end. */
-  readonly ifExists?: 'fail' | 'overwrite';
+  /**
+   * If the final name is taken: `fail` (the default) changes nothing, `overwrite` replaces the file at the end, `append`
+   * copies it first and replaces it at the end by one with its rows and the new ones. Not for compressed files, nor for
+   * sources that never end.
+   */
+  readonly ifExists?: IfExists;
   /** Compresses with gzip. Default: if the name ends in `.gz`. */
   readonly gzip?: boolean | Gzip;
   /** Default: the machine's own. */
@@ -36,15 +41,35 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
     throw new ConfigError(`The path ${target.path} ends like a folder's. Give the name of a file.`);
   const gzip = gzipOf(target);
   const { fileSystem = nodeFileSystem } = target;
-  const checkGzip = (isEndless: boolean): void => {
+  const isAppended = target.ifExists === 'append';
+  if (isAppended && gzip)
+    throw new ConfigError(`Rows can't be appended to ${target.path}, because it is compressed.`, {
+      option: 'ifExists',
+    });
+  const checkContext = ({ isEndless, increment }: SinkContext<T>): void => {
+    if (isAppended && increment === 'all')
+      throw new ConfigError(
+        `All rows would be appended to those of ${target.path}, and be there twice.`,
+        { option: 'ifExists' },
+        [{ kind: 'allow', option: 'ifExists' }],
+      );
     if (isEndless && gzip)
       throw new ConfigError(
         `${target.path} would be compressed, but an endless source never completes the last block. Write it uncompressed.`,
       );
+    if (isEndless && isAppended)
+      throw new ConfigError(
+        `${target.path} can't be appended to by a source that never ends: it has its final name from the start.`,
+        { option: 'ifExists' },
+      );
   };
   return {
     name: format.name,
-    identity: { format: format.identity, gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null },
+    identity: {
+      format: format.identity,
+      gzip: gzip ? { pagesPerMember: gzip.pagesPerMember } : null,
+      ...(isAppended && { isAppended }),
+    },
     target: resolve(target.path),
     delivery: 'exactly-once',
     withoutPartition: positionWithoutPartition,
@@ -54,15 +79,18 @@ export function fileSink<T>(format: RowFormat<T>, target: FileTarget): Sink<T> {
       const isThere = target.ifExists !== 'overwrite' && (await AppendFile.isAt(fileSystem, path, at));
       return isThere ? { target: path, bytes: at.bytes } : undefined;
     },
-    check: async ({ schema, restart, stateFolder, isEndless }) => {
-      format.encoder(schema);
-      checkGzip(isEndless);
+    check: async (context) => {
+      const { schema, restart, stateFolder, isEndless } = context;
+      const encoder = format.encoder(schema);
+      checkContext(context);
+      if (isAppended) await checkAppendable(fileSystem, resolve(target.path), encoder);
       await targetFile(target, { isEndless }, '').check(restart);
       await checkVolume(fileSystem, resolve(target.path), stateFolder);
     },
     open: async (context) => {
       const encoder = format.encoder(context.schema);
-      checkGzip(context.isEndless);
+      checkContext(context);
+      if (isAppended && !context.resumeAt) await checkAppendable(fileSystem, resolve(target.path), encoder);
       const file = targetFile(target, context, encoder.header);
       const folder = new SegmentFolder(fileSystem, `${resolve(target.path)}.sluice`);
       const order = new OrderedPartitionWriter(file, folder, () => new ByteBlocks(gzip));
@@ -92,7 +120,7 @@ function targetFile(
 ): TargetFile {
   if (!isEndless) return new PartFile(fileSystem, resolve(path), ifExists);
   return new EndlessFile(fileSystem, resolve(path), {
-    ...{ ifExists, header },
+    ...{ ifExists: ifExists === 'overwrite' ? ifExists : 'fail', header },
     recommit: async (at) => recommit?.(positionOfOnePartition(at)),
   });
 }
@@ -107,6 +135,7 @@ async function openTarget(
       await file.create(restart);
       // The name was free, so waiting rows are those of an earlier run that is gone.
       await order.clear();
+      order.begin();
     } else if (resumeAt.isSealed) {
       await file.resumeSealed(decodeFilePosition(resumeAt.sinkPosition));
       await order.clear();

@@ -15,7 +15,8 @@ export type { LockHolder } from './folderLock.js';
 
 // The disk
 export { nodeFileSystem, unlinkIfThere, type FileSystem, type WritableFile } from './fileSystem.js';
-export { AppendFile, explained, type FilePosition } from './appendFile.js';
+export { AppendFile, decodeFilePosition, explained, type FilePosition } from './appendFile.js';
+export { PartFile } from './partFile.js';
 
 // Addresses
 export { addressGuard, type AddressGuardOptions, type UrlGuard } from './addressGuard.js';

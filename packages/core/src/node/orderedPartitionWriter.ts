@@ -10,6 +10,7 @@ export interface OrderedFile {
   readonly size: number;
   /** The end of the file. */
   readonly sinkPosition: FilePosition;
+  /** Adds to the end; durable after the next `flush`. */
   append(content: string | Uint8Array): Promise<void>;
   /** Makes all appended bytes durable; resolves to the position to resume from. */
   flush(): Promise<FilePosition>;
@@ -51,6 +52,11 @@ export class OrderedPartitionWriter {
     this.#file = file;
     this.#folder = folder;
     this.#newBlocks = newBlocks;
+  }
+
+  /** Begins after what the file has. */
+  begin(): void {
+    this.#frontAt = this.#file.sinkPosition;
   }
 
   get isEmpty(): boolean {

@@ -1,21 +1,27 @@
 import { dirname } from 'node:path';
 import { SinkError } from '../errors.js';
+import { beginsWith, copyInto } from './appendable.js';
 import { AppendFile, explained, type FilePosition } from './appendFile.js';
 import { diskFault } from './diskFault.js';
 import { platformCode, type FileSystem } from './fileSystem.js';
 import type { OrderedFile } from './orderedPartitionWriter.js';
 import { settleAll } from './settleAll.js';
 
+/** What to do if the final name is taken. */
+export type IfExists = 'fail' | 'overwrite' | 'append';
+
 /** A file for rows that is published when it is complete, or never ends. */
 export interface TargetFile extends OrderedFile {
   readonly path: string;
   /** Refuses what `create` would refuse, without changes. */
   check(restart: boolean): Promise<void>;
+  /** Begins a new file. `restart` replaces one that an earlier run left. */
   create(restart: boolean): Promise<void>;
   /** Resumes at a position from `flush`. The file is unchanged until `cut`. */
   resume(sinkPosition: FilePosition): Promise<void>;
   /** Resumes a complete file. Only the disk shows how far the last run got with publishing it. */
   resumeSealed(sinkPosition: FilePosition): Promise<void>;
+  /** Removes what follows the position from which it resumes. */
   cut(): Promise<void>;
   /** Gives the file its final name; resolves to its size. */
   publish(): Promise<number>;
@@ -36,7 +42,7 @@ export class PartFile implements TargetFile {
   readonly path: string;
   readonly #part: string;
   readonly #fs: FileSystem;
-  readonly #ifExists: 'fail' | 'overwrite';
+  readonly #ifExists: IfExists;
   #file: AppendFile | undefined;
   #size = 0;
   /** A checkpoint may refer to it; without one it can't be resumed. */
@@ -47,7 +53,7 @@ export class PartFile implements TargetFile {
   /** Nobody needs the name of a new file until a checkpoint refers to it. */
   #isNameDurable = true;
 
-  constructor(fileSystem: FileSystem, path: string, ifExists: 'fail' | 'overwrite') {
+  constructor(fileSystem: FileSystem, path: string, ifExists: IfExists) {
     this.#fs = fileSystem;
     this.path = path;
     this.#part = `${path}.part`;
@@ -86,6 +92,7 @@ export class PartFile implements TargetFile {
       await explained(this.#fs.unlink(this.#part), this.#part, 'replaced');
     this.#file = await AppendFile.create(this.#fs, this.#part);
     this.#isNameDurable = false;
+    if (this.#ifExists === 'append') await copyInto(this.#file, this.#fs, this.path);
   }
 
   async resume(sinkPosition: FilePosition): Promise<void> {
@@ -132,7 +139,7 @@ export class PartFile implements TargetFile {
     this.#isComplete = true;
     await this.#checkName();
     await this.#close();
-    if (!this.#isPublished) await (this.#ifExists === 'overwrite' ? this.#replace() : this.#linkName());
+    if (!this.#isPublished) await this.#giveName();
     await this.#syncFolder('given its final name');
     return this.#size;
   }
@@ -171,6 +178,19 @@ export class PartFile implements TargetFile {
 
   #checkTarget(): Promise<void> {
     return checkTarget(this.#fs, this.path, this.#ifExists);
+  }
+
+  async #giveName(): Promise<void> {
+    if (this.#ifExists === 'overwrite') return this.#replace();
+    const isThere =
+      this.#ifExists === 'append' && (await explained(this.#fs.kind(this.path), this.path, 'inspected')) !== 'absent';
+    if (!isThere) return this.#linkName();
+    // What somebody else has added meanwhile would be lost.
+    if (!(await beginsWith(this.#fs, this.#part, this.path)))
+      throw new SinkError(
+        `${this.path} was changed while the export ran, and was not touched. ${this.#part} has the rows that it had before and the new ones: give that file another name.`,
+      );
+    await this.#replace();
   }
 
   async #replace(): Promise<void> {
@@ -227,7 +247,7 @@ export class PartFile implements TargetFile {
 }
 
 /** Refuses a path that can't be written, without changes. @throws SinkError */
-export async function checkTarget(fileSystem: FileSystem, path: string, ifExists: 'fail' | 'overwrite'): Promise<void> {
+export async function checkTarget(fileSystem: FileSystem, path: string, ifExists: IfExists): Promise<void> {
   const folder = dirname(path);
   const folderKind = await explained(fileSystem.kind(folder), folder, 'inspected');
   if (folderKind === 'absent')

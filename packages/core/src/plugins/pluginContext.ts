@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import { reportOf, textOf } from '../errorReport.js';
 import { ConfigError } from '../errors.js';
 import type { AccessBook } from '../http/apiAccess.js';
-import type { Auth } from '../http/auth.js';
+import type { OwnAuth } from '../http/auth.js';
 import type { ApiCredentials } from '../http/credentials.js';
 import type { Limiter } from '../http/limiter.js';
 import { checkBaseUrl } from '../http/origin.js';
@@ -31,7 +31,7 @@ export interface ContextParts {
     options: Pick<EndpointOptions, 'auth' | 'rateLimit' | 'limiter' | 'quota'>,
   ) => Limiter;
   /** Opens the credentials of an API that has its own. */
-  readonly openCredentials: (auth: Auth, plugin: string, warn: (message: string) => void) => ApiCredentials;
+  readonly openCredentials: (auth: OwnAuth, plugin: string, warn: (message: string) => void) => ApiCredentials;
   readonly transport: Transport;
   readonly allowInsecure: boolean;
   readonly state: (plugin: string) => StateStore;
@@ -65,13 +65,23 @@ function endpoint(
 ): Endpoint {
   const { secrets, apis, transport, allowInsecure, hub } = parts;
   const warn = (message: string): void => logger.warn(message);
-  const credentials = auth ? parts.openCredentials(auth, plugin, warn) : parts.shared;
+  const ownAuth = auth?.kind === 'shared' ? undefined : auth;
+  const credentials = ownAuth ? parts.openCredentials(ownAuth, plugin, warn) : parts.shared;
   if (secrets.has(baseUrl))
     throw new ConfigError('The base URL contains the API key. Leave it out: the key travels in its own header.');
   const checked = checkBaseUrl(baseUrl, { plugin, allowInsecure });
-  const limiter = parts.limiterFor(plugin, { ...(auth && { auth }), ...limits });
-  const own = apis.add({ baseUrl: checked, credentials, limiter });
+  const limiter = parts.limiterFor(plugin, { ...(ownAuth && { auth: ownAuth }), ...limits });
+  const access = { baseUrl: checked, credentials, limiter };
+  const own = apis.add(access);
+  let isMeant = auth !== undefined || !credentials.isSent;
   const send = async (request: ApiRequest): Promise<ApiResponse> => {
+    const others = isMeant ? undefined : apis.originWithSameCredentials(access);
+    if (others !== undefined) {
+      isMeant = true;
+      warn(
+        `${plugin} has no \`auth\`, so it gets the client's key, which ${others} gets, too. Give it its own \`auth\`, or noAuth; sharedKey if the key is for both.`,
+      );
+    }
     try {
       const all = { ...headers, ...request.headers };
       const sent = { arrays, ...request, ...(Object.keys(all).length > 0 && { headers: all }), baseUrl: checked };

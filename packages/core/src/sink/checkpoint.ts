@@ -2,7 +2,7 @@ import { CheckpointError } from '../errors.js';
 import { isPosition, withoutPartition, type Position } from '../position.js';
 import { isCount, isRecord } from '../values.js';
 import type { Json } from '../source/definition.js';
-import { type IncrementProgress, isIncrementProgress } from './incrementProgress.js';
+import { type IncrementProgress, incrementWithoutPartition, isIncrementProgress } from './incrementProgress.js';
 
 /** The durable record "all rows up to this position are in the sink, up to this sink position". */
 export interface Checkpoint {
@@ -46,6 +46,7 @@ export function checkpointWithoutPartition(checkpoint: Checkpoint, partition: nu
     ...checkpoint,
     ...{ begun, sinkPosition, position: withoutPartition(checkpoint.position, partition) },
     ...{ rows: checkpoint.rows - gone.rows, pages: checkpoint.pages - gone.pages },
+    ...(checkpoint.increment && { increment: incrementWithoutPartition(checkpoint.increment, partition) }),
   };
 }
 

@@ -13,7 +13,7 @@ import { checkpointWithoutPartition, type Checkpoint } from './checkpoint.js';
 import { CommitPace } from './commitPace.js';
 import { ExportTally, type ExportCounts } from './exportCounts.js';
 import { checkpointName, checkSameKey, findCheckpoint } from './findCheckpoint.js';
-import { Increments, type IncrementalOptions } from './increments.js';
+import { incrementsOf, type Increments, type IncrementalOptions } from './increments.js';
 import type { Release } from './lockQueue.js';
 import type { Sink, SinkContext, SinkReport, SinkWriter } from './sink.js';
 import type { StateLog, StateStore } from './stateStore.js';
@@ -47,7 +47,8 @@ export interface ExportOptions extends Identifiers {
   /**
    * Exports only rows that are new or changed since the last incremental export with this state, which it needs. The
    * source's paging must be `bySince`. A row that changed comes again with its key; rows that an interrupted run had
-   * exported shortly before may, too.
+   * exported shortly before may, too. A listing for each row of another one has a mark for each: a new parent is walked
+   * completely, and so is one that comes back after an export in which it was not listed.
    */
   readonly incremental?: true | IncrementalOptions;
   /** Called with warnings that do not fail the export. */
@@ -97,7 +98,7 @@ export class ExportRun<T> {
   readonly #ending = new AbortController();
   readonly #tally = new ExportTally();
   readonly #restarts = new Map<number, number>();
-  readonly #increments: Increments<T> | undefined;
+  readonly #increments: Increments | undefined;
   #release: Release | undefined;
   #writer: SinkWriter<T> | undefined;
   #pages: AsyncIterator<Page<T>> | undefined;
@@ -120,7 +121,7 @@ export class ExportRun<T> {
     this.#options = options;
     this.#clock = clock;
     this.#pace = new CommitPace(commitEvery, clock);
-    if (incremental) this.#increments = new Increments(source.info, incremental === true ? {} : incremental);
+    if (incremental) this.#increments = incrementsOf(source.info, incremental === true ? {} : incremental);
   }
 
   step(): Promise<Step> {
@@ -141,6 +142,7 @@ export class ExportRun<T> {
     try {
       if (!this.report) await this.#abort();
     } finally {
+      await this.#increments?.close();
       await this.#release?.();
     }
   }
@@ -209,20 +211,23 @@ export class ExportRun<T> {
     const page = next.value;
     this.#isBegun = true;
     this.#isSinkBusy = true;
-    await writer.write({ items: page.items, partition: page.partition, endsPartition: page.endsPartition });
+    const { items, partition, endsPartition, health, commit } = page;
+    const generation = commit && health?.generation;
+    await writer.write({ items, partition, endsPartition, ...(generation !== undefined && { generation }) });
     this.#isSinkBusy = false;
     this.#tally.add(page);
     this.#increments?.add(page);
     if (page.isIncomplete) this.#isIncomplete = true;
     this.#last = page;
     this.#pace.add(page);
-    if (this.#pace.isDue) await this.#commitIfPossible();
+    if (this.#pace.isDue || writer.isFull) await this.#commitIfPossible();
     return this.#progress();
   }
 
   /** Locks the state, finds the checkpoint, opens source and sink. If an earlier run finished, returns its report. */
   async #begin(): Promise<(SinkReport & Pick<ExportReport, 'finishedAt'>) | undefined> {
-    const { state, restart = false, sameProject = false } = this.#options;
+    const { restart = false, sameProject = false } = this.#options;
+    const state = this.#state;
     this.#release = await state?.lock(this.#ending.signal);
     if (!state) {
       await this.#open({ restart });
@@ -268,11 +273,13 @@ export class ExportRun<T> {
 
   async #beginIncrement(state: StateStore, sameProject: boolean): Promise<void> {
     if (!this.#increments || !this.#checkpoint) return;
-    const mark = await this.#increments.load(state);
+    const { increment } = this.#checkpoint;
+    const mark = await this.#increments.load(state, increment === undefined);
     const advice = { kind: 'set', option: 'full' } as const;
     if (mark && !sameProject) await checkSameKey(mark, this.#source.info, 'The mark of the last increment', advice);
-    this.#increments.begin(this.#checkpoint.increment);
-    this.#checkpoint = { ...this.#checkpoint, increment: this.#increments.progress };
+    this.#increments.begin(increment);
+    // That of a sealed checkpoint has the next mark.
+    if (!increment) this.#checkpoint = { ...this.#checkpoint, increment: this.#increments.progress };
   }
 
   /** Commits the position before the first row, if the sink has one, so that a run killed from here on resumes. */
@@ -301,11 +308,14 @@ export class ExportRun<T> {
 
   #context(how: Pick<SinkContext<T>, 'resumeAt'> & { readonly restart?: boolean }): SinkContext<T> {
     const { name, schema, isEndless = false } = this.#source.info;
-    const { state } = this.#options;
+    const { incremental } = this.#options;
+    const isFull = typeof incremental === 'object' && incremental.full === true;
+    const state = this.#state;
     const folder = state?.folder;
     return {
       ...{ source: name, isEndless, restart: false, signal: this.#ending.signal, ...how },
       ...(schema && { schema }),
+      ...(incremental && { increment: isFull ? 'all' : 'new' }),
       ...(folder !== undefined && { stateFolder: folder }),
       ...(state && {
         log: (of: string) => state.log(of),
@@ -349,6 +359,7 @@ export class ExportRun<T> {
         checkpointWithoutPartition(kept, each, this.#sink.withoutPartition?.(kept.sinkPosition ?? null, each) ?? null),
       before,
     );
+    this.#increments?.begin(checkpoint.increment);
     this.#checkpoint = checkpoint;
     await this.#save(checkpoint);
     const writer = this.#opened;
@@ -387,8 +398,8 @@ export class ExportRun<T> {
     this.#pace.settle();
     if (!this.#checkpoint) return;
     const { isSealed = false } = change;
-    const { key } = this.#checkpoint;
-    const increment = isSealed ? this.#increments?.sealed(key) : this.#increments?.progress;
+    await this.#increments?.prepare(this.#checkpoint.runId);
+    const increment = isSealed ? this.#increments?.sealed(this.#checkpoint) : this.#increments?.progress;
     this.#checkpoint = {
       ...{ ...this.#checkpoint, ...change, sinkPosition, ...this.#tally.committable },
       ...(increment && { increment }),
@@ -416,7 +427,7 @@ export class ExportRun<T> {
 
   /** Marks the export as finished. */
   async #saveFinished(): Promise<void> {
-    const { state } = this.#options;
+    const state = this.#state;
     // In this order: a run that is killed in between finds the sealed checkpoint, and repeats what follows.
     if (state && this.#checkpoint?.increment) await this.#increments?.save(state, this.#checkpoint.increment);
     if (!this.#checkpoint || this.#increments || !this.#sink.finished) return this.#removeCheckpoint();
@@ -449,14 +460,14 @@ export class ExportRun<T> {
 
   async #removeCheckpoint(): Promise<void> {
     if (!this.#checkpoint) return;
-    await this.#options.state?.remove(checkpointName);
+    await this.#state?.remove(checkpointName);
     await this.#removePartitionLog();
     this.#reportCommitted(undefined);
   }
 
   async #save(checkpoint: Checkpoint): Promise<void> {
     try {
-      await this.#options.state?.save(checkpointName, checkpoint);
+      await this.#state?.save(checkpointName, checkpoint);
     } catch (error) {
       // The state's folder was removed, and the checkpoint with it.
       if (SluiceError.is(error) && error.details['platformCode'] === 'ENOENT') this.#reportCommitted(undefined);
@@ -481,13 +492,18 @@ export class ExportRun<T> {
     return this.#options.restart ? (this.#options.newId ?? randomId)() : undefined;
   }
 
+  /** A sink that keeps its own checkpoints has no other state. */
+  get #state(): StateStore | undefined {
+    return this.#sink.state ?? this.#options.state;
+  }
+
   get #canCommit(): boolean {
     return this.#checkpoint !== undefined || this.#isKeptWithoutState;
   }
 
   /** Where the source records the partitions that it discovers. */
   get #partitionLog(): StateLog | undefined {
-    return this.#discoversPartitions ? this.#options.state?.log('partitions') : undefined;
+    return this.#discoversPartitions ? this.#state?.log('partitions') : undefined;
   }
 
   /** A watch has a log and a lock of its own, and a source that discovers its partitions writes their log. */
@@ -501,7 +517,7 @@ export class ExportRun<T> {
 
   /** Without a state store, an endless source has no better end than where it is stopped. */
   get #isKeptWithoutState(): boolean {
-    return !this.#options.state && this.#source.info.isEndless === true;
+    return !this.#state && this.#source.info.isEndless === true;
   }
 
   /**

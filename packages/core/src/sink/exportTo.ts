@@ -19,7 +19,12 @@ import type { Sink } from './sink.js';
  * use, and whatever the source raises.
  */
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
-  const { commitEvery, onExpired, state, incremental } = options;
+  const { commitEvery, onExpired, incremental } = options;
+  if (options.state && sink.state)
+    throw new ConfigError(`The sink ${sink.name} keeps its own checkpoints in its target: leave out state.`, {
+      option: 'state',
+    });
+  const state = options.state ?? sink.state;
   if (commitEvery !== undefined) checkCount('commitEvery', commitEvery);
   if (onExpired === 'restart-partition' && (!state || !sink.withoutPartition))
     throw new ConfigError(

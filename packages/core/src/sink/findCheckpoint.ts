@@ -60,6 +60,7 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   // A target of its own for each increment is usual, e.g. a file per day. The mark has not moved, so no row is missed.
   if (isIncremental && found.increment && found.target !== target)
     return { ...(await newCheckpoint()), abandoned: found };
+  if (found.planHash !== plan.hash && (await isPublished(found, sink, target))) return newCheckpoint();
   checkPlan(found, plan, sink);
   if (isIncremental !== (found.increment !== undefined))
     throw new CheckpointError(
@@ -76,6 +77,16 @@ export async function findCheckpoint<T>(search: CheckpointSearch<T>): Promise<Fo
   const key = await currentKey(found.key?.salt ?? newId(), info);
   if (!sameProject) await checkSameKey(found, info, 'The checkpoint');
   return { checkpoint: key ? { ...found, key } : found, isNew: false };
+}
+
+/**
+ * Whether all rows are where they belong, although the connection was lost before the export could be marked as
+ * finished. Only a sink that keeps its own state publishes in one step, with nothing left to complete or clear away.
+ */
+async function isPublished<T>(found: Checkpoint, sink: Sink<T>, target: string | undefined): Promise<boolean> {
+  const { isSealed, increment, sinkPosition } = found;
+  if (!sink.state || !isSealed || increment || sinkPosition === undefined || found.target !== target) return false;
+  return (await sink.finished?.(sinkPosition)) !== undefined;
 }
 
 /** Refuses one without rows, too: a killed run may have left rows that only its own plan identifies as ours. */

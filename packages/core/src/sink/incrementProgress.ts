@@ -1,7 +1,7 @@
 import { isList, isRecord } from '../values.js';
 
-/** How far an incremental export has walked: part of its checkpoint. */
-export interface IncrementProgress {
+/** How far an increment of one listing has walked. */
+export interface ListingProgress {
   /** Where its walk began; absent for all rows. */
   readonly from?: string;
   /** Whether the mark moves in the end. */
@@ -12,6 +12,14 @@ export interface IncrementProgress {
   readonly latest?: string;
   /** Exported rows that the mark will not pass, so that a resumed run knows them; absent if they are too many. */
   readonly recent?: readonly RowAtValue[];
+}
+
+/** How far an incremental export has walked: part of its checkpoint. */
+export interface IncrementProgress extends ListingProgress {
+  /** It has all rows, whatever the marks of the parents. */
+  readonly isFull?: true;
+  /** Of each parent whose listing is unfinished, by partition. `from` is then where all of them begin, if given. */
+  readonly parents?: Readonly<Record<string, ListingProgress>>;
   /** With the seal: the mark to save once the target is published. */
   readonly next?: Mark;
 }
@@ -19,31 +27,65 @@ export interface IncrementProgress {
 /** Hash and value of a row. */
 export type RowAtValue = readonly [row: string, value: string];
 
-/** From where the next increment starts. */
-export interface Mark {
-  readonly v: 1;
-  /** For people. */
-  readonly source: string;
+/** From where the next increment of a listing starts. */
+export interface ListingMark {
   readonly value: string;
   /** The rows from this value on that are exported already: hash and value of each. */
   readonly known: readonly RowAtValue[];
+}
+
+/** From where the next increment of a source starts. */
+export type Mark = {
+  readonly v: 1;
+  /** For people. */
+  readonly source: string;
   /** Of the API key; absent if the source uses none. */
   readonly key?: { readonly salt: string; readonly fingerprint: string };
+} & (ListingMark | ParentsMark);
+
+/** Of a source that has a listing for each parent. */
+export interface ParentsMark {
+  /** The run whose records in the log have the mark of each parent. */
+  readonly run: string;
+}
+
+/** As if one unfinished partition had not begun: its rows are not exported any more. */
+export function incrementWithoutPartition(progress: IncrementProgress, partition: number): IncrementProgress {
+  const { parents } = progress;
+  if (!parents) return { ...progress, recent: [] };
+  const kept = Object.entries(parents).filter(([each]) => each !== String(partition));
+  return { ...progress, parents: Object.fromEntries(kept) };
 }
 
 /** Whether an untrusted value, of a checkpoint, is the progress of an increment. */
 export function isIncrementProgress(value: unknown): boolean {
-  if (!isRecord(value) || typeof value['moves'] !== 'boolean') return false;
-  const { from, latest, began, recent = [], next } = value;
-  const texts = [from, latest].every((text) => text === undefined || typeof text === 'string');
+  if (!isRecord(value) || !isListingProgress(value)) return false;
+  const { isFull, parents = {}, next } = value;
   return (
-    texts && ['undefined', 'number'].includes(typeof began) && areRows(recent) && (next === undefined || isMark(next))
+    (isFull === undefined || isFull === true) &&
+    isRecord(parents) &&
+    Object.values(parents).every(isListingProgress) &&
+    (next === undefined || isMark(next) || isParentsMark(next))
   );
 }
 
-export function isMark(record: unknown): record is Mark {
-  if (!isRecord(record) || record['v'] !== 1 || typeof record['value'] !== 'string') return false;
-  return areRows(record['known']);
+function isListingProgress(value: unknown): boolean {
+  if (!isRecord(value) || typeof value['moves'] !== 'boolean') return false;
+  const { from, latest, began, recent = [] } = value;
+  const texts = [from, latest].every((text) => text === undefined || typeof text === 'string');
+  return texts && ['undefined', 'number'].includes(typeof began) && areRows(recent);
+}
+
+export function isMark(record: unknown): record is Mark & ListingMark {
+  return isRecord(record) && record['v'] === 1 && isListingMark(record);
+}
+
+export function isParentsMark(record: unknown): record is Mark & ParentsMark {
+  return isRecord(record) && record['v'] === 1 && typeof record['run'] === 'string';
+}
+
+export function isListingMark(record: unknown): record is ListingMark {
+  return isRecord(record) && typeof record['value'] === 'string' && areRows(record['known']);
 }
 
 function areRows(value: unknown): boolean {

@@ -1,15 +1,27 @@
-import { CheckpointError, ConfigError } from '../errors.js';
+import { ConfigError } from '../errors.js';
 import { hashOf } from '../source/fingerprint.js';
 import type { Increment, Since } from '../source/increment.js';
 import type { Page } from '../source/page.js';
 import type { SourceInfo } from '../source/source.js';
-import { type IncrementProgress, isMark, type Mark, type RowAtValue } from './incrementProgress.js';
+import {
+  type IncrementProgress,
+  isMark,
+  isParentsMark,
+  type ListingMark,
+  type ListingProgress,
+  type Mark,
+} from './incrementProgress.js';
 import type { Checkpoint } from './checkpoint.js';
+import { ListingIncrement } from './listingIncrement.js';
+import { type MarkedParent, ParentMarks, unreadableMark } from './parentMarks.js';
 import type { StateStore } from './stateStore.js';
 
 /** How an export finds what is new. */
 export interface IncrementalOptions {
-  /** Begins here instead of at the mark. If it is beyond the mark, the mark stays: rows between would be missed. */
+  /**
+   * Begins here instead of at the mark. If it is beyond the mark, the mark stays: rows between would be missed. A
+   * listing for each parent has a mark for each.
+   */
   readonly from?: string;
   /** Exports all rows, and sets the mark. */
   readonly full?: boolean;
@@ -19,117 +31,225 @@ export interface IncrementalOptions {
 const maxCommitted = 1_000;
 
 /** The increment of one export: where it begins, what it has seen, and the mark that it leaves. */
-export class Increments<T> {
-  readonly #info: SourceInfo<T>;
+export interface Increments {
+  /**
+   * Loads the mark, for a new export or one that continues. `undefined` if there is none or all rows are wanted anyway.
+   *
+   * @throws CheckpointError if it can't be read.
+   */
+  load(state: StateStore, isNew: boolean): Promise<Mark | undefined>;
+  /** Begins a walk, or continues that of a checkpoint. */
+  begin(resumed: IncrementProgress | undefined): void;
+  readonly since: Since;
+  add(page: Page<unknown>): void;
+  /** Makes durable what the next commit relies on. */
+  prepare(runId: string): Promise<void>;
+  /** For a commit. */
+  readonly progress: IncrementProgress;
+  /** For the commit that seals: with the next mark, unless rows would be missed. */
+  sealed(checkpoint: Pick<Checkpoint, 'runId' | 'key'>): IncrementProgress;
+  /** Saves the mark of a checkpoint whose target is published. */
+  save(state: StateStore, progress: IncrementProgress): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @throws ConfigError if the source has no increments, or an option is invalid. */
+export function incrementsOf(info: SourceInfo<never>, options: IncrementalOptions): Increments {
+  const { name, increment, isEndless, maxRows, partitions } = info;
+  if (!increment || isEndless)
+    throw new ConfigError(
+      `${name} can't be exported incrementally: ${isEndless ? 'it never ends' : 'its paging is not bySince'}.`,
+    );
+  if (maxRows !== undefined)
+    throw new ConfigError('An incremental export takes no maxRows: what is beyond it would be missed for good.');
+  if (partitions > 1 && partitions !== Infinity && increment.isBounded !== true)
+    throw new ConfigError(
+      `${name} can't be exported incrementally: its ${partitions} partitions would share a mark, and rows of one would be missed where another is further. Export each partition by itself, or make it a listing for each row of another one.`,
+    );
+  const { from, full = false } = options;
+  if (full && from !== undefined) throw new ConfigError('from and full exclude each other.');
+  if (from !== undefined && increment.read(from) === undefined)
+    throw new ConfigError(`from is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
+  return partitions === Infinity
+    ? new ParentIncrements(info, increment, options)
+    : new SourceIncrement(info, increment, options);
+}
+
+/** The name of a source's mark: other parameters have another one. */
+function markName({ name, rowsIdentity, identity }: SourceInfo<never>): string {
+  return `mark-${hashOf([name, rowsIdentity ?? identity])}`;
+}
+
+/** Of a source that has one mark. */
+class SourceIncrement implements Increments {
   readonly #rule: Increment;
   readonly #options: IncrementalOptions;
+  readonly #source: string;
   readonly #name: string;
-  #mark: Mark | undefined;
-  #known: ReadonlySet<string> = new Set();
-  #progress: IncrementProgress = { moves: true };
-  /** Exported rows that the next increment may get again. */
-  #recent: RowAtValue[] = [];
-  #settled: string | undefined;
+  #mark: ListingMark | undefined;
+  #listing: ListingIncrement;
 
-  /** @throws ConfigError if the source has no increments, or an option is invalid. */
-  constructor(info: SourceInfo<T>, options: IncrementalOptions) {
-    const { name, increment, identity, rowsIdentity, maxRows, isEndless } = info;
-    if (!increment || isEndless)
-      throw new ConfigError(
-        `${name} can't be exported incrementally: ${isEndless ? 'it never ends' : 'its paging is not bySince'}.`,
-      );
-    if (maxRows !== undefined)
-      throw new ConfigError('An incremental export takes no maxRows: what is beyond it would be missed for good.');
-    const { from, full = false } = options;
-    if (full && from !== undefined) throw new ConfigError('from and full exclude each other.');
-    if (from !== undefined && increment.read(from) === undefined)
-      throw new ConfigError(`from is ${JSON.stringify(from.slice(0, 100))}: it must be ${increment.wanted}.`);
-    this.#info = info;
-    this.#rule = increment;
+  constructor(info: SourceInfo<never>, rule: Increment, options: IncrementalOptions) {
+    this.#rule = rule;
     this.#options = options;
-    this.#name = `mark-${hashOf([name, rowsIdentity ?? identity])}`;
+    this.#source = info.name;
+    this.#name = markName(info);
+    this.#listing = this.#begun(undefined);
   }
 
-  /** Loads the mark, unless all rows are wanted anyway. @throws CheckpointError if it can't be read. */
   async load(state: StateStore): Promise<Mark | undefined> {
     if (this.#options.full) return undefined;
     const record = await state.load(this.#name);
-    if (record !== undefined && !isMark(record))
-      throw new CheckpointError("The mark of the last incremental export can't be read.", {}, [
-        { kind: 'set', option: 'full' },
-      ]);
+    if (record === undefined) return undefined;
+    if (!isMark(record)) throw unreadableMark();
     this.#mark = record;
     return record;
   }
 
-  /** Begins a walk, or continues that of a checkpoint. */
   begin(resumed: IncrementProgress | undefined): void {
-    const { from: given } = this.#options;
-    const mark = this.#mark;
-    const from = given ?? mark?.value;
-    const isBeyond = given !== undefined && mark !== undefined && this.#rule.compare(given, mark.value) > 0;
-    const { recent = [], ...progress } = resumed ?? { ...(from !== undefined && { from }), moves: !isBeyond };
-    this.#progress = progress;
-    this.#recent = [...recent];
-    // With another beginning, the rows are wanted again.
-    const isAtMark = mark !== undefined && this.#progress.from === mark.value;
-    this.#known = new Set(isAtMark ? mark.known.map(([row]) => row) : []);
+    this.#listing = this.#begun(resumed);
   }
 
   get since(): Since {
-    const { from } = this.#progress;
-    return { ...(from !== undefined && { from }), isKnown: (row) => this.#known.has(row) };
+    return this.#listing.since;
   }
 
-  add({ increment, isIncomplete }: Page<T>): void {
-    if (isIncomplete) this.#progress = { ...this.#progress, moves: false };
-    if (!increment) return;
-    const { at, rows } = increment;
-    const began = Math.min(this.#progress.began ?? at, at);
-    const latest = this.#laterOf(this.#progress.latest, increment.latest);
-    this.#progress = { ...this.#progress, began, ...(latest !== undefined && { latest }) };
-    // The mark will not be before this, so rows before it are not requested again.
-    const settled = this.#reached;
-    const isFurther = settled !== this.#settled;
-    this.#settled = settled;
-    for (const row of rows) this.#recent.push(row);
-    if (isFurther) this.#recent = this.#from(settled, this.#recent);
+  add({ increment, isIncomplete }: Page<unknown>): void {
+    if (isIncomplete) this.#listing.stay();
+    if (increment) this.#listing.add(increment);
   }
 
-  /** For a commit. */
+  prepare(): Promise<void> {
+    return Promise.resolve();
+  }
+
   get progress(): IncrementProgress {
-    return this.#recent.length > maxCommitted ? this.#progress : { ...this.#progress, recent: [...this.#recent] };
+    const { progress, recent } = this.#listing;
+    return recent.length > maxCommitted ? progress : { ...progress, recent: [...recent] };
   }
 
-  /** For the commit that seals: with the next mark, unless rows would be missed. */
-  sealed(key: Checkpoint['key']): IncrementProgress {
-    const earlier = this.#mark;
-    const value = this.#laterOf(earlier?.value, this.#reached);
-    if (value === undefined || !this.#progress.moves) return this.#progress;
-    const known = new Map([...(earlier?.known ?? []), ...this.#recent]);
-    const { name } = this.#info;
-    const rows = this.#from(value, [...known]);
-    const next: Mark = { v: 1, source: name, value, known: rows, ...(key && { key }) };
-    return { ...this.#progress, next };
+  sealed({ key }: Pick<Checkpoint, 'key'>): IncrementProgress {
+    const { progress, next } = this.#listing;
+    return { ...progress, ...(next && { next: { v: 1, source: this.#source, ...next, ...(key && { key }) } }) };
   }
 
-  /** Saves the mark of a checkpoint whose target is published. */
   async save(state: StateStore, { next }: IncrementProgress): Promise<void> {
     if (next) await state.save(this.#name, next);
   }
 
-  /** What the mark would be now. */
-  get #reached(): string | undefined {
-    const { latest, began } = this.#progress;
-    return latest === undefined || began === undefined ? undefined : this.#rule.mark(latest, began);
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 
-  #from(value: string | undefined, rows: readonly RowAtValue[]): RowAtValue[] {
-    return rows.filter(([, at]) => value === undefined || this.#rule.compare(at, value) >= 0);
+  #begun(resumed: IncrementProgress | undefined): ListingIncrement {
+    return new ListingIncrement(this.#rule, { mark: this.#mark, from: this.#options.from }, resumed);
+  }
+}
+
+/** Of a source that has a listing for each parent, and a mark for each. */
+class ParentIncrements implements Increments {
+  readonly #rule: Increment;
+  readonly #options: IncrementalOptions;
+  readonly #source: string;
+  readonly #name: string;
+  #marks: ParentMarks | undefined;
+  /** What holds for all parents. */
+  #start: Pick<IncrementProgress, 'from' | 'isFull'> = {};
+  /** Unfinished listings of a checkpoint that the walk has not continued yet, by partition. */
+  #resumed = new Map<number, ListingProgress>();
+  /** Listings that the walk has begun or continued, by partition. */
+  readonly #open = new Map<number, { readonly parent: string; readonly listing: ListingIncrement }>();
+  /** Parents whose listings ended since the last commit. */
+  #ended: MarkedParent[] = [];
+
+  constructor(info: SourceInfo<never>, rule: Increment, options: IncrementalOptions) {
+    this.#rule = rule;
+    this.#options = options;
+    this.#source = info.name;
+    this.#name = markName(info);
   }
 
-  #laterOf(a: string | undefined, b: string | undefined): string | undefined {
-    if (a === undefined || b === undefined) return a ?? b;
-    return this.#rule.compare(a, b) < 0 ? b : a;
+  async load(state: StateStore, isNew: boolean): Promise<Mark | undefined> {
+    const { full: isFull = false } = this.#options;
+    const record = await state.load(this.#name).catch((error: unknown) => {
+      if (isFull) return undefined;
+      throw error;
+    });
+    const mark = isParentsMark(record) ? record : undefined;
+    if (record !== undefined && !mark && !isFull) throw unreadableMark();
+    this.#marks = new ParentMarks(state.log(this.#name));
+    await this.#marks.load(mark?.run, { isNew, isFull });
+    return isFull ? undefined : mark;
+  }
+
+  begin(resumed: IncrementProgress | undefined): void {
+    const { from, full = false } = this.#options;
+    this.#start = resumed ?? { ...(from !== undefined && { from }), ...(full && { isFull: true }) };
+    this.#resumed = new Map(Object.entries(resumed?.parents ?? {}).map(([partition, at]) => [Number(partition), at]));
+    this.#open.clear();
+    this.#ended = [];
+  }
+
+  get since(): Since {
+    const { from } = this.#start;
+    return {
+      ...(from !== undefined && { from }),
+      ofParent: (parent, partition) => this.#opened(parent, partition).since,
+    };
+  }
+
+  add({ increment, isIncomplete, partition, endsPartition }: Page<unknown>): void {
+    const open = this.#open.get(partition);
+    if (!open) throw new Error(`The walk has not begun the partition ${partition}.`);
+    const { parent, listing } = open;
+    if (isIncomplete) listing.stay();
+    if (increment) listing.add(increment);
+    if (!endsPartition) return;
+    this.#open.delete(partition);
+    this.#ended.push([parent, listing.next ?? this.#marks?.get(parent) ?? null]);
+  }
+
+  async prepare(runId: string): Promise<void> {
+    if (this.#ended.length === 0) return;
+    await this.#marks?.add(runId, this.#ended);
+    this.#ended = [];
+  }
+
+  get progress(): IncrementProgress {
+    const { from, isFull } = this.#start;
+    const open = [...this.#open].map(([partition, { listing }]) => ({ partition, listing }));
+    const isLong = open.reduce((sum, { listing }) => sum + listing.recent.length, 0) > maxCommitted;
+    const parents = [
+      ...this.#resumed,
+      ...open.map(({ partition, listing: { progress, recent } }): [number, ListingProgress] => [
+        partition,
+        isLong ? progress : { ...progress, recent: [...recent] },
+      ]),
+    ];
+    return {
+      ...{ ...(from !== undefined && { from }), moves: true, ...(isFull && { isFull }) },
+      parents: Object.fromEntries(parents),
+    };
+  }
+
+  sealed({ runId, key }: Pick<Checkpoint, 'runId' | 'key'>): IncrementProgress {
+    return { ...this.progress, next: { v: 1, source: this.#source, run: runId, ...(key && { key }) } };
+  }
+
+  async save(state: StateStore, { next }: IncrementProgress): Promise<void> {
+    if (next) await state.save(this.#name, next);
+  }
+
+  async close(): Promise<void> {
+    await this.#marks?.close();
+  }
+
+  #opened(parent: string, partition: number): ListingIncrement {
+    const { from, isFull } = this.#start;
+    const start = { mark: isFull ? undefined : this.#marks?.get(parent), from };
+    const listing = new ListingIncrement(this.#rule, start, this.#resumed.get(partition));
+    this.#resumed.delete(partition);
+    this.#open.set(partition, { parent, listing });
+    return listing;
   }
 }

@@ -8,7 +8,7 @@ export type StateUse = 'export' | 'watch';
 export type Release = () => Promise<void>;
 
 /** Admits one holder at a time, in order. A watch may never end, so another one waits only if it is closing already. */
-class LockQueue {
+export class LockQueue {
   readonly #use: StateUse;
   /** The holder and those that wait. A signal is aborted once its claimant is closing. */
   readonly #claimants = new Set<{ readonly signal: AbortSignal }>();
@@ -49,6 +49,12 @@ class LockQueue {
   }
 }
 
+/**
+ * The queues of a store for those of this process that lock it. A store that others use too locks itself for them after
+ * it was admitted here.
+ *
+ * @example const leave = await lockQueues().export.acquire(AbortSignal.timeout(1_000));
+ */
 export function lockQueues(): Readonly<Record<StateUse, LockQueue>> {
   return { export: new LockQueue('export'), watch: new LockQueue('watch') };
 }

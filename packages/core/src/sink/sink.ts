@@ -1,5 +1,5 @@
 import type { Json, RowSchema } from '../source/definition.js';
-import type { StateLog } from './stateStore.js';
+import type { StateLog, StateStore } from './stateStore.js';
 
 /** What a sink receives when it opens. */
 export interface SinkContext<T> {
@@ -17,6 +17,11 @@ export interface SinkContext<T> {
   readonly log?: (name: string) => StateLog;
   /** Saves another position for the rows of the last commit, e.g. after a log rotation. Absent without state. */
   readonly recommit?: (sinkPosition: Json) => Promise<void>;
+  /**
+   * For incremental exports. `new`: the rows are only those that are new since an earlier export, so the older ones of the
+   * target must stay. `all`: the target may have them already.
+   */
+  readonly increment?: 'new' | 'all';
   /** The source never ends: its target has its final name from the start, and is never sealed. */
   readonly isEndless: boolean;
   /** Aborted when the export is cancelled: a call that might never finish should reject then. */
@@ -29,6 +34,8 @@ export interface SinkPage<T> {
   /** The partition of the rows, and whether it ends here, even without rows. */
   readonly partition: number;
   readonly endsPartition: boolean;
+  /** The number of the accepted snapshot, from 1, if the rows are all changes that lead to it. */
+  readonly generation?: number;
 }
 
 /** The outcome of a sink. */
@@ -52,6 +59,8 @@ export interface SinkWriter<T> {
    * Equal rows without a key are separate rows. Nobody changes them, so a sink may keep them until then.
    */
   readonly write: (page: SinkPage<T>) => Promise<void>;
+  /** The writer's buffer is full: the rows should be committed now, whatever the pace. Default: never. */
+  readonly isFull?: boolean;
   /** Whether a commit is possible now, e.g. not within a block. Default: always. */
   readonly isCommittable?: boolean;
   /**
@@ -90,6 +99,12 @@ export interface Sink<T> {
   readonly target?: string;
   /** `exactly-once`: it truncates to a position. `at-least-once`: a crash may repeat rows after the last commit. */
   readonly delivery: 'exactly-once' | 'at-least-once';
+  /**
+   * The sink keeps its own checkpoints, in its target: there can be no other state. `lock` connects, and its release
+   * disconnects. `save` makes the record durable together with the rows that the writer took since the last `save`, in
+   * one transaction; `flush` and `seal` only return the position. Default: rows first, then the checkpoint elsewhere.
+   */
+  readonly state?: StateStore;
   /** Refuses what `open` would refuse, without changes. It is called before the first checkpoint is saved. */
   readonly check?: (context: SinkContext<T>) => Promise<void>;
   /** The position as if an unfinished partition had not begun. Default: the sink can't remove a partition's rows. */
@@ -109,6 +124,11 @@ export interface RowEncoder<T> {
   readonly header: string;
   /** The text of a page, or of some of its rows. The texts joined must not depend on how the rows are divided. */
   encode(items: readonly T[]): string;
+  /**
+   * Why rows can't follow those of a file that begins with this text, e.g. `has the columns a, b`; `undefined` if they
+   * can. The header is left out then. Records must end in a line feed. Default: no file of this format can be continued.
+   */
+  readonly follows?: (start: string) => string | undefined;
 }
 
 /** A text format for any sink that takes bytes. */

@@ -13,11 +13,26 @@ export type RowKey = string | number;
 export interface RowSchema<T> {
   /** Field names, in the order of a table. */
   readonly columns: readonly string[];
+  /** What the columns hold, for sinks that have types. Default: `text`, in which lists and objects are JSON. */
+  readonly types?: Readonly<Record<string, ColumnType | undefined>>;
   /** Returns the key that identifies a row, if there is one. */
   key?(row: T): RowKey;
   /** Identifies a row as an event, so that sinks that send events need nothing else. */
   event?(row: T): RowEvent;
+  /** For changes: the columns of the rows that change. */
+  readonly rows?: Pick<RowSchema<never>, 'columns' | 'types'>;
 }
+
+/**
+ * What a column holds. `null` and absent fields are in any.
+ * - `text`.
+ * - `integer`: of any size; a number, a bigint or its decimal text.
+ * - `number`: a decimal number of any precision; a number, a bigint or its decimal text.
+ * - `boolean`.
+ * - `timestamp`: ISO 8601 text with a zone, to the microsecond, or a `Date`.
+ * - `json`: any value.
+ */
+export type ColumnType = 'text' | 'integer' | 'number' | 'boolean' | 'timestamp' | 'json';
 
 /** Identifies an event. */
 export interface RowEvent {

@@ -4,7 +4,7 @@ import { infoOf, Source } from './source.js';
 import { walk } from './walk.js';
 
 /** The definition of a source that discovers its partitions. */
-export type DiscoveringDefinition<T> = Omit<SourceDefinition<T>, 'fetch' | 'partitions' | 'increment'>;
+export type DiscoveringDefinition<T> = Omit<SourceDefinition<T>, 'fetch' | 'partitions'>;
 
 /** Creates a source whose partitions are discovered while it is walked, as far as the walk needs them. */
 export function createDiscoveringSource<T>(

@@ -15,14 +15,23 @@ export interface DiscoveryStart {
   readonly partitionLog?: PartitionLog;
 }
 
+/** The row whose listing a partition is. */
+export interface ParentRow {
+  readonly key: string;
+  /** Names it in errors, without a secret: e.g. `"acme/web" of github.repos`. */
+  readonly text: () => string;
+}
+
 /** The partitions of one walk, which are unknown before it, e.g. one per row of another listing. */
 export interface Discovery<T> extends Pick<SourceDefinition<T>, 'fetch'> {
   /** The number of known partitions. They are durable, so a position may refer to them. */
   readonly count: number;
+  /** The parent of a known partition that is not done. */
+  parentOf(partition: number): ParentRow | undefined;
   /** Finds more partitions, maybe none yet. Resolves with `false` if there are no more. Calls do not overlap. */
   more(): Promise<boolean>;
   /** Decides whether a failed partition ends here, which makes the walk incomplete, instead of failing the walk. */
-  skips(error: unknown, partition: number): boolean;
+  skips(error: unknown, failed: { readonly partition: number; readonly signal: AbortSignal }): Promise<boolean>;
   /** Cancels a pending `more`, and closes what it uses. */
   close(): Promise<void>;
 }

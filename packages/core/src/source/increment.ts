@@ -8,6 +8,11 @@ export interface Increment {
   readonly wanted: string;
   /** The value from which the walk after a complete one starts. `began`: wall time in ms. */
   mark(latest: string, began: number): string;
+  /**
+   * Whether a mark is never later than the beginning of its walk, as for times. Only then several partitions can have
+   * one: otherwise that of a partition would hide later rows of another. Default `false`.
+   */
+  readonly isBounded?: boolean;
 }
 
 /** Walks only rows from a value on. */
@@ -16,6 +21,11 @@ export interface Since {
   readonly from?: string;
   /** Whether an earlier walk emitted this row already, by its hash. */
   readonly isKnown?: (row: string) => boolean;
+  /**
+   * For a source that has a listing for each parent: the value of one of them, by the parent's key. Called once in a
+   * walk for each parent whose listing it begins or continues. Default: the same for all.
+   */
+  readonly ofParent?: (parent: string, partition: number) => Since;
 }
 
 /** What a page says about its rows' values. */

@@ -3,6 +3,7 @@ import { isTransient } from '../isTransient.js';
 import { isRecord, kindOf } from '../values.js';
 import type { ChainPosition, PageCursor } from '../position.js';
 import type { FetchedPage, SourceDefinition, UndecodedPage } from './definition.js';
+import type { ParentRow } from './discovery.js';
 import type { PageIncrement, Since } from './increment.js';
 import { fingerprintOf, hashOf } from './fingerprint.js';
 import { LazyRows } from './lazyRows.js';
@@ -16,6 +17,7 @@ export interface ChainPage<T> {
   readonly rows: number;
   readonly items: () => readonly T[];
   readonly partition: number;
+  readonly parent: ParentRow | undefined;
   readonly page: number;
   readonly endsPartition: boolean;
   readonly total: number | undefined;
@@ -45,6 +47,7 @@ interface KnownPages {
  */
 export class PageChain<T> {
   readonly partition: number;
+  readonly parent: ParentRow | undefined;
   isDone = false;
   readonly #definition: SourceDefinition<T>;
   readonly #since: Since | undefined;
@@ -73,11 +76,14 @@ export class PageChain<T> {
     definition: SourceDefinition<T>,
     {
       partition,
+      parent,
       from,
       since,
       cache,
     }: {
       partition: number;
+      /** Of a partition that is the listing of a row. */
+      parent?: ParentRow | undefined;
       from?: ChainPosition | undefined;
       since?: Since | undefined;
       cache?: PageCache | undefined;
@@ -87,6 +93,7 @@ export class PageChain<T> {
     this.#since = since;
     this.#cache = cache;
     this.partition = partition;
+    this.parent = parent;
     this.#isLost = definition.isRepeatable === false && (from?.pages ?? 0) > 0;
     this.#offset = from ? from.offset : (definition.offset ?? 0);
     this.#nextLandmark = 2 ** Math.ceil(Math.log2((from?.pages ?? 0) + 1));
@@ -128,7 +135,7 @@ export class PageChain<T> {
     this.isDone = this.#next === undefined;
     return {
       ...{ rows: newRows.length, items: () => (rereadsLast ? lazyRows.rows.slice(1) : lazyRows.rows) },
-      ...{ partition: this.partition, page: this.#pages, endsPartition: this.isDone },
+      ...{ partition: this.partition, parent: this.parent, page: this.#pages, endsPartition: this.isDone },
       ...{ total: fetched.total, isIncomplete: fetched.isIncomplete === true, increment: fetched.increment },
       position: this.#snapshot(),
     };
@@ -138,7 +145,8 @@ export class PageChain<T> {
   skip(): ChainPage<T> {
     this.isDone = true;
     return {
-      ...{ rows: 0, items: () => [], partition: this.partition, page: this.#pages, endsPartition: true },
+      ...{ rows: 0, items: () => [], partition: this.partition, parent: this.parent },
+      ...{ page: this.#pages, endsPartition: true },
       ...{ total: undefined, isIncomplete: true, increment: undefined, position: () => 'done' },
     };
   }
@@ -181,9 +189,12 @@ export class PageChain<T> {
 
   #checkKnownRow(received: readonly unknown[]): void {
     if (this.#beginsWithLastRow(received)) return;
+    const isFirst = received.length > 0 && fingerprintOf(received) === this.#known.first;
     throw this.#fault(
       'rows-moved',
-      `the row before page ${this.#pages + 1} has changed, so rows were added or removed during the walk. Start over`,
+      isFirst
+        ? `page ${this.#pages + 1} has the rows of the first one, so the API ignores the offset (is its parameter right?), or rows were added during the walk. Start over`
+        : `the row before page ${this.#pages + 1} has changed, so rows were added or removed during the walk. Start over`,
     );
   }
 
@@ -332,6 +343,7 @@ export class PageChain<T> {
 
   get #name(): string {
     const { name, partitions = 1 } = this.#definition;
+    if (this.parent) return `${name} of ${this.parent.text()}`;
     const of = Number.isFinite(partitions) ? ` of ${partitions}` : '';
     return partitions === 1 ? name : `${name}, partition ${this.partition + 1}${of},`;
   }

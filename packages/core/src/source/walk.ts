@@ -1,9 +1,9 @@
 import { reportOf } from '../errorReport.js';
-import { ConfigError, SluiceError } from '../errors.js';
+import { amend, ConfigError, SluiceError } from '../errors.js';
 import { isPosition, type ChainPosition, type Position } from '../position.js';
 import { PageChain, type ChainPage } from './pageChain.js';
 import type { SourceDefinition } from './definition.js';
-import type { Discovery, PartitionLog } from './discovery.js';
+import type { Discovery, ParentRow, PartitionLog } from './discovery.js';
 import type { Since } from './increment.js';
 import { pageOf, type Page } from './page.js';
 import type { PageCache } from './pageCache.js';
@@ -148,7 +148,7 @@ class Walk<T> {
     try {
       return page.items();
     } catch (error) {
-      throw this.#reported(this.#located(error));
+      throw this.#reported(this.#located(ofParent(error, page.parent)));
     }
   }
 
@@ -202,8 +202,10 @@ class Walk<T> {
     }
     this.#nextPartition += 1;
     const from = this.#started.get(partition)?.position();
+    const parent = this.#discovery?.parentOf(partition);
+    const since = (parent && this.#since?.ofParent?.(parent.key, partition)) ?? this.#since;
     const chain = new PageChain(this.#definition, {
-      ...{ partition, since: this.#since, cache: this.#cache },
+      ...{ partition, parent, since, cache: this.#cache },
       ...(from !== 'done' && { from }),
     });
     this.#chains.set(partition, chain);
@@ -232,11 +234,11 @@ class Walk<T> {
       this.#ready.push(page);
       if (chain.isDone) this.#chains.delete(chain.partition);
     } catch (error) {
-      if (this.#discovery?.skips(error, chain.partition) !== true) this.#fail(error);
-      else {
+      const failed = { partition: chain.partition, signal: this.#stopped.signal };
+      if (await this.#discovery?.skips(error, failed)) {
         this.#ready.push(chain.skip());
         this.#chains.delete(chain.partition);
-      }
+      } else this.#fail(ofParent(error, chain.parent));
     } finally {
       this.#busy.delete(chain);
       this.#startFetching();
@@ -260,6 +262,14 @@ class Walk<T> {
     if (SluiceError.is(error)) error.position ??= this.#snapshot()();
     return error;
   }
+}
+
+/** The error, with the parent that it concerns. */
+function ofParent(error: unknown, parent: ParentRow | undefined): unknown {
+  if (!parent || !SluiceError.is(error)) return error;
+  const text = parent.text();
+  if (!error.summary.includes(text)) amend(error, `It concerns ${text}.`);
+  return Object.assign(error, { details: { ...error.details, parent: text } });
 }
 
 function pageEvent(source: string, { partition, page, rows, total }: ChainPage<unknown>): PageEvent {

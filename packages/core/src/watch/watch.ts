@@ -126,12 +126,13 @@ function changeInfo<T>(
   info: SourceInfo<T>,
   { ignore = [], project, state }: Pick<WatchOptions<T>, 'ignore' | 'project' | 'state'>,
 ): SourceInfo<Change<T>> {
-  const { name, isUnversioned, keyFingerprint, observe } = info;
+  const { name, isUnversioned, keyFingerprint, observe, schema: rows } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
   const watched: Json = { of: info.rowsIdentity ?? info.identity, ignore: [...ignore].sort(), project: picked };
   const schema: RowSchema<Change<T>> = {
     ...{ columns: changeColumns, key: ({ id }) => id },
     event: ({ id, key, type, observedAt }) => ({ id, key, type, timestamp: observedAt }),
+    ...(rows && { rows }),
   };
   return {
     ...{ name: `${name}.changes`, identity: watched, partitions: 1, schema, isEndless: true },

@@ -1,6 +1,6 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { bySince, createClient, defineApi, listing, type Source } from '../../src/index.js';
-import { serve } from './servedApi.js';
+import { serve, type Said } from './servedApi.js';
 
 /** A row of the table. */
 export interface Entry {
@@ -16,7 +16,7 @@ interface Stored extends Entry {
   readonly visible: number;
 }
 
-const overlap = 60_000;
+export const overlap = 60_000;
 
 /** A table of an API that lists rows in the order of their last change, with a clock of its own. */
 export class ChangingTable {
@@ -33,16 +33,18 @@ export class ChangingTable {
   }
 
   async listen(): Promise<void> {
-    const { baseUrl, asked } = await serve((url) => {
-      this.beforeResponse();
-      const { searchParams: query } = url;
-      const since = Date.parse(query.get('since') ?? '1970-01-01T00:00:00Z');
-      const listed = this.#visible.filter(({ at }) => at >= since).slice(0, Number(query.get('n')));
-      const body = { items: listed.map(({ id, text, updated_at }) => ({ id, text, updated_at })) };
-      return { body, headers: { date: new Date(this.now).toUTCString() } };
-    });
+    const { baseUrl, asked } = await serve(({ searchParams }) => this.answer(searchParams));
     this.asked = asked;
     this.baseUrl = baseUrl;
+  }
+
+  /** A page of the table. */
+  answer(query: URLSearchParams): Said {
+    this.beforeResponse();
+    const since = Date.parse(query.get('since') ?? '1970-01-01T00:00:00Z');
+    const listed = this.#visible.filter(({ at }) => at >= since).slice(0, Number(query.get('n')));
+    const body = { items: listed.map(({ id, text, updated_at }) => ({ id, text, updated_at })) };
+    return { body, headers: { date: new Date(this.now).toUTCString() } };
   }
 
   /** What requests can see. */
@@ -60,6 +62,12 @@ export class ChangingTable {
       visible: isLate ? this.now + Math.floor(this.#random() * (overlap - 2_000)) : this.now,
       updated_at: written(this.now, this.#random()),
     });
+  }
+
+  /** Adds a row that requests see only as late as the overlap allows, in ms of the clock. */
+  addLate(id: number, at: number): void {
+    const updated_at = new Date(at).toISOString();
+    this.#rows.set(id, { ...{ id, text: 'late', at, updated_at }, visible: at + overlap - 1_000 });
   }
 
   get #visible(): Stored[] {

@@ -4,7 +4,6 @@ import { Random } from '../../../../test/kit/random.js';
 import {
   byCursor,
   byOffset,
-  bySince,
   createClient,
   defineApi,
   exportTo,
@@ -18,7 +17,7 @@ import {
 import { exportPlan } from '../../src/sink/findCheckpoint.js';
 import { recordingSink } from '../sink/recordingSink.js';
 import { emptyDisk, exportedOn, exportOn, loggedOn } from './exportedForge.js';
-import { issuesOf, lineOf, linesOf, reposOf, type Issue, type Repo } from './parentsApi.js';
+import { issuesOf, lineOf, linesOf, reposOf, type EachIssue, type Issue, type Repo } from './parentsApi.js';
 import { forgeOf, openForge, type Forge } from './servedForge.js';
 
 const counts = [3, 0, 5, 1, 2, 4, 0, 1];
@@ -338,6 +337,64 @@ describe('A6 a parent that the API refuses for good', () => {
     await expect(source.toArray()).rejects.toMatchObject({ status });
   });
 
+  describe.each([
+    ['a cursor', 'after', byCursor({ param: 'after', at: 'next' })],
+    ['an offset', 'after', byOffset({ param: 'after' })],
+  ] as const)('between its pages, which have %s,', (_, param, paging) => {
+    const open = (forge: Forge, each: Partial<EachIssue> = { onPartitionError: 'skip' }) =>
+      openForge(forge, each, paging);
+    const isLater = ({ searchParams }: URL): boolean => Number(searchParams.get(param)) > 0;
+
+    test.each([1, 8])('A6 is skipped, and its earlier rows stay (concurrency %i)', async (concurrency) => {
+      const forge = await forgeOf([3, 5, 3]);
+      let isGone = false;
+      forge.say = (url) => {
+        if (!url.pathname.includes('/r1/')) return undefined;
+        isGone ||= isLater(url);
+        return isGone ? { status: 404, body: {} } : undefined;
+      };
+      const { source, warnings } = open(forge);
+      const disk = emptyDisk();
+      expect(await exportOn(disk, source, { concurrency })).toMatchObject({ isIncomplete: true });
+      expect(exportedOn(disk)).toEqual(['r0/0', 'r0/1', 'r0/2', 'r1/0', 'r1/1', 'r2/0', 'r2/1', 'r2/2']);
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          /^forge\.issues: skipped "1001" of forge\.repos, so the rest of its rows are missing: .*404/,
+        ),
+      ]);
+    });
+
+    test('A6 is not skipped if its first page is still there', async () => {
+      const forge = await forgeOf([3, 5, 3]);
+      forge.say = (url) => (url.pathname.includes('/r1/') && isLater(url) ? { status: 404, body: {} } : undefined);
+      const { source, warnings } = open(forge);
+      const error = await source.toArray().catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ details: { status: 404 } });
+      expect(warnings).toEqual([]);
+      expect(forge.asked.filter((each) => each === '/repos/r1/issues?size=2')).toHaveLength(2);
+    });
+
+    test.each([500, 403])('A6 is not skipped if its first page is answered with %i', async (status) => {
+      const forge = await forgeOf([3, 5, 3]);
+      let isGone = false;
+      forge.say = (url) => {
+        if (!url.pathname.includes('/r1/')) return undefined;
+        if (!isLater(url)) return isGone ? { status, body: {} } : undefined;
+        isGone = true;
+        return { status: 404, body: {} };
+      };
+      const { source } = open(forge);
+      await expect(source.toArray()).rejects.toMatchObject({ details: { status: 404 } });
+    });
+
+    test('A6 fails the walk by default, without another request', async () => {
+      const forge = await forgeOf([3]);
+      forge.say = (url) => (isLater(url) ? { status: 404, body: {} } : undefined);
+      await expect(open(forge, {}).source.toArray()).rejects.toMatchObject({ details: { status: 404 } });
+      expect(forge.asked.filter((each) => each.startsWith('/repos/r0'))).toHaveLength(2);
+    });
+  });
+
   test('A6 does not make a watch conclude that its rows are gone', async () => {
     const forge = await forgeOf([2, 2, 2]);
     const { client } = openForge(forge, { onPartitionError: 'skip' });
@@ -353,6 +410,66 @@ describe('A6 a parent that the API refuses for good', () => {
     expect(walks).toBeGreaterThan(4);
     expect(new Set(found.map(({ type }) => type))).toEqual(new Set(['initial']));
     expect(found).toHaveLength(6);
+  });
+});
+
+describe('A6 an error of a parent names it', () => {
+  const failed = async (forge: Forge, each: Partial<EachIssue> = {}): Promise<unknown> =>
+    openForge(forge, each)
+      .source.toArray()
+      .catch((thrown: unknown) => thrown);
+
+  test('A6 in the words of a walk that cannot continue', async () => {
+    const forge = await forgeOf([2, 5]);
+    forge.say = ({ searchParams }) => (searchParams.get('after') === '2' ? { status: 410, body: {} } : undefined);
+    expect(await failed(forge)).toMatchObject({
+      message: expect.stringMatching(
+        /^forge\.issues of "1001" of forge\.repos can't continue: the API refused the cursor of page 2 with 410/,
+      ),
+      details: { partition: 1, status: 410, parent: '"1001" of forge.repos' },
+    });
+  });
+
+  test.each([
+    ['a status', { status: 500, body: {} }, 'http'],
+    ['a response that is not one', { text: '<html>' }, 'decode'],
+    ['a row that is not one', { body: { items: [7], next: null, total: 1 } }, 'decode'],
+    ['a lost connection', 'cut', 'network'],
+  ] as const)('A6 with %s', async (_, said, code) => {
+    const forge = await forgeOf([2, 2]);
+    const { client } = openForge(forge);
+    const reports: unknown[] = [];
+    client.events.subscribe((event) => {
+      if (event.type === 'error' && event.of === 'walk') reports.push(event.error);
+    });
+    forge.say = ({ pathname }) => (pathname.includes('/r1/') ? said : undefined);
+    const error: unknown = await client.forge
+      .issues()
+      .toArray()
+      .catch((thrown: unknown) => thrown);
+    const report = {
+      ...{ code, message: expect.stringContaining(' It concerns "1001" of forge.repos.') },
+      details: expect.objectContaining({ parent: '"1001" of forge.repos' }),
+    };
+    expect(error).toMatchObject(report);
+    expect(reports).toEqual([expect.objectContaining(report)]);
+  });
+
+  test('A6 with as much of its key as can be read, and without one that has a secret', async () => {
+    const key = `"${'x'.repeat(200)}\n`;
+    const forge = await forgeOf([{ status: 500 }]);
+    const of = async (id: string): Promise<unknown> => {
+      const [listed] = forge.repos;
+      forge.say = ({ pathname }) =>
+        pathname.endsWith('/repos') ? { body: { items: [{ ...listed, id }], pages: 1 } } : undefined;
+      return failed(forge);
+    };
+    expect(await of(key)).toMatchObject({ details: { parent: `"\\"${'x'.repeat(99)}" of forge.repos` } });
+    for (const secret of [`of test-key-1`, `${'x'.repeat(95)}test-key-1`, `test-key-1${'x'.repeat(20_000)}`])
+      expect(await of(secret)).toMatchObject({
+        message: expect.stringContaining('It concerns a row of forge.repos.'),
+        details: { parent: 'a row of forge.repos' },
+      });
   });
 });
 
@@ -383,14 +500,6 @@ describe('A6 refuses', () => {
     ['no version', { version: '' }, "each needs one, e.g. '1'"],
     ['partitions', { partitions: () => [{}] }, 'invalid at partitions: each excludes it'],
     ['an offset', { offset: () => 1 }, 'invalid at offset: each excludes it'],
-    [
-      'rows since a value',
-      {
-        paging: bySince({ param: 'since', field: 'at', type: 'instant' }),
-        pageSize: { param: 'size', default: 2, max: 2 },
-      },
-      'each excludes bySince: a walk remembers one value, and not yet one for each parent',
-    ],
   ])('A6 %s', (_, change, message) => {
     expect(() => listing({ ...definition, ...change })).toThrow(message);
   });

@@ -1,7 +1,10 @@
 import { take } from 'rxjs';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import {
+  bearer,
   byConnection,
+  byCursor,
   changes,
   createClient,
   defineApi,
@@ -10,6 +13,8 @@ import {
   listing,
   memoryState,
   poll,
+  rowOf,
+  type Auth,
   type ClientEvent,
   type ErrorFinder,
   type PageHealth,
@@ -65,19 +70,25 @@ describe('A3 errors of GraphQL', () => {
 
 function open(
   baseUrl: string,
-  { errors = graphqlErrors(), retry = { baseDelay: 1 } }: { errors?: ErrorFinder; retry?: Partial<RetryOptions> } = {},
+  {
+    errors = graphqlErrors(),
+    retry = { baseDelay: 1 },
+    auth,
+  }: { errors?: ErrorFinder; retry?: Partial<RetryOptions>; auth?: Auth } = {},
 ) {
   const all = listing({
     ...{ method: 'POST', path: '/graphql', body: { query: '{ all }' }, errors, columns: ['id'] },
     ...{ paging: byConnection('data.all'), rows: 'data.all.nodes', key: ({ id }) => Number(id) },
   });
-  const api = defineApi({ name: 'graph', sources: { all } });
+  const api = defineApi({ name: 'graph', sources: { all }, ...(auth && { auth }) });
   const client = createClient({ apiKey: 'key-of-graph-1', rateLimit: false, retry }).use(api({ baseUrl }));
   onTestEnd(() => client.close());
   const events: ClientEvent[] = [];
   client.events.subscribe((event) => events.push(event));
   return { client, events, source: client.graph.all };
 }
+
+const errorIn = z.object({ error: z.string().optional(), status: z.number().optional() });
 
 const served = (...said: readonly Said[]) => serve((_url, nth) => said[nth - 1] ?? said.at(-1)!);
 
@@ -135,6 +146,54 @@ describe('A3 a page with errors in a 200 answer', () => {
     expect(JSON.stringify(failed)).not.toContain('secret words');
     const said: ErrorFinder = () => ({ kind: 'final', message: 'not ok' });
     await expect(open(server.baseUrl, { errors: said }).source().toArray()).rejects.toThrow('("not ok")');
+  });
+
+  const finding: ErrorFinder = ({ body }) => {
+    const { error, status } = errorIn.parse(body);
+    return error === undefined ? undefined : { kind: 'final', message: error, ...(status !== undefined && { status }) };
+  };
+
+  test('that stands for 410 refuses a cursor', async () => {
+    const data = { all: { nodes: [{ id: 1 }], pageInfo: { hasNextPage: true, endCursor: 'x' } } };
+    const server = await served({ body: { data } }, { body: { error: 'invalid_cursor', status: 410 } });
+    const { source } = open(server.baseUrl, { errors: finding });
+    await expect(source().toArray()).rejects.toMatchObject({ code: 'cursor-refused', details: { status: 410 } });
+  });
+
+  test('that stands for 401 renews the credentials', async () => {
+    const all = pageOf(1);
+    const server = await served({ body: { error: 'token_expired', status: 401 } }, { body: { data: all } });
+    const reasons: string[] = [];
+    const token = (reason: string): string => `token-of-${String(reasons.push(reason))}`;
+    const { source } = open(server.baseUrl, { errors: finding, auth: bearer(token) });
+    expect(await source().toArray()).toEqual([{ id: 1 }]);
+    expect(reasons).toEqual(['first', 'refused']);
+  });
+
+  test('that stands for 404 skips a parent', async () => {
+    const server = await serve(({ searchParams }) => {
+      const parent = searchParams.get('parent');
+      if (parent === null) return { body: { items: [{ id: 1 }, { id: 2 }, { id: 3 }] } };
+      return {
+        body: parent === '2' ? { error: 'not_in_channel', status: 404 } : { items: [{ id: Number(parent) * 10 }] },
+      };
+    });
+    const shared = { path: '/all', rows: 'items', columns: ['id'], errors: finding, version: '1' } as const;
+    const paging = byCursor({ param: 'cursor', at: 'next?' });
+    const api = defineApi({
+      name: 'chat',
+      sources: {
+        parents: listing({ ...shared, paging, key: ({ id }) => Number(id) }),
+        rows: listing({
+          ...{ ...shared, paging },
+          each: rowOf({ source: 'parents', params: ({ id }) => ({ parent: Number(id) }), onPartitionError: 'skip' }),
+          query: ({ parent }) => ({ parent }),
+        }),
+      },
+    });
+    const client = createClient({ apiKey: false, rateLimit: false }).use(api({ baseUrl: server.baseUrl }));
+    onTestEnd(() => client.close());
+    expect(await client.chat.rows().toArray()).toEqual([{ id: 10 }, { id: 30 }]);
   });
 });
 

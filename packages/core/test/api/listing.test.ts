@@ -1,8 +1,11 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { byCursor, listing } from '../../src/index.js';
+import { byCursor, type ColumnType, listing } from '../../src/index.js';
 import type { StandardSchema } from '../../src/api/standardSchema.js';
+import { openListing, serve } from './servedApi.js';
+
+type ListingTypes = Readonly<Record<string, ColumnType>>;
 
 const common = { path: '/items', paging: byCursor({ param: 'cursor', at: 'next?' }) };
 const columns = ['id'] as const;
@@ -179,5 +182,34 @@ describe('a schema', () => {
     const kept = listing({ ...common, rows: '', columns, paging: byCursor({ param: 'c', at: () => null }) });
     expect(JSON.stringify(kept.read({ body: JSON.parse(text) }).rows)).toBe(text);
     expect({}).not.toHaveProperty('polluted');
+  });
+});
+
+describe('D4 a listing that declares integers or numbers', () => {
+  const text = '{"items":[{"id":9007199254740993,"price":0.1000000000000000055,"size":2.50,"name":"1e400"}]}';
+  const open = (types: ListingTypes, format: 'json' | 'jsonLines' = 'json') => {
+    const items = listing({
+      ...{ path: '/items', columns: ['id', 'price', 'size', 'name'], types, format },
+      ...{
+        rows: format === 'json' ? 'items' : '[0].items',
+        paging: byCursor({ param: 'cursor', at: () => undefined }),
+      },
+    });
+    return serve(() => ({ text })).then(({ baseUrl }) => openListing(items, { baseUrl })({}).toArray());
+  };
+
+  test.each<[string, ListingTypes]>([
+    ['an integer', { id: 'integer' }],
+    ['a number', { price: 'number', name: 'text' }],
+  ])('keeps the digits of a response, with %s', async (_what, types) => {
+    const exact = [{ id: '9007199254740993', price: '0.1000000000000000055', size: 2.5, name: '1e400' }];
+    expect(await open(types)).toEqual(exact);
+    expect(await open(types, 'jsonLines')).toEqual(exact);
+  });
+
+  test('is the only one whose numbers may arrive as text', async () => {
+    const rounded = (JSON.parse(text) as { readonly items: readonly object[] }).items;
+    expect(await open({})).toEqual(rounded);
+    expect(await open({ name: 'text', size: 'json' })).toEqual(rounded);
   });
 });

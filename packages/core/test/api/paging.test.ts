@@ -277,6 +277,14 @@ describe('paging by offset', () => {
     expect(asked).toEqual(['/items?take=10', '/items?take=10&skip=9', '/items?take=10&skip=18']);
   });
 
+  test('says that a server ignores the offset if it sends the first page again', async () => {
+    let first: Said | undefined;
+    const { source } = await open(kind, numbered(40), (said) => (first ??= said));
+    await expect(source.toArray()).rejects.toThrow(
+      'page 2 has the rows of the first one, so the API ignores the offset (is its parameter right?), or rows were added',
+    );
+  });
+
   test.each([
     ['added', [{ id: -1 }, ...numbered(40)]],
     ['removed', numbered(39, 1)],

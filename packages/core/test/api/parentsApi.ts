@@ -5,6 +5,7 @@ import {
   defineApi,
   listing,
   rowOf,
+  type Paging,
   type RowFormat,
   type RowKey,
   type RowOfOptions,
@@ -56,7 +57,7 @@ export const reposOf = (key: ((repo: Repo) => RowKey) | null = ({ id }) => id) =
     ...(key && { key }),
   });
 
-export const issuesOf = (each: Partial<EachIssue> = {}) =>
+export const issuesOf = (each: Partial<EachIssue> = {}, paging: Paging = byCursor({ param: 'after', at: 'next' })) =>
   listing<Issue, { repo: string }, object>({
     each: rowOf({
       ...{ source: 'repos', params: ({ name }: Repo) => ({ repo: name }), fields: ({ repo }) => ({ repo }) },
@@ -64,14 +65,14 @@ export const issuesOf = (each: Partial<EachIssue> = {}) =>
     }),
     path: ({ repo }) => `/repos/${repo}/issues`,
     pageSize: { param: 'size', default: 2 },
-    paging: byCursor({ param: 'after', at: 'next' }),
+    paging,
     ...{ rows: 'items', total: 'total', columns: ['repo', 'id'], version: '1' },
     key: ({ repo, id }) => `${repo}/${String(id)}`,
   });
 
 /** A client with these sources. */
-export function clientOf(baseUrl: string, each: Partial<EachIssue> = {}) {
-  const forge = defineApi({ name: 'forge', sources: { issues: issuesOf(each), repos: reposOf() } });
+export function clientOf(baseUrl: string, each: Partial<EachIssue> = {}, paging?: Paging) {
+  const forge = defineApi({ name: 'forge', sources: { issues: issuesOf(each, paging), repos: reposOf() } });
   return createClient({ apiKey: 'test-key-1', rateLimit: false, retry: { retries: 0 } }).use(forge({ baseUrl }));
 }
 

@@ -1,5 +1,5 @@
 import { onTestEnd } from '../../../../scripts/testScope.js';
-import type { Source } from '../../src/index.js';
+import type { Paging, Source } from '../../src/index.js';
 import { answerOf, clientOf, type EachIssue, type Issue, type Kept, type Repo } from './parentsApi.js';
 import { serve, type Said } from './servedApi.js';
 
@@ -27,8 +27,9 @@ export async function forgeOf(counts: readonly (number | { readonly status: numb
 export function openForge(
   { baseUrl }: Pick<Forge, 'baseUrl'>,
   each: Partial<EachIssue> = {},
+  paging?: Paging,
 ): { readonly source: Source<Issue>; readonly warnings: string[]; readonly client: ReturnType<typeof clientOf> } {
-  const client = clientOf(baseUrl, each);
+  const client = clientOf(baseUrl, each, paging);
   const warnings: string[] = [];
   client.events.subscribe((event) => {
     if (event.type === 'warning') warnings.push(event.message);

@@ -17,7 +17,9 @@ import {
   memoryState,
   noAuth,
   queryKey,
+  sharedKey,
   Secrets,
+  type Secret,
   systemClock,
   type ClientOptions,
 } from '../../src/index.js';
@@ -202,6 +204,60 @@ describe('A1 a request of one API', () => {
   });
 });
 
+describe("A1 the client's key", () => {
+  const warningsOf = (client: Client): string[] => {
+    const warnings: string[] = [];
+    client.events.subscribe((event) => {
+      if (event.type === 'warning') warnings.push(event.message);
+    });
+    return warnings;
+  };
+  const api = <const Name extends string>(name: Name, auth?: Auth) =>
+    defineApi({ name, sources: { rows }, ...(auth && { auth }) });
+  const answer = () => ({ body: { items: [] } });
+
+  test('goes to APIs at two addresses with one warning for each that does not say `sharedKey`', async () => {
+    const [one, two] = [await recordingServer(answer), await recordingServer(answer)];
+    const client = open()
+      .use(api('first', sharedKey)({ baseUrl: one.url }))
+      .use(api('second')({ baseUrl: two.url }))
+      .use(api('third')({ baseUrl: `${two.url}/below` }));
+    const warnings = warningsOf(client);
+    await client.first.rows().toArray();
+    expect(warnings).toEqual([]);
+    for (const source of [client.second.rows(), client.third.rows(), client.second.rows()]) await source.toArray();
+    const text = (name: string) =>
+      `${name} has no \`auth\`, so it gets the client's key, which ${one.url} gets, too. Give it its own \`auth\`, or noAuth; sharedKey if the key is for both.`;
+    expect(warnings).toEqual([text('second'), text('third')]);
+    for (const { headers } of [...one.arrived, ...two.arrived]) expect(headers['x-api-key']).toBe(clientKey);
+  });
+
+  test.each<[string, Auth | undefined, Auth | undefined, string | false]>([
+    ['all say that they share it', sharedKey, sharedKey, clientKey],
+    ['the other API has credentials of its own', undefined, bearer('token-of-another'), clientKey],
+    ['there is none', undefined, undefined, false],
+  ])('goes without a warning where %s', async (_, auth, otherAuth, apiKey) => {
+    const [one, two] = [await recordingServer(answer), await recordingServer(answer)];
+    const client = open({ apiKey })
+      .use(api('first', auth)({ baseUrl: one.url }))
+      .use(api('second', otherAuth)({ baseUrl: two.url }));
+    const warnings = warningsOf(client);
+    for (const source of [client.first.rows(), client.second.rows()]) await source.toArray();
+    expect(warnings).toEqual([]);
+    expect(one.arrived[0]?.headers['x-api-key']).toBe(apiKey === false ? undefined : apiKey);
+  });
+
+  test('goes to APIs at one address without a warning', async () => {
+    const one = await recordingServer(answer);
+    const client = open()
+      .use(api('first')({ baseUrl: `${one.url}/a` }))
+      .use(api('second')({ baseUrl: `${one.url}/b` }));
+    const warnings = warningsOf(client);
+    for (const source of [client.first.rows(), client.second.rows()]) await source.toArray();
+    expect(warnings).toEqual([]);
+  });
+});
+
 describe('A1 a credential', () => {
   test('from a variable that is not set is an error of the first request, and names the variable', async () => {
     const server = await recordingServer(() => ({ body: { items: [] } }));
@@ -256,6 +312,40 @@ describe('A1 a credential', () => {
     );
     await Promise.all([client.own.get('/a'), client.own.get('/b')]);
     expect(asked).toEqual(['first', 'refused']);
+  });
+
+  test('from a function with an id may be another one each time: the id resumes an export', async () => {
+    const server = await recordingServer(echoing);
+    const state = memoryState();
+    const sink = recordingSink<{ id: number }>();
+    let fetched = 0;
+    const get = (): string => `short-lived-token-${(fetched += 1)}`;
+    const run = async (secret: Secret): Promise<unknown> => {
+      const client = open().use(own(bearer(secret))({ baseUrl: server.url }));
+      return caught(exportTo(client.own.rows(), sink, { state, commitEvery: 1 }).run());
+    };
+    expect(await run({ id: 'account-17', get })).toMatchObject({ code: 'http', status: 500 });
+    expect(await run({ id: 'account-18', get })).toMatchObject({ code: 'checkpoint' });
+    expect(await run(get)).toMatchObject({ code: 'checkpoint' });
+    const requests = server.arrived.length;
+    expect(await run({ id: 'account-17', get })).toMatchObject({ code: 'http', status: 500 });
+    expect(server.arrived.length).toBe(requests + 1);
+    expect(new Set(server.arrived.map(({ headers }) => headers.authorization)).size).toBeGreaterThan(1);
+    expect(JSON.stringify(await state.load('checkpoint'))).not.toMatch(/short-lived|account-17/);
+  });
+
+  test('from a function with an id is redacted, fetched again after a 401, and refused if the id is empty', async () => {
+    const server = await recordingServer(({ headers, raw }) => ({ status: 401, body: { you: headers, raw } }));
+    const client = open().use(
+      own(bearer({ id: 'account-17', get: (reason) => `token-that-was-${reason}` }))({ baseUrl: server.url }),
+    );
+    const error = await caught(client.own.get('/x'));
+    expect(inspect(error)).not.toMatch(/token-that-was/);
+    expect(server.arrived.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer token-that-was-first',
+      'Bearer token-that-was-refused',
+    ]);
+    expect(() => open().use(own(bearer({ id: '', get: () => 'x' }))({ baseUrl: server.url }))).toThrow('an empty id');
   });
 
   test('that is wrong is an error that names it, not the client’s key', async () => {

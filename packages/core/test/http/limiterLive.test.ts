@@ -1,5 +1,6 @@
 import { startSandbox } from '@sluice/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
+import { someOf } from '../../../../scripts/testEffort.js';
 import { createClient, systemClock } from '../../src/index.js';
 import { testApi } from './children/testApi.js';
 
@@ -7,7 +8,7 @@ const rate = { requests: 50, per: 1_000 };
 /** Windows that a round lasts, after the first one. */
 const windows = 3;
 
-test.each([1, 8])(
+test.each(someOf([1, 8], 1))(
   'L1 a strict server of 50 a second refuses none, and gets 98 percent of that: %i at once',
   async (concurrency) => {
     // The promise is one of an idle machine. Where others work, a round may be disturbed between the sending and the arrival of a request; a

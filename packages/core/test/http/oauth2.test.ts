@@ -333,18 +333,21 @@ test('A1 a checkpoint tells clients of a token server apart, not tokens', async 
   expect(await fingerprint({ scope: 'all' })).not.toBe(plain);
 });
 
+/** The message of an error that has this text in it. */
+async function messageWith(client: ReturnType<typeof open>, text: string): Promise<string> {
+  let message = '';
+  const watching = client.events.subscribe((event) => event.type === 'error' && (message = event.error.message));
+  await client.shop.get(`/a b${text}`).catch(() => undefined);
+  watching.unsubscribe();
+  return message;
+}
+
 test('A1 a token leaves the redactor an hour after it was replaced', async () => {
   const issuer = await issuing();
   issuer.lifetime = 100;
   const clock = new FakeClock();
   const client = open(issuer, {}, { clock });
-  const shown = async (text: string): Promise<string> => {
-    let message = '';
-    const watching = client.events.subscribe((event) => event.type === 'error' && (message = event.error.message));
-    await client.shop.get(`/a b${text}`).catch(() => undefined);
-    watching.unsubscribe();
-    return message;
-  };
+  const shown = (text: string): Promise<string> => messageWith(client, text);
   await client.shop.get('/a');
   await clock.advance(101_000);
   await client.shop.get('/a');
@@ -356,4 +359,17 @@ test('A1 a token leaves the redactor an hour after it was replaced', async () =>
   await client.shop.get('/a');
   expect(await shown('token-1')).toContain('token-1');
   expect(await shown('token-4')).toContain('[hidden]');
+});
+
+test('A1 of tokens that live for seconds, those that a response may quote and the newest ones stay in the redactor', async () => {
+  const issuer = await issuing();
+  issuer.lifetime = 10;
+  const clock = new FakeClock();
+  const client = open(issuer, {}, { clock, timeouts: { total: 5_000 } });
+  for (let nth = 1; nth <= 111; nth += 1) {
+    await client.shop.get('/a');
+    await clock.advance(10_000);
+  }
+  expect(await messageWith(client, 'token-9')).toContain('token-9');
+  for (const nth of [12, 50, 111]) expect(await messageWith(client, `token-${nth}`)).toContain('[hidden]');
 });

@@ -56,7 +56,7 @@ export function openTransport(baseUrl: string, options: OpenOptions = {}): OpenT
   const closed = new AbortController();
   const events: HttpEvent[] = [];
   const delays: number[] = [];
-  const keys = new KeyRing(options.apiKey ?? canary, { secrets, clock, rules: apiKeyRules });
+  const keys = new KeyRing(options.apiKey ?? canary, { secrets, clock, rules: apiKeyRules, echoedFor: 180_000 });
   const credentials = stampedWith(keys, (key) => ({ headers: { 'X-API-Key': key } }), { name: 'API key' });
   const apis = new AccessBook();
   apis.add({ baseUrl, credentials, limiter });

@@ -1,15 +1,18 @@
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
+import { someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { createClient, defineApi, listing, byPage, rateLimitHeaders } from '../../src/index.js';
 import { fixedWindow, githubWindow, type QuotaServer } from './quotaServers.js';
 import { portOf } from './scriptedServer.js';
 
 // Whether the quota is used depends on how busy the machine is, so that is tested on a simulated clock.
-test.each<[string, () => QuotaServer]>([
+const servers: readonly (readonly [string, () => QuotaServer])[] = [
   ['429', () => fixedWindow({ requests: 16, per: 2_000 })],
   ['403', () => githubWindow({ requests: 16, per: 2_000 })],
-])('A4 over a socket, eight requests in flight exceed no window: %s', async (_, server) => {
+];
+
+test.each(someOf(servers))('A4 over a socket, eight requests in flight exceed no window: %s', async (_, server) => {
   const quota = server();
   const seen: number[] = [];
   const http = createServer((_request, response) => {

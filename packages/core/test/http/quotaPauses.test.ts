@@ -83,6 +83,63 @@ describe('A4 a refusal', () => {
     await refused;
   });
 
+  test.each([403, 429])(
+    'a %i with nothing left and without a reset is a pause as long as a back-off',
+    async (status) => {
+      const gone = { 'x-ratelimit-remaining': '0' };
+      await using api = open(scripted([status, gone], [status, gone], [200]));
+      const outcomes = [api.request(), api.request()];
+      await api.clock.advance(5_000);
+      await Promise.all(outcomes);
+      const [first = NaN, second = NaN, third = NaN] = times(api);
+      expect(api.given.map((each) => each.status)).toEqual([status, status, 200, 200]);
+      const pauses = api.events.filter((event) => event.type === 'paused');
+      expect(pauses).toHaveLength(2);
+      for (const [at, gap] of [second - first, third - second].entries())
+        expect(gap).toBeGreaterThanOrEqual(pauses[at]?.for ?? NaN);
+    },
+  );
+
+  test('a 403 with nothing left and without a reset is an error when the time for retries is over', async () => {
+    await using api = open(scripted([403, { 'x-ratelimit-remaining': '0' }]), { client: { retry: { for: 5_000 } } });
+    const refused = expect(api.request()).rejects.toMatchObject({ code: 'rate-limited', status: 403 });
+    await api.clock.advance(60_000);
+    await refused;
+    expect(api.given.length).toBeGreaterThan(2);
+    expect(times(api).at(-1)).toBeLessThan(10_000);
+  });
+
+  test('a 403 with nothing left, without a reset and with an absurd Retry-After holds back nobody else', async () => {
+    const absurd = { 'x-ratelimit-remaining': '0', 'retry-after': '99999999' };
+    await using api = open(scripted([403, absurd], [200]));
+    const refused = expect(api.request()).rejects.toMatchObject({ code: 'rate-limited', status: 403 });
+    await api.clock.advance(100);
+    await refused;
+    const later = api.request();
+    await api.clock.advance(70_000);
+    await later;
+  });
+
+  test('a 403 with nothing left, without a reset and with Retry-After waits that long', async () => {
+    await using api = open(scripted([403, { 'x-ratelimit-remaining': '0', 'retry-after': '600' }], [200]));
+    const outcome = api.request();
+    await api.clock.advance(602_000);
+    await outcome;
+    expect(times(api)).toEqual([10, 601_030]);
+  });
+
+  test('a 403 with nothing left and without a reset waits for the reset of an earlier response', async () => {
+    const gone = { 'x-ratelimit-remaining': '0', 'x-ratelimit-resource': 'core' };
+    await using api = open(scripted([200, left(3, 60)], [403, gone], [200]));
+    const outcomes = [api.request(), api.request()];
+    await api.clock.advance(61_500);
+    await Promise.all(outcomes);
+    const [first = NaN, second = NaN, third = NaN] = times(api);
+    expect(second - first).toBeLessThan(30_000);
+    expect(third - first).toBeGreaterThanOrEqual(61_000);
+    expect(api.given.map((each) => each.status)).toEqual([200, 403, 200]);
+  });
+
   test('a 429 with nothing left waits for the reset, even if that is beyond maxRetryAfter', async () => {
     await using api = open(scripted([429, { ...left(0, 600), 'retry-after': '600' }], [200]));
     const outcome = api.request();

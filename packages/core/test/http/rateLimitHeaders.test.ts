@@ -66,6 +66,23 @@ describe('A4 headers that report a quota', () => {
       { ratelimit: '"a";r=1;t=2', 'x-ratelimit-remaining': '70', 'x-ratelimit-reset': '30' },
       one(1, 2_000, 'a'),
     ],
+    ['nothing left, without a reset', { 'x-ratelimit-remaining': '0' }, [{ name: '', remaining: 0 }]],
+    ['something left, without a reset', { 'x-ratelimit-remaining': '1' }, []],
+    [
+      'nothing left, without a reset, in the structured form',
+      { ratelimit: '"a";r=0, "b";r=3' },
+      [{ name: 'a', remaining: 0 }],
+    ],
+    [
+      'nothing left, without a reset, in the older form',
+      { ratelimit: 'limit=9, remaining=0' },
+      [{ name: '', remaining: 0 }],
+    ],
+    [
+      'a reset in other headers than the first ones',
+      { 'ratelimit-remaining': '0', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '30' },
+      one(0, 30_000),
+    ],
     [
       'an invalid structured form, and others',
       { ratelimit: '"a";r=1;t=2, "', 'x-ratelimit-remaining': '70', 'x-ratelimit-reset': '30' },

@@ -8,7 +8,7 @@ import { newStates } from './simulatedDisk/newStates.js';
 import type { RestartMode } from './simulatedDisk/survivors.js';
 import { runOn, target, textOn, type Scenario } from './simulatedExport.js';
 
-const old = 'the old file';
+const old = 'rows\nan old row\n';
 /** What may be left after a cut at the n-th call; of what was not durable, other pieces for each. */
 const modesAt = (n: number): RestartMode[] => [
   ...(['killed', 'all', 'dropped', 'names', 'bytes'] as const),
@@ -34,11 +34,15 @@ const scenarios: readonly (readonly [string, Scenario])[] = [
     'two parts with a concurrency of 2, over an existing file',
     { partitions: [[2, 2], [2]], concurrency: 2, ifExists: 'overwrite' },
   ],
+  [
+    'two parts with a concurrency of 2, behind the rows of an existing file',
+    { partitions: [[2, 2], [2]], concurrency: 2, ifExists: 'append' },
+  ],
 ];
 
 function emptyDisk(scenario: Scenario, ...hook: Parameters<typeof simulatedDisk>): SimulatedDisk {
   const disk = simulatedDisk(...hook);
-  if (scenario.ifExists === 'overwrite') disk.put(target, old);
+  if (scenario.ifExists) disk.put(target, old);
   else disk.putFolder('/data');
   if (scenario.stateFolder !== undefined) disk.putFolder(dirname(scenario.stateFolder));
   return disk;
@@ -51,14 +55,20 @@ async function stopped(disk: SimulatedDisk, scenario: Scenario, onFetch?: OnFetc
 }
 
 /** E2: whatever has the final name is the old file, or the whole new one. */
-function checkFinalName(disk: SimulatedDisk, { partitions, ifExists }: Scenario): void {
-  expect([ifExists === 'overwrite' ? old : undefined, fileOf(partitions)]).toContain(textOn(disk));
+function checkFinalName(disk: SimulatedDisk, scenario: Scenario): void {
+  expect([scenario.ifExists ? old : undefined, wholeOf(scenario)]).toContain(textOn(disk));
+}
+
+/** The file in the end. */
+function wholeOf({ partitions, ifExists }: Scenario): string {
+  const rows = fileOf(partitions);
+  return ifExists === 'append' ? old + rows.slice('rows\n'.length) : rows;
 }
 
 /** Runs it to its end, and sees that the file is whole, durable, and all that is left but for the record that it is finished. */
 async function finish(disk: SimulatedDisk, scenario: Scenario): Promise<void> {
-  const { partitions, stateFolder = `${target}.sluice` } = scenario;
-  const whole = fileOf(partitions);
+  const { stateFolder = `${target}.sluice` } = scenario;
+  const whole = wholeOf(scenario);
   await runOn(disk, scenario);
   expect(textOn(disk)).toBe(whole);
   const record = [`${stateFolder}/`, `${stateFolder}/checkpoint`];

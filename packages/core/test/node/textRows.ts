@@ -4,7 +4,11 @@ import { createSource, type RowFormat, type Source } from '../../src/index.js';
 export const textFormat: RowFormat<string> = {
   name: 'text',
   identity: 'text',
-  encoder: () => ({ header: 'rows\n', encode: (rows) => rows.map((row) => `${row}\n`).join('') }),
+  encoder: () => ({
+    header: 'rows\n',
+    encode: (rows) => rows.map((row) => `${row}\n`).join(''),
+    follows: (start) => (start.startsWith('rows\n') ? undefined : 'has other rows'),
+  }),
 };
 
 /** A source of pages given as lists of rows. `onFetch` is told before each page. */

@@ -1,5 +1,6 @@
 import {
   memoryState,
+  type Release,
   type Sink,
   type SinkContext,
   type SinkPage,
@@ -24,21 +25,33 @@ export interface SinkTrial<T> extends Trial<SinkFixture<T>> {
 export class DrivenSink<T> {
   /** The sink of the current process. */
   sink: Sink<T>;
-  /** Stores checkpoints and the logs of the sink. Survives crashes. */
-  readonly state: StateStore;
   readonly #fixture: SinkFixture<T>;
   readonly #trial: SinkTrial<T>;
+  /** For a sink that keeps no checkpoints itself. Survives crashes. */
+  readonly #memory: StateStore;
+  /** Releases the locks of the current process. */
+  readonly #locks = new Set<Release>();
 
   private constructor(trial: SinkTrial<T>, fixture: SinkFixture<T>) {
     this.#trial = trial;
     this.#fixture = fixture;
     this.sink = fixture.sink();
     // Without a lock, because a dead process could not release it.
-    this.state = { ...memoryState(), lock: () => Promise.resolve(() => Promise.resolve()) };
+    this.#memory = { ...memoryState(), lock: () => Promise.resolve(() => Promise.resolve()) };
   }
 
   static async on<T>(trial: SinkTrial<T>): Promise<DrivenSink<T>> {
     return new DrivenSink(trial, await trial.fixture());
+  }
+
+  /** Stores checkpoints and the logs of the sink. */
+  get state(): StateStore {
+    return this.sink.state ?? this.#memory;
+  }
+
+  /** Whether rows and checkpoint are committed together. */
+  get keepsState(): boolean {
+    return this.sink.state !== undefined;
   }
 
   get isExact(): boolean {
@@ -66,8 +79,16 @@ export class DrivenSink<T> {
   async tryOpen(opening: Opening, resumed?: Committed): Promise<DrivenWriter<T> | { readonly refusal: unknown }> {
     const process = new AbortController();
     try {
-      const writer = await this.inTime(this.sink.open(this.context(opening, process.signal)), 'open');
-      const driven = new DrivenWriter(writer, resumed);
+      const release = await this.inTime(this.lock(process.signal), 'lock');
+      let writer: SinkWriter<T>;
+      try {
+        writer = await this.inTime(this.sink.open(this.context(opening, process.signal)), 'open');
+      } catch (error) {
+        await release();
+        throw error;
+      }
+      const own = this.sink.state && { state: this.sink.state, release };
+      const driven = await DrivenWriter.on(writer, { resumed, own });
       this.abortAtEnd(writer, () => {
         process.abort(new Error('The check is over.'));
         return !driven.isEnded;
@@ -76,6 +97,24 @@ export class DrivenSink<T> {
     } catch (refusal) {
       return { refusal };
     }
+  }
+
+  /** Locks the state like an export. A sink that keeps its own is connected only then. */
+  async lock(signal: AbortSignal = new AbortController().signal): Promise<Release> {
+    const release = await this.state.lock(signal);
+    this.releaseAtCrash(release);
+    return release;
+  }
+
+  releaseAtCrash(release: Release): void {
+    this.#locks.add(release);
+    this.#trial.atEnd(() => this.#releaseAll());
+  }
+
+  async #releaseAll(): Promise<void> {
+    const locks = [...this.#locks];
+    this.#locks.clear();
+    for (const release of locks) await release();
   }
 
   /** Aborts a writer after the check, because it may have open files or connections. */
@@ -108,6 +147,7 @@ export class DrivenSink<T> {
   /** The process dies, and another one starts. */
   async crash(): Promise<void> {
     await this.#fixture.crash?.();
+    await this.#releaseAll();
     this.restart();
   }
 

@@ -1,4 +1,4 @@
-import type { Json, SinkPage, SinkReport, SinkWriter } from '@sluice/core';
+import type { Json, Release, SinkPage, SinkReport, SinkWriter, StateStore } from '@sluice/core';
 import { check, checkPlainJson, shown } from '../check.js';
 
 /** The content of a checkpoint: the position, if there is one yet, and the pages before it. */
@@ -7,21 +7,35 @@ export interface Committed {
   readonly pages: number;
 }
 
+/** What a sink that keeps its own checkpoints needs of an export. */
+interface OwnState {
+  readonly state: StateStore;
+  readonly release: Release;
+}
+
 export class DrivenWriter<T> {
   /** The last commit; at first the position before the first row, if the sink has one. */
   committed: Committed;
   isEnded = false;
   readonly #writer: SinkWriter<T>;
   #pages: number;
+  readonly #own: OwnState | undefined;
 
-  /** @param resumed where it resumes; absent on a new target. */
-  constructor(writer: SinkWriter<T>, resumed?: Committed) {
+  private constructor(writer: SinkWriter<T>, { resumed, own }: DrivenOptions) {
     this.#writer = writer;
+    this.#own = own;
     this.committed = resumed ?? {
       sinkPosition: writer.start === undefined ? undefined : readAgain(writer.start, 'start'),
       pages: 0,
     };
     this.#pages = this.committed.pages;
+  }
+
+  /** Commits the position before the first row, if there is one, as an export does. */
+  static async on<T>(writer: SinkWriter<T>, options: DrivenOptions): Promise<DrivenWriter<T>> {
+    const driven = new DrivenWriter(writer, options);
+    if (!options.resumed && writer.start !== undefined) await driven.#save();
+    return driven;
   }
 
   get canSuspend(): boolean {
@@ -40,6 +54,7 @@ export class DrivenWriter<T> {
       sinkPosition: readAgain(await called(() => this.#writer.flush(), 'flush'), 'flush'),
       pages: this.#pages,
     };
+    await this.#save();
     return true;
   }
 
@@ -59,18 +74,23 @@ export class DrivenWriter<T> {
   }
 
   async seal(): Promise<Json> {
-    return readAgain(await called(() => this.#writer.seal(), 'seal'), 'seal');
+    const sinkPosition = readAgain(await called(() => this.#writer.seal(), 'seal'), 'seal');
+    await this.#save({ sinkPosition, pages: this.#pages });
+    return sinkPosition;
   }
 
   async close(): Promise<SinkReport> {
     this.isEnded = true;
-    return checkReport(await called(() => this.#writer.close(), 'close'), 'close');
+    const report = checkReport(await called(() => this.#writer.close(), 'close'), 'close');
+    await this.#own?.release();
+    return report;
   }
 
   async suspend(): Promise<void> {
     this.isEnded = true;
     const { suspend } = this.#writer;
     if (suspend) checkReport(await called(() => suspend.call(this.#writer), 'suspend'), 'suspend');
+    await this.#own?.release();
   }
 
   async abort(isResumable: boolean): Promise<void> {
@@ -81,7 +101,19 @@ export class DrivenWriter<T> {
       'abort',
       `release its target (isResumable: ${isResumable})`,
     );
+    await this.#own?.release();
   }
+
+  /** With it, a sink that keeps its own checkpoints commits its rows. */
+  async #save({ sinkPosition, pages }: Committed = this.committed): Promise<void> {
+    await this.#own?.state.save('checkpoint', { sinkPosition, pages });
+  }
+}
+
+interface DrivenOptions {
+  /** Where it resumes; absent on a new target. */
+  readonly resumed: Committed | undefined;
+  readonly own: OwnState | undefined;
 }
 
 /** @throws Error with the name of the call if it fails, because no call may. */

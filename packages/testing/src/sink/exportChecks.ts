@@ -45,7 +45,7 @@ async function isUndisturbed<T>(trial: SinkTrial<T>, manner: Manner, nth: number
 
 function begin<T>(target: DrivenSink<T>, trial: SinkTrial<T>, interruption?: Interruption<T>): ExportFlow {
   const { sink, state } = interruption ?? target;
-  return exportTo(sourceOf(trial), sink, { ...options, state });
+  return exportTo(sourceOf(trial), sink, { ...options, ...(sink.state === undefined && { state }) });
 }
 
 function sourceOf<T>({ samples }: SinkTrial<T>): Source<T> {

@@ -68,6 +68,9 @@ export class Interruption<T> {
       get isCommittable() {
         return writer.isCommittable ?? true;
       },
+      get isFull() {
+        return writer.isFull ?? false;
+      },
       write: (page) => this.#at('write', () => writer.write(page)),
       flush: () => this.#at('flush', () => writer.flush()),
       seal: () => this.#at('seal', () => writer.seal()),
@@ -78,7 +81,13 @@ export class Interruption<T> {
 
   #state(state: StateStore): StateStore {
     return {
-      ...state,
+      lock: async (signal, use) => {
+        const release = await state.lock(signal, use);
+        this.#target.releaseAtCrash(release);
+        return release;
+      },
+      load: (name) => state.load(name),
+      log: (name) => state.log(name),
       save: (name, record) => this.#at('the saving of a checkpoint', () => state.save(name, record)),
       // Without a checkpoint there is nothing to resume from.
       remove: (name) => this.#at('the removal of the checkpoint', () => state.remove(name), false),

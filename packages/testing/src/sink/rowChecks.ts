@@ -130,7 +130,9 @@ function pageOf<T>(items: readonly T[], endsPartition: boolean): SinkPage<T> {
 
 /** Without a key, equal rows are different rows; with a key, a sink may keep only one of them. */
 function withoutKey<T>({ schema, ...samples }: RowSamples<T>): RowSamples<T> {
-  return { ...samples, ...(schema && { schema: { columns: schema.columns } }) };
+  if (!schema) return samples;
+  const { columns, types } = schema;
+  return { ...samples, schema: { columns, ...(types && { types }) } };
 }
 
 /** The row with nested values as text, as in a table with scalar columns. */

@@ -1,7 +1,7 @@
-import { check, checkSame } from '../check.js';
+import { check, checkRows, checkSame } from '../check.js';
 import { calm } from '../waiting.js';
 import type { SourceChecks } from './walkChecks.js';
-import { pulled, WalkedSource } from './walkedSource.js';
+import { pulled, rowsOf, WalkedSource } from './walkedSource.js';
 
 type Demand = Readonly<{ concurrency: number; prefetch?: number }>;
 
@@ -136,6 +136,26 @@ export const demandChecks: SourceChecks = {
       await calm();
       checkSame(walked.requests.made, made, 'The number of requests after the iterator had returned');
     }
+  },
+
+  'waits while its API says that nothing is left of a quota, and then continues': async (trial) => {
+    const seconds = 1;
+    const walked = await WalkedSource.thatEnds(trial);
+    const rows = rowsOf(await walked.manyPages());
+    const { made } = walked.requests;
+    const began = performance.now();
+    walked.useUpQuota(seconds);
+    const walk = walked.pages({ prefetch: 0 });
+    // A refused walk has made another request, which is looked at first.
+    walk.catch(() => undefined);
+    await walked.untilMade(made + 2);
+    const after = Math.round(performance.now() - began);
+    // Timers may be early by a ms.
+    check(
+      after >= 1_000 * seconds - 1,
+      `The API said that nothing is left for ${seconds} s, but the next request was made after ${after} ms.`,
+    );
+    checkRows(rowsOf(await walk), rows, 'Walked while nothing was left of the quota for a while');
   },
 };
 

@@ -37,4 +37,9 @@ export interface SourceFixture<T> extends Fixture {
   requests?(): SeenRequests;
   /** Sets how the API responds to later requests. Without it, checks of failures and cancellation are skipped. */
   answer?(how: Answering): void;
+  /**
+   * Lets the API say with its next response, in its rate limit headers, that nothing is left for so many seconds. Until
+   * then it refuses requests, e.g. with 429. Without it, the check of quotas is skipped.
+   */
+  useUpQuota?(seconds: number): void;
 }

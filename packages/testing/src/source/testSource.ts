@@ -1,6 +1,7 @@
 import { registerChecks, type SuiteOptions } from '../suite.js';
 import { demandChecks } from './demandChecks.js';
 import { faultChecks } from './faultChecks.js';
+import { incrementChecks } from './incrementChecks.js';
 import { infoChecks } from './infoChecks.js';
 import { requestChecks } from './requestChecks.js';
 import type { SourceFixture } from './sourceFixture.js';
@@ -14,8 +15,10 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
 
 /**
  * Checks that a source does what exports and subscribers rely on: it is cold, requests no more than needed, cancels at
- * once, emits the same rows pushed, pulled or polled (also where the API answers 304), resumes after any page with the rest, and emits errors after all rows. If
- * the fixture shows what was sent, also that the cursor is sent, in the URL or in a body, and only by its own walk.
+ * once, emits the same rows pushed, pulled or polled (also where the API answers 304), resumes after any page with the
+ * rest, and emits errors after all rows. A source with increments begins at its mark, and emits no known row again. If
+ * the fixture shows what was sent, also that the cursor is sent, in the URL or in a body, and only by its own walk. If
+ * it can use up its quota, also that the source waits until it is renewed.
  *
  * An endless source, e.g. a watch, skips the checks that need all rows; a fixture skips those of parts that it lacks.
  *
@@ -37,6 +40,6 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
 export function testSource<T>(options: SourceSuiteOptions<T>): void {
   registerChecks(options, options.factory, {
     ...{ ...walkChecks, ...demandChecks, ...requestChecks },
-    ...{ ...faultChecks, ...infoChecks },
+    ...{ ...incrementChecks, ...faultChecks, ...infoChecks },
   });
 }

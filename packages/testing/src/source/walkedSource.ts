@@ -48,6 +48,11 @@ export class WalkedSource<T> {
     this.#fixture.answer(how);
   }
 
+  useUpQuota(seconds: number): void {
+    if (!this.#fixture.useUpQuota) throw new Skipped('`useUpQuota` of the fixture');
+    this.#fixture.useUpQuota(seconds);
+  }
+
   async pages(options?: PagesOptions): Promise<Page<T>[]> {
     const pages: Page<T>[] = [];
     const walk = pulled(this.source.pages(this.recorded(options)));
@@ -125,6 +130,10 @@ export class WalkedSource<T> {
       'No request stayed open, though the API answers none',
       this.#timeout,
     );
+  }
+
+  untilMade(count: number): Promise<void> {
+    return eventually(() => this.requests.made >= count, `Request ${count} was not made`, this.#timeout);
   }
 
   untilNoneOpen(what = 'The open request'): Promise<void> {

@@ -4,6 +4,7 @@ import {
   type PagesOptions,
   type Position,
   type PullIterator,
+  type Since,
   type SourceDefinition,
 } from '@sluice/core';
 import type { SentRequest, SourceFixture, TestedSource } from '../../src/index.js';
@@ -35,14 +36,21 @@ function requestMutant(
   return mutant(caughtBy, (source, api) => {
     const { received } = api;
     let before: SentRequest | undefined;
-    api.received = (partition, cursor) => {
-      const request = received(partition, cursor);
+    api.received = (partition, cursor, from) => {
+      const request = received(partition, cursor, from);
       const spoilt = { ...request, ...spoil(request, before) };
       before = request;
       return spoilt;
     };
     return source;
   });
+}
+
+/** The same where the beginning of an increment is. */
+function sinceMutant(caughtBy: string, spoil: (since: Since) => Since) {
+  return definitionMutant(caughtBy, (api) => ({
+    fetch: ({ since, ...request }) => api.fetch({ ...request, ...(since && { since: spoil(since) }) }),
+  }));
 }
 
 /** The same where its walks are. */
@@ -279,6 +287,33 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
   'sends JSON as something else': requestMutant('sends bodies as JSON, and none with GET', () => ({
     contentType: 'application/x-www-form-urlencoded',
   })),
+
+  'sends no mark': requestMutant('sends the mark of an increment', ({ body = '{}' }) => ({
+    body: JSON.stringify({ ...JSON.parse(body), from: undefined }),
+  })),
+
+  'walks all rows with each increment': sinceMutant(
+    'begins an increment at the mark of the walk before, and emits all rows from there on',
+    ({ isKnown }) => (isKnown ? { isKnown } : {}),
+  ),
+
+  'leaves out the row at the mark': sinceMutant(
+    'begins an increment at the mark of the walk before, and emits all rows from there on',
+    ({ from, isKnown }) => ({ from: `${from}.0.0+`, ...(isKnown && { isKnown }) }),
+  ),
+
+  'emits known rows again': sinceMutant(
+    'emits no row of an increment that is known from the walk before',
+    ({ from }) => (from === undefined ? {} : { from }),
+  ),
+
+  'does not wait for its quota': mutant(
+    'waits while its API says that nothing is left of a quota, and then continues',
+    (source, api) => {
+      api.isPatient = false;
+      return source;
+    },
+  ),
 
   'goes on when its subscriber has left': mutant(
     'requests nothing more after its subscriber has unsubscribed',

@@ -1,0 +1,90 @@
+import type { Increment, PageIncrement, Since } from '../source/increment.js';
+import type { ListingMark, ListingProgress, RowAtValue } from './incrementProgress.js';
+
+/** Where an increment of a listing starts. */
+export interface ListingStart {
+  /** Where the last one ended. */
+  readonly mark: ListingMark | undefined;
+  /** Given instead of the mark. */
+  readonly from: string | undefined;
+}
+
+/** The increment of one listing: where it begins, what it has seen, and the mark that it leaves. */
+export class ListingIncrement {
+  readonly #rule: Increment;
+  readonly #mark: ListingMark | undefined;
+  readonly #known: ReadonlySet<string>;
+  #progress: ListingProgress;
+  /** Exported rows that the next increment may get again. */
+  #recent: RowAtValue[];
+  #settled: string | undefined;
+
+  /** Begins a walk, or continues one. */
+  constructor(rule: Increment, { mark, from: given }: ListingStart, resumed: ListingProgress | undefined) {
+    this.#rule = rule;
+    this.#mark = mark;
+    const from = given ?? mark?.value;
+    const isBeyond = given !== undefined && mark !== undefined && rule.compare(given, mark.value) > 0;
+    const { recent = [], ...progress } = resumed ?? { ...(from !== undefined && { from }), moves: !isBeyond };
+    this.#progress = progress;
+    this.#recent = [...recent];
+    // With another beginning, the rows are wanted again.
+    const isAtMark = mark !== undefined && progress.from === mark.value;
+    this.#known = new Set(isAtMark ? mark.known.map(([row]) => row) : []);
+  }
+
+  get since(): Since {
+    const { from } = this.#progress;
+    return { ...(from !== undefined && { from }), isKnown: (row) => this.#known.has(row) };
+  }
+
+  /** Rows are missing, so the mark stays. */
+  stay(): void {
+    this.#progress = { ...this.#progress, moves: false };
+  }
+
+  add({ at, rows, latest: latestOfPage }: PageIncrement): void {
+    const began = Math.min(this.#progress.began ?? at, at);
+    const latest = this.#laterOf(this.#progress.latest, latestOfPage);
+    this.#progress = { ...this.#progress, began, ...(latest !== undefined && { latest }) };
+    // The mark will not be before this, so rows before it are not requested again.
+    const settled = this.#reached;
+    const isFurther = settled !== this.#settled;
+    this.#settled = settled;
+    for (const row of rows) this.#recent.push(row);
+    if (isFurther) this.#recent = this.#from(settled, this.#recent);
+  }
+
+  /** For a commit, without `recent`. */
+  get progress(): ListingProgress {
+    return this.#progress;
+  }
+
+  /** Exported rows that a resumed run has to know. */
+  get recent(): readonly RowAtValue[] {
+    return this.#recent;
+  }
+
+  /** The mark that a complete walk leaves; `undefined` if it stays. */
+  get next(): ListingMark | undefined {
+    const value = this.#laterOf(this.#mark?.value, this.#reached);
+    if (value === undefined || !this.#progress.moves) return undefined;
+    const known = new Map([...(this.#mark?.known ?? []), ...this.#recent]);
+    return { value, known: this.#from(value, [...known]) };
+  }
+
+  /** What the mark would be now. */
+  get #reached(): string | undefined {
+    const { latest, began } = this.#progress;
+    return latest === undefined || began === undefined ? undefined : this.#rule.mark(latest, began);
+  }
+
+  #from(value: string | undefined, rows: readonly RowAtValue[]): RowAtValue[] {
+    return rows.filter(([, at]) => value === undefined || this.#rule.compare(at, value) >= 0);
+  }
+
+  #laterOf(a: string | undefined, b: string | undefined): string | undefined {
+    if (a === undefined || b === undefined) return a ?? b;
+    return this.#rule.compare(a, b) < 0 ? b : a;
+  }
+}

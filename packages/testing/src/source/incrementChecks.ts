@@ -1,0 +1,103 @@
+import type { Increment, Page, Since } from '@sluice/core';
+import { check, checkRows, checkSame, shown } from '../check.js';
+import { canonicalJson } from '../plainJson.js';
+import { Skipped, type Trial } from '../suite.js';
+import type { SourceFixture } from './sourceFixture.js';
+import type { SourceChecks } from './walkChecks.js';
+import { rowsOf, WalkedSource } from './walkedSource.js';
+
+/** How a source finds what is new since an earlier walk. */
+export const incrementChecks: SourceChecks = {
+  'begins an increment at the mark of the walk before, and emits all rows from there on': async (trial) => {
+    const { walked, increment, pages, mark } = await markedWalk(trial);
+    const from = (start: string, at: string | undefined): boolean => increment.compare(at ?? '', start) >= 0;
+    const again = await walked.pages({ since: { from: mark } });
+    const rows = rowsOf(pages).filter((_, nth) => from(mark, valuesOf(pages)[nth]));
+    checkRows(rowsOf(again), rows, `From the mark ${mark} on, where nothing has changed`);
+    if (!walked.discovers) return;
+    // Each parent has a mark of its own.
+    const partitions = partitionsOf(pages);
+    const parents = new Map<string, number>();
+    const since: Since = {
+      ofParent: (parent, partition) => {
+        parents.set(parent, partition);
+        const own = partitions.get(partition);
+        return own && hasRows(own) ? { from: markOf(own, increment) } : {};
+      },
+    };
+    const ofEach = await walked.pages({ since });
+    checkSame(parents.size, partitions.size, 'The number of parents whose mark an increment looked up');
+    const rowsOfEach = [...partitions.values()].flatMap((own) =>
+      rowsOf(own).filter((_, nth) => !hasRows(own) || from(markOf(own, increment), valuesOf(own)[nth])),
+    );
+    checkRows(rowsOf(ofEach), rowsOfEach, 'From the mark of each parent on, where nothing has changed');
+  },
+
+  'sends the mark of an increment': async (trial) => {
+    const { walked, mark } = await markedWalk(trial);
+    const complete = await walked.sentOn(() => walked.pages());
+    const increment = await walked.sentOn(() => walked.pages({ since: { from: mark } }));
+    // Parents are requested before the first row.
+    const [first, all] = walked.discovers ? [increment, complete] : [increment.slice(0, 1), complete.slice(0, 1)];
+    check(
+      canonicalJson(first) !== canonicalJson(all),
+      `The first request of an increment from ${mark} is that of a complete walk, ${complete[0]?.method} ${complete[0]?.url}: the mark was not sent.`,
+    );
+  },
+
+  'emits no row of an increment that is known from the walk before': async (trial) => {
+    const { walked, pages, mark } = await markedWalk(trial);
+    const known = new Set(pages.flatMap(({ increment }) => increment?.rows.map(([row]) => row) ?? []));
+    const again = await walked.pages({ since: { from: mark, isKnown: (row) => known.has(row) } });
+    checkRows(rowsOf(again), [], 'From the mark on, where all rows are known');
+  },
+};
+
+/** A complete walk, and the mark from which the next one starts. */
+async function markedWalk<T>(trial: Trial<SourceFixture<T>>): Promise<{
+  readonly walked: WalkedSource<T>;
+  readonly increment: Increment;
+  readonly pages: readonly Page<T>[];
+  readonly mark: string;
+}> {
+  const walked = await WalkedSource.thatEnds(trial);
+  const { increment } = walked.source.info;
+  if (!increment) throw new Skipped('a source with increments');
+  const pages = await walked.manyPages();
+  for (const { items, index, increment: said } of pages)
+    check(
+      said?.rows.length === items.length,
+      `Page ${index} has ${items.length} rows, but tells the values of ${said?.rows.length ?? 'none'} (increment).`,
+    );
+  // One mark for all parents is that of the parent whose rows end first.
+  const marks = [...(walked.discovers ? partitionsOf(pages).values() : [pages])]
+    .filter(hasRows)
+    .map((own) => markOf(own, increment));
+  const [mark = ''] = marks.toSorted((a, b) => increment.compare(a, b));
+  return { walked, increment, pages, mark };
+}
+
+function partitionsOf<T>(pages: readonly Page<T>[]): ReadonlyMap<number, Page<T>[]> {
+  const partitions = new Map<number, Page<T>[]>();
+  for (const page of pages) partitions.set(page.partition, [...(partitions.get(page.partition) ?? []), page]);
+  return partitions;
+}
+
+const hasRows = <T>(pages: readonly Page<T>[]): boolean => pages.some(({ items }) => items.length > 0);
+
+/** The mark that a walk leaves, by the rules of its source. */
+function markOf<T>(pages: readonly Page<T>[], increment: Increment): string {
+  const began = Math.min(...pages.flatMap(({ increment: said }) => said?.at ?? []));
+  const [latest = ''] = valuesOf(pages).toSorted((a, b) => increment.compare(b, a));
+  const mark = increment.mark(latest, began);
+  check(
+    increment.read(mark) !== undefined && increment.compare(mark, latest) <= 0,
+    `The mark must be ${increment.wanted}, and not after the latest value, ${latest}: it is ${shown(mark)}.`,
+  );
+  return mark;
+}
+
+/** One for each row. */
+function valuesOf<T>(pages: readonly Page<T>[]): string[] {
+  return pages.flatMap(({ increment }) => increment?.rows.map(([, value]) => value) ?? []);
+}
