@@ -15,3 +15,27 @@ export function checkColumns<T>(columns: readonly string[], schema: RowSchema<T>
   const repeated = columns.find((column, index) => columns.indexOf(column) !== index);
   if (repeated !== undefined) throw new ConfigError(`The column ${JSON.stringify(repeated)} is named twice.`);
 }
+
+/** A kind of table, by the function that a user calls. */
+const tables = { csv: 'CSV', parquet: 'Parquet file' } as const;
+
+type Table = keyof typeof tables;
+
+/**
+ * The columns that a user named, or else those of the source.
+ *
+ * @throws ConfigError if there are none, or one is unknown or repeated.
+ */
+export function columnsOf<T>(
+  wanted: readonly string[] | undefined,
+  schema: RowSchema<T> | undefined,
+  table: Table,
+): readonly string[] {
+  const columns = wanted ?? schema?.columns;
+  if (!columns)
+    throw new ConfigError(
+      `A ${tables[table]} needs columns, and the source has none of its own. Name them: ${table}({ columns: [...] }).`,
+    );
+  checkColumns(columns, schema);
+  return columns;
+}

@@ -1,5 +1,7 @@
-import { ConfigError, SinkError, type RowFormat, type RowSchema } from '@sluice/core';
-import { checkColumns } from './columns.js';
+import { type ColumnType, ConfigError, type RowFormat } from '@sluice/core';
+import { columnsOf } from './columns.js';
+import { booleanOf, integerText, numberText, timestampMicros } from './columnValue.js';
+import { fieldReader, fieldsOf, type Fields } from './fields.js';
 import { jsonOf } from './json.js';
 
 /** How rows become CSV. */
@@ -10,7 +12,7 @@ export interface CsvFormatOptions {
   readonly extra?: boolean;
   /**
    * Puts an apostrophe before text that a spreadsheet would run as a formula (`=HYPERLINK(…)`), but not before numeric
-   * text. Default `false`, so the CSV has the exact values; turn it on for files that people open in a spreadsheet.
+   * text, nor before a value of the type that its column declares, such as a timestamp. Default `false`, so the CSV has the exact values; turn it on for files that people open in a spreadsheet.
    */
   readonly guardFormulas?: boolean;
   /** Starts with a byte order mark, which old spreadsheets need for UTF-8. Default `false`. */
@@ -32,30 +34,35 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
     name: 'csv',
     identity: { format: 'csv', columns: options.columns ? [...options.columns] : null, extra, guardFormulas, bom },
     encoder(schema) {
-      const columns = columnsOf(options.columns, schema);
+      const columns = columnsOf(options.columns, schema, 'csv');
       const known = extra ? new Set([...columns, ...(schema?.columns ?? [])]) : undefined;
       if (known?.has(extraColumn))
         throw new ConfigError(`extra can't add a column of that name: there is one called ${extraColumn} already.`, {
           option: 'extra',
         });
       const names = known ? [...columns, extraColumn] : columns;
-      const guard = guardFormulas ? guarded : (text: string): string => text;
+      const guard = guardFormulas ? guarded : unchanged;
+      const types = new Map(Object.entries(schema?.types ?? {}));
+      const guards = columns.map((name) => (guardFormulas ? guardOf(types.get(name)) : unchanged));
       const readers = columns.map(fieldReader);
       // A record of one empty field would be an empty line, which readers skip.
       const recordOf = (record: string): string => (record === '' && names.length === 1 ? '""\r\n' : `${record}\r\n`);
       const encoded = (row: T): string => {
-        const fields = fieldsOf(row);
+        const fields = fieldsOf(row, 'a CSV');
         let record = '';
         // A plain loop, because a closure per field makes encoding a third slower.
         for (let nth = 0; nth < readers.length; nth += 1) {
-          const field = csvField(cellOf(readers[nth]?.(fields), guard));
+          const field = csvField(cellOf(readers[nth]?.(fields), guards[nth] ?? guard));
           record += nth === 0 ? field : `,${field}`;
         }
         if (known) record += `,${csvField(extraOf(fields, known))}`;
         return recordOf(record);
       };
+      const nameRecord = recordOf(names.map((name) => csvField(guard(name))).join(','));
       return {
-        header: (bom ? '\uFEFF' : '') + recordOf(names.map((name) => csvField(guard(name))).join(',')),
+        header: (bom ? '\uFEFF' : '') + nameRecord,
+        follows: (start) =>
+          start.replace(/^\uFEFF/, '').startsWith(nameRecord) ? undefined : otherColumns(start, nameRecord),
         encode: (rows) => {
           let text = '';
           for (const row of rows) text += encoded(row);
@@ -66,14 +73,9 @@ export function csvFormat<T extends object>(options: CsvFormatOptions = {}): Row
   };
 }
 
-function columnsOf<T>(wanted: readonly string[] | undefined, schema: RowSchema<T> | undefined): readonly string[] {
-  const columns = wanted ?? schema?.columns;
-  if (!columns)
-    throw new ConfigError(
-      'A CSV needs columns, and the source has none of its own. Name them: csv({ columns: [...] }).',
-    );
-  checkColumns(columns, schema);
-  return columns;
+function otherColumns(start: string, header: string): string {
+  const [found, wanted] = [start, header].map((text) => JSON.stringify(text.split('\n', 1).join('').slice(0, 300)));
+  return `begins with ${found}, not with ${wanted}`;
 }
 
 /** Only text can be a formula: a number is not one, and JSON starts with a bracket or a quote. */
@@ -89,26 +91,6 @@ function cellOf(value: unknown, guard: (text: string) => string): string {
     default:
       return String(value);
   }
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** @throws SinkError if a row is not an object, which types do not prevent in JavaScript. */
-function fieldsOf(row: unknown): Fields {
-  if (isObject(row)) return row;
-  throw new SinkError(
-    `A row is ${row === null ? 'null' : typeof row}, and a CSV needs objects. Make them with pipePages(map(…)).`,
-  );
-}
-
-function isObject(row: unknown): row is Fields {
-  return typeof row === 'object' && row !== null;
-}
-
-/** Reads one field. An inherited name such as `constructor` is a field only if it is the row's own property. */
-function fieldReader(column: string): (fields: Fields) => unknown {
-  if (!(column in Object.prototype)) return (fields) => fields[column];
-  return (fields) => (Object.hasOwn(fields, column) ? fields[column] : undefined);
 }
 
 function extraOf(fields: Fields, known: ReadonlySet<string>): string {
@@ -144,4 +126,19 @@ const numeric = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
  */
 export function guarded(text: string): string {
   return formulaStart.test(text) && !numeric.test(text) ? `'${text}` : text;
+}
+
+/** Values of these types are no formulas, whatever they start with: the year +012345, for example. */
+const readAs: Readonly<Partial<Record<ColumnType, (text: string) => unknown>>> = {
+  ...{ integer: integerText, number: numberText, boolean: booleanOf, timestamp: timestampMicros },
+};
+
+/** The guard of a column, by its type. */
+function guardOf(type: ColumnType | undefined): (text: string) => string {
+  const read = type && readAs[type];
+  return read ? (text) => (formulaStart.test(text) && read(text) !== undefined ? text : guarded(text)) : guarded;
+}
+
+function unchanged(text: string): string {
+  return text;
 }

@@ -24,6 +24,7 @@ export function jsonlFormat<T extends object>({ columns }: JsonlFormatOptions = 
       const fieldsOf = columns ? (row: T): object => picked(row, columns) : (row: T): object => row;
       return {
         header: '',
+        follows: (start) => faultOfRow(start, columns, schema?.columns),
         encode(rows) {
           let lines = '';
           for (const row of rows) lines += `${jsonOf(fieldsOf(row))}\n`;
@@ -32,6 +33,34 @@ export function jsonlFormat<T extends object>({ columns }: JsonlFormatOptions = 
       };
     },
   };
+}
+
+/** Why rows of these columns can't follow this row. Rows may lack fields, and without `columns` have further ones. */
+function faultOfRow(
+  start: string,
+  columns: readonly string[] | undefined,
+  known: readonly string[] = [],
+): string | undefined {
+  const end = start.indexOf('\n');
+  // A row of megabytes is not read for this.
+  if (end < 0) return undefined;
+  const line = start.slice(0, end);
+  const fields = fieldNames(line);
+  if (!fields) return `begins with ${JSON.stringify(line.slice(0, 100))}, which is no JSON object in a line`;
+  const isAlike = columns
+    ? fields.every((name) => columns.includes(name))
+    : known.length === 0 || fields.some((name) => known.includes(name));
+  if (isAlike) return undefined;
+  return `has rows with other fields: ${fields.join(', ').slice(0, 200)}`;
+}
+
+function fieldNames(line: string): readonly string[] | undefined {
+  try {
+    const row: unknown = JSON.parse(line);
+    return typeof row === 'object' && row !== null && !Array.isArray(row) ? Object.keys(row) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function picked(row: object, columns: readonly string[]): object {

@@ -1,11 +1,13 @@
 import { describe } from 'vitest';
 import { sampleRows, testSink, type RowSamples, type SampleRow } from '@sluice/testing';
 import { csv } from '@sluice/exporters/csv';
+import { parquet } from '@sluice/exporters/parquet';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allBut } from '../../testing/test/offering.js';
 import { cellFor, readCsv } from './readCsv.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
+import { readParquet, typedRows } from './readParquet.js';
 import { openReceiver, webhookTo } from './webhook/forwarding.js';
 
 const cells: RowSamples<SampleRow> = { ...sampleRows, readBack: (row) => Object.values(row).map(cellFor) };
@@ -17,6 +19,17 @@ describe('G5 a CSV file on the disk of this machine', () => {
     factory: () => {
       const path = join(temporaryFolder(), 'rows.csv');
       return { sink: () => csv({ path }), rows: () => readCsv(readFileSync(path, 'utf8')).slice(1) };
+    },
+  });
+});
+
+describe('G5 a Parquet file on the disk of this machine', () => {
+  testSink({
+    ...allBut('a sink whose writer has a `start`', 'a sink that supports endless sources'),
+    rows: typedRows,
+    factory: () => {
+      const path = join(temporaryFolder(), 'rows.parquet');
+      return { sink: () => parquet({ path }), rows: () => readParquet(path) };
     },
   });
 });

@@ -215,3 +215,13 @@ describe('E11 a CSV', () => {
     }
   });
 });
+
+test('D4 the formula guard changes no value of the type that its column declares', () => {
+  const types = { size: 'integer', price: 'number', listed: 'boolean', at: 'timestamp', name: 'text' } as const;
+  const typed: RowSchema<object> = { columns: Object.keys(types), types };
+  const right = { size: '+1', price: '-1.5e3', listed: true, at: '+012345-01-01T00:00:00Z', name: '+012345' };
+  const wrong = { size: '-1+1', price: '=1', listed: '@x', at: '+012345-01-01', name: '+012345-01-01T00:00:00Z' };
+  const [, first, second] = csvOf([right, wrong], { guardFormulas: true }, typed).split('\r\n');
+  expect(first).toBe('+1,-1.5e3,true,+012345-01-01T00:00:00Z,+012345');
+  expect(second).toBe("'-1+1,'=1,'@x,'+012345-01-01,'+012345-01-01T00:00:00Z");
+});

@@ -1,0 +1,113 @@
+/**
+ * Values of rows as the types of columns want them, for sinks that have types. Each function returns `undefined` for a
+ * value that does not fit; nothing is rounded. `null` and absent fields are the caller's.
+ */
+
+/** A text with an exponent may stand for more digits than fit into memory. */
+const maxDigits = 131_072;
+
+/** Sign, digits before and after the point, exponent. No digit can match in two ways, so matching takes linear time. */
+const decimal = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?$/;
+
+/**
+ * An integer as decimal digits, with `-` if it is negative. A number beyond 2^53 may have been rounded before it got
+ * here, so it does not fit: such a value has to be a bigint or text.
+ *
+ * @example integerText('9007199254740993') // '9007199254740993'
+ * @example integerText('1.50e2') // '150'
+ * @example integerText(2 ** 53) // undefined
+ */
+export function integerText(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined;
+  const text = numberText(value);
+  if (text === undefined) return undefined;
+  const point = text.indexOf('.');
+  if (point === -1) return text;
+  if (/[^0]/.test(text.slice(point + 1))) return undefined;
+  const whole = text.slice(0, point);
+  return whole === '-0' ? '0' : whole;
+}
+
+/**
+ * A number as decimal digits without an exponent, e.g. `-0.50`. Zeros at the end stay, leading ones do not. A number
+ * gives the shortest digits that stand for it, like `JSON.stringify`.
+ *
+ * @example numberText(1e21) // '1000000000000000000000'
+ * @example numberText('0.1000000000000000055') // '0.1000000000000000055'
+ * @example numberText(NaN) // undefined
+ */
+export function numberText(value: unknown): string | undefined {
+  if (typeof value === 'bigint') return String(value);
+  if (typeof value !== 'number' && typeof value !== 'string') return undefined;
+  const [all, sign, whole = '', fraction = '', onlyFraction = '', exponent = '0'] = decimal.exec(String(value)) ?? [];
+  if (all === undefined) return undefined;
+  const digits = `${whole}${fraction}${onlyFraction}`;
+  const point = whole.length + Number(exponent);
+  const length = Math.max(point, digits.length) - Math.min(point, 0);
+  if (length > Math.max(maxDigits, digits.length)) return undefined;
+  const before =
+    digits
+      .slice(0, Math.max(point, 0))
+      .padEnd(point, '0')
+      .replace(/^0+(?=.)/, '') || '0';
+  const after = point < 0 ? `${'0'.repeat(-point)}${digits}` : digits.slice(point);
+  const text = after === '' ? before : `${before}.${after}`;
+  return sign === '-' && /[1-9]/.test(digits) ? `-${text}` : text;
+}
+
+/** A boolean, or the text `true` or `false`. */
+export function booleanOf(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  return value === 'true' ? true : value === 'false' ? false : undefined;
+}
+
+const instant =
+  /^([+-]\d{6}|\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:[Zz]|([+-])(\d\d)(?::?(\d\d))?)$/;
+
+/**
+ * A point in time as microseconds since 1970 UTC: a `Date`, or ISO 8601 text with a zone. Text without a zone does not
+ * fit, nor does a fraction of a microsecond, a leap second or a day that its month does not have.
+ *
+ * @example timestampMicros('1970-01-01T01:00:00.000001+01:00') // 1n
+ */
+export function timestampMicros(value: unknown): bigint | undefined {
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : BigInt(value.getTime()) * 1_000n;
+  const [all, year, month, day, hour, minute, second = '0', fraction = '', sign, ofHours = '0', ofMinutes = '0'] =
+    (typeof value === 'string' ? instant.exec(value) : null) ?? [];
+  if (all === undefined || year === '-000000' || /[^0]/.test(fraction.slice(6))) return undefined;
+  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined;
+  if (Number(ofHours) > 23 || Number(ofMinutes) > 59) return undefined;
+  const date = new Date(0);
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined;
+  const offset = (Number(ofHours) * 60 + Number(ofMinutes)) * (sign === '-' ? -1 : 1);
+  const minutes = Number(hour) * 60 + Number(minute) - offset;
+  const seconds = BigInt(date.getTime() / 1_000 + minutes * 60 + Number(second));
+  return seconds * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+}
+
+/** Any value as JSON; text is a JSON string. A BigInt, a cycle or a function has none. */
+export function jsonText(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Text as a CSV has it: strings unchanged, a `Date` in ISO 8601, lists and objects as JSON. */
+export function plainText(value: unknown): string | undefined {
+  switch (typeof value) {
+    case 'string':
+      return value;
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return String(value);
+    case 'object':
+      if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : value.toISOString();
+      return jsonText(value);
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,22 @@
+import { SinkError } from '@sluice/core';
+
+/** A row by the names of its fields. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** @throws SinkError if a row is not an object, which types do not prevent in JavaScript. */
+export function fieldsOf(row: unknown, target: string): Fields {
+  if (isObject(row)) return row;
+  throw new SinkError(
+    `A row is ${row === null ? 'null' : typeof row}, and ${target} needs objects. Make them with pipePages(map(…)).`,
+  );
+}
+
+function isObject(row: unknown): row is Fields {
+  return typeof row === 'object' && row !== null;
+}
+
+/** Reads one field. An inherited name such as `constructor` is a field only if it is the row's own property. */
+export function fieldReader(column: string): (fields: Fields) => unknown {
+  if (!(column in Object.prototype)) return (fields) => fields[column];
+  return (fields) => (Object.hasOwn(fields, column) ? fields[column] : undefined);
+}

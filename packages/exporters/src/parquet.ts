@@ -1,0 +1,275 @@
+/**
+ * Rows as a Parquet file.
+ *
+ * @module @sluice/exporters/parquet
+ */
+
+import { dirname, join, resolve } from 'node:path';
+import {
+  ConfigError,
+  type Json,
+  type Sink,
+  type SinkContext,
+  SinkError,
+  type SinkPage,
+  type SinkReport,
+  type SinkWriter,
+} from '@sluice/core';
+import {
+  AppendFile,
+  decodeFilePosition,
+  explained,
+  type FilePosition,
+  type FileSystem,
+  fileSink,
+  type FileTarget,
+  nodeFileSystem,
+  PartFile,
+  unlinkIfThere,
+} from '@sluice/core/node';
+import { encodeParquet, loadParquetLibrary } from './parquet/encodeParquet.js';
+import { type TypedColumn, typedColumns, typedRowFormat } from './parquet/typedRows.js';
+
+/** Options of {@link parquet}. */
+export interface ParquetOptions extends Pick<FileTarget, 'path' | 'fileSystem'> {
+  /** If the final name is taken: `fail` (the default) or `overwrite`. Rows can't be appended: the index comes last. */
+  readonly ifExists?: 'fail' | 'overwrite';
+  /** The columns and their order. Default: the source's own. */
+  readonly columns?: readonly string[];
+  /**
+   * Max rows of a row group. Default 100,000. A group also ends after 16 MB of values as text, so that memory does not
+   * depend on the size of the rows.
+   */
+  readonly rowGroup?: number;
+}
+
+const defaultRowGroup = 100_000;
+
+/**
+ * A Parquet file, compressed with gzip. The rows are committed as JSON Lines in the folder `path.sluice`. At the end they
+ * are encoded into `path.part`, which is renamed. If that is interrupted, the next run encodes them again.
+ *
+ * Types of columns: `text` is a string, `boolean` a boolean, `json` a string marked as JSON, `timestamp` microseconds in
+ * UTC. `integer` is DECIMAL(38, 0), and `number` is DOUBLE, unless one of the column's values has more digits than these
+ * hold: then the column is text. Nothing is rounded. An unpaired surrogate in text becomes U+FFFD.
+ *
+ * It needs the package `hyparquet-writer`.
+ *
+ * @example await exportTo(holdings, parquet({ path: 'holdings.parquet' })).run();
+ * @throws ConfigError if the package is not installed, a column is unknown or the source never ends; SinkError if the
+ * file can't be written, or a value does not fit its column.
+ */
+export function parquet<T extends object>(options: ParquetOptions): Sink<T> {
+  const { columns, ifExists = 'fail', rowGroup = defaultRowGroup, fileSystem = nodeFileSystem } = options;
+  if (options.path === '' || /[/\\]$/.test(options.path))
+    throw new ConfigError(`The path ${JSON.stringify(options.path)} does not name a file.`);
+  if (!Number.isSafeInteger(rowGroup) || rowGroup < 1)
+    throw new ConfigError(`rowGroup must be an integer of at least 1, not ${rowGroup}.`, { option: 'rowGroup' });
+  const asked: string = ifExists;
+  if (asked === 'append')
+    throw new ConfigError(`Rows can't be appended to ${options.path}: its index comes last.`, { option: 'ifExists' });
+  const path = resolve(options.path);
+  const newPart = (): PartFile => new PartFile(fileSystem, path, ifExists);
+  const newRows = (): CommittedRows<T> => new CommittedRows<T>(path, columns, fileSystem);
+  const checkSource = ({ schema, isEndless }: SinkContext<T>): readonly TypedColumn[] => {
+    if (isEndless)
+      throw new ConfigError(
+        `${options.path} would never be complete: a Parquet file ends with an index, and this source never ends. Write JSON Lines.`,
+      );
+    return typedColumns(columns, schema);
+  };
+  return {
+    name: 'parquet',
+    identity: { format: 'parquet', columns: columns ? [...columns] : null, rowGroup },
+    target: path,
+    delivery: 'exactly-once',
+    withoutPartition: (sinkPosition, partition) => newRows().withoutPartition(sinkPosition, partition),
+    finished: async (sinkPosition) => {
+      const at = encodedAt(sinkPosition);
+      const isThere = at && ifExists !== 'overwrite' && (await AppendFile.isAt(fileSystem, path, at));
+      return isThere ? { target: path, bytes: at.bytes } : undefined;
+    },
+    check: async (context) => {
+      checkSource(context);
+      await loadParquetLibrary();
+      await fileSink(typedRowFormat<T>(columns), { path, ifExists, fileSystem }).check?.(context);
+      await newRows().check(context);
+    },
+    open: async (context) => {
+      const typed = checkSource(context);
+      const library = await loadParquetLibrary();
+      const { resumeAt, restart, signal } = context;
+      const [part, rows] = [newPart(), newRows()];
+      const encoded = resumeAt && encodedAt(resumeAt.sinkPosition);
+      if (encoded) {
+        await part.resumeSealed(encoded);
+        return new ParquetFile(rows, part, () => Promise.resolve(part));
+      }
+      // An interrupted run may have begun to encode: that starts over.
+      await part.create(restart || resumeAt !== undefined);
+      try {
+        await rows.open(context);
+      } catch (error) {
+        await part.abandon(false).catch(() => undefined);
+        throw error;
+      }
+      const encode = (to: PartFile, asText: ReadonlySet<string>): Promise<ReadonlySet<string>> =>
+        encodeParquet(library, rows.lines(), {
+          ...{ columns: typed, asText, rowGroup, signal },
+          append: (bytes) => to.append(bytes),
+        });
+      return new ParquetFile(rows, part, async () => {
+        const inexact = await encode(part, new Set());
+        if (inexact.size === 0) return part;
+        await part.abandon(false);
+        const second = newPart();
+        await second.create(false);
+        await encode(second, inexact);
+        return second;
+      });
+    },
+  };
+}
+
+/** Commits rows, and encodes them once they are complete. */
+class ParquetFile<T> implements SinkWriter<T> {
+  readonly #rows: CommittedRows<T>;
+  #part: PartFile;
+  readonly #encode: () => Promise<PartFile>;
+
+  /** @param encode all rows; resolves to the file that has them. */
+  constructor(rows: CommittedRows<T>, part: PartFile, encode: () => Promise<PartFile>) {
+    this.#rows = rows;
+    this.#part = part;
+    this.#encode = encode;
+  }
+
+  write(page: SinkPage<T>): Promise<void> {
+    return this.#rows.writer.write(page);
+  }
+
+  flush(): Promise<Json> {
+    return this.#rows.writer.flush();
+  }
+
+  async seal(): Promise<Json> {
+    await this.#rows.seal();
+    this.#part = await this.#encode();
+    return { encoded: await this.#part.flush() };
+  }
+
+  async close(): Promise<SinkReport> {
+    const bytes = await this.#part.publish();
+    // The file is published: that a leftover can't be removed is not an error of the export.
+    await this.#rows.remove().catch(() => undefined);
+    return { target: this.#part.path, bytes };
+  }
+
+  async abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
+    try {
+      await this.#part.abandon(isResumable);
+    } finally {
+      await (isResumable ? this.#rows.close() : this.#rows.remove());
+    }
+  }
+}
+
+/** The rows until they are encoded: a file of JSON Lines in the folder `path.sluice`. */
+class CommittedRows<T> {
+  readonly #folder: string;
+  readonly #file: string;
+  readonly #sink: Sink<T>;
+  readonly #fs: FileSystem;
+  #writer: SinkWriter<T> | undefined;
+  #end: FilePosition | undefined;
+
+  constructor(path: string, columns: readonly string[] | undefined, fileSystem: FileSystem) {
+    this.#folder = `${path}.sluice`;
+    this.#file = join(this.#folder, 'rows.jsonl');
+    this.#fs = fileSystem;
+    this.#sink = fileSink(typedRowFormat<T>(columns), { path: this.#file, fileSystem });
+  }
+
+  get writer(): SinkWriter<T> {
+    if (!this.#writer) throw new SinkError(`${this.#file} is closed.`);
+    return this.#writer;
+  }
+
+  withoutPartition(sinkPosition: Json, partition: number): Json {
+    return this.#sink.withoutPartition?.(sinkPosition, partition) ?? null;
+  }
+
+  async check(context: SinkContext<T>): Promise<void> {
+    // The folder is created when the sink opens.
+    if (await this.#isThere(this.#folder)) await this.#sink.check?.(context);
+  }
+
+  async open(context: SinkContext<T>): Promise<void> {
+    if (await explained(this.#fs.makeFolder(this.#folder), this.#folder, 'created'))
+      await explained(this.#fs.syncFolder(dirname(this.#folder)), this.#folder, 'created');
+    try {
+      this.#writer = await this.#sink.open(context);
+    } catch (error) {
+      await this.#removeFolder(this.#folder);
+      throw error;
+    }
+  }
+
+  async seal(): Promise<void> {
+    this.#end = decodeFilePosition(await this.writer.seal());
+  }
+
+  /** All rows, as lines. */
+  async *lines(): AsyncGenerator<string, void, undefined> {
+    if (!this.#end) throw new SinkError(`${this.#file} is not complete.`);
+    const file = await AppendFile.reopen(this.#fs, `${this.#file}.part`, this.#end);
+    try {
+      const decoder = new TextDecoder();
+      let text = '';
+      for await (const piece of file.read()) {
+        const lines = (text + decoder.decode(piece, { stream: true })).split('\n');
+        text = lines.pop() ?? '';
+        yield* lines;
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Closes the rows, which stay. */
+  async close(): Promise<void> {
+    await this.#writer?.abort(undefined, { isResumable: true });
+  }
+
+  /** Removes the rows, and the folder if it is empty. */
+  async remove(): Promise<void> {
+    if (this.#writer) await this.#writer.abort(undefined, { isResumable: false });
+    else await this.#removeLeftovers();
+    await this.#removeFolder(this.#folder);
+  }
+
+  /** The run that encoded the rows was killed before it removed them. */
+  async #removeLeftovers(): Promise<void> {
+    await explained(unlinkIfThere(this.#fs, `${this.#file}.part`), this.#file, 'removed');
+    const segments = `${this.#file}.sluice`;
+    if (!(await this.#isThere(segments))) return;
+    for (const name of await explained(this.#fs.list(segments), segments, 'inspected'))
+      await explained(unlinkIfThere(this.#fs, join(segments, name)), segments, 'cleared');
+    await this.#removeFolder(segments);
+  }
+
+  async #isThere(path: string): Promise<boolean> {
+    return (await explained(this.#fs.kind(path), path, 'inspected')) !== 'absent';
+  }
+
+  /** It stays if it contains something else, e.g. a checkpoint. */
+  async #removeFolder(path: string): Promise<void> {
+    await this.#fs.removeFolder(path).catch(() => undefined);
+  }
+}
+
+/** Where the encoded file ends, in a position from `seal`; `undefined` for a position from `flush`. */
+function encodedAt(sinkPosition: Json): FilePosition | undefined {
+  const isSealed = typeof sinkPosition === 'object' && sinkPosition !== null && 'encoded' in sinkPosition;
+  return isSealed ? decodeFilePosition(sinkPosition['encoded']) : undefined;
+}

@@ -1,0 +1,179 @@
+import { gzipSync } from 'node:zlib';
+import { ConfigError, type ColumnType, SinkError } from '@sluice/core';
+import type { ByteWriter, ParquetWriter, SchemaElement } from 'hyparquet-writer';
+import { numberText } from '../columnValue.js';
+import type { TypedColumn } from './typedRows.js';
+
+/** The library that encodes Parquet. */
+export interface ParquetLibrary {
+  readonly ParquetWriter: typeof ParquetWriter;
+  readonly ByteWriter: typeof ByteWriter;
+}
+
+/** Loads the library, an optional peer. @throws ConfigError if it is not installed. */
+export async function loadParquetLibrary(
+  load: () => Promise<ParquetLibrary> = () => import('hyparquet-writer'),
+): Promise<ParquetLibrary> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    throw new ConfigError(
+      'A Parquet file needs the package hyparquet-writer, which is not installed. Install it: npm install hyparquet-writer@0.17',
+      { package: 'hyparquet-writer' },
+    );
+  }
+}
+
+/** What {@link encodeParquet} needs besides the rows. */
+export interface ParquetEncoding {
+  readonly columns: readonly TypedColumn[];
+  /** Columns of integers or numbers that are written as text. */
+  readonly asText: ReadonlySet<string>;
+  /** Max rows of a row group. A group also ends after 16 MB of text, so its rows fit into memory. */
+  readonly rowGroup: number;
+  readonly append: (bytes: Uint8Array) => Promise<void>;
+  /** Aborted between two row groups. */
+  readonly signal: AbortSignal;
+}
+
+const maxTextOfGroup = 16 * 1024 * 1024;
+
+/**
+ * Encodes rows one row group at a time. Returns the columns with a value that their Parquet type can't hold exactly;
+ * then the bytes are useless, and the rows have to be encoded again with these columns as text.
+ *
+ * @param lines of `typedRowFormat`.
+ */
+export async function encodeParquet(
+  { ByteWriter, ParquetWriter }: ParquetLibrary,
+  lines: AsyncIterable<string>,
+  { columns, asText, rowGroup, append, signal }: ParquetEncoding,
+): Promise<ReadonlySet<string>> {
+  const types = columns.map(({ name, type }) => parquetTypes[asText.has(name) ? 'text' : type]);
+  const bytes = new ByteWriter();
+  const flush = async (): Promise<void> => {
+    await append(bytes.getBytes());
+    bytes.index = 0;
+  };
+  const schema = columns.map(({ name }, nth) => elementOf(name, types[nth] ?? parquetTypes.text));
+  const writer = new ParquetWriter({
+    writer: Object.assign(bytes, { flush, finish: flush }),
+    schema: [{ name: 'rows', num_children: columns.length }, ...schema],
+    codec: 'GZIP',
+    // The fastest level: smaller than Snappy, and in native code also faster than Snappy in JavaScript.
+    compressors: { GZIP: (page) => gzipSync(page, { level: 1 }) },
+    createdBy: 'sluice',
+  });
+  const inexact = new Set<string>();
+  let group: unknown[][] = columns.map(() => []);
+  let [rows, size] = [0, 0];
+  const write = async (): Promise<void> => {
+    signal.throwIfAborted();
+    await writer.write({
+      // A bound of JSON is a whole document, so the footer would grow with every group.
+      columnData: columns.map(({ name }, nth) => ({
+        name,
+        data: group[nth] ?? [],
+        statistics: types[nth] !== parquetTypes.json,
+      })),
+      rowGroupSize: rows,
+    });
+    group = columns.map(() => []);
+    [rows, size] = [0, 0];
+  };
+  for await (const line of lines) {
+    const cells: unknown = JSON.parse(line);
+    if (!Array.isArray(cells) || cells.length !== columns.length) throw unreadable();
+    for (const [nth, { name }] of columns.entries()) {
+      const cell: unknown = cells[nth];
+      const value = cell === null ? null : types[nth]?.value(cell);
+      if (value === undefined) inexact.add(name);
+      else group[nth]?.push(value);
+    }
+    if (inexact.size > 0) {
+      signal.throwIfAborted();
+      // The other rows may show more such columns, so that one more pass is enough.
+      group = columns.map(() => []);
+      continue;
+    }
+    [rows, size] = [rows + 1, size + line.length];
+    if (rows >= rowGroup || size >= maxTextOfGroup) await write();
+  }
+  if (inexact.size > 0) return inexact;
+  if (rows > 0) await write();
+  for (const [nth, type] of types.entries()) Object.assign(schema[nth] ?? {}, type.inFooter);
+  await writer.finish();
+  return inexact;
+}
+
+interface ParquetType {
+  readonly element: Omit<SchemaElement, 'name'>;
+  /** What only the footer may say, since the library would convert the values. */
+  readonly inFooter?: Partial<SchemaElement>;
+  /** The value that the library takes; `undefined` if the type can't hold it exactly. */
+  value(cell: unknown): unknown;
+}
+
+const digitsOfDecimal = 38;
+const decimal = { precision: digitsOfDecimal, scale: 0 };
+
+const parquetTypes: Readonly<Record<ColumnType, ParquetType>> = {
+  text: {
+    element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+    value: textOf,
+  },
+  integer: {
+    element: {
+      ...{ type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL' },
+      ...{ logical_type: { type: 'DECIMAL', ...decimal }, ...decimal },
+    },
+    value: (cell) => {
+      const text = textOf(cell);
+      return text.replace('-', '').length > digitsOfDecimal ? undefined : BigInt(text);
+    },
+  },
+  number: {
+    element: { type: 'DOUBLE' },
+    value: (cell) => {
+      const text = textOf(cell);
+      const value = Number(text);
+      return numberText(value) === withoutEndingZeros(text) ? value : undefined;
+    },
+  },
+  boolean: { element: { type: 'BOOLEAN' }, value: (cell) => cell === true },
+  timestamp: {
+    element: {
+      ...{ type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+    },
+    value: (cell) => BigInt(textOf(cell)),
+  },
+  json: {
+    element: { type: 'BYTE_ARRAY', logical_type: { type: 'JSON' } },
+    // The text is JSON already: with this, the library would encode it once more. DuckDB needs it.
+    inFooter: { converted_type: 'JSON' },
+    value: textOf,
+  },
+};
+
+function elementOf(name: string, { element }: ParquetType): SchemaElement {
+  return { name, repetition_type: 'OPTIONAL', ...element };
+}
+
+function textOf(cell: unknown): string {
+  if (typeof cell !== 'string') throw unreadable();
+  return cell;
+}
+
+/** @example withoutEndingZeros('-1.50') // '-1.5' */
+function withoutEndingZeros(text: string): string {
+  const short = text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+  return short === '-0' ? '0' : short;
+}
+
+function unreadable(): SinkError {
+  return new SinkError("The committed rows can't be read: they were written for other columns.", {
+    advice: [{ kind: 'restart' }],
+  });
+}

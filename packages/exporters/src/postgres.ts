@@ -1,0 +1,62 @@
+/**
+ * Rows as a table of PostgreSQL.
+ *
+ * @module @sluice/exporters/postgres
+ */
+
+import type { Sink } from '@sluice/core';
+import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
+import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
+import { type TableOptions, tableSink } from './sql/tableSink.js';
+
+export type { PostgresPlace } from './postgres/database.js';
+export type { Mirror, MirrorOptions } from './sql/mirror.js';
+export type { TableMode } from './sql/stage.js';
+export type { NewFields } from './sql/tableShape.js';
+export type { TableOptions } from './sql/tableSink.js';
+
+/** Options of {@link postgres}. */
+export interface PostgresOptions extends TableOptions, PostgresPlace {}
+
+/** Options of {@link postgresMirror}. */
+export interface PostgresMirrorOptions extends MirrorOptions, PostgresPlace {}
+
+/**
+ * A table of PostgreSQL, 13 or newer. Rows and checkpoint are committed in one transaction, so an export that was
+ * interrupted resumes without other state; readers see all new rows at once, when the export ends. A connection that is
+ * lost is opened again, and nothing is written twice.
+ *
+ * Integers and numbers are `numeric`, timestamps `timestamptz`, JSON is `json`. In text, a NUL character and
+ * an unpaired surrogate become U+FFFD.
+ *
+ * It needs the packages `pg` and `pg-copy-streams`.
+ *
+ * @example
+ * await exportTo(holdings, postgres({ url: 'postgres://me@localhost/nfts', table: 'holdings', mode: 'merge' })).run();
+ *
+ * @throws ConfigError if an option is invalid. Later: SinkError if the server refuses, the table has other columns, or a
+ * value does not fit; LockError if another process writes the table.
+ */
+export function postgres<T extends object>(options: PostgresOptions): Sink<T> {
+  const { database, where } = postgresDatabase(options);
+  return tableSink<T>(database, `${where}#${options.table}`, options);
+}
+
+/**
+ * A table of PostgreSQL that follows a watch: it equals the accepted snapshot of its last generation. Each generation is
+ * one transaction of inserts, updates and deletes, together with the checkpoint, so readers never see half of one, and a
+ * mirror that was killed, or lost its connection, goes on from there. Its `state` is for the watch, too.
+ *
+ * The types are those of {@link postgres}, and so is what it needs.
+ *
+ * @example
+ * const mirror = postgresMirror<EvmStream>({ url: 'postgres://me@localhost/nfts', table: 'streams', key: ['id'] });
+ * await exportTo(watch(client.streams.list(), { every: 30_000, state: mirror.state }), mirror).run();
+ *
+ * @throws ConfigError if an option is invalid. Later: SinkError if the table has rows that are not the mirror's, or other
+ * columns; what `postgres` throws.
+ */
+export function postgresMirror<T extends object>(options: PostgresMirrorOptions): Mirror<T> {
+  const { database, where } = postgresDatabase(options);
+  return mirrorSink<T>(database, `${where}#${options.table}`, options);
+}

@@ -1,0 +1,272 @@
+import { Socket } from 'node:net';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { ConfigError, SinkError, SluiceError } from '@sluice/core';
+import { ConnectionLost, quoted, quotedTable, RefusedValue, type Connection, type Session } from '../sql/database.js';
+import { copyText } from './copyText.js';
+
+/** The oldest server that the tests have run with, as `server_version_num` has it. */
+const oldest = 130_000;
+/** Rows that are sent at once. */
+const rowsOfChunk = 500;
+const connectTimeout = 15_000;
+/** Ms that a cancelled export waits for a server that does not respond, and that the end of a connection may take. */
+const longestEnd = 2_000;
+
+/** How a client of the package `pg` connects. Its own type would make users install it who export no table. */
+export interface PostgresConfig {
+  readonly connectionString: string;
+  readonly keepAlive: boolean;
+  /** In ms. */
+  readonly connectionTimeoutMillis: number;
+  readonly application_name: string;
+  readonly stream: () => Socket;
+}
+
+/** What is used of the packages `pg` and `pg-copy-streams`. */
+export interface PostgresDriver {
+  readonly client: (config: PostgresConfig) => PostgresClient;
+}
+
+/** A client of the package `pg`. */
+export interface PostgresClient {
+  /** `error`: the connection was lost; `end`: it is closed. */
+  on(event: 'error' | 'end', listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  query(text: string, values?: readonly unknown[]): Promise<PostgresResult>;
+  /** Takes what follows a COPY … FROM STDIN. */
+  copy(text: string): Writable;
+  end(): Promise<unknown>;
+}
+
+export interface PostgresResult {
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  readonly rowCount: number | null;
+}
+
+/**
+ * Opens a connection to a server.
+ *
+ * @throws ConfigError if the driver is not installed; SinkError, without the password, if the server refuses or is not
+ * there.
+ */
+export async function openPostgres(
+  config: Pick<PostgresConfig, 'connectionString'>,
+  where: string,
+  signal: AbortSignal,
+  load = loadDriver,
+): Promise<Connection> {
+  const driver = await load();
+  signal.throwIfAborted();
+  const socket = new Socket();
+  const client = driver.client({
+    ...{ keepAlive: true, connectionTimeoutMillis: connectTimeout, application_name: `sluice ${process.pid}` },
+    stream: () => socket,
+    ...config,
+  });
+  let end: 'open' | 'lost' = 'open';
+  const isLost = (): boolean => end === 'lost';
+  // Without a listener, the end of an idle connection would end the process.
+  client.on('error', () => (end = 'lost'));
+  client.on('end', () => (end = 'lost'));
+  const session = sessionOf(client);
+  const opening = endIfAborted(signal, socket);
+  try {
+    await client.connect();
+    const [version] = await session.rows('SHOW server_version_num');
+    const found = Number(version?.['server_version_num']);
+    if (found < oldest)
+      throw new SinkError(
+        `The server at ${where} is PostgreSQL ${Math.floor(found / 10_000)}; ${oldest / 10_000} is the oldest that is supported.`,
+      );
+  } catch (error) {
+    await close(client, socket);
+    signal.throwIfAborted();
+    throw explained(error, where);
+  } finally {
+    opening.release();
+  }
+  return {
+    async transaction(work) {
+      if (isLost()) throw new ConnectionLost(`The connection to ${where} has ended.`);
+      const waiting = endIfAborted(signal, socket);
+      try {
+        await client.query('BEGIN');
+        const result = await work(session);
+        await client.query('COMMIT');
+        return result;
+      } catch (error) {
+        if (isLost() || isConnectionFault(error))
+          throw new ConnectionLost(`The connection to ${where} was lost.`, { cause: explained(error, where) });
+        await client.query('ROLLBACK').catch(() => (end = 'lost'));
+        throw explained(error, where);
+      } finally {
+        waiting.release();
+      }
+    },
+    close: () => close(client, socket),
+  };
+}
+
+/** Cuts a connection whose server does not respond soon after the signal. The transaction may still be committed. */
+function endIfAborted(signal: AbortSignal, socket: Socket): { readonly release: () => void } {
+  let timer: NodeJS.Timeout | undefined;
+  const begin = (): void => void (timer = setTimeout(() => socket.destroy(), longestEnd));
+  if (signal.aborted) begin();
+  else signal.addEventListener('abort', begin, { once: true });
+  return {
+    release() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', begin);
+    },
+  };
+}
+
+async function close(client: PostgresClient, socket: Socket): Promise<void> {
+  const timer = setTimeout(() => socket.destroy(), longestEnd);
+  // A socket that is gone already emits nothing that would end the wait.
+  if (!socket.destroyed) await client.end().catch(() => undefined);
+  clearTimeout(timer);
+}
+
+async function loadDriver(): Promise<PostgresDriver> {
+  try {
+    // Both are CommonJS: a bundle has no names of their exports.
+    const [{ default: pg }, { default: copy }] = await Promise.all([import('pg'), import('pg-copy-streams')]);
+    return {
+      client(config) {
+        const client = new pg.Client(config);
+        return {
+          on: (event, listener) => client.on(event, listener),
+          connect: () => client.connect(),
+          query: (text, values) => client.query<Record<string, unknown>>(text, values && [...values]),
+          copy: (text) => client.query(copy.from(text)),
+          end: () => client.end(),
+        };
+      },
+    };
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    throw new ConfigError('To write to PostgreSQL, install its driver: npm install pg pg-copy-streams.');
+  }
+}
+
+/** A quoted name or text, in which a question mark is no parameter; or a parameter. */
+const quotedOrMark = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\?/g;
+
+function sessionOf(client: PostgresClient): Session {
+  const query = async (sql: string, parameters: readonly unknown[]) => {
+    let nth = 0;
+    return client.query(
+      sql.replace(quotedOrMark, (found) => (found === '?' ? `$${(nth += 1)}` : found)),
+      parameters.map((value) => (typeof value === 'bigint' ? String(value) : value)),
+    );
+  };
+  return {
+    rows: async (sql, ...parameters) => (await query(sql, parameters)).rows,
+    run: async (sql, ...parameters) => (await query(sql, parameters)).rowCount ?? 0,
+    async insert(table, columns, rows) {
+      const names = columns.map(quoted).join(', ');
+      const copy = client.copy(`COPY ${quotedTable(table)} (${names}) FROM STDIN`);
+      await pipeline(Readable.from(chunksOf(rows)), copy).catch((error: unknown) => {
+        throw refusedValue(error, columns) ?? error;
+      });
+    },
+    async columnsOf(table) {
+      const { rows } = await query(
+        "SELECT attname AS name, format_type(atttypid, atttypmod) AS declared, attgenerated <> '' OR attidentity = 'a' AS computed, attnotnull AND NOT atthasdef AND attidentity = '' AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = attrelid AND NOT tgisinternal) AS required FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 AND NOT attisdropped ORDER BY attnum",
+        [quotedTable(table)],
+      );
+      if (rows.length === 0) return undefined;
+      return rows.map(({ name, declared, computed, required }) => ({
+        name: String(name),
+        declared: String(declared),
+        isGenerated: computed === true,
+        isRequired: required === true,
+      }));
+    },
+    async isWritable(table) {
+      const { rows } = await query(
+        "SELECT relkind IN ('r', 'p', 'f') OR (relkind = 'v' AND pg_relation_is_updatable(oid, true) & 28 = 28) AS writable FROM pg_class WHERE oid = to_regclass(?)",
+        [quotedTable(table)],
+      );
+      return rows[0]?.['writable'] === true;
+    },
+  };
+}
+
+/** 22 is a value that the type does not take, 23514 a constraint of the name of its column. */
+function refusedValue(error: unknown, columns: readonly string[]): RefusedValue | undefined {
+  if (!(error instanceof Error) || !/^(22...|23514)$/.test(stateOf(error) ?? '')) return undefined;
+  const where = 'where' in error ? String(error.where) : '';
+  // In the language of the server: COPY table, line 3, column amount: "x".
+  const [, line = '', rest = ''] = /^COPY \S+ \D*(\d+)([^]*)$/m.exec(where) ?? [];
+  const constraint = 'constraint' in error ? error.constraint : undefined;
+  const column = columns
+    .filter((name) => name === constraint || rest.includes(` ${name}: "`) || rest.endsWith(` ${name}`))
+    .reduce<string | undefined>((longest, name) => (name.length > (longest?.length ?? -1) ? name : longest), undefined);
+  if (line === '' || column === undefined) return undefined;
+  return new RefusedValue(error.message, { row: Number(line) - 1, column, cause: error });
+}
+
+function* chunksOf(rows: Parameters<typeof copyText>[0]): Iterable<Buffer> {
+  for (let at = 0; at < rows.length; at += rowsOfChunk) yield Buffer.from(copyText(rows.slice(at, at + rowsOfChunk)));
+}
+
+/** The server, or the way to it, ended: 08 is a connection, 57P a shutdown, 40 a conflict with other transactions. */
+function isConnectionFault(error: unknown): boolean {
+  if (SluiceError.is(error)) return false;
+  const state = stateOf(error);
+  return state === undefined ? isFromDriver(error) : /^(08|57P0|40001|40P01)/.test(state);
+}
+
+const socketCodes = /^(E(?!RR_)[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE)$/;
+
+/** A fault of the socket, or of the driver that lost it. */
+function isFromDriver(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    (('code' in error && typeof error.code === 'string' && socketCodes.test(error.code)) ||
+      /connection|client was closed|not queryable|timeout expired|^SASL/i.test(error.message))
+  );
+}
+
+/** The code of an error of the server. @see https://www.postgresql.org/docs/current/errcodes-appendix.html */
+function stateOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
+  return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : undefined;
+}
+
+/** Errors of the server and of the way to it as those of a sink; all others as they are. */
+function explained(error: unknown, where: string): unknown {
+  if (SluiceError.is(error) || !(error instanceof Error)) return error;
+  const state = stateOf(error);
+  if (state === undefined && !isFromDriver(error)) return error;
+  const code = state ?? ('code' in error ? error.code : undefined);
+  return new SinkError(`${where}: ${reasonOf(state, error)}`, { details: { database: where, code } });
+}
+
+function reasonOf(state: string | undefined, error: Error): string {
+  const { message } = error;
+  switch (state) {
+    case '3D000':
+      return `${message}. Create it, or name another one.`;
+    case '28P01':
+    case '28000':
+      return `the server refused the user or the password: ${message}. Give the password in PGPASSWORD or a file.`;
+    case '42501':
+      return `the user lacks a right: ${message}. Grant it (CREATE on the schema, and all on the table), or use another user.`;
+    case '53100':
+      return 'the disk of the server is full. Make room, then run it again: what was committed is kept.';
+    case '57014':
+      return `the server ended a statement: ${message}. Raise statement_timeout for this user, then run it again.`;
+    case '55P03':
+      return 'somebody holds a lock on the table. End that transaction, then run it again: what was committed is kept.';
+    case undefined:
+      if (message.startsWith('SASL')) return 'the server wants a password. Give it in PGPASSWORD or a file.';
+      // An error of several addresses has no message of its own.
+      return `the server can't be reached (${message || ('code' in error && String(error.code))}).`;
+    default:
+      return `${message} (${state}).`;
+  }
+}

@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ColumnType, ConfigError, LockError, type Release } from '@sluice/core';
+import { quoted, type Connection, type Database, type Session } from '../sql/database.js';
+import { openPostgres, type PostgresDriver } from './connection.js';
+
+/** Where a database of PostgreSQL is. */
+export interface PostgresPlace {
+  /** Where the database is, as `postgres://user@host:5432/database`. */
+  readonly url: string;
+  /** Default: that of the URL, then `PGPASSWORD`. */
+  readonly password?: string;
+  /** Ends the connection that holds the table, and takes it over. Default `false`. */
+  readonly breakLock?: boolean;
+}
+
+/**
+ * What the sinks need to know of PostgreSQL.
+ *
+ * @param load gives the driver. Default: that of the packages `pg` and `pg-copy-streams`.
+ * @throws ConfigError if the URL is not one of PostgreSQL.
+ */
+export function postgresDatabase(
+  { url, password, breakLock = false }: PostgresPlace,
+  load?: () => Promise<PostgresDriver>,
+): { readonly database: Database; readonly where: string } {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol))
+    throw new ConfigError('The url of the database begins with postgres://, as postgres://user@host/database.', {
+      option: 'url',
+    });
+  const where = parsed.host + parsed.pathname;
+  // Within the URL, since the driver prefers it to an option, even if it has none.
+  if (password !== undefined) parsed.searchParams.set('password', password);
+  const config = { connectionString: parsed.href };
+  const database: Database = {
+    name: 'postgres',
+    connect: (signal) => openPostgres(config, where, signal, load),
+    lock: (connection, table, signal) => lockTable(connection, table, { signal, breakLock }),
+    async lockDefinitions(session) {
+      await session.rows('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', 'sluice');
+    },
+    faultOfName: (name, of) =>
+      name.includes('\0')
+        ? 'has a NUL character'
+        : (of === 'table' ? name.split('.') : [name]).some((part) => Buffer.byteLength(part) > longestName)
+          ? `is longer than the ${longestName} bytes that PostgreSQL keeps of one`
+          : undefined,
+    hasSchemas: true,
+    types: {
+      ...{ text: 'text', integer: 'numeric', number: 'numeric' },
+      ...{ boolean: 'boolean', timestamp: 'timestamptz', json: 'json' },
+    },
+    timestamp: timestampOf,
+    staged: stagedColumn,
+    fits: (type, declared) => suitable[type].test(declared),
+    order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
+  };
+  return { database, where };
+}
+
+/** In bytes: it cuts longer names silently. */
+const longestName = 63;
+
+/** Types that hold a value unchanged, or refuse it: `numeric(9,2)` rounds, `char(9)` pads. */
+const suitable: Readonly<Record<ColumnType, RegExp>> = {
+  text: /^(text|citext|character varying(\(\d+\))?)$/,
+  integer: /^(numeric(\(\d+,0\))?|bigint|integer|smallint|text)$/,
+  number: /^(numeric|text)$/,
+  boolean: /^boolean$/,
+  timestamp: /^timestamp with time zone$/,
+  json: /^(jsonb?|text)$/,
+};
+
+/** `varchar(9)` would cut blanks at the end of a longer text. */
+function stagedColumn(name: string, declared: string): string {
+  const [, length] = /^character varying\((\d+)\)$/.exec(declared) ?? [];
+  if (length === undefined) return declared;
+  return `text CONSTRAINT ${quoted(name)} CHECK (char_length(${quoted(name)}) <= ${length})`;
+}
+
+/** In UTC, in the only form whose years it takes all. */
+function timestampOf(micros: bigint): string | undefined {
+  const sinceSecond = ((micros % 1_000_000n) + 1_000_000n) % 1_000_000n;
+  const date = new Date(Number((micros - sinceSecond) / 1_000n));
+  const year = date.getUTCFullYear();
+  if (year < oldestYear) return undefined;
+  const digits = String(year > 0 ? year : 1 - year).padStart(4, '0');
+  const [, rest = ''] = /(-\d\d-\d\dT\d\d:\d\d:\d\d)\.000Z$/.exec(date.toISOString()) ?? [];
+  return `${digits}${rest}.${String(sinceSecond).padStart(6, '0')}Z${year > 0 ? '' : ' BC'}`;
+}
+
+/** 4713 BC begins in November there; the year 0 is 1 BC. */
+const oldestYear = -4_711;
+
+/** Ms that a lock is waited for: the server may not have noticed yet that its holder is gone. */
+const lockPauses = [100, 400, 1_500];
+
+/** An advisory lock, which ends with its connection. */
+async function lockTable(
+  connection: Connection,
+  table: string,
+  { signal, breakLock }: { readonly signal: AbortSignal; readonly breakLock: boolean },
+): Promise<Release> {
+  const name = `sluice ${table}`;
+  for (const pause of [...lockPauses, undefined]) {
+    const isLocked = await connection.transaction(async (session) => {
+      const [found] = await session.rows('SELECT pg_try_advisory_lock(hashtextextended(?, 0)) AS locked', name);
+      return found?.['locked'] === true;
+    });
+    if (isLocked) return () => Promise.resolve();
+    const holder = await connection.transaction((session) => holderOf(session, name));
+    if (breakLock && holder)
+      await connection.transaction((session) =>
+        session.rows('SELECT pg_terminate_backend(?::int)', String(holder['pid'])),
+      );
+    else if (pause === undefined) throw lockedBy(table, holder);
+    await delay(pause ?? 0, undefined, { signal });
+  }
+  throw lockedBy(table, undefined);
+}
+
+async function holderOf(session: Session, name: string) {
+  const [holder] = await session.rows(
+    `SELECT a.pid, a.application_name, a.client_addr, a.backend_start FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+     WHERE l.locktype = 'advisory' AND l.granted AND (l.classid::bigint << 32) + l.objid::bigint = hashtextextended(?, 0)`,
+    name,
+  );
+  return holder;
+}
+
+function lockedBy(table: string, holder: Readonly<Record<string, unknown>> | undefined): LockError {
+  const { application_name: program, client_addr: address, pid } = holder ?? {};
+  const from = typeof address === 'string' ? address : 'this machine';
+  const who = holder ? ` by ${String(program)} from ${from} (backend ${String(pid)})` : '';
+  return new LockError(`The table ${table} is being written${who}.`, { table }, [
+    { kind: 'allow', option: 'breakLock' },
+  ]);
+}

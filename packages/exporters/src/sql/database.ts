@@ -1,0 +1,113 @@
+import type { ColumnType, Release } from '@sluice/core';
+
+/** A value as a database stores it. */
+export type SqlValue = string | bigint | null;
+
+/** A column of a table. */
+export interface Column {
+  readonly name: string;
+  readonly type: ColumnType;
+}
+
+/** A column that a table has: its type as the database calls it. */
+export interface ExistingColumn {
+  readonly name: string;
+  readonly declared: string;
+  /** The database computes it, and takes no other value. */
+  readonly isGenerated?: boolean;
+  /** It may not be null, and has no default. */
+  readonly isRequired?: boolean;
+}
+
+/** Statements within one transaction. */
+export interface Session {
+  /** The rows of a query. Parameters stand where the text has `?`. */
+  rows(sql: string, ...parameters: readonly SqlValue[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** Runs a statement; returns how many rows it changed. */
+  run(sql: string, ...parameters: readonly SqlValue[]): Promise<number>;
+  /**
+   * Adds rows to a table, in the fastest way that the driver has.
+   *
+   * @throws RefusedValue if the database says which value it does not take.
+   */
+  insert(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): Promise<void>;
+  /** The columns of a table or view, in its order; `undefined` if there is none. */
+  columnsOf(table: string): Promise<readonly ExistingColumn[] | undefined>;
+  /** Whether rows can be added, changed and removed in what has this name: not so in most views. */
+  isWritable(table: string): Promise<boolean>;
+}
+
+/** An open connection. One transaction runs at a time. */
+export interface Connection {
+  /** @throws ConnectionLost if the transaction may have been committed or not. */
+  transaction<R>(work: (session: Session) => Promise<R>): Promise<R>;
+  close(): Promise<void>;
+}
+
+/** The connection ended: nobody knows whether its last transaction was committed. */
+export class ConnectionLost extends Error {}
+
+/** The database refused a value of an insert: that of this column, in the row of this index. */
+export class RefusedValue extends Error {
+  readonly row: number;
+  readonly column: string;
+
+  constructor(message: string, { row, column, cause }: { row: number; column: string; cause: unknown }) {
+    super(message, { cause });
+    this.row = row;
+    this.column = column;
+  }
+}
+
+/** What the sinks for tables need of a database, and in what it differs from others. */
+export interface Database {
+  /** For messages and checkpoints: `sqlite`. */
+  readonly name: string;
+  connect(signal: AbortSignal): Promise<Connection>;
+  /**
+   * Keeps other writers off a table while the lock is held. It is a courtesy, which names the holder: what keeps the
+   * rows right is the ledger's sequence.
+   *
+   * @throws LockError if somebody else holds it.
+   */
+  lock(connection: Connection, table: string, signal: AbortSignal): Promise<Release>;
+  /** Locks definitions until the transaction ends, where two runs that create the same table at once would fail. */
+  readonly lockDefinitions?: (session: Session) => Promise<void>;
+  /** What is wrong with the name of a column or a table, as `is longer than …`; `undefined` if nothing is. */
+  readonly faultOfName: (name: string, of: 'column' | 'table') => string | undefined;
+  /** The same text for all names that the database takes for the same. Default: the name. */
+  readonly foldName?: (name: string) => string;
+  /** A dot in the name of a table separates its schema. Otherwise it is a part of the name. */
+  readonly hasSchemas: boolean;
+  /** The name of a type in a new table. */
+  readonly types: Readonly<Record<ColumnType, string>>;
+  /**
+   * The type and constraints of a column in a staging table whose target exists, by name and type of its column there:
+   * it refuses what the target would. Default: as in a new table.
+   */
+  readonly staged?: (name: string, declared: string) => string;
+  /** A point in time as the database takes it; `undefined` if it can't. Default: the text that the row has. */
+  readonly timestamp?: (micros: bigint) => string | undefined;
+  /** Whether an existing column can hold values of a type unchanged. */
+  readonly fits: (type: ColumnType, declared: string) => boolean;
+  /**
+   * The column of a staging table that orders its rows, and its definition. `rowid` needs none, and no removal before
+   * the staging table becomes the table itself.
+   */
+  readonly order: { readonly column: string; readonly definition?: string };
+}
+
+/** The name of a column as SQL has it, whatever its characters. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** The name of a table as SQL has it. */
+export function quotedTable(name: string, { hasSchemas }: Pick<Database, 'hasSchemas'> = { hasSchemas: true }): string {
+  return hasSchemas ? name.split('.').map(quoted).join('.') : quoted(name);
+}
+
+/** A name in the schema of a table. */
+export function besideTable(table: string, name: string, { hasSchemas }: Pick<Database, 'hasSchemas'>): string {
+  return hasSchemas ? [...table.split('.').slice(0, -1), name].join('.') : name;
+}

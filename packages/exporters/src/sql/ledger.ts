@@ -1,0 +1,390 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  CheckpointError,
+  lockQueues,
+  LockError,
+  SinkError,
+  SluiceError,
+  type Release,
+  type StateLog,
+  type StateStore,
+  type StateUse,
+} from '@sluice/core';
+import { besideTable, ConnectionLost, quotedTable, type Connection, type Database, type Session } from './database.js';
+
+/** The name of the row that each transaction of a run changes first. */
+const control = '';
+
+/** Ms before each attempt to reach a database again whose connection was lost. */
+const reconnectAfter = [100, 500, 1_000, 2_000, 4_000, 8_000, 15_000];
+
+/** What is committed with the next record. */
+export interface Joined {
+  /** Runs in the record's transaction, maybe more than once: an earlier attempt was rolled back then. */
+  readonly write: (session: Session) => Promise<void>;
+  /** The transaction is committed. */
+  readonly settled: () => void;
+}
+
+/**
+ * The records of a table's exports, in the database of the table.
+ *
+ * Each transaction increments the run's sequence first, where run and sequence are those that it knows. If another run
+ * took over, none matches, and this one ends. After a lost connection the sequence tells whether the transaction was
+ * committed, so nothing is written twice.
+ */
+export class Ledger implements StateStore {
+  readonly #database: Database;
+  readonly #table: string;
+  /** The table of checkpoints as SQL has it, in the schema of the rows: a user may have rights in no other one. */
+  readonly ledger: string;
+  /** Rows that wait for the next record. */
+  joined: Joined | undefined;
+  #open: { connection: Connection; release: Release } | undefined;
+  #signal: AbortSignal | undefined;
+  /** Whoever locks first connects for all. */
+  #begun: Promise<void> | undefined;
+  #holders = 0;
+  readonly #queues = lockQueues();
+  /** Its run and number. The first one of a run takes the ledger over from any other. */
+  #token = '';
+  #sequence = 0;
+  /** The last transaction that was asked for. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(database: Database, table: string) {
+    this.#database = database;
+    this.ledger = quotedTable(besideTable(table, '_sluice', database), database);
+    this.#table = table;
+  }
+
+  /** Connects, and takes the table over. An export and a watch share the connection; exports wait for each other. */
+  async lock(signal: AbortSignal, use: StateUse = 'export'): Promise<Release> {
+    const leave = await this.#queues[use].acquire(signal);
+    try {
+      this.#holders += 1;
+      this.#begun ??= this.#begin(signal);
+      await this.#begun;
+    } catch (error) {
+      await this.#leave();
+      await leave();
+      throw error;
+    }
+    let isHeld = true;
+    return async () => {
+      if (!isHeld) return;
+      isHeld = false;
+      await this.#leave();
+      await leave();
+    };
+  }
+
+  async #leave(): Promise<void> {
+    this.#holders -= 1;
+    if (this.#holders > 0) return;
+    this.#begun = undefined;
+    await this.#disconnect();
+  }
+
+  async #begin(signal: AbortSignal): Promise<void> {
+    this.#signal = signal;
+    try {
+      await this.#connect(signal);
+    } catch (error) {
+      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table, error) : error;
+    }
+    try {
+      await this.#takeOver();
+    } catch (error) {
+      await this.#disconnect();
+      throw error;
+    }
+  }
+
+  load(name: string): Promise<unknown> {
+    return this.read(async (session) => {
+      const [found] = await session.rows(
+        `SELECT record FROM ${this.ledger} WHERE target = ? AND name = ?`,
+        this.#table,
+        recordName(name),
+      );
+      return found && decoded(found['record'], name);
+    });
+  }
+
+  async save(name: string, record: object): Promise<void> {
+    const joined = this.joined;
+    await this.commit(async (session) => {
+      await joined?.write(session);
+      await this.put(session, name, record);
+    });
+    joined?.settled();
+  }
+
+  remove(name: string): Promise<void> {
+    return this.commit((session) => this.#delete(session, recordName(name)));
+  }
+
+  log(name: string): StateLog {
+    return new LedgerLog(this, this.#table, `log/${name}`);
+  }
+
+  /** Replaces a record, as a part of a transaction. */
+  async put(session: Session, name: string, record: object): Promise<void> {
+    await this.#delete(session, recordName(name));
+    await this.insert(session, recordName(name), 0n, record);
+  }
+
+  async insert(session: Session, name: string, nth: bigint, record: object): Promise<void> {
+    await session.run(
+      `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, ?, ?)`,
+      ...[this.#table, name, nth, JSON.stringify(record)],
+    );
+  }
+
+  async #delete(session: Session, name: string): Promise<void> {
+    await session.run(`DELETE FROM ${this.ledger} WHERE target = ? AND name = ?`, this.#table, name);
+  }
+
+  /** Runs queries. They are repeated if the connection is lost. @throws LockError if another run has taken over. */
+  read<R>(work: (session: Session) => Promise<R>): Promise<R> {
+    return this.#inTurn(() =>
+      this.#repeated(async (session) => {
+        // After the queries, or what they found could be the other run's.
+        const checkOurs = async (): Promise<void> => {
+          if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.#table);
+        };
+        const result = await work(session).catch(async (error: unknown) => {
+          // After an error of the server, a transaction takes no more queries.
+          if (error instanceof SinkError) await checkOurs();
+          throw error;
+        });
+        await checkOurs();
+        return result;
+      }),
+    );
+  }
+
+  /** Runs a transaction of this run, once, whatever happens to the connection. */
+  commit<R>(work: (session: Session) => Promise<R>): Promise<R> {
+    return this.#inTurn(async () => {
+      const before = this.#sequence;
+      let outcome: { readonly result: R } | undefined;
+      await this.#repeated(async (session) => {
+        const isCommitted = async (): Promise<boolean> => {
+          const now = outcome && (await this.#current(session));
+          return now?.token === this.#token && now.sequence === before + 1;
+        };
+        // An attempt before this one was committed, and only its response was lost.
+        if (await isCommitted()) return;
+        const changed = await session.run(
+          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,
+          ...[this.#table, control, JSON.stringify(this.#token), BigInt(before)],
+        );
+        if (changed !== 1) {
+          // Its COMMIT may have been on the way still, and arrived while this statement waited for its lock.
+          if (await isCommitted()) return;
+          throw takenOver(this.#table);
+        }
+        outcome = { result: await work(session) };
+      });
+      this.#sequence = before + 1;
+      if (!outcome) throw new Error('A transaction ended without an outcome.');
+      return outcome.result;
+    });
+  }
+
+  /** From now on, the transactions of earlier runs match nothing. */
+  async #takeOver(): Promise<void> {
+    this.#token = randomUUID();
+    this.#sequence = 0;
+    await this.#repeated(async (session) => {
+      await this.#database.lockDefinitions?.(session);
+      await session.run(
+        `CREATE TABLE IF NOT EXISTS ${this.ledger} (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth))`,
+      );
+      await this.#delete(session, control);
+      await session.run(
+        `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,
+        ...[this.#table, control, JSON.stringify(this.#token)],
+      );
+    });
+  }
+
+  async #current(session: Session): Promise<{ readonly token: unknown; readonly sequence: number } | undefined> {
+    const [found] = await session.rows(
+      `SELECT nth, record FROM ${this.ledger} WHERE target = ? AND name = ?`,
+      ...[this.#table, control],
+    );
+    return found && { token: decoded(found['record'], 'the run'), sequence: Number(integerOf(found['nth'])) };
+  }
+
+  #inTurn<R>(work: () => Promise<R>): Promise<R> {
+    const turn = this.#last.then(work, work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** Repeats a transaction on a new connection, if that of an attempt was lost. */
+  async #repeated<R>(work: (session: Session) => Promise<R>): Promise<R> {
+    for (const pause of [...reconnectAfter, undefined]) {
+      try {
+        return await this.#opened.transaction(work);
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error;
+        if (pause === undefined) throw unreachable(this.#database, this.#table, error);
+        await this.#reconnect(pause);
+      }
+    }
+    throw new Error('Unreachable.');
+  }
+
+  async #reconnect(pause: number): Promise<void> {
+    await this.#disconnect();
+    await delay(pause, undefined, { signal: this.#signal });
+    try {
+      await this.#connect(this.#signal ?? new AbortController().signal);
+    } catch (error) {
+      // The next attempt of the loop fails alike, and counts.
+      const lost = new ConnectionLost('The database could not be reached again.', { cause: error });
+      const connection = { transaction: () => Promise.reject(lost), close: () => Promise.resolve() };
+      this.#open = { connection, release: () => Promise.resolve() };
+    }
+  }
+
+  async #connect(signal: AbortSignal): Promise<void> {
+    const connection = await this.#database.connect(signal);
+    try {
+      const release = await this.#database.lock(connection, this.#table, signal);
+      this.#open = { connection, release };
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  }
+
+  async #disconnect(): Promise<void> {
+    const open = this.#open;
+    this.#open = undefined;
+    await open?.release().catch(() => undefined);
+    await open?.connection.close().catch(() => undefined);
+  }
+
+  get #opened(): Connection {
+    if (!this.#open) throw new Error('The ledger is not locked.');
+    return this.#open.connection;
+  }
+}
+
+/** Records in order, as rows of the ledger. */
+class LedgerLog implements StateLog {
+  bytes = 0;
+  readonly #ledger: Ledger;
+  readonly #table: string;
+  readonly #name: string;
+  #next: bigint | undefined;
+
+  constructor(of: Ledger, table: string, name: string) {
+    this.#ledger = of;
+    this.#table = table;
+    this.#name = name;
+  }
+
+  async *read(): AsyncIterable<unknown> {
+    this.bytes = 0;
+    let after = -1n;
+    for (;;) {
+      const found = await this.#ledger.read((session) =>
+        session.rows(
+          `SELECT nth, record FROM ${this.#ledger.ledger} WHERE target = ? AND name = ? AND nth > ? ORDER BY nth LIMIT 500`,
+          ...[this.#table, this.#name, after],
+        ),
+      );
+      if (found.length === 0) break;
+      for (const { nth, record } of found) {
+        after = integerOf(nth);
+        this.bytes += String(record).length;
+        yield decoded(record, this.#name);
+      }
+    }
+    this.#next = after + 1n;
+  }
+
+  async append(record: object): Promise<void> {
+    const nth = await this.#nextNth();
+    await this.#ledger.commit((session) => this.#ledger.insert(session, this.#name, nth, record));
+    this.#next = nth + 1n;
+    this.bytes += JSON.stringify(record).length;
+  }
+
+  async replace(records: Iterable<object>): Promise<void> {
+    let [nth, bytes] = [0n, 0];
+    // A transaction may run more than once, and an iterable may not.
+    const all = [...records];
+    await this.#ledger.commit(async (session) => {
+      [nth, bytes] = [0n, 0];
+      await session.run(`DELETE FROM ${this.#ledger.ledger} WHERE target = ? AND name = ?`, this.#table, this.#name);
+      for (const record of all) {
+        await this.#ledger.insert(session, this.#name, nth, record);
+        nth += 1n;
+        bytes += JSON.stringify(record).length;
+      }
+    });
+    [this.#next, this.bytes] = [nth, bytes];
+  }
+
+  async remove(): Promise<void> {
+    await this.replace([]);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async #nextNth(): Promise<bigint> {
+    if (this.#next !== undefined) return this.#next;
+    const [last] = await this.#ledger.read((session) =>
+      session.rows(
+        `SELECT max(nth) AS last FROM ${this.#ledger.ledger} WHERE target = ? AND name = ?`,
+        this.#table,
+        this.#name,
+      ),
+    );
+    return last?.['last'] === null || !last ? 0n : integerOf(last['last']) + 1n;
+  }
+}
+
+/** Drivers give a large integer as one or as its text. */
+function integerOf(value: unknown): bigint {
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'number' || typeof value === 'string') return BigInt(value);
+  throw new Error('The ledger has a number that is not one.');
+}
+
+/** Records never have the name of the control row, nor that of a log. */
+function recordName(name: string): string {
+  return `record/${name}`;
+}
+
+function decoded(record: unknown, name: string): unknown {
+  try {
+    return JSON.parse(String(record));
+  } catch {
+    throw new CheckpointError(`The record ${name} in the table _sluice can't be read.`, {}, [{ kind: 'restart' }]);
+  }
+}
+
+function takenOver(table: string): LockError {
+  return new LockError(
+    `Another run has taken over the table ${table}: this one ends. What it had committed is kept, and the other run goes on from there.`,
+  );
+}
+
+function unreachable(database: Database, table: string, { cause, ...lost }: ConnectionLost): SluiceError {
+  if (SluiceError.is(cause)) return cause;
+  return new SinkError(
+    `The connection to the database of ${table} (${database.name}) was lost, and could not be opened again. What was committed is kept: the same export goes on from there.`,
+    { cause: cause ?? lost },
+  );
+}

@@ -1,0 +1,150 @@
+import { ConfigError, SinkError, type RowKey, type RowSchema } from '@sluice/core';
+import { checkColumns } from '../columns.js';
+import { fieldReader, fieldsOf, type Fields } from '../fields.js';
+import type { Column, Database, ExistingColumn, SqlValue } from './database.js';
+import { sqlValue } from './sqlValue.js';
+
+/** The column of a row's key, where no columns are. */
+const keyColumn = '_key';
+/** Names that begin so are the sink's own. */
+const reserved = /^(_sluice.*|_rowid_)$/is;
+
+/** What a table has to look like, and how rows become its rows. */
+export interface TableShape<T> {
+  readonly columns: readonly Column[];
+  /** The columns that identify a row; empty if none do. */
+  readonly key: readonly string[];
+  /** @throws SinkError if a value does not fit, which names row and column. */
+  valuesOf(row: T, nth: number): readonly SqlValue[];
+}
+
+/** @throws ConfigError if there are no columns, one is unknown, or rows need a key and have none. */
+export function tableShape<T>(
+  database: Database,
+  schema: RowSchema<T> | undefined,
+  { columns: wanted, key: keyNames, needsKey, schema: newFields = 'discard' }: ShapeOptions,
+): TableShape<T> {
+  const names = wanted ?? schema?.columns;
+  if (!names)
+    throw new ConfigError('A table needs columns, and the source has none of its own. Name them: columns: [...].');
+  checkColumns(names, schema);
+  for (const name of names) {
+    const fault = database.faultOfName(name, 'column');
+    if (fault !== undefined)
+      throw new ConfigError(`The column ${JSON.stringify(name)} can't be stored: its name ${fault}.`);
+  }
+  const fold = database.foldName ?? ((name: string) => name);
+  const byFold = new Map<string, string>();
+  for (const name of names) {
+    const twin = byFold.get(fold(name));
+    if (twin !== undefined)
+      throw new ConfigError(
+        `${database.name} takes the columns ${twin} and ${name} for the same. Name the columns to store without one of them.`,
+      );
+    byFold.set(fold(name), name);
+  }
+  const own = names.find((name) => reserved.test(name));
+  if (own !== undefined)
+    throw new ConfigError(
+      `The column ${JSON.stringify(own)} can't be stored: the name is used by the database or by Sluice.`,
+    );
+  const rowKey = schema?.key?.bind(schema);
+  const hasKeyColumn = needsKey && keyNames === undefined;
+  if (hasKeyColumn && !rowKey)
+    throw new ConfigError('This needs to know which rows are the same: name the columns that identify a row, as key.');
+  if (keyNames) {
+    checkColumns(keyNames, undefined);
+    const missing = keyNames.find((name) => !names.includes(name));
+    if (missing !== undefined)
+      throw new ConfigError(`The key has ${JSON.stringify(missing)}, which is not a column of the table.`);
+  }
+  if (hasKeyColumn && names.includes(keyColumn))
+    throw new ConfigError(`The source has a column ${keyColumn}: name the columns that identify a row, as key.`);
+  const json = keyNames?.find((name) => schema?.types?.[name] === 'json');
+  if (json !== undefined)
+    throw new ConfigError(`The key has ${JSON.stringify(json)}, which is JSON: it has no equality.`);
+  const columns = names.map((name): Column => ({ name, type: schema?.types?.[name] ?? 'text' }));
+  const key = hasKeyColumn ? [keyColumn] : (keyNames ?? []);
+  const fields = columns.map((column) => ({
+    ...{ column, read: fieldReader(column.name), isKey: key.includes(column.name) },
+  }));
+  const known = newFields === 'freeze' ? new Set([...names, ...(schema?.columns ?? [])]) : undefined;
+  return {
+    columns: hasKeyColumn ? [...columns, { name: keyColumn, type: 'text' }] : columns,
+    key,
+    valuesOf(row, nth) {
+      const given = fieldsOf(row, 'a table');
+      if (known) checkFields(given, known, nth);
+      const values = fields.map(({ column, read, isKey }) => {
+        const value = read(given);
+        if (value !== null && value !== undefined) return stored(database, column, value, nth);
+        if (!isKey) return null;
+        throw new SinkError(`Row ${nth} has no ${column.name}, which is a part of its key.`);
+      });
+      return hasKeyColumn && rowKey ? [...values, keyText(rowKey(row))] : values;
+    },
+  };
+}
+
+/** What becomes of fields that are not columns of the source: `freeze` refuses their row, `discard` leaves them out. */
+export type NewFields = 'freeze' | 'discard';
+
+export interface ShapeOptions {
+  readonly columns?: readonly string[] | undefined;
+  /** Default `discard`. */
+  readonly schema?: NewFields | undefined;
+  readonly key?: readonly string[] | undefined;
+  /** Whether rows need a key. Without `key`, the table gets a column for the source's own. */
+  readonly needsKey: boolean;
+}
+
+function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): void {
+  const field = Object.keys(given).find((name) => !known.has(name));
+  if (field === undefined) return;
+  throw new SinkError(
+    `Row ${nth} has the field ${JSON.stringify(field.slice(0, 100))}, which is not a column of the source. Declare the column, or leave new fields out with schema: 'discard'.`,
+    { details: { row: nth, column: field, option: 'schema' } },
+  );
+}
+
+/** Numbers and text are never the same key. */
+function keyText(key: RowKey): string {
+  return typeof key === 'number' ? `#${key}` : key;
+}
+
+function stored(database: Database, { name, type }: Column, value: unknown, nth: number): SqlValue {
+  const found = sqlValue(type, value, database);
+  if (found !== undefined) return found;
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+  const shown = text === undefined ? `of type ${typeof value}` : JSON.stringify(text.slice(0, 60));
+  throw new SinkError(
+    `Row ${nth}: ${name} is ${shown}, which is not ${type === 'integer' ? 'an' : 'a'} ${type} that ${database.name} can store unchanged. Declare another type for the column, or change the value with pipePages(map(…)).`,
+    { details: { row: nth, column: name } },
+  );
+}
+
+/** @throws SinkError, which names the columns, if an existing table can't take the rows unchanged. */
+export function checkTable<T>(
+  database: Database,
+  table: string,
+  { columns }: TableShape<T>,
+  existing: readonly ExistingColumn[],
+): void {
+  const fold = database.foldName ?? ((name: string) => name);
+  const known = new Set(columns.map(({ name }) => fold(name)));
+  const required = existing.filter(({ name, isRequired }) => isRequired && !known.has(fold(name)));
+  const byFold = new Map(existing.map((column) => [fold(column.name), column]));
+  const faults = columns.flatMap<string>(({ name, type }) => {
+    const found = byFold.get(fold(name));
+    if (!found) return [`${name} is missing`];
+    if (found.isGenerated) return [`${name} is computed by the database`];
+    if (database.fits(type, found.declared)) return [];
+    return [`${name} is ${found.declared || 'untyped'} and should be ${database.types[type]}`];
+  });
+  for (const { name } of required) faults.push(`${name} must not be null, and the rows lack it`);
+  if (faults.length === 0) return;
+  throw new SinkError(
+    `The table ${table} has other columns than the rows: ${faults.join('; ')}. Name another table, or change it.`,
+    { details: { table } },
+  );
+}

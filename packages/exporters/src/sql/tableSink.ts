@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import {
+  CheckpointError,
+  ConfigError,
+  type Json,
+  type Sink,
+  type SinkContext,
+  type SinkReport,
+  type SinkWriter,
+} from '@sluice/core';
+import type { Database, SqlValue } from './database.js';
+import { Ledger } from './ledger.js';
+import { Stage, type TableMode } from './stage.js';
+import { tableShape, type NewFields, type TableShape } from './tableShape.js';
+
+/** Where and how rows become a table. */
+export interface TableOptions {
+  /** The table. It is created if it is not there. */
+  readonly table: string;
+  /** What becomes of rows that it has. Default `fail`. */
+  readonly mode?: TableMode;
+  /** The columns and their order. Default: the source's own. */
+  readonly columns?: readonly string[];
+  /**
+   * The columns that identify a row; none may be null. `merge` needs them, and without them adds a column `_key` with
+   * the source's own key. `replace` changes rows in place with them, which other tables may refer to.
+   */
+  readonly key?: readonly string[];
+  /**
+   * What becomes of a row's fields that are not columns of the source, such as those that an API added: `discard` (the
+   * default) leaves them out, `freeze` ends the export with an error that names row and field.
+   */
+  readonly schema?: NewFields;
+}
+
+/** The record of what was published. */
+const published = 'published';
+
+/** Rows and characters of text, about, after which rows are committed. */
+const fullAt = { rows: 20_000, characters: 16_000_000 };
+
+/** Where rows of the table go on, which is in the checkpoint. */
+interface TablePosition {
+  /** The id of the staging table's rows. */
+  readonly stage: string;
+  readonly mode: TableMode;
+  /** Rows that were written so far. */
+  readonly nth: number;
+  /** Partitions whose rows have to be removed from the staging table first. */
+  readonly dropped?: readonly number[];
+}
+
+/** A sink that commits rows and checkpoint in one transaction. */
+export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): Sink<T> {
+  const { table, mode = 'fail', columns, key, schema } = options;
+  if (key && mode !== 'merge' && mode !== 'replace')
+    throw new ConfigError("key is for mode: 'merge' and mode: 'replace'.", { option: 'key' });
+  if (table === '') throw new ConfigError('The name of the table is empty.', { option: 'table' });
+  const fault = /^_sluice/i.test(table) ? "is one of Sluice's own" : database.faultOfName(table, 'table');
+  if (fault !== undefined)
+    throw new ConfigError(`The table can't be ${JSON.stringify(table)}: its name ${fault}.`, { option: 'table' });
+  const ledger = new Ledger(database, table);
+  const shapeOf = (context: SinkContext<T>): TableShape<T> => {
+    if (context.isEndless)
+      throw new ConfigError('The source never ends, and rows become visible in a table when it ends.');
+    if (context.increment === 'all' && mode === 'append')
+      throw new ConfigError(
+        'All rows would be appended to those of the table, and be there twice. Say in mode what becomes of those: merge or replace.',
+        { option: 'mode' },
+      );
+    if (context.increment === 'new' && mode === 'replace')
+      throw new ConfigError(
+        'The rows of an increment would replace all others. Say in mode what becomes of those: merge or append.',
+        { option: 'mode' },
+      );
+    return tableShape(database, context.schema, { columns, key, schema, needsKey: mode === 'merge' });
+  };
+  /** Whether the table had no rows but those of the run that published last. */
+  const isOurs = async (): Promise<boolean> => {
+    const { mode: last } = await publishedBy(ledger);
+    return last === 'fail' || last === 'replace';
+  };
+  /** Rows that an earlier run published are replaced when it starts over. */
+  const modeOf = async ({ restart }: SinkContext<T>): Promise<TableMode> =>
+    restart && mode === 'fail' && (await isOurs()) ? 'replace' : mode;
+  const check = async (context: SinkContext<T>): Promise<void> => {
+    const stage = new Stage(database, table, shapeOf(context));
+    const effective = await modeOf(context);
+    await ledger.read((session) => stage.checkTarget(session, effective));
+  };
+  return {
+    name: database.name,
+    target,
+    identity: { mode, columns: columns ? [...columns] : null, key: key ? [...key] : null },
+    delivery: 'exactly-once',
+    state: ledger,
+    check,
+    withoutPartition(position, partition) {
+      const { dropped = [], ...rest } = decodePosition(position, table);
+      return { ...rest, dropped: [...dropped, partition] };
+    },
+    async finished(position) {
+      return (await isPublished(ledger, decodePosition(position, table))) ? { target } : undefined;
+    },
+    async open(context) {
+      const shape = shapeOf(context);
+      const { resumeAt } = context;
+      const parts = { ledger, shape, target, stage: new Stage(database, table, shape) };
+      if (!resumeAt) {
+        const begun = { stage: randomUUID(), mode: await modeOf(context), nth: 0 };
+        await ledger.commit(async (session) => {
+          await parts.stage.checkTarget(session, begun.mode);
+          await parts.stage.create(session);
+        });
+        return new TableWriter<T>(parts, begun);
+      }
+      const position = decodePosition(resumeAt.sinkPosition, table);
+      if (resumeAt.isSealed && (await isPublished(ledger, position)))
+        return new TableWriter<T>(parts, position, { isPublished: true });
+      await ledger.commit(async (session) => {
+        if (!(await parts.stage.exists(session))) throw lostRows(table);
+        for (const partition of position.dropped ?? []) await parts.stage.dropPartition(session, partition);
+      });
+      return new TableWriter<T>(parts, position);
+    },
+  };
+}
+
+interface WriterParts<T> {
+  readonly ledger: Ledger;
+  readonly shape: TableShape<T>;
+  readonly stage: Stage<T>;
+  readonly target: string;
+}
+
+class TableWriter<T> implements SinkWriter<T> {
+  readonly start: Json;
+  readonly #parts: WriterParts<T>;
+  readonly #id: string;
+  readonly #mode: TableMode;
+  readonly #isPublished: boolean;
+  #nth: number;
+  /** Rows that wait for a commit, and their characters. */
+  #rows: (readonly SqlValue[])[] = [];
+  #characters = 0;
+
+  constructor(parts: WriterParts<T>, { stage, mode, nth }: TablePosition, { isPublished = false } = {}) {
+    this.#parts = parts;
+    this.#id = stage;
+    this.#mode = mode;
+    this.#nth = nth;
+    this.#isPublished = isPublished;
+    this.start = this.#position;
+    parts.ledger.joined = {
+      write: (session) => (this.#rows.length === 0 ? Promise.resolve() : parts.stage.insert(session, this.#rows)),
+      settled: () => {
+        this.#rows = [];
+        this.#characters = 0;
+      },
+    };
+  }
+
+  get isFull(): boolean {
+    return this.#rows.length >= fullAt.rows || this.#characters >= fullAt.characters;
+  }
+
+  write({ items, partition }: { readonly items: readonly T[]; readonly partition: number }): Promise<void> {
+    for (const item of items) {
+      const values = this.#parts.shape.valuesOf(item, this.#nth + 1);
+      this.#nth += 1;
+      for (const value of values) if (typeof value === 'string') this.#characters += value.length;
+      this.#rows.push(Stage.placed(values, partition, this.#nth));
+    }
+    return Promise.resolve();
+  }
+
+  flush(): Promise<Json> {
+    return Promise.resolve(this.#position);
+  }
+
+  seal(): Promise<Json> {
+    return Promise.resolve(this.#position);
+  }
+
+  async close(): Promise<SinkReport> {
+    const { ledger, stage, target } = this.#parts;
+    if (!this.#isPublished)
+      await ledger.commit(async (session) => {
+        await stage.publish(session, this.#mode);
+        await ledger.put(session, published, { stage: this.#id, mode: this.#mode });
+      });
+    ledger.joined = undefined;
+    return { target };
+  }
+
+  async abort(_reason: unknown, { isResumable }: { readonly isResumable: boolean }): Promise<void> {
+    const { ledger, stage } = this.#parts;
+    ledger.joined = undefined;
+    if (!isResumable) await ledger.commit((session) => stage.drop(session));
+  }
+
+  get #position(): Json {
+    return { stage: this.#id, mode: this.#mode, nth: this.#nth };
+  }
+}
+
+async function isPublished(ledger: Ledger, { stage }: TablePosition): Promise<boolean> {
+  return (await publishedBy(ledger)).stage === stage;
+}
+
+/** The run that published last; empty if none did. */
+async function publishedBy(ledger: Ledger): Promise<{ readonly stage?: unknown; readonly mode?: unknown }> {
+  const record = await ledger.load(published);
+  return typeof record === 'object' && record !== null ? record : {};
+}
+
+function isMode(value: unknown): value is TableMode {
+  return value === 'fail' || value === 'append' || value === 'merge' || value === 'replace';
+}
+
+/** @throws CheckpointError if the position is another sink's. */
+function decodePosition(position: Json, table: string): TablePosition {
+  if (typeof position === 'object' && position !== null && 'stage' in position && 'nth' in position) {
+    const { stage, nth, dropped, mode } = position;
+    const isDropped = dropped === undefined || (Array.isArray(dropped) && dropped.every(Number.isSafeInteger));
+    if (typeof stage === 'string' && typeof nth === 'number' && isMode(mode) && isDropped)
+      return { stage, mode, nth, ...(Array.isArray(dropped) && { dropped: dropped.map(Number) }) };
+  }
+  throw new CheckpointError(`The checkpoint of ${table} has no position in a table.`, {}, [{ kind: 'restart' }]);
+}
+
+function lostRows(table: string): CheckpointError {
+  return new CheckpointError(
+    `The rows of the unfinished export into ${table} are gone: somebody removed its staging table.`,
+    { isLost: true },
+    [{ kind: 'restart' }],
+  );
+}

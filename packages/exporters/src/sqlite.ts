@@ -1,0 +1,108 @@
+/**
+ * Rows as a table of SQLite.
+ *
+ * @module @sluice/exporters/sqlite
+ */
+
+import { resolve } from 'node:path';
+import { type ColumnType, ConfigError, type Sink } from '@sluice/core';
+import { fileState } from '@sluice/core/node';
+import type { Database } from './sql/database.js';
+import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
+import { type TableOptions, tableSink } from './sql/tableSink.js';
+import { openSqlite } from './sqlite/driver.js';
+
+export type { Mirror, MirrorOptions } from './sql/mirror.js';
+export type { TableMode } from './sql/stage.js';
+export type { NewFields } from './sql/tableShape.js';
+export type { TableOptions } from './sql/tableSink.js';
+
+/** Where a database of SQLite is. */
+export interface SqlitePlace {
+  /** The database file. It is created if it is not there. */
+  readonly path: string;
+  /** Takes the lock from a holder on another machine, whose state is unknown. Default `false`. */
+  readonly breakLock?: boolean;
+}
+
+/** Options of {@link sqlite}. */
+export interface SqliteOptions extends TableOptions, SqlitePlace {}
+
+/** Options of {@link sqliteMirror}. */
+export interface SqliteMirrorOptions extends MirrorOptions, SqlitePlace {}
+
+/**
+ * A table of SQLite. Rows and checkpoint are committed in one transaction, so an export that was interrupted resumes
+ * without other state; readers see all new rows at once, when the export ends.
+ *
+ * Numbers of any size are stored as text, since SQLite would round them; booleans are 0 and 1, timestamps ISO 8601.
+ * In text, a NUL character and an unpaired surrogate become U+FFFD.
+ *
+ * Node before 22.13 needs the package `@photostructure/sqlite`, version 1.
+ *
+ * @example
+ * await exportTo(holdings, sqlite({ path: 'holdings.sqlite', table: 'holdings', mode: 'replace' })).run();
+ *
+ * @throws ConfigError if an option is invalid. Later: SinkError if the file can't be written, the table has other
+ * columns, or a value does not fit; LockError if another process writes the table.
+ */
+export function sqlite<T extends object>(options: SqliteOptions): Sink<T> {
+  const { database, where } = databaseAt(options);
+  return tableSink<T>(database, `${where}#${options.table}`, options);
+}
+
+/**
+ * A table of SQLite that follows a watch: it equals the accepted snapshot of its last generation. Each generation is one
+ * transaction of inserts, updates and deletes, together with the checkpoint, so readers never see half of one, and a
+ * mirror that was killed goes on from there. Its `state` is for the watch, too.
+ *
+ * The types are those of {@link sqlite}, and so is what it needs.
+ *
+ * @example
+ * const mirror = sqliteMirror<EvmStream>({ path: 'streams.sqlite', table: 'streams', key: ['id'] });
+ * await exportTo(watch(client.streams.list(), { every: 30_000, state: mirror.state }), mirror).run();
+ *
+ * @throws ConfigError if an option is invalid. Later: SinkError if the table has rows that are not the mirror's, or other
+ * columns; what `sqlite` throws.
+ */
+export function sqliteMirror<T extends object>(options: SqliteMirrorOptions): Mirror<T> {
+  const { database, where } = databaseAt(options);
+  return mirrorSink<T>(database, `${where}#${options.table}`, options);
+}
+
+/** @throws ConfigError if there is no path. */
+function databaseAt(place: SqlitePlace): { readonly database: Database; readonly where: string } {
+  if (place.path === '') throw new ConfigError('The path of the database is empty.', { option: 'path' });
+  const { breakLock = false } = place;
+  const path = resolve(place.path);
+  const database: Database = {
+    name: 'sqlite',
+    connect: (signal) => openSqlite(path, signal),
+    // A folder of its own, which is there only while the export runs.
+    lock: (_connection, table, signal) =>
+      fileState(`${path}-${encodeURIComponent(table)}.sluice`, { breakLock }).lock(signal),
+    faultOfName: (name, of) =>
+      name.includes('\0')
+        ? 'has a NUL character'
+        : of === 'table' && /^sqlite_/i.test(name)
+          ? 'begins with sqlite_, which SQLite keeps for itself'
+          : undefined,
+    foldName: (name) => name.replace(/[A-Z]/g, (letter) => letter.toLowerCase()),
+    hasSchemas: false,
+    types: { text: 'TEXT', integer: 'TEXT', number: 'TEXT', boolean: 'INTEGER', timestamp: 'TEXT', json: 'TEXT' },
+    fits,
+    order: { column: '_rowid_' },
+  };
+  return { database, where: path };
+}
+
+/**
+ * A column's affinity may change a value: text of digits becomes an integer, and a large integer a rounded real.
+ *
+ * @see https://www.sqlite.org/datatype3.html, section 3.1
+ */
+function fits(type: ColumnType, declared: string): boolean {
+  const isText = /char|clob|text/i.test(declared) && !/int/i.test(declared);
+  const isBlob = declared === '' || (/blob/i.test(declared) && !/int|char|clob|text/i.test(declared));
+  return type === 'boolean' || isText || isBlob;
+}

@@ -1,0 +1,209 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ConfigError, LockError, SinkError } from '@sluice/core';
+import { quoted, type Connection, type Session, type SqlValue } from '../sql/database.js';
+
+/** What is used of `node:sqlite`, and of packages with the same interface. */
+interface SqliteModule {
+  readonly DatabaseSync: new (path: string) => SqliteDatabase;
+}
+
+interface SqliteDatabase {
+  exec(sql: string): void;
+  prepare(sql: string): SqliteStatement;
+  close(): void;
+}
+
+interface SqliteStatement {
+  setReadBigInts(isOn: boolean): void;
+  all(...parameters: readonly SqlValue[]): readonly unknown[];
+  run(...parameters: readonly SqlValue[]): { readonly changes: number | bigint };
+}
+
+/** Ms that a transaction waits for the one of another program. */
+const longestWait = 15_000;
+const sqlite = { busy: 5, readOnly: 8, full: 13, cantOpen: 14, notADatabase: 26 };
+
+/** Opens a database file, and creates it if it is not there. */
+export async function openSqlite(path: string, signal: AbortSignal): Promise<Connection> {
+  const { DatabaseSync } = await loadSqlite();
+  let db: SqliteDatabase;
+  try {
+    db = new DatabaseSync(path);
+  } catch (error) {
+    throw explained(error, path);
+  }
+  let journal = 'delete';
+  try {
+    journal = journalOf(db);
+    // A commit survives a power cut, too; readers see the state before a transaction until it ends.
+    await whenFree(
+      () => db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'),
+      path,
+      signal,
+    );
+  } catch (error) {
+    db.close();
+    throw explained(error, path);
+  }
+  const session = sessionOf(db);
+  return {
+    async transaction(work) {
+      await whenFree(() => db.exec('BEGIN IMMEDIATE'), path, signal);
+      try {
+        const result = await work(session);
+        // Without WAL, which some file systems lack, readers hold it up.
+        await whenFree(() => db.exec('COMMIT'), path, signal);
+        return result;
+      } catch (error) {
+        try {
+          db.exec('ROLLBACK');
+        } catch {
+          // SQLite itself has rolled back, e.g. because the disk is full.
+        }
+        throw explained(error, path);
+      }
+    },
+    close() {
+      try {
+        // As it was: in WAL mode, the rows may be in a second file, which whoever copies the first one would miss.
+        db.exec(`PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = ${journal}`);
+      } catch {
+        // Somebody else is reading it. SQLite does the same when the last one closes it.
+      }
+      db.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** How the database keeps its journal. */
+function journalOf(db: SqliteDatabase): string {
+  const [found] = db.prepare('PRAGMA journal_mode').all().filter(isRow);
+  return found?.['journal_mode'] === 'wal' ? 'wal' : 'delete';
+}
+
+/** Node's own from version 22.13 on, unless the package is installed. @throws ConfigError if there is neither. */
+async function loadSqlite(): Promise<SqliteModule> {
+  try {
+    return await import('@photostructure/sqlite');
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+  try {
+    // A specifier in a variable, since this version of Node may not know the module.
+    const own = 'node:sqlite';
+    const found: unknown = await import(own);
+    if (isSqlite(found)) return found;
+  } catch {
+    // Below is what to do.
+  }
+  throw new ConfigError(
+    'To write SQLite, this version of Node needs a package: npm install @photostructure/sqlite@1. From Node 22.13 on, there is nothing to install.',
+  );
+}
+
+function isSqlite(module: unknown): module is SqliteModule {
+  return typeof module === 'object' && module !== null && 'DatabaseSync' in module;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+}
+
+/** Another program may have a transaction of its own. Waiting inside of SQLite would block this process. */
+async function whenFree(work: () => void, path: string, signal: AbortSignal): Promise<void> {
+  for (let waited = 0, pause = 1; ; waited += pause, pause = Math.min(2 * pause, 100)) {
+    try {
+      work();
+      return;
+    } catch (error) {
+      if (codeOf(error) !== sqlite.busy) throw explained(error, path);
+      if (waited > longestWait)
+        throw new LockError(
+          `${path} is in use by another program, whose transaction has not ended for ${longestWait / 1_000} s. End it, then run this again: what was committed is kept.`,
+        );
+    }
+    await delay(pause, undefined, { signal });
+  }
+}
+
+function sessionOf(db: SqliteDatabase): Session {
+  const statements = new Map<string, SqliteStatement>();
+  const prepared = (sql: string): SqliteStatement => {
+    const known = statements.get(sql);
+    if (known) return known;
+    const statement = db.prepare(sql);
+    statement.setReadBigInts(true);
+    statements.set(sql, statement);
+    return statement;
+  };
+  return {
+    rows: (sql, ...parameters) =>
+      Promise.resolve(
+        prepared(sql)
+          .all(...parameters)
+          .filter(isRow),
+      ),
+    run: (sql, ...parameters) => Promise.resolve(Number(prepared(sql).run(...parameters).changes)),
+    insert(table, columns, rows) {
+      const marks = columns.map(() => '?').join(', ');
+      const insert = prepared(`INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES (${marks})`);
+      for (const row of rows) insert.run(...row);
+      return Promise.resolve();
+    },
+    columnsOf(table) {
+      const found = prepared(`PRAGMA table_info(${quoted(table)})`)
+        .all()
+        .filter(isRow);
+      if (found.length === 0) return Promise.resolve(undefined);
+      return Promise.resolve(
+        found.map(({ name, type, notnull, dflt_value: initial, pk }) => ({
+          ...{ name: String(name), declared: String(type) },
+          // SQLite numbers the rows of an integer key itself.
+          isRequired: notnull === 1n && initial === null && !(pk === 1n && /^integer$/i.test(String(type))),
+        })),
+      );
+    },
+    isWritable(table) {
+      const views = prepared("SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ? COLLATE NOCASE").all(table);
+      return Promise.resolve(views.length === 0);
+    },
+  };
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null;
+}
+
+function codeOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return undefined;
+  // The lower byte is the code; what is above it says more.
+  return error.errcode & 0xff;
+}
+
+/** Errors of SQLite as those of a sink; all others as they are. */
+function explained(error: unknown, path: string): unknown {
+  const code = codeOf(error);
+  if (code === undefined || !(error instanceof Error)) return error;
+  return new SinkError(`${path} can't be written: ${reasonOf(code, error.message)}`, {
+    details: { path, sqliteCode: code },
+    cause: error,
+  });
+}
+
+function reasonOf(code: number, message: string): string {
+  switch (code) {
+    case sqlite.full:
+      return 'the disk is full. Make room, then run it again: what was committed is kept.';
+    case sqlite.readOnly:
+      return 'there is no permission to write it.';
+    case sqlite.cantOpen:
+      return 'it is a folder, or its own folder is not there or may not be written.';
+    case sqlite.notADatabase:
+      return 'it is not a database of SQLite. Name another file.';
+    default:
+      return `${message}.`;
+  }
+}

@@ -1,0 +1,119 @@
+import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
+import type { Sink } from '@sluice/core';
+import pg from 'pg';
+import { postgresPrograms, startPostgres, type PostgresServer } from '../../../../test/kit/postgresServer.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
+import { postgres, postgresMirror } from '../../src/postgres.js';
+import { sqlite, sqliteMirror, type Mirror, type MirrorOptions, type TableOptions } from '../../src/sqlite.js';
+
+/** A row as a test reads it: every value as text. */
+export type TextRow = Readonly<Record<string, string | null>>;
+
+/** An empty database of a test. */
+export interface TestDatabase {
+  /** Creates the table `rows` of a suite, of text, whose rows can be read in the order of their insertion. */
+  createRows(): Promise<void>;
+  /** The column of that order. */
+  readonly order: string;
+  sink<T extends object>(options: TableOptions): Sink<T>;
+  mirror<T extends object>(options: MirrorOptions): Mirror<T>;
+  /** The file, or the URL. */
+  readonly place: string;
+  /** Runs SQL without the code under test. */
+  query(sql: string): Promise<readonly TextRow[]>;
+}
+
+/** A kind of database that tests run with. */
+export interface DatabaseKind {
+  readonly name: 'SQLite' | 'PostgreSQL';
+  /** An empty database. */
+  readonly open: () => Promise<TestDatabase>;
+}
+
+const sqliteKind: DatabaseKind = {
+  name: 'SQLite',
+  open: () => Promise.resolve(sqliteAt(join(temporaryFolder(), 'test.sqlite'))),
+};
+
+/** A database in a file, which need not be there yet. */
+export function sqliteAt(path: string): TestDatabase {
+  return {
+    order: 'rowid',
+    place: path,
+    createRows: () => Promise.resolve(),
+    sink: <T extends object>(options: TableOptions) => sqlite<T>({ path, ...options }),
+    mirror: <T extends object>(options: MirrorOptions) => sqliteMirror<T>({ path, ...options }),
+    query: (sql: string) => Promise.resolve(querySqlite(path, sql)),
+  };
+}
+
+function querySqlite(path: string, sql: string): TextRow[] {
+  const db = new DatabaseSync(path);
+  try {
+    const statement = db.prepare(sql);
+    statement.setReadBigInts(true);
+    return statement.all().map((row: Record<string, unknown>) => asText(row));
+  } finally {
+    db.close();
+  }
+}
+
+function asText(row: object): TextRow {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, value === null || value === undefined ? null : String(value)]),
+  );
+}
+
+async function queryPostgres(url: string, sql: string): Promise<TextRow[]> {
+  const client = new pg.Client({ connectionString: url, types: { getTypeParser: () => (text: string) => text } });
+  await client.connect();
+  try {
+    const { rows } = await client.query<Record<string, unknown>>(sql);
+    return rows.map(asText);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The server of this file's tests, and a database in it for each test. */
+export class Servers {
+  #server: Promise<PostgresServer> | undefined;
+  #databases = 0;
+
+  get server(): Promise<PostgresServer> {
+    this.#server ??= startPostgres();
+    return this.#server;
+  }
+
+  async open(): Promise<TestDatabase & { readonly url: string }> {
+    const server = await this.server;
+    const name = `db${(this.#databases += 1)}`;
+    await server.query(`CREATE DATABASE ${name}`);
+    const url = server.url.replace(/postgres$/, name);
+    const query = (sql: string): Promise<TextRow[]> => queryPostgres(url, sql);
+    return {
+      url,
+      query,
+      place: url,
+      order: 'nth',
+      // A table of PostgreSQL has no order of its own.
+      async createRows() {
+        const columns = ['id', 'name', 'amount', 'note'].map((name) => `${name} text`);
+        await query(`CREATE TABLE rows (${columns.join()}, nth bigint GENERATED ALWAYS AS IDENTITY)`);
+      },
+      sink: <T extends object>(options: TableOptions) => postgres<T>({ url, ...options }),
+      mirror: <T extends object>(options: MirrorOptions) => postgresMirror<T>({ url, ...options }),
+    };
+  }
+
+  async close(): Promise<void> {
+    await (await this.#server)?.close();
+  }
+}
+
+/** SQLite, and PostgreSQL where it is installed. */
+export function databaseKinds(servers: Servers): readonly DatabaseKind[] {
+  if (postgresPrograms === undefined) return [sqliteKind];
+  return [sqliteKind, { name: 'PostgreSQL', open: () => servers.open() }];
+}

@@ -1,0 +1,98 @@
+import { execFile, spawn } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+const installed = '/usr/lib/postgresql';
+
+/** The folder of the newest server that is installed here; `undefined` if there is none. */
+export const postgresPrograms: string | undefined = existsSync(installed)
+  ? readdirSync(installed)
+      .toSorted((a, b) => Number(b) - Number(a))
+      .map((version) => join(installed, version, 'bin'))
+      .find((folder) => existsSync(join(folder, 'initdb')))
+  : undefined;
+
+/** A server of PostgreSQL in a temporary folder. */
+export interface PostgresServer {
+  readonly port: number;
+  /** `postgres://tester@127.0.0.1:PORT/postgres`. Nobody needs a password. */
+  readonly url: string;
+  /** Runs SQL with psql. @returns its output, without headers. */
+  query(sql: string): Promise<string>;
+  /** Ends it as a crash does, without a checkpoint, and starts it again. */
+  crash(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Starts a server as an ordinary user, since it refuses to run as root. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const programs = postgresPrograms;
+  if (programs === undefined) throw new Error('PostgreSQL is not installed.');
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-pg-'));
+  const user = await ordinaryUser();
+  if (user) chownSync(folder, user.uid, user.gid);
+  const data = join(folder, 'data');
+  const options = { ...user, cwd: folder, env: { PATH: process.env['PATH'], LC_ALL: 'C' } };
+  await execute(
+    join(programs, 'initdb'),
+    ['--pgdata', data, '--username', 'tester', '--auth', 'trust', '--encoding', 'UTF8', '--no-sync'],
+    options,
+  );
+  const port = await freePort();
+  const settings = [`-p ${port}`, `-k ${folder}`, '-h 127.0.0.1', '-c fsync=off', '-c max_connections=40'].join(' ');
+  const control = (...args: readonly string[]): Promise<void> =>
+    new Promise((resolve, reject) => {
+      // Its output is not read, since the server inherits it.
+      const child = spawn(join(programs, 'pg_ctl'), ['--pgdata', data, '-w', ...args], { ...options, stdio: 'ignore' });
+      child.once('error', reject);
+      child.once('exit', (code) => (code === 0 ? resolve() : reject(new Error(`pg_ctl ${args[0]} failed: ${code}`))));
+    });
+  const start = (): Promise<void> => control('start', '-l', join(folder, 'log'), '-o', settings);
+  await start();
+  const url = `postgres://tester@127.0.0.1:${port}/postgres`;
+  return {
+    port,
+    url,
+    async query(sql) {
+      const { stdout } = await execute(join(programs, 'psql'), [
+        '-X',
+        '-q',
+        '-A',
+        '-t',
+        '-v',
+        'ON_ERROR_STOP=1',
+        url,
+        '-c',
+        sql,
+      ]);
+      return stdout.trimEnd();
+    },
+    async crash() {
+      await control('stop', '-m', 'immediate');
+      await start();
+    },
+    async close() {
+      await control('stop', '-m', 'immediate');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function ordinaryUser(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const [uid, gid] = await Promise.all(['-u', '-g'].map((of) => execute('id', [of, 'nobody'])));
+  return { uid: Number(uid?.stdout), gid: Number(gid?.stdout) };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== 'object' || address === null) throw new Error('There is no free port.');
+  return address.port;
+}
