@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { Interruption } from '../src/errors/errors.js';
 import { main } from '../src/main.js';
 import { configFolder, run as runIn, type Ran } from './config/configFolder.js';
+import { readTable } from './readTable.js';
 import { settingsFor } from './runSluice.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -307,6 +308,22 @@ describe('A5 sluice export --incremental', () => {
     expect(readdirSync(folder).filter((name) => name.includes('.sluice'))).toEqual([]);
   });
 
+  test('into the same file appends what is new, and refuses to append all rows again', async () => {
+    const folder = helpdeskFolder();
+    const appended = args('all.jsonl', '--if-exists', 'append');
+    expect(await run(appended, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^250 new rows /) });
+    change(7, 300);
+    expect(await run(appended, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^2 new rows /) });
+    expect(idsIn(folder, 'all.jsonl').slice(248)).toEqual([248, 249, 7, 300]);
+    expect(await run(appended, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^0 new rows /) });
+    const before = readFileSync(join(folder, 'all.jsonl'), 'utf8');
+    expect(await run([...appended, '--full'], folder)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/and be there twice\. .*--if-exists overwrite\.\n$/),
+    });
+    expect(readFileSync(join(folder, 'all.jsonl'), 'utf8')).toBe(before);
+  });
+
   test('--since starts elsewhere, and --full exports all rows again', async () => {
     const folder = helpdeskFolder();
     await run(args('1.jsonl', '--quiet'), folder);
@@ -369,6 +386,15 @@ describe('A5 sluice export --incremental', () => {
         ),
       },
     });
+  });
+
+  test('into a table keeps how far it came there, and merges what is new', async () => {
+    const folder = helpdeskFolder();
+    const merged = ['export', 'helpdesk.tickets', '--incremental', '--to', 'tickets.sqlite', '--mode', 'merge'];
+    expect(await run(merged, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^250 new rows /) });
+    change(7, 300);
+    expect(await run(merged, folder)).toMatchObject({ code: 0, stderr: expect.stringMatching(/^2 new rows /) });
+    expect(readTable(join(folder, 'tickets.sqlite'), 'SELECT count(*) FROM tickets')).toEqual([[251]]);
   });
 
   test.each<[string, string[], string]>([

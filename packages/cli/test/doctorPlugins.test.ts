@@ -131,3 +131,36 @@ test('a key that is too short to be searched for is refused, and our own words s
   expect(stdout).toMatch(/^ok {4}proxy {8}none is set/m);
   expect(stdout).not.toContain('/none');
 });
+
+test('an API that gets the key of another one, at another address, is a warning without the key', async () => {
+  const other = createServer((_, response) => void response.end(JSON.stringify({ items: [] })));
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  try {
+    const [first, second] = [server, other].map((each) => (each.address() as AddressInfo).port);
+    const folderOf = (auth: string): string =>
+      configFolder({
+        'sluice.config.ts': `
+          import { byOffset, defineApi, listing, sharedKey } from '@sluice/core';
+          const books = listing({ path: '/books', paging: byOffset({ param: 'offset' }), rows: 'items', columns: ['id'] });
+          const [library, archive] = ['library', 'archive'].map((name) => defineApi({ name, ${auth} sources: { books } }));
+          export default { plugins: [
+            library({ baseUrl: 'http://127.0.0.1:${String(first)}' }), archive({ baseUrl: 'http://127.0.0.1:${String(second)}' }),
+          ], defaults: { rate: 'unlimited' } };`,
+      });
+    const key = 'canary-41fa';
+    const { code, stdout } = await run(['doctor'], folderOf(''), { SLUICE_API_KEY: key });
+    expect(code).toBe(0);
+    const shared = stdout.split('\n').filter((line) => line.includes("the client's key"));
+    expect(shared).toEqual([
+      expect.stringMatching(
+        /^warn {2}library {6}library has no `auth`, .* which http:\/\/127\.0\.0\.1:\d+ gets, too\./,
+      ),
+      expect.stringMatching(/^warn {2}archive {6}archive has no `auth`, /),
+    ]);
+    expect(stdout).not.toContain(key);
+    const meant = await run(['doctor'], folderOf('auth: sharedKey,'), { SLUICE_API_KEY: key });
+    expect(meant.stdout).not.toContain("the client's key");
+  } finally {
+    other.close();
+  }
+});

@@ -59,6 +59,19 @@ function forgeFolder(): string {
 const rowsOf = (...repos: string[]): string =>
   ['repo,id', ...repos.flatMap((repo) => [1, 2, 3].map((id) => `${repo},${String(id)}`)), ''].join('\r\n');
 
+test('A6 A9 sluice sources NAME shows whose rows it lists', async () => {
+  const folder = forgeFolder();
+  const { code, stdout, stderr } = await run(['sources', 'forge.issues'], folder);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^forge\.issues\n {2}each {5}row of forge\.repos\n {2}columns {2}repo, id\n/m);
+  expect((await run(['sources', 'forge.repos'], folder)).stdout).not.toContain('each');
+  const json = await run(['sources', 'forge', '--format', 'json'], folder);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    sources: [{ name: 'forge.repos' }, { name: 'forge.issues', each: 'forge.repos' }, { name: 'forge.some' }],
+  });
+  expect(asked).toEqual([]);
+});
+
 test('A6 sluice export has the rows of each parent, into a file and to stdout, which has no state', async () => {
   const folder = forgeFolder();
   const args = ['export', 'forge.issues', '--param', 'state=open', '--concurrency', '3'];
@@ -74,7 +87,9 @@ test('A6 sluice export that failed resumes with the parents that it had logged',
   const folder = forgeFolder();
   const args = ['export', 'forge.issues', '--to', 'out.csv', '--commit-every', '1'];
   failing = { path: '/repos/c/issues', status: 404 };
-  expect((await run(args, folder)).code).toBe(1);
+  expect(await run(args, folder)).toMatchObject({
+    ...{ code: 1, stderr: expect.stringMatching(/404.* It concerns "c" of forge\.repos\./) },
+  });
   expect(existsSync(join(folder, 'out.csv.sluice/partitions.log'))).toBe(true);
   const shown = await run(['checkpoint', 'show', 'out.csv'], folder);
   expect(shown.stdout).toMatch(/2 partitions finished, 0 open/);

@@ -1,12 +1,14 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { Interruption } from '../src/errors/errors.js';
 import { main } from '../src/main.js';
 import { configFolder, run, type Ran } from './config/configFolder.js';
 import { changesInFile, watchArgs } from './watching.js';
+import { readTable } from './readTable.js';
 import { settingsFor } from './runSluice.js';
 import { testEnvironment } from './testEnvironment.js';
 
@@ -132,6 +134,27 @@ describe("--to NAME:TARGET reaches a plugin's sink", () => {
     expect(whole).toHaveLength(3000);
     expect(rowsIn(folder, 'rows.jsonl')).toEqual(whole);
     expect((await readdir(folder)).filter((name) => name.endsWith('.sluice'))).toEqual(['whole.jsonl.sluice']);
+  });
+
+  test('D1 a sink of a plugin that keeps its own checkpoints has them in its target, and takes no other state', async () => {
+    await using sandbox = await startSandbox({ holdings: 3000, latency: 2 });
+    const plugin = fileURLToPath(new URL('../../../examples/plugins/sqlite.ts', import.meta.url));
+    const folder = configFolder({ 'sluice.config.json': JSON.stringify({ plugins: [plugin] }) });
+    const args = exportArgs(sandbox, 'sqlite:rows.db', '--commit-every', '2');
+    const refused = await run([...args, '--state', 'elsewhere'], folder, settingsFor(sandbox));
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: 'sluice: --state is for state in a folder, and this target keeps its own checkpoints.\n',
+    });
+    const { code, stderr } = await interrupted(sandbox, args, folder, 12);
+    expect(code).toBe(130);
+    expect(stderr).not.toContain('Its state is kept');
+    const resumed = await run(args, folder, settingsFor(sandbox));
+    expect(resumed).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Resuming after [\d,]+ rows/) });
+    await run(exportArgs(sandbox, 'whole.jsonl'), folder, settingsFor(sandbox));
+    expect(readTable(join(folder, 'rows.db'), 'SELECT * FROM rows')).toHaveLength(rowsIn(folder, 'whole.jsonl').length);
+    const places = (await readdir(folder)).filter((name) => /\.(sluice|lock)$/.test(name));
+    expect(places).toEqual(['whole.jsonl.sluice']);
   });
 
   test('E4 a state is refused to another target, and --restart starts over', async () => {

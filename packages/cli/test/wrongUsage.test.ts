@@ -75,7 +75,7 @@ test.each([
     [...exportNfts, '--progress', 'loud'],
     'Allowed choices are bar, plain, json, none.',
   ],
-  ['a target without a format', ['streams', 'export', '--to', 'out.txt'], 'End the name in .csv or .jsonl'],
+  ['a target without a format', ['streams', 'export', '--to', 'out.txt'], 'End the name in .csv, .jsonl or .parquet'],
   ['no owner', ['nfts', 'export', '--to', 'out.csv'], 'Give --owner ADDRESS, or --owners-file FILE.'],
   ['an empty owner', ['nfts', 'export', '--owner', '', '--to', 'out.csv'], '--owner: "" is not an account address'],
   ['a page of 1.5 holdings', [...exportNfts, '--page-size', '1.5'], '--page-size is 1.5'],

@@ -101,6 +101,10 @@ async function* sourceFindings(
   { config: { plugins } }: Pick<Invocation, 'config'>,
 ): AsyncGenerator<Finding> {
   await using client = createClient(quickOptions(options, key, environment));
+  const warnings: Finding[] = [];
+  client.events.subscribe((event) => {
+    if (event.type === 'warning') warnings.push({ level: 'warn', subject: event.plugin, text: event.message });
+  });
   try {
     addRequired(client, plugins, options, environment);
     for (const plugin of plugins) client.use(plugin);
@@ -116,6 +120,8 @@ async function* sourceFindings(
     if (!sources.includes(name) || isWithout) continue;
     const credentials = api && hasOwnAuth(api) ? 'own' : key === undefined ? 'none' : 'key';
     yield await sourceFinding(source, credentials, (made) => probe(client, made, environment.signal));
+    // E.g. that its API gets the key of another one, which the client notices with the first request.
+    yield* warnings.splice(0);
   }
 }
 

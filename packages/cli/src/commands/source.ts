@@ -13,6 +13,7 @@ import { findSource, rowKeyOf, sourceLines, sourceName } from '../source/findSou
 import { withApi } from '../source/openClient.js';
 import { withParams, readParams } from '../source/params.js';
 import { namesOf } from '../target/namedTarget.js';
+import { tableName } from '../target/tableTarget.js';
 import type { WatchedRows } from '../watch/watchChanges.js';
 
 /** `API.SOURCE`. */
@@ -60,7 +61,8 @@ function incrementalOf(options: CommandOptions<'export'>): ExportOptions['increm
     throw new UsageError(
       "--incremental needs a target that can be resumed, i.e. a file, a webhook or a plugin's sink: what was missed on stdout would not come again.",
     );
-  if (state === undefined)
+  // A table keeps how far it came itself.
+  if (state === undefined && (to === undefined || !tableName(to)))
     throw new UsageError('--incremental needs --state DIR: there it keeps how far the last export came.');
   return { ...(since !== undefined && { from: since }), full };
 }

@@ -129,6 +129,7 @@ function isApplicable(
   if (option === 'concurrency') return given.maxRows === undefined;
   if (about !== 'file') return true;
   if (kind === 'webhook' || kind === 'sink') return false;
+  const format = given.format ?? formatOfName(target);
   switch (option) {
     case 'ifExists':
       return kind === 'file';
@@ -136,7 +137,9 @@ function isApplicable(
       return kind === 'stdout' || (value !== 'text' && formatOfName(target) === undefined);
     case 'extra':
     case 'bom':
-      return (given.format ?? formatOfName(target)) !== 'jsonl';
+      return format !== 'jsonl' && format !== 'parquet';
+    case 'gzip':
+      return format !== 'parquet';
     default:
       return true;
   }

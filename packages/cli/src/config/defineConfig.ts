@@ -61,7 +61,7 @@ export interface Defaults {
   /** Columns that identify a row. */
   readonly key?: List;
   /** Format of rows or changes, unless the target's name decides it. */
-  readonly format?: 'csv' | 'jsonl' | 'text' | 'json' | 'table';
+  readonly format?: 'csv' | 'jsonl' | 'parquet' | 'text' | 'json' | 'table';
   /** Only these columns, in this order. */
   readonly columns?: List;
   /** Whether to compress files, whatever their name. */

@@ -70,9 +70,11 @@ function settingsOf(names: readonly string[], source: unknown): string {
 const settings: ReadonlyMap<string, string> = new Map([
   ['source', 'what is exported'],
   ['pipePages', '--only'],
-  ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom', 'incremental'].map(
+  ...['to', 'pageSize', 'maxRows', 'columns', 'format', 'gzip', 'extra', 'bom', 'incremental', 'mode'].map(
     (name) => [name, flagOf(name)] as const,
   ),
+  ['key', '--key-columns'],
+  ['deletedAt', '--deleted-at'],
   ['baseUrl', 'the base URL'],
   ['pagesPerMember', '--gzip'],
   ['guardFormulas', '--no-guard-formulas'],

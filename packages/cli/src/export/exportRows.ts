@@ -82,10 +82,12 @@ export async function exportRows<T>(
   const resuming = await resumption?.open(client, (message) => {
     exportWarnings.next(visibleText(message));
   });
+  const { state, ...exportOptions } = resuming?.exportOptions ?? { restart: true };
   const flow = exportTo(source, sink, {
     ...(concurrency !== undefined && { concurrency }),
     ...(incremental && { incremental }),
-    ...(resuming?.exportOptions ?? { restart: true }),
+    ...exportOptions,
+    ...(state && !sink.state && { state }),
   });
 
   const began = clock.monotonic();
@@ -105,7 +107,7 @@ export async function exportRows<T>(
   const header = {
     ...{ source: source.info.name, target, format },
     ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
-    ...(kind === 'sink' && resumption && { state: resumption.stateName }),
+    ...(kind === 'sink' && resumption && !sink.state && { state: resumption.stateName }),
   };
   const mode = modeFor(options, target, environment);
   const reporter = await openReporter(mode, { output: stderr, clock, header, read });
@@ -133,6 +135,7 @@ export async function exportRows<T>(
     const deadLetters = forwarding && report.deadLetters && { ...report.deadLetters, path: forwarding.deadLetters };
     const summary = {
       ...{ rows, pages, resumedRows, target, bytes, elapsed, retries },
+      again: kind === 'file' ? '--if-exists overwrite' : '--restart',
       isIncrement: incremental !== undefined && (incremental === true || incremental.full !== true),
       ...(finishedAt !== undefined && { finishedAt }),
       ...(report.isIncomplete && { isIncomplete: true }),

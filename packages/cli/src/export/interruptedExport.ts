@@ -159,4 +159,5 @@ const wordsOf: Readonly<Record<TargetKind, TargetWords>> = {
   stdout: fileWords,
   webhook: webhookWords,
   sink: { ...fileWords, last: 'closing the target' },
+  table: { ...fileWords, last: 'making them visible' },
 };

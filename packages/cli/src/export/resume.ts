@@ -5,7 +5,7 @@ import { UsageError } from '../errors/errors.js';
 import { standardInput } from '../input/readInput.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import { flagAbout, type OptionsOf } from '../options/table.js';
-import { folderPlace, statePlace } from '../target/statePlace.js';
+import { folderPlace, refusePlace, statePlace, type StatePlace } from '../target/statePlace.js';
 import type { Target, TargetKind } from '../target/target.js';
 import { shellQuoted } from '../terminal/text.js';
 
@@ -64,7 +64,7 @@ export function resumptionOf(
   environment: Pick<Environment, 'folder' | 'command' | 'signal' | 'secrets'>,
 ): Resumption | undefined {
   const { restart, sameProject, onExpired, commitEvery } = options;
-  if (folder === undefined) {
+  if (folder === undefined && kind !== 'table') {
     const flag = flagAbout('state', options);
     if (flag !== undefined) throw new UsageError(`${flag} needs a file: an export to stdout cannot be resumed.`);
     return undefined;
@@ -73,30 +73,39 @@ export function resumptionOf(
     throw new UsageError(
       '--on-expired restart-partition needs a file: what a service has received cannot be taken back.',
     );
-  const place =
-    options.state === undefined
-      ? folderPlace(folder, options, environment)
-      : statePlace(options.state, options, config, environment);
+  if (folder === undefined) refusePlace(options);
+  const place = folder === undefined ? undefined : placeOf(folder, options, config, environment);
   const fromStdin = stdinOf(options);
   const { text: resume, isAddressCut } = resumeCommand(environment.command, args);
   const commands = { resume, isAddressCut, isRestart: restart ?? false, ...(fromStdin && { fromStdin }) };
   return {
-    stateName: place.name,
+    stateName: place?.name ?? '',
     open: async (client, onWarning) => {
-      const state = await place.open(client, onWarning);
+      const state = await place?.open(client, onWarning);
       const committed: CommittedState = { isKnown: false };
       const onCommitted = (last: Checkpoint | undefined): void => {
         if (!committed.isKnown) committed.found = last;
         Object.assign(committed, { last, isKnown: true });
       };
       const exportOptions = {
-        ...{ state, onWarning, onCommitted, restart: restart ?? false, sameProject: sameProject ?? false },
+        ...(state && { state }),
+        ...{ onWarning, onCommitted, restart: restart ?? false, sameProject: sameProject ?? false },
         ...(onExpired && { onExpired }),
         ...(commitEvery !== undefined && { commitEvery }),
       };
       return { committed, kind, exportOptions, commands };
     },
   };
+}
+
+function placeOf(
+  folder: string,
+  options: GivenOptions,
+  config: Config,
+  environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
+): StatePlace {
+  if (options.state === undefined) return folderPlace(folder, options, environment);
+  return statePlace(options.state, options, config, environment);
 }
 
 function stdinOf({ ownersFile, apiKeyFile, secretFile }: GivenOptions): ResumeCommands['fromStdin'] {

@@ -3,6 +3,7 @@ import type { Sink } from '@sluice/core';
 import { streamSink } from '@sluice/core/node';
 import { csv, csvFormat } from '@sluice/exporters/csv';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
+import { parquet } from '@sluice/exporters/parquet';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
@@ -38,6 +39,15 @@ export function rowSink<T extends object>(
   if (format === 'jsonl' && (extra || bom))
     throw new UsageError(`--${extra ? 'extra' : 'bom'} is for CSV only; JSON Lines holds every field, in UTF-8.`);
   const picked = columns && { columns };
+  if (format === 'parquet') {
+    refuseForParquet(to, { extra, bom, gzip: gzip ?? to.endsWith('.gz') });
+    if (ifExists === 'append')
+      throw new UsageError(
+        "Rows can't be appended to a Parquet file: its index comes last. Export them into another one.",
+      );
+    const sink = parquet<T>({ path: resolve(folder, to), ...(ifExists && { ifExists }), ...picked });
+    return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
+  }
   const csvOptions = { ...picked, guardFormulas, extra, bom };
   if (to === standardOutput) {
     refuseClosed(stdout);
@@ -48,6 +58,20 @@ export function rowSink<T extends object>(
   const target = { path: resolve(folder, to), ...(ifExists && { ifExists }), ...(gzip && { gzip }) };
   const sink = format === 'csv' ? csv<T>({ ...target, ...csvOptions }) : jsonl<T>({ ...target, ...picked });
   return { kind: 'file', sink, name: to, format, state: `${to}.sluice` };
+}
+
+/** @throws UsageError if an option does not apply to a Parquet file. */
+function refuseForParquet(
+  to: string,
+  { extra, bom, gzip }: { readonly extra: boolean; readonly bom: boolean; readonly gzip: boolean },
+): void {
+  if (to === standardOutput)
+    throw new UsageError("A Parquet file can't be written to stdout: its index comes last. Give --to FILE.parquet.");
+  if (extra || bom) throw new UsageError(`--${extra ? 'extra' : 'bom'} is for CSV only.`);
+  if (gzip)
+    throw new UsageError(
+      'A Parquet file is compressed inside, column by column: leave out --gzip, and .gz in its name.',
+    );
 }
 
 /** A sink into memory. */

@@ -7,6 +7,7 @@ import type { GroupOptions } from '../options/commandOptions.js';
 import type { OptionsOf } from '../options/table.js';
 import { afterWarning } from '../progress/notices.js';
 import { openClient, withClient } from '../source/openClient.js';
+import { refusePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { exportRows } from './exportRows.js';
@@ -45,11 +46,13 @@ export async function runExport<Added, T extends object>(
   const resumption = resumptionOf(options, target, args, config, environment);
   const { name, kind, format, forwarding } = target;
   return withClient(openClient(options, environment, config, add), environment, async (client, notices) => {
+    const sink = await target.open(client);
+    if (sink.state) refusePlace(options);
     const job = {
       client,
       notices: afterWarning(notices, { hint, warning: target.warning, isQuiet: options.quiet }, environment),
       source: () => source(client),
-      sink: await target.open(client),
+      sink,
     };
     const { report } = await exportRows(
       { ...job, target: name, kind, format, forwarding, concurrency, resumption, maxRows, incremental },

@@ -10,6 +10,7 @@ const formatOfEnding: ReadonlyMap<string, RowFormatName> = new Map([
   ['csv', 'csv'],
   ['jsonl', 'jsonl'],
   ['ndjson', 'jsonl'],
+  ['parquet', 'parquet'],
 ]);
 
 /** The format according to a file's name. @example formatOfName('holdings.jsonl.gz') // 'jsonl' */
@@ -28,30 +29,41 @@ export function rowFormatOf(to: string, given: RowFormatName | undefined): RowFo
   const format = given ?? (to === standardOutput ? 'csv' : formatOfName(to));
   if (format !== undefined) return format;
   throw new UsageError(
-    `--to ${to} does not say the format. End the name in .csv or .jsonl (or .csv.gz, .jsonl.gz), or give --format csv or --format jsonl.`,
+    `--to ${to} does not say the format. End the name in .csv, .jsonl or .parquet (or .csv.gz, .jsonl.gz), or give --format csv, --format jsonl or --format parquet.`,
   );
 }
 
 /**
  * Checks that there is one target, and that no option is for another kind of target.
  *
- * @param named the target, if it is a plugin's sink.
+ * @param other the target, if it is a plugin's sink or a table.
  * @throws UsageError if not.
  */
-export function checkOneTarget(options: OptionsOf<'to' | 'forward'>, named?: { readonly name: string }): void {
+export function checkOneTarget(
+  options: OptionsOf<'to' | 'forward'>,
+  other?: { readonly name: string } | { readonly isTable: true },
+): void {
   const { to, forward } = options;
+  const isTable = other !== undefined && 'isTable' in other;
+  const aboutTable = isTable ? undefined : flagAbout('table', options);
+  if (aboutTable !== undefined) {
+    const forFiles = aboutTable === '--mode' ? ' For a file there is --if-exists.' : '';
+    throw new UsageError(`${aboutTable} goes with a table: --to FILE.sqlite#TABLE or --to postgres://….${forFiles}`);
+  }
   if (forward === undefined) {
     const flag = flagAbout('webhook', options);
     if (flag !== undefined) throw new UsageError(`${flag} needs --forward URL.`);
-    if (!named) return;
+    if (!other) return;
   }
   if (to !== undefined && forward !== undefined)
     throw new UsageError('--to and --forward are two targets. Give one of them.');
-  const flag = flagAbout('file', options);
+  // A table has columns, too.
+  const flag = flagAbout('file', isTable ? { ...options, columns: undefined } : options);
   if (flag === undefined) return;
+  if (isTable) throw new UsageError(`${flag} goes with a file: a table has no format of its own.`);
   throw new UsageError(
-    named
-      ? `${flag} goes with a file: the sink "${named.name}" is given each row as a whole.`
+    other
+      ? `${flag} goes with a file: the sink "${other.name}" is given each row as a whole.`
       : `${flag} goes with --to: what is forwarded is each record as a whole, as JSON.`,
   );
 }

@@ -23,9 +23,25 @@ const api = ['apiKeyFile', 'rate', 'timeout', 'retryFor', 'config'] as const;
 const groups = {
   target: group(
     'Target:',
-    ...(['to', 'format', 'columns', 'gzip', 'ifExists', 'guardFormulas', 'extra', 'bom'] as const),
+    ...([
+      'to',
+      'format',
+      'columns',
+      'gzip',
+      'ifExists',
+      'guardFormulas',
+      'extra',
+      'bom',
+      'mode',
+      'keyColumns',
+      'schema',
+    ] as const),
   ),
-  changeTarget: group('Target:', 'format of changes', 'to of changes', 'ifExists of changes'),
+  changeTarget: group(
+    'Target:',
+    ...(['format of changes', 'to of changes', 'ifExists of changes'] as const),
+    ...(['columns of changes', 'keyColumns of changes', 'deletedAt', 'schema'] as const),
+  ),
   forward: group('Or forward to a webhook (instead of --to):', 'forward', ...webhook, ...delivery),
   forwardChanges: group('Or forward to a webhook (instead of --to):', 'forward of changes', ...webhook, ...delivery),
   resume: group(

@@ -33,14 +33,13 @@ interface OptionSpec {
   readonly variable?: string;
 }
 
-export type OptionSubject = 'file' | 'webhook' | 'state';
+export type OptionSubject = 'file' | 'table' | 'webhook' | 'state';
 
 const number = { value: '<n>', read: parseNumber } as const;
 const file = { value: '<file>' } as const;
 const list = { read: parseList } as const;
 const span = { value: '<duration>', read: parseSpan } as const;
 const url = { value: '<url>' } as const;
-const ifExists = { value: '<what>', read: ['fail', 'overwrite'] } as const;
 const show = { value: '<format>', read: ['text', 'json'], help: 'output format (default: text)' } as const;
 const retry = { value: '<duration>', read: parseRetryFor } as const;
 const retryHelp =
@@ -85,16 +84,16 @@ const table = {
 
   to: {
     ...{ value: '<target>', isForOneRun: true },
-    help: "FILE.csv or FILE.jsonl (add .gz to compress), - for stdout, or NAME:TARGET for a plugin's sink",
+    help: "FILE.csv or FILE.jsonl (add .gz to compress), FILE.parquet, FILE.sqlite#TABLE, postgres://user@host/database?table=TABLE, - for stdout, or NAME:TARGET for a plugin's sink",
   },
   'to of changes': {
     value: '<target>',
-    help: "append to FILE.jsonl, each change exactly once, or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
+    help: "append to FILE.jsonl, each change exactly once; or mirror the rows in FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE; or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
   },
   'to of letters': { ...url, help: 'address of the service; may differ from the original one' },
   format: {
     value: '<format>',
-    read: ['csv', 'jsonl'],
+    read: ['csv', 'jsonl', 'parquet'],
     about: 'file',
     help: 'format of the rows (default: by the file name)',
   },
@@ -110,9 +109,43 @@ const table = {
   },
   'format of a list': show,
   columns: { value: '<names>', ...list, about: 'file', help: 'only these columns, in this order: a,b,c' },
-  gzip: { about: 'file', help: 'compress with gzip, whatever the file name' },
-  ifExists: { ...ifExists, about: 'file', help: 'what to do if the file exists (default: fail)' },
-  'ifExists of changes': { ...ifExists, help: 'what to do if the file is not from this watch (default: fail)' },
+  gzip: { about: 'file', help: 'CSV, JSON Lines: compress with gzip, whatever the file name' },
+  ifExists: {
+    value: '<what>',
+    read: ['fail', 'overwrite', 'append'],
+    about: 'file',
+    help: 'what to do if the file exists (default: fail)',
+  },
+  'ifExists of changes': {
+    value: '<what>',
+    read: ['fail', 'overwrite'],
+    help: 'what to do if the file is not from this watch (default: fail)',
+  },
+  mode: {
+    value: '<mode>',
+    read: ['fail', 'append', 'merge', 'replace'],
+    ...{ about: 'table', isForOneRun: true },
+    help: 'what becomes of rows that the table has (default: fail)',
+  },
+  keyColumns: {
+    ...{ value: '<names>', ...list, about: 'table', isForOneRun: true },
+    help: 'columns that identify a row for --mode merge or replace: a,b',
+  },
+  schema: {
+    ...{ about: 'table', isForOneRun: true },
+    value: '<what>',
+    read: ['discard', 'freeze'],
+    help: 'a table: leave fields out that are not columns, or refuse their row (default: discard)',
+  },
+  'columns of changes': { value: '<names>', ...list, help: 'only these columns of the table, in this order: a,b,c' },
+  'keyColumns of changes': {
+    ...{ value: '<names>', ...list },
+    help: 'columns of the table that identify a row: a,b (default: its key, in a column _key)',
+  },
+  deletedAt: {
+    ...{ about: 'table', isForOneRun: true },
+    help: 'keep removed rows in the table, with the time in a column _deleted_at (default: delete them)',
+  },
   guardFormulas: {
     about: 'file',
     isOff: true,

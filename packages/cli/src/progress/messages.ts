@@ -3,7 +3,8 @@ import { formatBytes, formatCount, formatDuration, formatNumber } from '../termi
 import type { RunHeader } from './progress.js';
 
 /** Says where the state is stored, which may be a default; `undefined` for a file, whose state is next to it. */
-export function openingLine({ target, state, deadLetterFile }: RunHeader): string | undefined {
+export function openingLine({ target, state, deadLetterFile, isMirror }: RunHeader): string | undefined {
+  if (isMirror) return `Mirroring the rows in ${target}, which keeps the state, too.`;
   if (state === undefined) return undefined;
   return deadLetterFile === undefined
     ? `Writing to ${target}. Its state is kept in ${state}.`
@@ -88,6 +89,8 @@ export interface Summary {
   readonly isIncomplete?: boolean;
   /** The rows are those that are new since the last export. Default `false`. */
   readonly isIncrement?: boolean;
+  /** The option that exports once more what is complete. Default `--if-exists overwrite`. */
+  readonly again?: string;
 }
 
 /** The last line. @example '12,345 rows in 124 pages -> holdings.csv (4.1 MB, 3.2 s, 7 retries)' */
@@ -119,9 +122,9 @@ export function summaryLine(summary: Summary): string {
   return `${what} in ${formatCount(pages, 'page')} -> ${target} (${details.join(', ')})`;
 }
 
-function finishedLine({ target, rows }: Summary, finishedAt: string): string {
+function finishedLine({ target, rows, again = '--if-exists overwrite' }: Summary, finishedAt: string): string {
   const when = finishedAt.replace('T', ' ').replace(/:\d\d(\.\d+)?Z$/, ' UTC');
-  return `${target} is complete (${formatCount(rows, 'row')}, exported ${when}); use --if-exists overwrite to export it again`;
+  return `${target} is complete (${formatCount(rows, 'row')}, exported ${when}); use ${again} to export it again`;
 }
 
 export function resumedAt({ rows, pages, partitions, position, isSealed }: Checkpoint): Resumed {

@@ -57,6 +57,8 @@ export interface RunHeader {
   readonly state?: string;
   /** For a webhook only. */
   readonly deadLetterFile?: string;
+  /** The target is a table that mirrors the rows of a watch. */
+  readonly isMirror?: true;
 }
 
 /** Counts of a client's requests, as in {@link Progress}. */

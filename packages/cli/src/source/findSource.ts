@@ -53,7 +53,7 @@ export function unknownApi(api: string, names: readonly string[], { file }: Pick
 /**
  * A source for people: its name, then lines with its description, parameters and columns.
  *
- * @param isDetailed adds what the parameters mean, and how its pages are found.
+ * @param isDetailed adds what the parameters mean, whose rows it lists, and how its pages are found.
  */
 export function sourceLines(source: SourceDescription, isDetailed = false): string[] {
   const { name, description, params, columns, hasKey } = source;
@@ -64,6 +64,7 @@ export function sourceLines(source: SourceDescription, isDetailed = false): stri
   });
   const lines: [label: string, text: string | undefined][] = [
     ...paramLines(taken, isDetailed),
+    ['each', isDetailed && source.each !== undefined ? `row of ${source.each}` : undefined],
     ['columns', columns.join(', ')],
     ['paging', isDetailed ? pagingText(source) : undefined],
     ['export', isDetailed && source.isIncremental ? 'also --incremental' : undefined],

@@ -55,6 +55,7 @@ async function namedSink(
     ...(sink.withoutPartition && {
       withoutPartition: (sinkPosition, partition) => wrap(sink.withoutPartition?.(unwrap(sinkPosition), partition)),
     }),
+    ...(sink.state && { state: guardedStore(sink.state, guard) }),
     open: async (context) => guarded(await guard(() => sink.open(unwrapContext(context))), guard, wrap),
   };
 }
@@ -71,6 +72,9 @@ function guarded(writer: SinkWriter<object>, guard: Guard, wrap: Wrap): SinkWrit
     ...(writer.start !== undefined && { start: wrap(writer.start) }),
     get isCommittable() {
       return writer.isCommittable ?? true;
+    },
+    get isFull() {
+      return writer.isFull ?? false;
     },
     write: (page) => guard(() => writer.write(page)),
     flush: async () => wrap(await guard(() => writer.flush())),
@@ -132,7 +136,13 @@ export async function namedStore(
   const make = stores.get(name);
   if (!make) throw new Failure(`No plugin provides a store "${name}".`);
   const store = await make(target, { folder });
-  const guard = guardOf(`The store "${name}"`, signal, (message, options) => new Failure(message, options));
+  return guardedStore(
+    store,
+    guardOf(`The store "${name}"`, signal, (message, options) => new Failure(message, options)),
+  );
+}
+
+function guardedStore(store: StateStore, guard: Guard): StateStore {
   const guarded = (log: StateLog): StateLog => ({
     get bytes() {
       return log.bytes;

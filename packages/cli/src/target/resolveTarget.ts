@@ -14,26 +14,30 @@ import {
   refuseUnknownName,
   parseTarget,
 } from './namedTarget.js';
+import { tableName, type TableName, tableTarget, type TableTargetOptions } from './tableTarget.js';
 import type { Target } from './target.js';
 
 /** A file or stdout. */
 type PlainTarget<T> = Omit<Target<T>, 'open'> & { readonly sink: Sink<T> };
 
 /**
- * The target of a command line: a webhook, a plugin's sink, or else a file or stdout.
+ * The target of a command line: a webhook, a plugin's sink, a table, or else a file or stdout.
  *
  * @param elsewhere creates the target if it is a file or stdout.
+ * @param tableOf creates the target if it is a table.
  * @throws UsageError if there are two targets, or an option does not apply; what `forwardTarget` throws.
  */
 export async function resolveTarget<T extends object>(
-  options: OptionsOf<'to'> & ForwardOptions & { readonly format?: string },
+  options: OptionsOf<'to'> & TableTargetOptions & ForwardOptions & { readonly format?: string },
   environment: Environment,
   config: Config,
   elsewhere: () => PlainTarget<T>,
+  tableOf: (to: string, named: TableName) => Target<T> = (to, named) => tableTarget<T>(to, named, options, environment),
 ): Promise<Target<T>> {
   const { to, format, forward } = options;
   const named = to === undefined ? undefined : namedTarget(to, 'sinks', config);
-  checkOneTarget(options, named);
+  const table = to === undefined || named ? undefined : tableName(to);
+  checkOneTarget(options, named ?? (table && { isTable: true }));
   if (forward !== undefined) {
     // Loaded on demand: most exports do not forward.
     const { forwardTarget } = await import('./forwardTarget.js');
@@ -44,6 +48,7 @@ export async function resolveTarget<T extends object>(
     const { sinkTarget } = await import('./namedSink.js');
     return sinkTarget<T>(named, environment);
   }
+  if (to !== undefined && table) return tableOf(to, table);
   const warning = to === undefined ? undefined : checkFile(to, format, config);
   const { sink, ...target } = elsewhere();
   return { ...target, open: () => Promise.resolve(sink), ...(warning !== undefined && { warning }) };

@@ -59,6 +59,12 @@ export function folderPlace(
   };
 }
 
+/** For a target that keeps its own checkpoints. @throws UsageError if an option is about state elsewhere. */
+export function refusePlace({ state, trustFilesystem }: OptionsOf<'state' | 'trustFilesystem'>): void {
+  const flag = state === undefined ? trustFilesystem && '--trust-filesystem' : '--state';
+  if (flag) throw new UsageError(`${flag} is for state in a folder, and this target keeps its own checkpoints.`);
+}
+
 /** For targets whose default state is named after the target: several exports or watches may share one name. */
 const ways: Readonly<Partial<Record<TargetKind, string>>> = {
   webhook: 'If it is that of another forward: --state DIR gives this one a state, and dead letters, of its own.',

@@ -1,7 +1,7 @@
 import type { Client, Sink } from '@sluice/core';
 import type { Forwarding } from './deliveries.js';
 
-export type TargetKind = 'file' | 'stdout' | 'webhook' | 'sink';
+export type TargetKind = 'file' | 'stdout' | 'webhook' | 'sink' | 'table';
 
 /** Where rows or changes go. */
 export interface Target<T> {

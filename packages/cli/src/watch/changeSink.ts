@@ -9,7 +9,9 @@ import { UsageError } from '../errors/errors.js';
 import { standardOutputName } from '../export/rowSink.js';
 import { standardOutput } from '../options/checkTarget.js';
 import type { GroupOptions } from '../options/commandOptions.js';
+import type { OptionsOf } from '../options/table.js';
 import type { ForwardOptions } from '../target/forwardTarget.js';
+import { mirrorTarget } from '../target/tableTarget.js';
 import type { Target } from '../target/target.js';
 import { resolveTarget } from '../target/resolveTarget.js';
 import { changeText } from './changeText.js';
@@ -35,7 +37,9 @@ function changeSink<T extends object>(
   view: RowView<T>,
   { stdout, folder }: Pick<Environment, 'stdout' | 'folder'>,
 ): ChangeSink<T> {
-  const { to, ifExists } = options;
+  const { to, ifExists, columns } = options;
+  if (columns)
+    throw new UsageError('--columns goes with a table, e.g. --to FILE.sqlite#TABLE: a change has its rows as a whole.');
   const file = to === standardOutput ? undefined : to;
   if (file === undefined) {
     if (ifExists !== undefined) throw new UsageError('--if-exists needs a file: give --to FILE.');
@@ -61,12 +65,22 @@ function checkFile(file: string, format: ChangeFormat | undefined): void {
 
 /** The target of changes of a command line. @throws UsageError if an option does not apply to it. */
 export function changeTargetOf<T extends object>(
-  options: ChangeTargetOptions & ForwardOptions,
+  options: ChangeTargetOptions & ForwardOptions & OptionsOf<'only' | 'breakLock'>,
   view: RowView<T>,
   environment: Environment,
   config: Config,
 ): Promise<Target<Change<T>>> {
   // By default, a watch retries its webhook forever, like its API.
   const withDefaults = { retryFor: Infinity, ...options };
-  return resolveTarget<Change<T>>(withDefaults, environment, config, () => changeSink(options, view, environment));
+  return resolveTarget<Change<T>>(
+    withDefaults,
+    environment,
+    config,
+    () => changeSink(options, view, environment),
+    (to, named) => {
+      if (options.only !== undefined)
+        throw new UsageError('--only leaves out changes, and a table that lacks them would not mirror the rows.');
+      return mirrorTarget<T>(to, named, options, environment);
+    },
+  );
 }

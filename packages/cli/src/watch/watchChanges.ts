@@ -19,7 +19,7 @@ import type { GroupOptions } from '../options/commandOptions.js';
 import { afterWarning, type Notice } from '../progress/notices.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
-import type { StatePlace } from '../target/statePlace.js';
+import { refusePlace, type StatePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import { changeTargetOf } from './changeSink.js';
@@ -54,7 +54,7 @@ const maxBuffered = 100;
 
 /**
  * Watches until the last poll, or until the environment's signal aborts. Delivers each change at least once to stdout
- * or a webhook, and exactly once to a file.
+ * or a webhook, and exactly once to a file or a table, which mirrors the rows.
  *
  * @returns the exit code.
  * @throws what the watch raises, the error of the last poll if `polls` bounds them, or the Interruption after a signal.
@@ -71,9 +71,12 @@ async function watchChanges<T extends object>(
   const { every = defaultEvery, maxFailures, polls: lastOf } = options;
   const stateWarnings = new ReplaySubject<string>(maxBuffered);
   const sink = await target.open(client);
-  const store = await state?.open(client, (message) => {
+  if (sink.state) refusePlace(options);
+  const folder = await state?.open(client, (message) => {
     stateWarnings.next(visibleText(message));
   });
+  // A table that mirrors the rows keeps the state of their watch.
+  const store = sink.state ?? folder;
   let last: PageHealth | undefined;
   let polls = 0;
   let hasEnded = false;
@@ -93,7 +96,7 @@ async function watchChanges<T extends object>(
     restart: options.restart ?? false,
     sameProject: options.sameProject ?? false,
     // stdout cannot be truncated, so it has no position to resume at.
-    ...(target.state !== undefined && store && { state: store }),
+    ...(target.state !== undefined && !sink.state && folder && { state: folder }),
   });
   const read = (): WatchCounts => ({
     ...{ changes: (latest?.rows ?? 0) - (latest?.resumedRows ?? 0), polls },
@@ -105,7 +108,8 @@ async function watchChanges<T extends object>(
     header: {
       ...{ source: source.info.name, target: target.name, format: target.format },
       ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
-      ...(target.kind === 'sink' && state && { state: state.name }),
+      ...(target.kind === 'sink' && state && !sink.state && { state: state.name }),
+      ...(target.kind === 'table' && { isMirror: true as const }),
     },
   });
   notices.subscribe(({ level, message }) => {
@@ -116,7 +120,7 @@ async function watchChanges<T extends object>(
   const end = (error: unknown, how: Pick<WatchEnd, 'failures' | 'lastOf'>): never => {
     hasEnded = true;
     const interruptionReport = watchInterruption({
-      ...{ error, ...how, maxFailures, state: state?.name },
+      ...{ error, ...how, maxFailures, state: sink.state ? target.name : state?.name },
       isKnown: (last?.generation ?? 0) > 0,
       isRestart: options.restart ?? false,
       ...{ forwarding, kind: target.kind },

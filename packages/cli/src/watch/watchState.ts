@@ -3,17 +3,21 @@ import type { Environment } from '../environment/environment.js';
 import { flagOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import type { GroupOptions } from '../options/commandOptions.js';
-import { folderPlace, type StatePlace, statePlace } from '../target/statePlace.js';
+import { folderPlace, refusePlace, type StatePlace, statePlace } from '../target/statePlace.js';
 import type { Target } from '../target/target.js';
 
 /** The state of a watch; `undefined` if none is stored. @throws UsageError if an option requires one. */
 export function watchStateOf(
   options: GroupOptions<'watchState'>,
-  target: Pick<Target<never>, 'state'>,
+  target: Pick<Target<never>, 'kind' | 'state'>,
   config: Config,
   environment: Pick<Environment, 'folder' | 'signal' | 'secrets'>,
 ): StatePlace | undefined {
   const { state: given } = options;
+  if (target.kind === 'table') {
+    refusePlace(options);
+    return undefined;
+  }
   const folder = given ?? target.state;
   if (folder === undefined) {
     const option = (['restart', 'breakLock', 'trustFilesystem'] as const).find((name) => options[name]);

@@ -7,6 +7,7 @@ test.each([
   ['holdings.csv.gz', undefined, 'csv'],
   ['holdings.jsonl', undefined, 'jsonl'],
   ['a.b/holdings.ndjson.gz', undefined, 'jsonl'],
+  ['holdings.parquet', undefined, 'parquet'],
   ['-', undefined, 'csv'],
   ['-', 'jsonl', 'jsonl'],
   ['holdings.csv', 'jsonl', 'jsonl'],
@@ -18,6 +19,8 @@ test.each([
 test.each(['', 'holdings', 'holdings.txt', 'csv', 'holdings.gz', 'holdings.csv.zip', 'holdings.xlsx', 'my.csv/'])(
   '%j does not say its format',
   (to) => {
-    expect(() => rowFormatOf(to, undefined)).toThrow(/does not say the format\. End the name in \.csv or \.jsonl/);
+    expect(() => rowFormatOf(to, undefined)).toThrow(
+      /does not say the format\. End the name in \.csv, \.jsonl or \.parquet/,
+    );
   },
 );

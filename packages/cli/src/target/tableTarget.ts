@@ -1,0 +1,112 @@
+import { basename, resolve } from 'node:path';
+import type { Change, Sink } from '@sluice/core';
+import type { Environment } from '../environment/environment.js';
+import { UsageError } from '../errors/errors.js';
+import type { OptionsOf } from '../options/table.js';
+import type { Target } from './target.js';
+
+/** A table of a database, as `--to` names it. */
+export type TableName =
+  | { readonly kind: 'sqlite'; readonly path: string; readonly table: string }
+  | { readonly kind: 'postgres'; readonly url: string; readonly table: string };
+
+const sqliteFile = /^(.+\.(?:sqlite3?|db))(?:#(.*))?$/is;
+const postgresUrl = /^postgres(?:ql)?:\/\//i;
+
+/**
+ * Parses a target that is a table; `undefined` for others.
+ *
+ * @throws UsageError if it lacks the table, or has a password, which others on this machine could read.
+ * @example tableName('holdings.sqlite#nfts') // { kind: 'sqlite', path: 'holdings.sqlite', table: 'nfts' }
+ */
+export function tableName(to: string): TableName | undefined {
+  const [, path, named] = sqliteFile.exec(to) ?? [];
+  if (path !== undefined && !to.includes('://')) {
+    const table = named ?? basename(path).replace(/\.[^.]*$/, '');
+    if (table === '') throw new UsageError(`--to ${to} lacks the table: write it after the #.`);
+    return { kind: 'sqlite', path, table };
+  }
+  if (!postgresUrl.test(to)) return undefined;
+  if (!URL.canParse(to))
+    throw new UsageError('--to is not a valid URL. Write postgres://user@host/database?table=NAME.');
+  const url = new URL(to);
+  if (url.password !== '' || url.searchParams.has('password'))
+    throw new UsageError(
+      '--to has a password, which others on this machine can read. Leave it out, and set PGPASSWORD or use ~/.pgpass.',
+    );
+  const table = url.searchParams.get('table');
+  if (table === null || table === '')
+    throw new UsageError('--to lacks the table: write postgres://user@host/database?table=NAME.');
+  url.searchParams.delete('table');
+  return { kind: 'postgres', url: url.href, table };
+}
+
+export type TableTargetOptions = OptionsOf<'columns' | 'mode' | 'keyColumns' | 'schema' | 'breakLock'>;
+
+/** The target of rows in a table. It keeps its own checkpoints. */
+export function tableTarget<T extends object>(
+  to: string,
+  named: TableName,
+  options: TableTargetOptions,
+  { folder, variables, secrets }: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
+): Target<T> {
+  const { columns, mode, keyColumns: key, schema, breakLock = false } = options;
+  const shared = {
+    table: named.table,
+    ...(columns && { columns }),
+    ...(mode && { mode }),
+    ...(key && { key }),
+    ...(schema && { schema }),
+    breakLock,
+  };
+  const open = async (): Promise<Sink<T>> => {
+    // Loaded on demand: most exports write files.
+    if (named.kind === 'sqlite') {
+      const { sqlite } = await import('@sluice/exporters/sqlite');
+      return sqlite<T>({ ...shared, path: resolve(folder, named.path) });
+    }
+    const { postgres } = await import('@sluice/exporters/postgres');
+    return postgres<T>({ ...shared, ...serverOf(named.url, { variables, secrets }) });
+  };
+  return { kind: 'table', name: to, format: named.kind, open };
+}
+
+type MirrorTargetOptions = OptionsOf<'columns' | 'keyColumns' | 'deletedAt' | 'schema' | 'breakLock'>;
+
+/** The target of changes whose rows a table mirrors. It keeps the state of the watch, too. */
+export function mirrorTarget<T extends object>(
+  to: string,
+  named: TableName,
+  options: MirrorTargetOptions,
+  { folder, variables, secrets }: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
+): Target<Change<T>> {
+  const { columns, keyColumns: key, deletedAt = false, schema, breakLock = false } = options;
+  const shared = {
+    table: named.table,
+    ...(columns && { columns }),
+    ...(key && { key }),
+    deletedAt,
+    ...(schema && { schema }),
+    breakLock,
+  };
+  const open = async (): Promise<Sink<Change<T>>> => {
+    if (named.kind === 'sqlite') {
+      const { sqliteMirror } = await import('@sluice/exporters/sqlite');
+      return sqliteMirror<T>({ ...shared, path: resolve(folder, named.path) });
+    }
+    const { postgresMirror } = await import('@sluice/exporters/postgres');
+    return postgresMirror<T>({ ...shared, ...serverOf(named.url, { variables, secrets }) });
+  };
+  return { kind: 'table', name: to, format: named.kind, open };
+}
+
+/** Where a server is, with the password of the environment. */
+function serverOf(
+  url: string,
+  { variables, secrets }: Pick<Environment, 'variables' | 'secrets'>,
+): { readonly url: string; readonly password?: string } {
+  const { PGPASSWORD: password } = variables;
+  if (password === undefined) return { url };
+  secrets.add(password);
+  return { url, password };
+}

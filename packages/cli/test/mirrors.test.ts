@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { startSandbox } from '@sluice/sandbox';
+import { describe, expect, test } from 'vitest';
+import { onTestEnd } from '../../../scripts/testScope.js';
+import { postgresPrograms, startPostgres } from '../../../test/kit/postgresServer.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
+import { readTable } from './readTable.js';
+import { settingsFor, sluice } from './runSluice.js';
+import { watchArgs } from './watching.js';
+
+describe('D5 a watch --to a table', () => {
+  test('mirrors the rows in SQLite, says so, and goes on with the same command', async () => {
+    await using sandbox = await startSandbox({ streams: 5 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const args = watchArgs('--polls', '1', '--to', 'a.sqlite#streams', '--key-columns', 'id');
+    const { code, stdout, stderr } = await sluice(args, options);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toMatch(/^Mirroring the rows in a\.sqlite#streams, which keeps the state, too\.\n/);
+    expect(stderr).toMatch(/\n5 changes in 1 poll -> .*a\.sqlite#streams\n$/);
+    const ids = () => readTable(join(options.cwd, 'a.sqlite'), 'SELECT count(*), count(DISTINCT id) FROM streams');
+    expect(ids()).toEqual([[5, 5]]);
+    const again = await sluice(args, options);
+    expect(again).toMatchObject({ code: 0, stderr: expect.stringMatching(/Resuming with 5 streams/) as string });
+    expect(again.stderr).toMatch(/\n0 changes in 1 poll/);
+    expect(await sluice([...args, '--restart'], options)).toMatchObject({ code: 0 });
+    expect(ids()).toEqual([[5, 5]]);
+    const other = await sluice([...args, '--deleted-at'], options);
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('--deleted-at') as string });
+  });
+
+  test('mirrors any listing, with the chosen columns', async () => {
+    await using sandbox = await startSandbox({ holdings: 30, owners: 1 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const more = ['--polls', '1', '--to', 'b.db#nfts', '--deleted-at'];
+    const columns = ['--columns', 'owner_address,name,amount'];
+    const watched = await sluice(['nfts', 'watch', '--owner', ...sandbox.owners, ...more, ...columns], options);
+    expect(watched).toMatchObject({ code: 0 });
+    expect(readTable(join(options.cwd, 'b.db'), 'SELECT count(*), count(_key), count(_deleted_at) FROM nfts')).toEqual([
+      [30, 30, 0],
+    ]);
+    const any = await sluice(['watch', 'streams.list', '--polls', '1', '--to', 'c.sqlite#list'], options);
+    expect(any).toMatchObject({ code: 0 });
+    expect(readTable(join(options.cwd, 'c.sqlite'), 'SELECT count(*) FROM list')).toEqual([[42]]);
+  });
+
+  test.each([
+    [['--only', 'status'], '--only leaves out changes'],
+    [['--format', 'jsonl'], '--format goes with a file'],
+    [['--if-exists', 'overwrite'], '--if-exists goes with a file'],
+    [['--state', 'folder'], '--state is for state in a folder'],
+    [['--trust-filesystem'], '--trust-filesystem is for state in a folder'],
+  ])('refuses %j, which goes with other targets', async (more, message) => {
+    await using sandbox = await startSandbox({ streams: 1 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const { code, stderr } = await sluice(watchArgs('--polls', '1', '--to', 'a.sqlite#s', ...more), options);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    expect(sandbox.counts.requests).toBe(0);
+  });
+
+  test.each(['--columns id', '--key-columns id', '--deleted-at'])('%s goes with a table only', async (flag) => {
+    await using sandbox = await startSandbox({ streams: 1 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const { code, stderr } = await sluice(
+      watchArgs('--polls', '1', '--to', 'changes.jsonl', ...flag.split(' ')),
+      options,
+    );
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/goes with a table/) });
+  });
+});
+
+test.runIf(postgresPrograms !== undefined)('D5 a watch mirrors the rows in PostgreSQL', async () => {
+  const server = await startPostgres();
+  onTestEnd(() => server.close());
+  await using sandbox = await startSandbox({ streams: 6 });
+  const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+  const args = watchArgs('--polls', '1', '--to', `${server.url}?table=streams`);
+  for (let run = 1; run <= 2; run += 1) {
+    expect(await sluice(args, options)).toMatchObject({ code: 0 });
+    expect(await server.query('SELECT count(*), count(DISTINCT _key) FROM streams')).toBe('6|6');
+  }
+});
