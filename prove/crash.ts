@@ -3,6 +3,9 @@
 //
 //   npm run prove:crash -- --kills 200 --seed 7
 //
+//   npm run prove:crash -- --to sqlite --kills 100                   exports into tables (D1 to D3)
+//   npm run prove:crash -- --to postgres --kills 100 --crashes 30    and crashes of the server
+//
 // A failure is printed with the command that repeats its job, and the job's folder stays.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { randomInt } from 'node:crypto';
@@ -12,8 +15,9 @@ import { parseArgs } from 'node:util';
 import { Campaign } from './crash/campaign.js';
 import { minPages, size } from './crash/exportOrder.js';
 import { shortcomings, tallyOf } from './crash/tally.js';
-import { wholeNumber } from './options.js';
+import { refuse, wholeNumber } from './options.js';
 import { printTable } from './printTable.js';
+import { killTableExports, type Target } from './tables/campaign.js';
 
 const { values } = parseArgs({
   options: {
@@ -23,13 +27,22 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(randomInt(1_000_000)) },
     /** Runs only the job with this number. */
     only: { type: 'string' },
+    /** Exports into tables of this database instead of files. */
+    to: { type: 'string' },
+    /** Minimum number of crashes of a database server. */
+    crashes: { type: 'string', default: '30' },
   },
 });
 const wanted = wholeNumber('kills', values.kills, 1);
 const seed = wholeNumber('seed', values.seed, 0);
 const only = values.only === undefined ? undefined : wholeNumber('only', values.only, 1);
 
+const { to } = values;
+if (to !== undefined && to !== 'sqlite' && to !== 'postgres') refuse('--to takes sqlite or postgres.');
+const crashes = wholeNumber('crashes', values.crashes, 0);
+
 const folder = await mkdtemp(join(tmpdir(), 'sluice-crash-'));
+if (to !== undefined) process.exit((await tables(to)) ? 0 : 1);
 const campaign = new Campaign(seed, folder);
 const began = performance.now();
 const progress = setInterval(() => {
@@ -77,5 +90,34 @@ function tell(): boolean {
   if (!isProven) console.log(`\nNOT proven: ${reasons.join(' ')}`);
   else if (only !== undefined) console.log('\nNo differences in this job.');
   else console.log('\nProven: the same bytes after every kill, nothing left behind, and few pages fetched again.');
+  return isProven;
+}
+
+/** Kills exports into tables; returns whether everything is proven. */
+async function tables(to: Target): Promise<boolean> {
+  const began = performance.now();
+  const reported = { at: began };
+  const outcome = await killTableExports({
+    ...{ to, seed, folder, kills: wanted, crashes },
+    onProgress({ kills, crashes: crashed }) {
+      if (performance.now() - reported.at < 10_000) return;
+      reported.at = performance.now();
+      console.error(`${kills} of ${wanted} kills, ${crashed} crashes of the server`);
+    },
+  });
+  const seconds = ((performance.now() - began) / 1_000).toFixed(0);
+  console.log(`seed ${seed}: tables of ${to}, 3 partitions side by side, ${seconds} s\n`);
+  printTable(
+    ['kills', 'crashes of the server', 'exports', 'differences', 'most pages fetched again'],
+    [[outcome.kills, outcome.crashes, outcome.exports, outcome.differences.length, outcome.maxFetchedAgain]],
+  );
+  for (const difference of outcome.differences) console.log(`  ${difference}`);
+  const isProven = outcome.differences.length === 0;
+  if (isProven) await rm(folder, { recursive: true });
+  console.log(
+    isProven
+      ? '\nProven: each row once after every kill, checkpoints that say the same, and few pages fetched again.'
+      : `\nNOT proven. The folder stays: ${folder}`,
+  );
   return isProven;
 }

@@ -1,3 +1,4 @@
+import type { LoggedRequest } from '@sluice/sandbox';
 import { size, type ExportOrder } from './exportOrder.js';
 
 /** The requests of one run, by query. */
@@ -21,4 +22,10 @@ export function maxFetchedAgain({
   concurrency,
 }: Pick<ExportOrder, 'commitEvery' | 'concurrency'>): number {
   return commitEvery + concurrency * (size.prefetch + 1);
+}
+
+/** What a run requested, from a server's log. */
+export function queriesOf(requests: readonly LoggedRequest[]): RunQueries {
+  const answered = requests.filter(({ status, fault, aborted }) => status === 200 && fault === undefined && !aborted);
+  return { asked: requests.map(({ query }) => query), answered: answered.map(({ query }) => query) };
 }

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { startSandbox, type LoggedRequest, type Sandbox } from '@sluice/sandbox';
+import { startSandbox, type Sandbox } from '@sluice/sandbox';
 import type { ChildRuns, RunEnd } from './childRuns.js';
 import { size, type ExportOrder } from './exportOrder.js';
 import { faultAt } from './faultAt.js';
-import { fetchedAgain, maxFetchedAgain, type RunQueries } from './fetchedAgain.js';
+import { fetchedAgain, maxFetchedAgain, queriesOf, type RunQueries } from './fetchedAgain.js';
 import type { JobPlan } from './jobPlan.js';
 import type { Kill } from './kill.js';
 import { faultAfterKill, faultAtEnd, lookAt, type Leftover } from './leftover.js';
@@ -151,9 +151,4 @@ class Job {
 function phaseOfKill(kill: Kill | undefined, { hasRows }: Leftover): Phase {
   if (kill?.at === 'operation') return kill.point.phase;
   return hasRows ? 'fetching' : 'setting up';
-}
-
-function queriesOf(requests: readonly LoggedRequest[]): RunQueries {
-  const answered = requests.filter(({ status, fault, aborted }) => status === 200 && fault === undefined && !aborted);
-  return { asked: requests.map(({ query }) => query), answered: answered.map(({ query }) => query) };
 }

@@ -2,12 +2,11 @@ import { byCursor, defineApi, exportTo, listing, rateLimitHeaders, rowOf } from 
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
-import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './jobs.js';
 import type { Scenario } from './scenario.js';
 import type { Apis } from './services.js';
 import { addresses } from './services.js';
-import { childrenOf, type Parent } from './shelf.js';
+import { type Child, type Parent, stableChildrenOf } from './shelf.js';
 
 interface Row {
   readonly parent: number;
@@ -15,7 +14,7 @@ interface Row {
   readonly text: string;
 }
 
-/** Exports the rows of all parents into a file, while parents come and go. */
+/** Exports the rows of all parents into a file, while parents and rows come, change and go. */
 export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scenario, apis: Apis): RunningJob {
   const { pageSize, parentsPerPage, parents, isSkipping, concurrency, commitEvery, format } = job;
   const path = `/data/rows.${format}`;
@@ -46,11 +45,46 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
   /** Parents whose rows this export requested: it had recorded them by then. */
   const recorded = new Set<number>();
   apis.shelf.hold(parents);
+  /** Where each line that this export was sent stands in the file. */
+  const sent = new Map<string, Place>();
+  const wrongIn = (text: string): readonly string[] => {
+    const [header, end] = format === 'csv' ? ['parent,n,text\r\n', '\r\n'] : ['', '\n'];
+    const lines = text.slice(header.length).split(end);
+    if (!text.startsWith(header) || lines.pop() !== '') return [`The file has no header, or no end: ${text}`];
+    const places = lines.map((line) => sent.get(line));
+    const unsent = lines.filter((line) => !sent.has(line));
+    const unordered = lines.filter((_, nth) => nth > 0 && !isBefore(places[nth - 1], places[nth]));
+    // Who was gone by the end has the rows of the pages that were asked for before: all, some or none.
+    const lastOf = ({ id, goneAt }: Parent): number =>
+      goneAt === undefined ? Infinity : Math.max(-1, ...places.map((place) => (place?.parent === id ? place.n : -1)));
+    const written = new Set(lines);
+    const missing = parents
+      .filter(({ id }) => recorded.has(id))
+      .flatMap((parent) =>
+        stableChildrenOf(parent)
+          .filter(({ n }) => n <= lastOf(parent))
+          .map((child) => lineOf(parent.id, child, format)),
+      )
+      .filter((line) => !written.has(line));
+    return [
+      ...unsent.map((line) => `The file has a row that was not sent: ${line}`),
+      ...unordered.map((line) => `The file has a row twice, or not in its place: ${line}`),
+      ...missing.map((line) => `The file lacks a row that was always there: ${line}`),
+    ];
+  };
   return {
     isPage: ({ pathname }) => childPath.test(pathname),
     onStart(disk) {
       // An export that ended without a commit has forgotten all.
-      if (disk.text(`${stateFolder}/checkpoint`) === undefined) recorded.clear();
+      if (disk.text(`${stateFolder}/checkpoint`) !== undefined) return;
+      recorded.clear();
+      sent.clear();
+    },
+    onAnswer({ pathname }, { status, body }) {
+      const [, id] = childPath.exec(pathname) ?? [];
+      if (id === undefined || status !== 200) return;
+      const { items }: { items: readonly Child[] } = JSON.parse(body);
+      for (const child of items) sent.set(lineOf(Number(id), child, format), { parent: Number(id), n: child.n });
     },
     onSend({ pathname, searchParams }) {
       const [, id] = childPath.exec(pathname) ?? [];
@@ -73,47 +107,40 @@ export function childrenJob(job: JobOf<'children'>, { disk: { io }, api }: Scena
       }).run({ signal });
       return true;
     },
+    wrongInPlace(disk) {
+      const text = disk.text(path);
+      return text === undefined ? [] : wrongIn(text).map((wrong) => `Put in place: ${wrong}`);
+    },
     judge(disk) {
       // What is said to be done stays so when the power goes.
       const durable = disk.restart('dropped');
       const missed = parents.filter(({ id, from, until }) => !from && until === undefined && !recorded.has(id));
-      const text = durable.text(path) ?? '';
-      // Who was gone by the end has no rows, or all of them: they may have been asked for before.
-      const has = (parent: Parent): boolean =>
-        recorded.has(parent.id) &&
-        (parent.goneAt === undefined || text.includes(`row 0 of ${quoteOf(format)}${parent.id}${quoteOf(format)}`));
-      const expected = textOf(
-        parents.filter(has).toSorted((a, b) => a.id - b.id),
-        format,
-      );
       const kept = ['/data/', path, `${stateFolder}/`, `${stateFolder}/checkpoint`];
       const left = durable.paths().filter((name) => !kept.includes(name) && !name.startsWith(`${stateFolder}/lock-`));
       return [
         ...wrong,
         ...missed.map(({ id }) => `The parent ${id} was always listed, and its rows were not requested.`),
-        ...(text === expected ? [] : [difference(text, expected)]),
+        ...wrongIn(durable.text(path) ?? ''),
         ...(left.length === 0 || io > 0 ? [] : [`Left behind: ${left.join(' ')}`]),
       ];
     },
   };
 }
 
-/** A quote within a text. */
-function quoteOf(format: 'csv' | 'jsonl'): string {
-  return format === 'csv' ? '""' : '\\"';
-}
-
 const childPath = /^\/shelf\/parents\/(\d+)\/rows$/;
 
-/** The file with the rows of these parents. */
-function textOf(parents: readonly Parent[], format: 'csv' | 'jsonl'): string {
-  const header = format === 'csv' ? 'parent,n,text\r\n' : '';
-  const lines = parents.flatMap((parent) =>
-    childrenOf(parent).map(({ n, text }) =>
-      format === 'csv'
-        ? `${parent.id},${n},"${text.replaceAll('"', '""')}"\r\n`
-        : `${JSON.stringify({ n, text, parent: parent.id })}\n`,
-    ),
-  );
-  return header + lines.join('');
+/** A row as the file has it, without the end of its line. */
+function lineOf(parent: number, { n, text }: Child, format: 'csv' | 'jsonl'): string {
+  return format === 'csv' ? `${parent},${n},"${text.replaceAll('"', '""')}"` : JSON.stringify({ n, text, parent });
+}
+
+/** Of a row: parents come in the order of their ids, and their rows in that of their numbers. */
+interface Place {
+  readonly parent: number;
+  readonly n: number;
+}
+
+function isBefore(a: Place | undefined, b: Place | undefined): boolean {
+  if (!a || !b) return true;
+  return a.parent < b.parent || (a.parent === b.parent && a.n < b.n);
 }

@@ -27,14 +27,14 @@ export class Exchanges {
       this.#violated(`${name} was not sent again over a new connection when its own turned out to be closed.`);
   }
 
-  /** @param outcome the status of the answer, or why there is none */
+  /** @param outcome the status of the answer (429 and 403: the quota is used up), or why there is none */
   ended(host: string, name: string, outcome: number | string, at: number): void {
     this.underWay -= 1;
     if (outcome === 'stale') {
       this.#stale.add(name);
       return;
     }
-    if (typeof outcome === 'number' && outcome < 500 && outcome !== 429) {
+    if (typeof outcome === 'number' && outcome < 500 && outcome !== 429 && outcome !== 403) {
       this.#failing.delete(name);
       return;
     }

@@ -4,6 +4,7 @@ import { exportTo } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { csv, csvFormat } from '@sluice/exporters/csv';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
+import type { SimulatedDisk } from '../../packages/core/test/node/simulatedDisk.js';
 import { difference } from './difference.js';
 import type { JobOf, RunningJob } from './jobs.js';
 import type { Scenario } from './scenario.js';
@@ -16,6 +17,13 @@ export function exportJob(job: JobOf<'export'>, { disk: { io } }: Scenario, apis
   const stateFolder = job.state === 'beside' ? `${path}.sluice` : '/data/state';
   const ownerAddresses = apis.holdings.owners.addresses;
   const [sinkOf, formatOf] = format === 'csv' ? [csv, csvFormat] : [jsonl, jsonlFormat];
+  const rows = [...apis.holdings.of(ownerAddresses)];
+  const { header, encode } = formatOf<NftHolding>().encoder(nftHoldingSchema);
+  const expected = header + encode(rows);
+  const textOn = (disk: SimulatedDisk): string | undefined => {
+    const bytes = disk.bytes(path);
+    return bytes && (gzip ? gunzipSync(bytes) : Buffer.from(bytes)).toString();
+  };
   return {
     async run({ client, fileSystem, processes, clock, signal }, { pages }) {
       const source = client.aptos.walletNfts({ ownerAddresses, ownersPerRequest, pageSize });
@@ -26,14 +34,14 @@ export function exportJob(job: JobOf<'export'>, { disk: { io } }: Scenario, apis
       }).run({ signal });
       return true;
     },
+    wrongInPlace(disk) {
+      const text = textOn(disk);
+      return text === undefined || text === expected ? [] : [`Put in place: ${difference(text, expected)}`];
+    },
     judge(disk) {
       // What is said to be done stays so when the power goes.
       const durable = disk.restart('dropped');
-      const bytes = durable.bytes(path);
-      const rows = [...apis.holdings.of(ownerAddresses)];
-      const text = bytes && (gzip ? gunzipSync(bytes) : Buffer.from(bytes)).toString();
-      const { header, encode } = formatOf<NftHolding>().encoder(nftHoldingSchema);
-      const expected = header + encode(rows);
+      const text = textOn(durable);
       const kept = ['/data/', path, `${stateFolder}/`, `${stateFolder}/checkpoint`];
       // The lock of a process that has ended does no harm.
       const left = durable.paths().filter((name) => !kept.includes(name) && !name.startsWith(`${stateFolder}/lock-`));

@@ -1,4 +1,4 @@
-import { bySince, defineApi, exportTo, listing, rateLimitHeaders } from '@sluice/core';
+import { byCursor, bySince, defineApi, exportTo, listing, rateLimitHeaders, rowOf } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { sleep } from '../../packages/core/src/clock.js';
@@ -12,63 +12,129 @@ import { type Entry, tableOverlap } from './table.js';
 
 const columns = ['id', 'text', 'changed'] as const;
 
-/** Exports what is new in a table into a file per run, as a line of cron would. */
-export function incrementJob(
-  { pageSize, changes, renames }: JobOf<'increment'>,
-  { api }: Scenario,
-  apis: Apis,
-): RunningJob {
-  const { table } = apis;
-  const entries = listing<Entry>({
-    ...{ path: '/entries', rows: 'items', columns, version: '1', key: ({ id }) => id },
+/** An entry of one of several tables. */
+interface TableEntry extends Entry {
+  readonly table?: number;
+}
+
+/** Exports what is new in a table, or in each of several, into a file per run, as a line of cron would. */
+export function incrementJob(job: JobOf<'increment'>, { api }: Scenario, apis: Apis): RunningJob {
+  const { pageSize, changes, renames, tables, concurrency = 1, commitEvery = 1 } = job;
+  const rows = {
+    ...{ rows: 'items', version: '1' },
     pageSize: { param: 'n', default: pageSize, max: pageSize },
     paging: bySince({ param: 'since', field: 'changed', type: 'instant', overlap: tableOverlap }),
-    decode: (row, path, read) => {
-      const { id, text, changed } = read.record(row, path);
-      return { id: Number(id), text: String(text), changed: String(changed) };
+  } as const;
+  const tableApi = defineApi({
+    name: 'table',
+    ...(api.quota && { quota: rateLimitHeaders() }),
+    sources: {
+      tables: listing({
+        ...{ path: '/all', rows: 'items', columns: ['id'], key: ({ id }) => Number(id) },
+        ...{ pageSize: { param: 'n', default: 2, max: 2 }, paging: byCursor({ param: 'cursor', at: 'next?' }) },
+      }),
+      entries: listing<Entry>({
+        ...{ ...rows, path: '/entries', columns, key: ({ id }) => id },
+        decode: (row, path, read) => {
+          const { id, text, changed } = read.record(row, path);
+          return { id: Number(id), text: String(text), changed: String(changed) };
+        },
+      }),
+      entriesOfEach: listing<TableEntry, { table: number }, object>({
+        ...{ ...rows, columns: [...columns, 'table'], key: ({ table, id }) => `${String(table)}/${id}` },
+        each: rowOf({
+          source: 'tables',
+          params: ({ id }: { id: number }) => ({ table: id }),
+          fields: ({ table }) => ({ table }),
+          onPartitionError: 'skip',
+        }),
+        path: ({ table }) => `/rows/${table}`,
+        decode: (row, path, read) => {
+          const { id, text, changed, table } = read.record(row, path);
+          return { id: Number(id), text: String(text), changed: String(changed), table: Number(table) };
+        },
+      }),
     },
   });
-  const tableApi = defineApi({
-    ...{ name: 'table', sources: { entries } },
-    ...(api.quota && { quota: rateLimitHeaders() }),
-  });
+  apis.tables.hold(tables ?? []);
   let name = '';
   let runs = 0;
+  const wrong: string[] = [];
+  /** Pages of rows that were answered, by path. */
+  const answered = new Map<string, number>();
+  /** Tables that are always listed, and have had rows: after an increment, each has a mark. */
+  const withRows = new Set<string>();
+  const steady = tables?.filter((table) => Object.keys(table).length === 1).map(({ id }) => `/tables/rows/${id}`);
+  /** Tables that an increment has requested without a mark. */
+  const requestedInFull = new Set<string>();
   return {
+    isPage: ({ pathname }) => pathname !== '/tables/all',
+    onSend({ pathname, searchParams }) {
+      if (searchParams.get('since') === null && withRows.has(pathname)) requestedInFull.add(pathname);
+    },
+    onAnswer({ pathname }, { status, body }) {
+      if (status !== 200) return;
+      answered.set(pathname, (answered.get(pathname) ?? 0) + 1);
+      const { items }: { items: readonly unknown[] } = JSON.parse(body);
+      if (items.length > 0 && steady?.includes(pathname)) withRows.add(pathname);
+    },
     begin(schedule) {
-      for (const change of changes)
-        schedule.after(change.at, `the table changes: ${change.id}`, () => table.change(change, schedule.now), null);
+      for (const change of changes) {
+        const table = change.table === undefined ? apis.table : apis.tables.of(change.table);
+        const what = `the table ${change.table ?? ''} changes: ${change.id}`;
+        schedule.after(change.at, what, () => table?.change(change, schedule.now), null);
+      }
     },
     async run({ client, fileSystem, processes, clock, random, signal }, { isLast }) {
       const toWait = lastChange + tableOverlap - clock.monotonic();
       if (isLast && toWait > 0) await sleep(clock, toWait, signal);
       const state = fileState('/data/state', { fileSystem, processes, clock });
-      const source = client.use(tableApi({ baseUrl: addresses.table })).table.entries();
-      // The first one may only complete what a kill left, as of then.
-      for (let left = isLast ? 2 : 1; left > 0; left -= 1) {
+      const open = client.use(tableApi({ baseUrl: tables ? addresses.tables : addresses.table })).table;
+      const source = tables ? open.entriesOfEach() : open.entries();
+      // The first one may only complete what a kill left, as of then. The last one finds nothing new.
+      for (let left = isLast ? 3 : 1; left > 0; left -= 1) {
         const isTaken = name !== '' && (await fileSystem.kind(name).catch(() => 'file')) !== 'absent';
         // Whoever is called again with the same name completes what a kill left; a file per hour has another name.
         if (name === '' || isTaken || (renames && random() < 0.5))
           name = `/data/new-${String((runs += 1)).padStart(3, '0')}.jsonl`;
-        const sink = jsonl<Entry>({ path: name, fileSystem });
-        await exportTo(source, sink, { state, clock, incremental: true, commitEvery: 1 }).run({ signal });
+        const sink = jsonl<TableEntry>({ path: name, fileSystem });
+        answered.clear();
+        requestedInFull.clear();
+        const options = { state, clock, incremental: true, concurrency, commitEvery } as const;
+        const { rows } = await exportTo<TableEntry>(source, sink, options).run({ signal });
+        if (isLast && left < 3)
+          wrong.push(...Array.from(requestedInFull, (path) => `${path} was requested without its mark.`));
+        if (!isLast || left > 1) continue;
+        if (rows > 0) wrong.push(`Nothing has changed, and an increment has ${rows} rows.`);
+        for (const [path, pages] of answered)
+          if (pages > 1 && path !== '/tables/all') wrong.push(`Nothing has changed, and ${path} took ${pages} pages.`);
       }
       await sleep(clock, random() * 10_000, signal);
       return isLast;
     },
     judge(disk) {
       const durable = disk.restart('dropped');
-      const kept = new Map<number, string>();
+      const kept = new Map<string, { readonly line: string; readonly table: number | undefined }>();
       const paths = durable.paths().filter((path) => /new-\d+\.jsonl$/.test(path));
       for (const path of paths.toSorted())
         for (const line of (durable.text(path) ?? '').split('\n').slice(0, -1)) {
-          const entry: Entry = JSON.parse(line);
-          kept.set(entry.id, line);
+          const { id, table }: TableEntry = JSON.parse(line);
+          kept.set(`${table ?? ''}/${id}`, { line, table });
         }
-      const [actual, expected] = [[...kept.values()], table.all.map((entry) => JSON.stringify(entry))].map((lines) =>
-        lines.toSorted().join('\n'),
-      );
-      return actual === expected ? [] : [`What is kept by key is not the table: ${difference(actual, expected ?? '')}`];
+      // Of a table that is not listed any more, nobody has asked for the last changes.
+      const judged = tables?.flatMap(({ id, until }) => (until === undefined ? [id] : [])) ?? [undefined];
+      const wrongTables = judged.flatMap((table) => {
+        const ofTable = table === undefined ? apis.table : apis.tables.of(table);
+        const lines = (ofTable?.all ?? []).map((entry) =>
+          JSON.stringify({ ...entry, ...(table !== undefined && { table }) }),
+        );
+        const keptLines = [...kept.values()].flatMap((each) => (each.table === table ? [each.line] : []));
+        const [actual, expected] = [keptLines, lines].map((all) => all.toSorted().join('\n'));
+        return actual === expected
+          ? []
+          : [`What is kept by key is not the table ${table ?? ''}: ${difference(actual ?? '', expected ?? '')}`];
+      });
+      return [...wrong, ...wrongTables];
     },
   };
 }

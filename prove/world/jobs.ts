@@ -3,13 +3,16 @@ import { childrenJob } from './childrenJob.js';
 import { exportJob } from './exportJob.js';
 import { forwardJob } from './forwardJob.js';
 import { incrementJob } from './incrementJob.js';
-import type { Service } from './network.js';
+import { mirrorJob } from './mirrorJob.js';
+import type { Answered, Service } from './network.js';
 import type { PagesInMemory } from './pagesInMemory.js';
 import { pollJob } from './pollJob.js';
 import type { Process } from './processes.js';
 import type { Scenario } from './scenario.js';
 import type { Schedule } from './schedule.js';
 import type { Apis } from './services.js';
+import type { Store } from './store.js';
+import { tableJob } from './tableJob.js';
 import { watchJob } from './watchJob.js';
 
 /** What the processes of a world do, one after another, until it is done. */
@@ -23,13 +26,19 @@ export interface RunningJob {
   /** A run begins with this disk. */
   readonly onStart?: (disk: SimulatedDisk) => void;
   /** A process has got an answer of the API. */
-  readonly onAnswer?: (url: URL, status: number) => void;
+  readonly onAnswer?: (url: URL, answer: Answered) => void;
   /** A process sends a request to the API. */
   readonly onSend?: (url: URL) => void;
   /** Requests of a process to these services that may be under way at once. */
   readonly mostUnderWay?: number;
   /** Does the work in one process; answers whether all of it is done. */
   readonly run: (process: Process, how: RunningHow) => Promise<boolean>;
+  /** A transaction of the store was committed. */
+  readonly onCommit?: (statements: readonly string[]) => void;
+  /** What is wrong with a file that has its final name, as a process ends or is killed. */
+  readonly wrongInPlace?: (disk: SimulatedDisk) => readonly string[];
+  /** What was wrong with what readers of the store saw. */
+  readonly wrongSoFar?: readonly string[];
   /** What is wrong with the outcome. */
   readonly judge: (disk: SimulatedDisk) => readonly string[];
 }
@@ -43,7 +52,8 @@ export interface RunningHow {
 
 export type JobOf<Kind> = Extract<Scenario['job'], { readonly kind: Kind }>;
 
-export function jobOf(scenario: Scenario, apis: Apis): RunningJob {
+/** @param storeOf gives the store of the world, whose commits the job hears of. */
+export function jobOf(scenario: Scenario, apis: Apis, storeOf: () => Store): RunningJob {
   const { job } = scenario;
   switch (job.kind) {
     case 'export':
@@ -52,6 +62,10 @@ export function jobOf(scenario: Scenario, apis: Apis): RunningJob {
       return watchJob(job, scenario, apis);
     case 'poll':
       return pollJob(job, scenario, apis);
+    case 'table':
+      return tableJob(job, apis, storeOf());
+    case 'mirror':
+      return mirrorJob(job, apis, storeOf());
     case 'increment':
       return incrementJob(job, scenario, apis);
     case 'children':

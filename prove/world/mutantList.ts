@@ -130,7 +130,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a commit is due a page later',
-      'if (this.#pace.isDue) await',
+      'if (this.#pace.isDue || writer.isFull) await',
       'if (this.#pace.isDue && this.#tally.counts.pages > 10) await',
     ],
     [
@@ -140,7 +140,7 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a finished export is forgotten',
-      'await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#removeCheckpoint());',
+      'await this.#save({ ...this.#checkpoint, finishedAt }).catch(() => this.#reportCommitted(undefined));',
       'await this.#removeCheckpoint();',
     ],
   ]),
@@ -198,8 +198,53 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a page that failed is passed over',
-      'this.#failure ??= { error };\n      this.#stopped.abort();',
-      'this.#chains.delete(chain.partition);\n      void error;',
+      '} else this.#fail(ofParent(error, chain.parent));',
+      '} else this.#chains.delete(chain.partition);',
+    ],
+  ]),
+  ...inFile('packages/core/src/source/pageChain.ts', [
+    [
+      'a page that comes again is written',
+      'if (this.#seenPages.has(fingerprint)) {',
+      'if (this.#seenPages.size < 0) {',
+    ],
+    [
+      'a page that comes again is not known after a restart',
+      'for (const page of [from.first, from.previous, from.landmark])',
+      'for (const page of [from.landmark])',
+    ],
+    [
+      'a page whose rows are gone ends a listing',
+      "if (next === 'end') return undefined;",
+      "if (next === 'end' || received === 0) return undefined;",
+    ],
+    ['two pages whose rows are gone are a loop', 'if (this.#empty > maxEmptyPages)', 'if (this.#empty > 1)'],
+  ]),
+  ...inFile('packages/core/src/watch/watchRun.ts', [
+    [
+      'a page that comes again ends a watch',
+      "['config', 'checkpoint', 'lock', 'plugin', 'sink'].includes(error.code)",
+      "['config', 'checkpoint', 'lock', 'plugin', 'sink', 'no-progress'].includes(error.code)",
+    ],
+  ]),
+  ...inFile('packages/core/src/http/sendAttempt.ts', [
+    [
+      'a body in parts may take longer than its deadline',
+      'clock.after(deadline, () => {',
+      'clock.after(deadline * 1.1, () => {',
+    ],
+    ['a body in parts is read on after its deadline', "resolve('late');\n      stop.abort();", "resolve('late');"],
+  ]),
+  ...inFile('packages/core/src/http/adapter/incoming.ts', [
+    [
+      'a body in parts ends with the first',
+      'if (!this.#decompress) this.#take(chunk);',
+      'if (!this.#decompress) {\n      this.#take(chunk);\n      this.#done();\n    }',
+    ],
+    [
+      'a body in parts that breaks off is complete',
+      "this.#refuse(error);\n    this.#end(new AdapterFault('cut-body', codeOf(error)));",
+      'this.#refuse(error);\n    this.#done();',
     ],
   ]),
   ...inFile('packages/core/src/http/pauseGate.ts', [
@@ -228,8 +273,22 @@ export const mutantList: readonly Mutant[] = [
       'return latest;',
     ],
   ]),
-  ...inFile('packages/core/src/sink/increments.ts', [
+  ...inFile('packages/core/src/sink/listingIncrement.ts', [
     ['the overlap counts from the last page', 'Math.min(this.#progress.began ?? at, at)', 'at'],
+  ]),
+  ...inFile('packages/core/src/sink/parentMarks.ts', [
+    [
+      'marks of parents count before the target is published',
+      'if (record.run === run) this.#take(record.parents);',
+      'if (record.run !== undefined) this.#take(record.parents);',
+    ],
+  ]),
+  ...inFile('packages/core/src/sink/increments.ts', [
+    [
+      'a parent has no mark',
+      'const start = { mark: isFull ? undefined : this.#marks?.get(parent), from };',
+      'const start = { mark: undefined, from };',
+    ],
   ]),
   ...inFile('packages/core/src/api/conditionalPages.ts', [
     ['a page that has not changed has no rows', 'decode: () => rows };', 'decode: () => [] };'],
@@ -283,5 +342,87 @@ export const mutantList: readonly Mutant[] = [
       'this.#queue.add(keys, () => this.#deliver(each, context));',
       'this.#queue.add(new Set([...keys].filter(() => false)), () => this.#deliver(each, context));',
     ],
+  ]),
+  ...inFile('packages/exporters/src/sql/ledger.ts', [
+    ['the sequence of a run is not checked', 'if (changed !== 1) {', 'if (changed > 1) {'],
+    [
+      'a transaction whose COMMIT was lost is repeated',
+      'if (await isCommitted()) return;\n        const changed = await session.run(\n          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,\n          ...[this.#table, control, JSON.stringify(this.#token), BigInt(before)],\n        );',
+      'const changed = await session.run(\n          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ?`,\n          ...[this.#table, control, JSON.stringify(this.#token)],\n        );',
+    ],
+    [
+      'a COMMIT that was on its way is taken for another run',
+      'if (await isCommitted()) return;\n          throw takenOver(this.#table);',
+      'throw takenOver(this.#table);',
+    ],
+    [
+      'a run does not take the table over',
+      'await this.#delete(session, control);\n      await session.run(\n        `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,',
+      'await session.run(\n        `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, 0, ?) ON CONFLICT DO NOTHING`,',
+    ],
+    [
+      'rows are committed before their checkpoint',
+      'await joined?.write(session);\n      await this.put(session, name, record);\n    });',
+      'await joined?.write(session);\n    });\n    await this.commit((session) => this.put(session, name, record));',
+    ],
+    ['rows that are committed are written again', 'joined?.settled();', ''],
+    [
+      'a connection that is lost at the start has no advice',
+      'throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table, error) : error;',
+      'throw error;',
+    ],
+    ['a lost connection stays open at the end', 'await open?.connection.close().catch(() => undefined);', ''],
+  ]),
+  ...inFile('packages/exporters/src/sql/tableSink.ts', [
+    [
+      'rows are published in one transaction and recorded in another',
+      'await stage.publish(session, this.#mode);\n        await ledger.put(session, published, { stage: this.#id, mode: this.#mode });\n      });',
+      'await stage.publish(session, this.#mode);\n      });\n    if (!this.#isPublished)\n      await ledger.commit((session) => ledger.put(session, published, { stage: this.#id, mode: this.#mode }));',
+    ],
+    [
+      'what is published is published again',
+      'if (resumeAt.isSealed && (await isPublished(ledger, position)))',
+      'if (resumeAt.isSealed && position.nth < 0)',
+    ],
+    [
+      'rows of a partition that starts over stay',
+      'for (const partition of position.dropped ?? []) await parts.stage.dropPartition(session, partition);',
+      '',
+    ],
+    [
+      'a finished export is run again',
+      'return (await isPublished(ledger, decodePosition(position, table))) ? { target } : undefined;',
+      'return decodePosition(position, table).nth < 0 ? { target } : undefined;',
+    ],
+  ]),
+  ...inFile('packages/exporters/src/sql/stage.ts', [
+    ['partitions are in no order', 'BigInt(partition) * rowsOfPartition + BigInt(nth)]', 'BigInt(nth)]'],
+    [
+      'replace keeps rows that the export lacks',
+      'await session.run(\n      `DELETE FROM ${this.#target} WHERE NOT EXISTS (SELECT 1 FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey})`,\n    );',
+      '',
+    ],
+    ['merge leaves rows as they are', "if (mode === 'merge') await this.#update(session);", ''],
+    [
+      'the staging table stays',
+      'await this.#insertMissing(session, mode);\n    await this.drop(session);',
+      'await this.#insertMissing(session, mode);',
+    ],
+  ]),
+  ...inFile('packages/exporters/src/sql/mirror.ts', [
+    [
+      'a generation is recorded in a transaction of its own',
+      'if (this.#pending.length > 0) await ledger.put(session, mirrored, { generation: this.#generation });\n      },\n      settled: () => {',
+      '},\n      settled: () => {\n        const { generation } = { generation: this.#generation };\n        if (this.#pending.length > 0) void ledger.commit((session) => ledger.put(session, mirrored, { generation }));',
+    ],
+    ['removed rows stay in a mirror', 'else await session.run(this.#delete, ...key);', ''],
+  ]),
+  ...inFile('packages/exporters/src/postgres/connection.ts', [
+    [
+      'a lost COMMIT is an error like others',
+      'if (isLost() || isConnectionFault(error))\n          throw new ConnectionLost',
+      'if (isConnectionFault(error) && !isLost())\n          throw new ConnectionLost',
+    ],
+    ['a conflict ends the export', '|40001|40P01', ''],
   ]),
 ];

@@ -14,7 +14,7 @@ const { values } = parseArgs({
     /** How long each is looked for. */
     minutes: { type: 'string', default: '2' },
     seed: { type: 'string', default: '1' },
-    /** Only those whose name holds this. */
+    /** Only those whose file or name holds this. */
     only: { type: 'string', default: '' },
   },
 });
@@ -23,7 +23,7 @@ const home = join(import.meta.dirname, '..', '..');
 const copy = mkdtempSync(join(tmpdir(), 'sluice-world-mutants-'));
 try {
   copyCheckout();
-  const mutants = mutantList.filter(({ name }) => name.includes(values.only));
+  const mutants = mutantList.filter(({ file, name }) => `${file} ${name}`.includes(values.only));
   const rows = [];
   let missed = 0;
   for (const mutant of mutants) {
@@ -48,7 +48,8 @@ try {
 /** All that a world needs, so that no checkout is touched. */
 function copyCheckout(): void {
   const isLeftOut = (path: string): boolean => /^(dist|\.turbo|coverage|reports)$/.test(basename(path));
-  for (const name of ['packages', 'prove', 'scripts', 'test', 'package.json', 'tsconfig.json', 'tsconfig.base.json'])
+  const files = ['package.json', 'pnpm-lock.yaml', 'tsconfig.json', 'tsconfig.base.json'];
+  for (const name of ['packages', 'prove', 'scripts', 'test', ...files])
     cpSync(join(home, name), join(copy, name), {
       recursive: true,
       verbatimSymlinks: true,
@@ -64,7 +65,8 @@ function copyCheckout(): void {
 async function search({ name, file, from, to }: Mutant): Promise<string | undefined> {
   const path = join(copy, file);
   const text = readFileSync(path, 'utf8');
-  if (text.split(from).length !== 2) return `NOT APPLICABLE: ${name} does not stand there once`;
+  if (text.split(from).length !== 2)
+    throw new Error(`The line of the mutant "${name}" does not stand once in ${file}.`);
   writeFileSync(
     path,
     text.replace(from, () => to),
@@ -77,7 +79,10 @@ async function search({ name, file, from, to }: Mutant): Promise<string | undefi
     child.stderr.on('data', (data: Buffer) => (output += data.toString()));
     const code = await new Promise((resolve) => child.once('close', resolve));
     if (code === 0) return undefined;
-    return (/^(?:Seed|The world of seed).*$/m.exec(output)?.[0] ?? output.trim().slice(-200)).slice(0, 120);
+    const [find] = /^(?:Seed|The world of seed).*$/m.exec(output) ?? [];
+    // Worlds that were not played find nothing.
+    if (find === undefined) throw new Error(`The worlds of the mutant "${name}" were not played: ${output.trim()}`);
+    return find.slice(0, 120);
   } finally {
     writeFileSync(path, text);
   }

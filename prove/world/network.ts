@@ -1,8 +1,10 @@
 import { type Adapter, AdapterFault, textBody } from '../../packages/core/src/http/adapter/adapter.js';
-import type { AttemptAnswer, AttemptRequest } from '../../packages/core/src/http/adapter/adapter.js';
+import type { AnswerBody, AttemptAnswer, AttemptRequest } from '../../packages/core/src/http/adapter/adapter.js';
 import type { Random } from '../../test/kit/random.js';
+import { arrivalOf, PartReader } from './parts.js';
 import type { Life, Schedule } from './schedule.js';
 import { epoch } from './platform.js';
+import { isRepeated } from './repeats.js';
 
 /** What goes wrong on the way, as shares of all requests; and when nothing arrives at all. */
 export interface NetworkFaults {
@@ -14,6 +16,10 @@ export interface NetworkFaults {
   readonly cut: number;
   /** The answer takes about as long as its deadline. */
   readonly slow: number;
+  /** The body of an answer to GET arrives in parts, some of which take longer than an attempt may. */
+  readonly parts: number;
+  /** Of the bodies in parts: the connection is reset between them. */
+  readonly broken: number;
   /** 503, with and without Retry-After. */
   readonly busy: number;
   /** 429, with every kind of Retry-After. */
@@ -61,7 +67,7 @@ export interface Wiretap {
   /** A process has got an answer. */
   readonly onAnswer: (url: URL, answer: Answered) => void;
   /** A request is over: with the status of its answer, or with why there is none. */
-  readonly onEnd: (url: URL, name: string, outcome: number | AdapterFault['kind']) => void;
+  readonly onEnd: (url: URL, name: string, outcome: number | AdapterFault['kind'], took: number) => void;
 }
 
 /** The wires between the processes and the services. */
@@ -98,6 +104,7 @@ export class Network {
           if (!life.isAlive) return;
           const url = new URL(request.url);
           underWay += 1;
+          const began = schedule.now;
           const idled = idleSince === undefined ? undefined : schedule.now - idleSince;
           const name = `${url.href} ${request.headers['webhook-id'] ?? ''}`;
           const isFresh = request.isFresh === true;
@@ -107,7 +114,7 @@ export class Network {
           const end = (event: string, outcome: number | AdapterFault['kind'], settle: () => void): void => {
             if (isOver) return;
             isOver = true;
-            this.#tap.onEnd(url, name, outcome);
+            this.#tap.onEnd(url, name, outcome, schedule.now - began);
             underWay -= 1;
             idleSince = schedule.now;
             request.signal?.removeEventListener('abort', onAbort);
@@ -123,16 +130,16 @@ export class Network {
             fail('network');
           };
           request.signal?.addEventListener('abort', onAbort, { once: true });
-          this.#carry(request, { life, idled, connectTimeout }, fail, (answer) => {
-            const { status, headers = {}, body } = answer;
+          this.#carry(request, { life, idled, connectTimeout }, fail, (answer, body) => {
+            const { status, headers = {} } = answer;
             const settle = (): void => {
               // Who delivers webhooks rests whenever it is told for how long (W4).
               if (status === 429 || request.method === 'POST')
                 shutUntil = Math.max(shutUntil, schedule.now + pauseOf(answer));
               this.#tap.onAnswer(url, answer);
-              resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body: textBody(body) });
+              resolve({ status, headers: { 'content-type': 'application/json', ...headers }, body });
             };
-            end(`answer ${status}`, status, settle);
+            end(`answer ${status}${isRepeated(answer) ? ' again' : ''}`, status, settle);
           });
         }),
       close: () => Promise.resolve(),
@@ -144,7 +151,7 @@ export class Network {
     request: AttemptRequest,
     from: { readonly life: Life; readonly idled: number | undefined; readonly connectTimeout: number },
     fail: (kind: AdapterFault['kind'], code?: string) => void,
-    answer: (answer: Answered) => void,
+    answer: (answer: Answered, body: AnswerBody) => void,
   ): void {
     const { life, idled, connectTimeout } = from;
     const [schedule, random, faults] = [this.#schedule, this.#random, this.#faults];
@@ -160,7 +167,7 @@ export class Network {
         isSilent && !refusal ? connectTimeout : way,
         'net',
         () => {
-          if (refusal) answer(refusal);
+          if (refusal) answer(refusal, textBody(refusal.body));
           else if (isSilent) fail('connect-timeout');
           else fail('network', 'ECONNREFUSED');
         },
@@ -204,6 +211,7 @@ export class Network {
         ? this.#limited(request)
         : undefined;
     const isSlow = isFate(faults.slow);
+    const isInParts = request.method === 'GET' && isFate(faults.parts);
     const wait = isSlow ? random.next() : 0;
     // Some never answer, and do not close the connection either.
     const isSilent = wait > 0.5;
@@ -222,12 +230,38 @@ export class Network {
           () => {
             if (isUnanswered) fail('network', 'ECONNRESET');
             else if (isCut) fail('cut-body');
-            else answer(answered);
+            else if (isInParts) this.#deliver(answered, request, life, fail, answer);
+            else answer(answered, textBody(answered.body));
           },
           life,
         );
       },
       null,
+    );
+  }
+
+  /** Lets the body of an answer arrive in parts. */
+  #deliver(
+    answered: Answered,
+    request: AttemptRequest,
+    life: Life,
+    fail: (kind: AdapterFault['kind'], code?: string) => void,
+    answer: (answer: Answered, body: AnswerBody) => void,
+  ): void {
+    const { parts, isBroken } = arrivalOf(answered.body, this.#random, this.#faults.broken);
+    const reader = new PartReader(answered, request.signal);
+    let wait = 0;
+    for (const [nth, { after, bytes }] of parts.entries()) {
+      wait += after;
+      const part = `net part ${nth + 1} ${nameOf(request)}`;
+      this.#schedule.after(wait, part, () => reader.take(bytes), life);
+    }
+    this.#schedule.after(wait, 'net', () => reader.end(isBroken), life, Infinity);
+    reader.body().then(
+      (body) => answer(answered, body),
+      (error: unknown) => {
+        if (error instanceof AdapterFault) fail(error.kind, error.platformCode);
+      },
     );
   }
 

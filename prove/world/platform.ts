@@ -38,6 +38,7 @@ export function simulatePlatform(): Platform {
   const realRandom = Math.random;
   const realUuid = nodeCrypto.randomUUID;
   const { gzip, gzipSync } = zlib;
+  const { setTimeout: delay } = timersPromises;
   let world: Entered | undefined;
 
   const timer = (schedule: Schedule, label: string, ms: number, run: () => void, order?: number): SimulatedTimer =>
@@ -115,6 +116,20 @@ export function simulatePlatform(): Platform {
     },
   });
   Object.assign(timersPromises, {
+    setTimeout: (ms: number, value?: unknown, { signal }: { readonly signal?: AbortSignal } = {}) =>
+      world
+        ? new Promise((resolve, reject) => {
+            const end = (settle: () => void): void => {
+              cancel();
+              signal?.removeEventListener('abort', stop);
+              settle();
+            };
+            const cancel = world?.schedule.after(ms, 'timer', () => end(() => resolve(value))) ?? (() => undefined);
+            const stop = (): void => end(() => reject(abortError(signal)));
+            if (signal?.aborted) stop();
+            else signal?.addEventListener('abort', stop, { once: true });
+          })
+        : delay(ms, value, signal && { signal }),
     setImmediate: (value?: unknown) =>
       new Promise((resolve) => {
         globalThis.setImmediate(resolve, value);
@@ -141,6 +156,13 @@ export function simulatePlatform(): Platform {
         setImmediate(resolve);
       }),
   };
+}
+
+/** As `node:timers/promises` rejects. */
+function abortError(signal: AbortSignal | undefined): Error {
+  return Object.assign(new Error('The operation was aborted', { cause: signal?.reason }), {
+    ...{ name: 'AbortError', code: 'ABORT_ERR' },
+  });
 }
 
 type GzipCallback = Parameters<typeof zlib.gzip>[2];

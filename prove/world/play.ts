@@ -10,10 +10,12 @@ import { PagesInMemory } from './pagesInMemory.js';
 import type { Platform } from './platform.js';
 import { type Process, startProcess, Stopped, type Surroundings } from './processes.js';
 import { QuotaOracle } from './quota.js';
+import { isRepeated, RepeatsOracle } from './repeats.js';
 import { Random } from '../../test/kit/random.js';
 import { Life, Schedule, Stuck } from './schedule.js';
 import type { Kill, Scenario } from './scenario.js';
 import { addresses, apiKey, Apis } from './services.js';
+import { Store } from './store.js';
 import { Trace, type TraceEntry } from './trace.js';
 
 /** What became of a world. */
@@ -48,11 +50,17 @@ const spareRuns = 6;
 /** Ms after which what a process has is committed, if nothing else says when: a second, and more if its disk is slow. */
 const longestToCommit = 25_000;
 
+/** Ms that an attempt may take, its body included (T3). */
+const longestAttempt = 30_000;
+
+/** Clocks are sums of fractions. */
+const rounding = 1e-6;
+
 /** Ms in which a process that is stopped has ended (T4): it waits for nothing but its disk. */
 const longestStop = 5_000;
 
 const quietNetwork: NetworkFaults = {
-  ...{ lost: 0, unanswered: 0, cut: 0, slow: 0, busy: 0, limited: 0, stale: 0, outages: [] },
+  ...{ lost: 0, unanswered: 0, cut: 0, slow: 0, parts: 0, broken: 0, busy: 0, limited: 0, stale: 0, outages: [] },
 };
 
 /** Plays a world to its end. */
@@ -84,8 +92,10 @@ class World {
   readonly #scenario: Scenario;
   readonly #apis: Apis;
   readonly #job: RunningJob;
+  readonly #store: Store | undefined;
   readonly #limits: LimitOracle;
   readonly #quotas: QuotaOracle;
+  readonly #repeats: RepeatsOracle;
   readonly #fetched = new FetchedAgain();
   readonly #pages = new Map<Life, PagesInMemory>();
   readonly #exchanges = new Map<Life, Exchanges>();
@@ -101,10 +111,20 @@ class World {
     this.#apis = new Apis(scenario.api, () => this.schedule.now);
     this.#limits = new LimitOracle(scenario.limit, (what) => this.violations.push(what));
     this.#quotas = new QuotaOracle(scenario.api.quota, (what) => this.violations.push(what));
+    this.#repeats = new RepeatsOracle((what) => this.violations.push(what));
     this.#disks = this.random('disk');
     this.#disk = simulatedDisk();
     this.#disk.putFolder('/data');
-    this.#job = jobOf(scenario, this.#apis);
+    const { store } = scenario;
+    this.#store =
+      store &&
+      new Store(store, { schedule: this.schedule, random: this.random('store') }, (statements) =>
+        this.#job.onCommit?.(statements),
+      );
+    this.#job = jobOf(scenario, this.#apis, () => {
+      if (!this.#store) throw new Error('This world has no store.');
+      return this.#store;
+    });
   }
 
   random(subject: string): Random {
@@ -120,11 +140,17 @@ class World {
     this.#job.begin?.(this.schedule);
     for (let n = 1; ; n += 1) {
       this.#isQuiet = n > this.#scenario.kills.length + spareRuns;
+      if (this.#isQuiet) {
+        this.#apis.quieten();
+        this.#store?.quieten();
+      }
       if (n > this.#scenario.kills.length + 2 * spareRuns) {
         this.violations.push('It does not come to its end, though nothing disturbs it any more.');
         return;
       }
-      if (await this.#run(`run ${n}`, kills.shift())) break;
+      const isOver = await this.#run(`run ${n}`, kills.shift());
+      this.violations.push(...(this.#job.wrongInPlace?.(this.#disk) ?? []), ...(this.#job.wrongSoFar ?? []));
+      if (isOver || this.violations.length > 0) break;
     }
     this.#checkKey();
     this.#checkFetched();
@@ -134,6 +160,7 @@ class World {
 
   end(): void {
     for (const life of this.#lives.values()) life.isAlive = false;
+    this.#store?.end();
   }
 
   /** One process, or two that want the same, until they end or are killed. Answers whether the work is done. */
@@ -141,7 +168,7 @@ class World {
     this.#fetched.begin();
     this.#job.onStart?.(this.#disk);
     const { job } = this.#scenario;
-    const hasRival = job.kind === 'export' && job.rival;
+    const hasRival = 'rival' in job && job.rival;
     const processes: { readonly process: Process; readonly outcome: Outcome }[] = [];
     for (const each of hasRival ? [name, `${name}b`] : [name]) {
       const process = this.#start(each);
@@ -187,13 +214,16 @@ class World {
       this.violations.push(`${life.name} ended, and ${exchanges.underWay} requests were under way.`);
     const { opened } = disk;
     if (opened.length > 0) this.violations.push(`${life.name} ended, and ${opened.join(', ')} was open.`);
+    const connections = this.#store?.openOf(life) ?? 0;
+    if (connections > 0) this.violations.push(`${life.name} ended, and ${connections} connections were open.`);
     this.#checkLocks(life);
+    if (this.#endsAtRepeat) this.#repeats.ended(life, error);
     if (error === undefined) return;
     this.failures += 1;
     const sentence = sentenceOf(error);
     if (sentence.includes(apiKey)) this.violations.push(`The key is in an error: ${sentence}`);
     if (error instanceof Stopped && this.#stopped.has(life)) return;
-    if (!this.#isExplained(error, exchanges)) this.violations.push(`${life.name} failed: ${sentence}`);
+    if (!this.#isExplained(error, life)) this.violations.push(`${life.name} failed: ${sentence}`);
   }
 
   /** Who ends by itself leaves no lock behind, unless the disk refuses to clear it away. */
@@ -233,18 +263,25 @@ class World {
               return;
             }
             this.#limits.sent(sent);
+            if (this.#endsAtRepeat) this.#repeats.sent(life, schedule.now);
             this.#job.onSend?.(url);
             if (isPage(url)) this.#fetched.requested(pageOf(url));
           },
           onAnswer: (url, answer) => {
             const { status } = answer;
             this.#quotas.got(life, began, answer);
-            if (url.host === addresses.api) this.#job.onAnswer?.(url, status);
-            if (status !== 200 || url.host !== addresses.api || !isPage(url)) return;
+            if (url.host === addresses.api) {
+              this.#apis.got(url, answer);
+              this.#job.onAnswer?.(url, answer);
+            }
+            this.#repeats.got(life, answer, schedule.now);
+            if (status !== 200 || url.host !== addresses.api || !isPage(url) || isRepeated(answer)) return;
             this.#fetched.got(pageOf(url), schedule.now);
             pages.arrived();
           },
-          onEnd: ({ host }, name, outcome) => {
+          onEnd: ({ host }, name, outcome, took) => {
+            if (took > longestAttempt + rounding)
+              this.violations.push(`A request was under way for ${took} ms, and ${longestAttempt} may be.`);
             exchanges.ended(host, name, outcome, schedule.now);
           },
         },
@@ -292,7 +329,10 @@ class World {
   async #kill(processes: readonly Process[], leaves: Exclude<Kill['leaves'], 'stopped'>): Promise<void> {
     this.kills += 1;
     this.#fetched.end(this.schedule.now);
-    for (const { life } of processes) life.isAlive = false;
+    for (const { life } of processes) {
+      life.isAlive = false;
+      this.#store?.killed(life);
+    }
     this.schedule.note(`killed: ${leaves}`);
     this.schedule.current = null;
     for (const { disk } of processes) await disk.abandon();
@@ -315,7 +355,10 @@ class World {
   /** E4, where it says a number and nothing else makes pages come again. */
   #checkFetched(): void {
     const { job, disk } = this.#scenario;
-    if (job.kind !== 'children' && (job.kind !== 'export' || job.gzip || job.rival)) return;
+    if (job.kind !== 'children' && job.kind !== 'export' && job.kind !== 'table') return;
+    if (('gzip' in job && job.gzip) || ('rival' in job && job.rival)) return;
+    // Another export requests the pages again.
+    if (job.kind === 'table' && job.exports > 1) return;
     if (this.#isWalkedAgain || disk.io + disk.full > 0) return;
     if (job.commitEvery === undefined) this.violations.push(...this.#fetched.judgeTime(longestToCommit));
     else this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
@@ -327,23 +370,31 @@ class World {
     return api.cursorTtl !== null || (job.kind === 'children' && job.parents.some(({ goneAt = 0 }) => goneAt > 0));
   }
 
+  /** Whether a process ends when it is sent a page again: a watch counts that as a failed poll. */
+  get #endsAtRepeat(): boolean {
+    return this.#scenario.job.kind !== 'watch' && this.#scenario.job.kind !== 'mirror';
+  }
+
   /** P2 */
   #checkMemory(): void {
     const { job } = this.#scenario;
     // The pages of a partition that is walked again are dropped, not written.
-    if ((job.kind !== 'export' && job.kind !== 'children') || this.#isWalkedAgain) return;
+    if ((job.kind !== 'export' && job.kind !== 'children' && job.kind !== 'table') || this.#isWalkedAgain) return;
     const bound = job.concurrency + prefetch;
     for (const [{ name }, { most }] of this.#pages)
       if (most > bound) this.violations.push(`${name} had ${most} pages in memory, and ${bound} may be.`);
   }
 
   /** Whether the faults of this world are a reason for an error. */
-  #isExplained(error: unknown, exchanges: Exchanges): boolean {
+  #isExplained(error: unknown, life: Life): boolean {
     if (!SluiceError.is(error)) return false;
     const { network, disk, api, job, clockSteps } = this.#scenario;
-    if (error.code === 'lock') return job.kind === 'export' && job.rival;
-    if (error.code === 'cursor-refused') return api.cursorTtl !== null;
+    if (error.code === 'lock') return ('rival' in job && job.rival) || this.#store?.explains(life, error.code) === true;
+    // A later page may be refused, and the first one not any more.
+    const isRefused = job.kind === 'increment' && job.tables?.some(({ refused }) => refused) === true;
+    if (error.code === 'cursor-refused') return api.cursorTtl !== null || isRefused;
     if (this.#isQuiet) return false;
+    const exchanges = this.#exchangesOf(life);
     switch (error.code) {
       case 'network':
       case 'timeout':
@@ -354,13 +405,20 @@ class World {
         return this.#mayGiveUp(exchanges) || (network.limited > 0 && clockSteps.length > 0);
       case 'decode':
         // Nothing but a cut is tried again until the time for tries is over.
-        return network.cut > 0 && error.message.includes('broke off before its end') && this.#mayGiveUp(exchanges);
+        return (
+          network.cut + network.broken > 0 &&
+          error.message.includes('broke off before its end') &&
+          this.#mayGiveUp(exchanges)
+        );
       case 'no-progress':
         // Rows that moved by a page between two requests look like a page that is repeated.
-        return job.kind === 'poll' && job.changes.some(({ what }) => what !== 'rename');
+        return (
+          (this.#endsAtRepeat && this.#repeats.has(life)) ||
+          (job.kind === 'poll' && job.changes.some(({ what }) => what !== 'rename'))
+        );
       case 'sink':
       case 'checkpoint':
-        return disk.io > 0 || disk.full > 0;
+        return disk.io > 0 || disk.full > 0 || this.#store?.explains(life, error.code) === true;
       default:
         return false;
     }
@@ -369,7 +427,7 @@ class World {
   /** T9: an outage is retried for a minute, and in a watch for ever. */
   #mayGiveUp(exchanges: Exchanges): boolean {
     const { job } = this.#scenario;
-    const isWatched = job.kind === 'watch' || (job.kind === 'forward' && job.of === 'changes');
+    const isWatched = job.kind === 'watch' || job.kind === 'mirror' || (job.kind === 'forward' && job.of === 'changes');
     return exchanges.mayGiveUp((host) => !(isWatched && host === addresses.api));
   }
 }
@@ -387,7 +445,7 @@ function killDue(kill: Kill | undefined, life: Life | undefined): (last: string)
   let due = Infinity;
   return (last) => {
     const isMet =
-      last.startsWith(`disk ${name} `) &&
+      last.startsWith(name === 'db' ? 'db ' : `disk ${name} `) &&
       last.endsWith(' done') === kill.isDone &&
       last.slice(name.length).includes(part);
     if (isMet && (met += 1) === kill.nth) due = life.events + kill.later;

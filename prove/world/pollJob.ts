@@ -21,7 +21,7 @@ export function pollJob({ pageSize, every, pause, changes }: JobOf<'poll'>, { ap
   const full = new FetchedInFull();
   const conditional = api.tags !== undefined;
   return {
-    onAnswer: (url, status) => full.got(url, status),
+    onAnswer: (url, { status }) => full.got(url, status),
     begin: letChange(apis, changes),
     async run({ client, clock, random }, { isLast }) {
       const wasStill = clock.monotonic() > lastChange;

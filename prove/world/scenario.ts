@@ -1,10 +1,14 @@
+import type { TableMode } from '../../packages/exporters/src/sql/stage.js';
 import { powerCuts, type DiskFaults, type restarts } from './disk.js';
 import type { NetworkFaults } from './network.js';
 import type { QuotaModel } from './quota.js';
+import type { RepeatsModel } from './repeats.js';
 import { Random } from '../../test/kit/random.js';
 import type { ApiModel } from './services.js';
-import type { Parent } from './shelf.js';
+import type { StoreModel } from './store.js';
+import type { ChangingRow, Parent } from './shelf.js';
 import { type TableChange, tableOverlap } from './table.js';
+import type { ListedTable } from './tables.js';
 
 /** A whole world, drawn from its seed. Everything in it can be made smaller, so that a failing one can be shrunk. */
 export interface Scenario {
@@ -19,6 +23,8 @@ export interface Scenario {
   };
   readonly network: NetworkFaults;
   readonly disk: DiskFaults;
+  /** Of the jobs that write tables. */
+  readonly store?: StoreModel;
   /** When the wall clock is set, and by how many ms. */
   readonly clockSteps: readonly (readonly [at: number, by: number])[];
   readonly kills: readonly Kill[];
@@ -28,7 +34,7 @@ export interface Scenario {
 export type Kill = { readonly leaves: (typeof restarts)[number] | 'stopped' } & (
   | { readonly events: number }
   | {
-      /** A call of the disk and a part of a path, e.g. `unlink .part`. */
+      /** A call of the disk and a part of a path, e.g. `unlink .part`; or a part of a statement, e.g. `db COMMIT`. */
       readonly at: string;
       /** Not as the call takes effect, but as the process hears of it. */
       readonly isDone: boolean;
@@ -95,11 +101,38 @@ export type Job =
       readonly state: 'beside' | 'apart';
     }
   | {
+      readonly kind: 'table';
+      readonly mode: TableMode;
+      /** Whether a column is named as the key, where the mode has one. */
+      readonly hasKey: boolean;
+      /** Exports after each other. */
+      readonly exports: number;
+      readonly pageSize: number;
+      readonly ownersPerRequest: number;
+      readonly concurrency: number;
+      readonly commitEvery?: number;
+      readonly rival: boolean;
+    }
+  | {
+      readonly kind: 'mirror';
+      readonly pageSize: number;
+      readonly every: number;
+      readonly hasKey: boolean;
+      readonly deletedAt: boolean;
+      readonly changes: readonly Alteration[];
+      readonly rival: boolean;
+    }
+  | {
       readonly kind: 'increment';
       readonly pageSize: number;
       readonly changes: readonly TableChange[];
       /** Each run writes a file of its own, even if the last one did not finish. */
       readonly renames: boolean;
+      /** The tables, each with a listing of its own. Absent: there is one. */
+      readonly tables?: readonly ListedTable[];
+      /** Of the export. Absent: 1, and each page is committed. */
+      readonly concurrency?: number;
+      readonly commitEvery?: number;
     };
 
 /** What happens to the listing of streams at a moment. */
@@ -131,12 +164,49 @@ const tender = {
   ],
   increment: [
     ...['link .part', 'unlink .part', 'sync .part', 'rename mark-', 'sync new-mark-', 'unlink new-mark-'],
-    ...['rename checkpoint', 'unlink checkpoint', 'truncate .part'],
+    ...['rename checkpoint', 'unlink checkpoint', 'truncate .part', 'write mark-', 'sync mark-', 'open mark-'],
+    ...['write partitions', 'sync partitions', 'rename partitions', 'unlink partitions', 'truncate mark-'],
   ],
   children: [
     ...['write partitions', 'sync partitions', 'rename partitions', 'unlink partitions', 'truncate partitions'],
     ...['open partitions', 'write partitions', 'sync partitions', 'link .part', 'unlink .part', 'truncate .part'],
     ...['sync .part', 'open rows-', 'sync rows-', 'unlink rows-'],
+  ],
+  table: [
+    ...[
+      'db COMMIT',
+      'db COMMIT',
+      'db COMMIT',
+      'db COMMIT',
+      'db BEGIN',
+      'db UPDATE',
+      'db INSERT',
+      'db DELETE',
+      'db COPY',
+    ],
+    ...[
+      'db CREATE',
+      'db DROP',
+      'db ALTER',
+      'db pg_',
+      'db INSERT INTO "rows"',
+      'db DELETE FROM "rows"',
+      'db UPDATE "rows"',
+    ],
+  ],
+  mirror: [
+    ...[
+      'db COMMIT',
+      'db COMMIT',
+      'db COMMIT',
+      'db BEGIN',
+      'db INSERT',
+      'db DELETE',
+      'db UPDATE',
+      'db COPY',
+      'db CREATE',
+    ],
+    ...['db "streams"', 'db DROP', 'db pg_'],
   ],
   forward: ['write spool.log', 'sync spool.log', 'rename spool.log', 'truncate spool.log', 'write dead', 'sync dead'],
 } as const;
@@ -156,12 +226,15 @@ export function scenarioOf(seed: number): Scenario {
       holdings: random.int(owners, job.pageSize * 25),
       streams: random.int(0, job.pageSize * 3),
       // Only an export can walk a partition again whose cursor expired.
-      cursorTtl: job.kind === 'export' && random.chance(0.15) ? random.int(20_000, 60_000) : null,
+      cursorTtl:
+        (job.kind === 'export' || job.kind === 'table') && random.chance(0.15) ? random.int(20_000, 60_000) : null,
       statusEvery: random.int(2_000, 30_000),
       ...((job.kind === 'watch' || job.kind === 'poll') && random.chance(0.5) && { tags: random.pick(tagging) }),
       ...(random.chance(job.kind === 'children' ? 0.5 : job.kind === 'increment' ? 0.3 : 0) && {
         quota: quotaOf(random),
       }),
+      ...(['export', 'children', 'watch', 'table', 'mirror'].includes(job.kind) &&
+        random.chance(0.15) && { repeats: repeatsOf(random) }),
     },
     limit: {
       ...{ requests: random.int(2, 10), per: 1_000, concurrency: random.int(1, 4) },
@@ -177,9 +250,11 @@ export function scenarioOf(seed: number): Scenario {
         limited: random.chance(job.kind === 'forward' ? 0.4 : 0.15) ? 0.3 : share(0.05),
       },
       ...{ slow: random.chance(0.1) ? 0.06 : 0, stale: share(0.3) },
+      ...{ parts: random.chance(0.15) ? random.pick([0.05, 0.3, 1]) : 0, broken: random.pick([0, 0.1, 0.5]) },
       outages: isDownAtStart ? [[0, 90_000]] : random.chance(0.2) ? [outage(random)] : [],
     },
-    disk: random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
+    ...(isStored(job) && { store: storeOf(random) }),
+    disk: !isStored(job) && random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
     clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
     kills: [
       ...(isDownAtStart || (job.kind === 'export' && random.chance(0.25)) ? [killAtUnlink(random)] : []),
@@ -190,11 +265,50 @@ export function scenarioOf(seed: number): Scenario {
 
 function jobOf(random: Random): Job {
   const kind = random.next();
-  if (kind < 0.45) return exportJob(random);
-  if (kind < 0.63) return watchJob(random);
-  if (kind < 0.81) return forwardJob(random);
-  if (kind < 0.9) return childrenJob(random);
+  if (kind < 0.35) return exportJob(random);
+  if (kind < 0.5) return watchJob(random);
+  if (kind < 0.65) return forwardJob(random);
+  if (kind < 0.72) return childrenJob(random);
+  if (kind < 0.84) return tableJob(random);
+  if (kind < 0.89) return mirrorJob(random);
   return kind < 0.97 ? incrementJob(random) : pollJob(random);
+}
+
+/** Whether a job writes into a database, and nothing on the disk. */
+function isStored({ kind }: Job): boolean {
+  return kind === 'table' || kind === 'mirror';
+}
+
+function tableJob(random: Random): Job {
+  const mode = random.pick<TableMode>(['fail', 'append', 'merge', 'replace']);
+  return {
+    ...{ kind: 'table', mode, hasKey: random.chance(0.5), exports: mode === 'fail' ? 1 : random.int(1, 3) },
+    ...{ pageSize: random.int(3, 20), ownersPerRequest: random.int(1, 3), concurrency: random.int(1, 4) },
+    ...(random.chance(0.6) && { commitEvery: random.pick([1, 2, 5]) }),
+    rival: random.chance(0.2),
+  };
+}
+
+function mirrorJob(random: Random): Job {
+  return {
+    ...{ kind: 'mirror', pageSize: random.int(3, 20), every: random.int(1_000, 6_000) },
+    ...{ hasKey: random.chance(0.5), deletedAt: random.chance(0.4), changes: alterations(random) },
+    rival: random.chance(0.2),
+  };
+}
+
+function storeOf(random: Random): StoreModel {
+  const share = (max: number): number => (random.chance(0.4) ? random.next() * max : 0);
+  const crash = (): readonly [number, number] => [
+    random.int(0, 40_000),
+    random.int(50, random.pick([500, 5_000, 60_000])),
+  ];
+  return {
+    ...{ cut: share(0.03), unanswered: share(0.03), late: share(0.02), lostCommits: share(0.3) },
+    ...{ conflicts: share(0.03), unnoticed: share(1), lockTimeout: random.chance(0.2) ? random.int(100, 5_000) : null },
+    crashes: Array.from({ length: random.chance(0.4) ? random.int(1, 3) : 0 }, crash),
+    ...{ hasPooler: random.chance(0.4), breakLock: random.chance(0.2) },
+  };
 }
 
 function forwardJob(random: Random): Job {
@@ -243,20 +357,39 @@ function incrementJob(random: Random): Job {
   });
   const first = Array.from({ length: random.int(0, 60) }, () => change(random.int(0, 2_000)));
   const later = Array.from({ length: random.int(0, 60) }, () => change(random.int(0, 25_000)));
+  const changes = [...first, ...later].sort((a, b) => a.at - b.at);
+  const job = { kind: 'increment', pageSize: random.int(6, 20), renames: random.chance(0.5), changes } as const;
+  if (random.chance(0.4)) return job;
+  const tables = Array.from({ length: random.int(1, 6) }, (_, nth) => listedTable(random, nth + 1));
   return {
-    ...{ kind: 'increment', pageSize: random.int(6, 20), renames: random.chance(0.3) },
-    changes: [...first, ...later].sort((a, b) => a.at - b.at),
+    ...job,
+    ...{ tables, concurrency: random.int(1, 3), commitEvery: random.pick([1, 1, 2, 5]) },
+    changes: changes.map((each) => ({ ...each, table: random.int(1, tables.length) })),
+  };
+}
+
+function listedTable(random: Random, id: number): ListedTable {
+  const at = random.int(0, 20_000);
+  return {
+    id,
+    ...(random.chance(0.3) && { from: random.int(0, 20_000) }),
+    ...(random.chance(0.15) && { until: random.int(0, 25_000) }),
+    ...(random.chance(0.3) && { refused: [at, at + random.int(500, 10_000)] as const }),
   };
 }
 
 function childrenJob(random: Random): Job {
   const isSkipping = random.chance(0.5);
+  const areChanging = random.chance(0.5);
   const pageSize = random.int(2, 10);
   const count = random.int(1, 30);
   const parentOf = (id: number): Parent => {
     const isMoving = random.chance(0.3);
+    const rows = random.chance(0.2) ? 0 : random.int(1, pageSize * 3);
+    const changing = areChanging ? changingRows(random, rows) : [];
     return {
-      ...{ id, rows: random.chance(0.2) ? 0 : random.int(1, pageSize * 3) },
+      ...{ id, rows },
+      ...(changing.length > 0 && { changing }),
       ...(isSkipping && random.chance(0.2) && { goneAt: random.chance(0.5) ? 0 : random.int(1, 20_000) }),
       ...(isMoving && random.chance(0.6) && { from: random.int(0, 15_000) }),
       ...(isMoving && random.chance(0.6) && { until: random.int(0, 20_000) }),
@@ -270,10 +403,34 @@ function childrenJob(random: Random): Job {
   };
 }
 
+/** Rows that come, change or go together, in blocks: one that fills a page leaves it empty. */
+function changingRows(random: Random, rows: number): readonly ChangingRow[] {
+  const changing = new Map<number, ChangingRow>();
+  for (let blocks = rows === 0 ? 0 : random.int(0, 2); blocks > 0; blocks -= 1) {
+    const first = random.int(0, rows - 1);
+    const end = Math.min(rows, first + random.int(1, random.pick([1, 3, rows])));
+    const times = {
+      ...(random.chance(0.5) && { from: random.int(0, 10_000) }),
+      ...(random.chance(0.5) && { until: random.int(0, random.pick([500, 20_000])) }),
+      ...(random.chance(0.5) && { changedAt: random.int(0, 15_000) }),
+    };
+    for (let n = first; n < end; n += 1) changing.set(n, { n, ...times });
+  }
+  return [...changing.values()];
+}
+
 function quotaOf(random: Random): QuotaModel {
   return {
     ...{ requests: random.int(2, 30), window: random.int(4, 40) * 1_000, status: random.pick<403 | 429>([403, 429]) },
     ...{ reset: random.pick<'in' | 'at'>(['in', 'at']), rounds: random.pick<'up' | 'down'>(['up', 'down']) },
+  };
+}
+
+function repeatsOf(random: Random): RepeatsModel {
+  const from = random.int(0, random.pick([0, 1_000, 20_000]));
+  return {
+    ...{ from, until: random.chance(0.3) ? null : from + random.int(500, 20_000) },
+    ...{ share: random.pick([1, 0.2, 0.05]), page: random.pick<'before' | 'first'>(['before', 'first']) },
   };
 }
 

@@ -117,7 +117,9 @@ export class Schedule {
 
   /** What a process has set by itself and still waits for: timers, and calls to its disk. What is on the wire is not its own. */
   pendingOf(life: Life): readonly string[] {
-    const own = this.#events.filter((event) => event.life === life && !event.isCancelled && event.label !== 'net');
+    const own = this.#events.filter(
+      (event) => event.life === life && !event.isCancelled && !event.label.startsWith('net'),
+    );
     return own.map(({ label }) => label);
   }
 }

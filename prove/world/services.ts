@@ -10,9 +10,12 @@ import { streamsEndpoint } from '../../packages/sandbox/src/streamsEndpoint.js';
 import type { Answered, Service } from './network.js';
 import { epoch } from './platform.js';
 import { Quota, type QuotaModel } from './quota.js';
+import { Random } from '../../test/kit/random.js';
+import { Repeats, type RepeatsModel } from './repeats.js';
 import type { Alteration } from './scenario.js';
 import { Shelf } from './shelf.js';
 import { Table } from './table.js';
+import { Tables } from './tables.js';
 
 /** What the API holds, and how it behaves. */
 export interface ApiModel {
@@ -28,6 +31,7 @@ export interface ApiModel {
   readonly tags?: 'always' | 'not with all 304s';
   /** Of the APIs that a world defines itself. */
   readonly quota?: QuotaModel;
+  readonly repeats?: RepeatsModel;
 }
 
 /** Where the services of a world are found. */
@@ -37,6 +41,7 @@ export const addresses = {
   streams: 'https://api.world/streams-api/',
   table: 'https://api.world/table/',
   shelf: 'https://api.world/shelf/',
+  tables: 'https://api.world/tables/',
 } as const;
 
 export const apiKey = '5f3a-a-secret-key-of-this-world-9e01';
@@ -46,6 +51,7 @@ export class Apis {
   readonly holdings: Holdings;
   readonly streams: StreamBook;
   readonly table = new Table();
+  readonly tables = new Tables();
   readonly shelf: Shelf;
   readonly #now: () => number;
   readonly #endpoints: ReadonlyMap<string, Endpoint>;
@@ -54,6 +60,7 @@ export class Apis {
   /** How often rows were added, removed or moved: a walk of pages that is under way then may miss some. */
   shifts = 0;
   readonly #quota: Quota | undefined;
+  readonly #repeats: Repeats | undefined;
   readonly #tags: ApiModel['tags'];
   #notModified = 0;
   #isStill = false;
@@ -63,6 +70,7 @@ export class Apis {
     this.#now = now;
     this.#tags = model.tags;
     this.#quota = model.quota && new Quota(model.quota);
+    this.#repeats = model.repeats && new Repeats(model.repeats, new Random(`${model.seed} repeats`));
     this.shelf = new Shelf(now);
     const shapes = shapesOf('live');
     const cursors = new Cursors({
@@ -111,16 +119,30 @@ export class Apis {
     this.#isStill = true;
   }
 
+  /** A process has got an answer. */
+  got(url: URL, answer: Answered): void {
+    this.#repeats?.got(url, answer);
+  }
+
+  /** Nothing disturbs the world from now on. */
+  quieten(): void {
+    this.#repeats?.quieten();
+  }
+
   readonly answer: Service = (request): Answered => {
-    const isCounted = /^\/(?:table|shelf)\//.test(request.url.pathname);
-    if (!this.#quota || !isCounted) return this.#answer(request);
-    return this.#quota.answer(this.#now(), () => this.#answer(request));
+    const isCounted = /^\/(?:tables?|shelf)\//.test(request.url.pathname);
+    if (!this.#quota || !isCounted) return this.#page(request);
+    return this.#quota.answer(this.#now(), () => this.#page(request));
   };
+
+  readonly #page: Service = (request): Answered =>
+    this.#repeats?.insteadOf(request.url, this.#now()) ?? this.#answer(request);
 
   readonly #answer: Service = ({ url, headers }): Answered => {
     try {
       if (headers['x-api-key'] !== apiKey) throw new Refusal(401, 'X-API-Key: missing or not known');
-      const endpoint = this.#endpoints.get(url.pathname) ?? this.shelf.at(url.pathname);
+      const endpoint =
+        this.#endpoints.get(url.pathname) ?? this.shelf.at(url.pathname) ?? this.tables.at(url.pathname, this.#now());
       if (!endpoint) throw new Refusal(404, `Nothing is found at ${url.pathname}`);
       // The service's clock is right, whatever that of the process is.
       const date = new Date(epoch + this.#now()).toUTCString();

@@ -23,10 +23,20 @@ export async function shrunk(
 
 /** What is left when one thing is taken away, the largest things first. */
 function* smallerThan(scenario: Scenario): Generator<Scenario> {
-  const { job, api, network, disk, kills, clockSteps, limit } = scenario;
+  const { job, api, network, disk, store, kills, clockSteps, limit } = scenario;
   if (kills.length > 1) yield { ...scenario, kills: [] };
   for (const at of kills.keys()) yield { ...scenario, kills: kills.toSpliced(at, 1) };
   if (disk.io > 0 || disk.full > 0) yield { ...scenario, disk: { io: 0, full: 0 } };
+  if (store) {
+    for (const at of store.crashes.keys())
+      yield { ...scenario, store: { ...store, crashes: store.crashes.toSpliced(at, 1) } };
+    for (const [name, share] of Object.entries(store))
+      if (name !== 'lockTimeout' && typeof share === 'number' && share > 0)
+        yield { ...scenario, store: { ...store, [name]: 0 } };
+    if (store.lockTimeout !== null) yield { ...scenario, store: { ...store, lockTimeout: null } };
+    if (store.hasPooler) yield { ...scenario, store: { ...store, hasPooler: false } };
+    if (store.breakLock) yield { ...scenario, store: { ...store, breakLock: false } };
+  }
   if (clockSteps.length > 0) yield { ...scenario, clockSteps: [] };
   if (network.outages.length > 0) yield { ...scenario, network: { ...network, outages: [] } };
   for (const [name, share] of Object.entries(network))
@@ -38,6 +48,13 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
     if (quota.status !== 429) yield { ...scenario, api: { ...api, quota: { ...quota, status: 429 } } };
     if (quota.reset !== 'in') yield { ...scenario, api: { ...api, quota: { ...quota, reset: 'in' } } };
     if (quota.rounds !== 'up') yield { ...scenario, api: { ...api, quota: { ...quota, rounds: 'up' } } };
+  }
+  if (api.repeats) {
+    const { repeats, ...straight } = api;
+    yield { ...scenario, api: straight };
+    if (repeats.from > 0) yield { ...scenario, api: { ...api, repeats: { ...repeats, from: 0 } } };
+    if (repeats.until !== null) yield { ...scenario, api: { ...api, repeats: { ...repeats, until: null } } };
+    if (repeats.share < 1) yield { ...scenario, api: { ...api, repeats: { ...repeats, share: 1 } } };
   }
   if (api.tags !== undefined) {
     const { tags, ...untagged } = api;
@@ -52,6 +69,14 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
     const { changes } = job;
     for (const at of changes.keys()) yield { ...scenario, job: { ...job, changes: changes.toSpliced(at, 1) } };
     if (job.renames) yield { ...scenario, job: { ...job, renames: false } };
+    const { tables = [], concurrency = 1 } = job;
+    for (const [at, { id, ...times }] of tables.entries()) {
+      const others = changes.filter(({ table }) => table !== id);
+      if (tables.length > 1) yield { ...scenario, job: { ...job, tables: tables.toSpliced(at, 1), changes: others } };
+      if (Object.keys(times).length > 0)
+        yield { ...scenario, job: { ...job, tables: tables.toSpliced(at, 1, { id }) } };
+    }
+    if (concurrency > 1) yield { ...scenario, job: { ...job, concurrency: concurrency - 1 } };
     return;
   }
   if (job.kind === 'children') {
@@ -59,6 +84,12 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
     for (const part of [parents.slice(0, parents.length / 2), parents.slice(parents.length / 2)])
       if (part.length < parents.length) yield { ...scenario, job: { ...job, parents: part } };
     for (const at of parents.keys()) yield { ...scenario, job: { ...job, parents: parents.toSpliced(at, 1) } };
+    for (const [at, { changing = [], ...stable }] of parents.entries())
+      for (const fewer of [[], ...changing.map((_, nth) => changing.toSpliced(nth, 1))]) {
+        const parent = { ...stable, ...(fewer.length > 0 && { changing: fewer }) };
+        if (fewer.length < changing.length)
+          yield { ...scenario, job: { ...job, parents: parents.toSpliced(at, 1, parent) } };
+      }
     for (const [at, { id, rows }] of parents.entries()) {
       if (Object.keys(parents[at] ?? {}).length === 2 && rows <= 1) continue;
       const plain = { id, rows: Math.min(rows, 1) };
@@ -67,6 +98,13 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
     if (concurrency > 1) yield { ...scenario, job: { ...job, concurrency: concurrency - 1 } };
     return;
   }
+  if (job.kind === 'table') {
+    if (job.rival) yield { ...scenario, job: { ...job, rival: false } };
+    for (const name of ['exports', 'concurrency', 'ownersPerRequest'] as const)
+      if (job[name] > 1) yield { ...scenario, job: { ...job, [name]: job[name] - 1 } };
+    return;
+  }
+  if (job.kind === 'mirror' && job.rival) yield { ...scenario, job: { ...job, rival: false } };
   if (job.kind !== 'export') {
     const { changes } = job;
     for (const at of changes.keys()) yield { ...scenario, job: { ...job, changes: changes.toSpliced(at, 1) } };

@@ -3,6 +3,7 @@ import type { Sink } from '@sluice/core';
 import { fileSink, fileState, type FileSystem } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
+import { parquet } from '@sluice/exporters/parquet';
 import {
   type RowSamples,
   type SampleRow,
@@ -12,6 +13,7 @@ import {
   testStateStore,
 } from '@sluice/testing';
 import { cellFor, readCsv } from '../../packages/exporters/test/readCsv.js';
+import { parquetRowsIn, typedRows } from '../../packages/exporters/test/readParquet.js';
 import { textFormat } from '../../packages/core/test/node/textRows.js';
 import type { Machine } from './suiteWorld.js';
 
@@ -37,19 +39,23 @@ const lines: RowSamples<string> = { row: (nth) => `row ${nth}` };
 
 /** The suites that are played in worlds. One of your own is one more entry. */
 export const suites: Readonly<Record<string, PlayedSuite>> = {
-  'a CSV file': fileSuite(csv, cells, recordsIn, [noStart]),
-  'a compressed CSV file': fileSuite((at) => csv({ ...at, gzip: true }), cells, recordsIn, [noStart, noEndless]),
-  'a JSONL file': fileSuite(jsonl, sampleRows, valuesIn, [noStart]),
-  'a compressed JSONL file': fileSuite((at) => jsonl({ ...at, gzip: true }), sampleRows, valuesIn, [
+  'a CSV file': fileSuite(csv, cells, inText(recordsIn), [noStart]),
+  'a compressed CSV file': fileSuite((at) => csv({ ...at, gzip: true }), cells, inText(recordsIn), [
+    noStart,
+    noEndless,
+  ]),
+  'a JSONL file': fileSuite(jsonl, sampleRows, inText(valuesIn), [noStart]),
+  'a compressed JSONL file': fileSuite((at) => jsonl({ ...at, gzip: true }), sampleRows, inText(valuesIn), [
     noStart,
     noEndless,
   ]),
   'a file of lines': fileSuite(
     (at) => fileSink(textFormat, at),
     lines,
-    (text) => linesIn(text).filter((line) => line !== 'rows'),
+    inText((text) => linesIn(text).filter((line) => line !== 'rows')),
     [noStart, noNested],
   ),
+  'a Parquet file': fileSuite(parquet, typedRows, parquetRowsIn, [noStart, noEndless]),
   'the state in a folder': {
     register: ({ machine, ...options }) => {
       testStateStore({
@@ -72,7 +78,7 @@ export const suites: Readonly<Record<string, PlayedSuite>> = {
 function fileSuite<T>(
   sinkOf: (target: { readonly path: string; readonly fileSystem: FileSystem }) => Sink<T>,
   rows: RowSamples<T>,
-  read: (text: string) => readonly unknown[],
+  read: (bytes: Uint8Array) => readonly unknown[] | Promise<readonly unknown[]>,
   lacks: readonly string[],
 ): PlayedSuite {
   return {
@@ -83,7 +89,7 @@ function fileSuite<T>(
           const own = machine();
           return {
             sink: () => sinkOf({ path, fileSystem: own.start().fileSystem }),
-            rows: () => read(textOf(own.durable(path))),
+            rows: () => read(own.durable(path)),
             crash: () => own.crash(),
           };
         },
@@ -93,8 +99,9 @@ function fileSuite<T>(
   };
 }
 
-function textOf(bytes: Uint8Array): string {
-  return (bytes[0] === 0x1f ? gunzipSync(bytes) : Buffer.from(bytes)).toString();
+/** Reads a file of text, compressed or not. */
+function inText(read: (text: string) => readonly unknown[]): (bytes: Uint8Array) => readonly unknown[] {
+  return (bytes) => read((bytes[0] === 0x1f ? gunzipSync(bytes) : Buffer.from(bytes)).toString());
 }
 
 function recordsIn(text: string): readonly unknown[] {

@@ -15,6 +15,8 @@ export interface TableChange {
   readonly id: number;
   /** Ms after which requests see it, as that of a long transaction. */
   readonly late: number;
+  /** The table, if there are several. */
+  readonly table?: number;
 }
 
 interface Stored extends Entry {
@@ -27,7 +29,7 @@ export class Table {
   readonly #rows = new Map<number, readonly Stored[]>();
   #changes = 0;
 
-  change({ id, late }: TableChange, now: number): void {
+  change({ id, late }: Pick<TableChange, 'id' | 'late'>, now: number): void {
     this.#changes += 1;
     const at = Math.floor(now);
     const entry = { id, text: `change ${this.#changes}`, changed: writtenAt(epoch + at, this.#changes) };

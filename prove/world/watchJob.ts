@@ -14,7 +14,7 @@ export function watchJob({ pageSize, every, changes }: JobOf<'watch'>, { api }: 
   const path = '/data/changes.jsonl';
   const full = new FetchedInFull();
   return {
-    onAnswer: (url, status) => full.got(url, status),
+    onAnswer: (url, { status }) => full.got(url, status),
     begin: letChange(apis, changes),
     async run({ client, fileSystem, processes, clock, random, signal }, { isLast }) {
       const state = fileState('/data/state', { fileSystem, processes, clock });

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { mutantList } from '../../prove/world/mutantList.js';
 import { bundled } from '../../scripts/bundled.js';
 import { casesOf } from '../../scripts/testEffort.js';
 import { run } from '../run.js';
@@ -22,6 +24,14 @@ test.each([7, 60])('S2 the world of seed %i is the same twice, event by event', 
 test('S4 worlds that once broke a promise do not any more', async () => {
   const { code, output } = await worlds('--corpus');
   expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/Worlds of the corpus: [1-9]/) });
+});
+
+test('S5 the mutants for worlds quote code that stands once in its file', () => {
+  const stale = mutantList.filter(({ file, from }) => {
+    const code = readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
+    return code.split(from).length !== 2;
+  });
+  expect(stale.map(({ name }) => name)).toEqual([]);
 });
 
 test('S5 sinks and state stores pass their suites in worlds', async () => {

@@ -1,0 +1,16 @@
+// One run of an export into a table, in a process that may be killed: `node child.ts ORDER`.
+import { aptos } from '@sluice/aptos';
+import { createClient, exportTo } from '@sluice/core';
+import { postgres } from '@sluice/exporters/postgres';
+import { sqlite } from '@sluice/exporters/sqlite';
+import type { TableOrder } from './tableOrder.js';
+
+const order: TableOrder = JSON.parse(process.argv[2] ?? '');
+const { apiKey, aptosUrl, owners, pageSize, place, table, mode, key, ...options } = order;
+await using client = createClient({ apiKey, rateLimit: false, retry: { baseDelay: 5 } }).use(
+  aptos({ baseUrl: aptosUrl }),
+);
+const holdings = client.aptos.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1, pageSize });
+const target = { table, mode, ...(key && { key }) };
+const sink = place.startsWith('postgres:') ? postgres({ url: place, ...target }) : sqlite({ path: place, ...target });
+await exportTo(holdings, sink, options).run();

@@ -1,0 +1,83 @@
+import { type Change, exportTo, watch } from '@sluice/core';
+import type { EvmStream } from '@sluice/streams';
+import { mirrorSink } from '../../packages/exporters/src/sql/mirror.js';
+import { sqlValue } from '../../packages/exporters/src/sql/sqlValue.js';
+import { lastChange, letChange } from './changing.js';
+import { difference } from './difference.js';
+import { FoldedChanges } from './foldedChanges.js';
+import type { JobOf, RunningJob } from './jobs.js';
+import type { Apis } from './services.js';
+import type { Store } from './store.js';
+import { telling } from './telling.js';
+
+const columns = ['id', 'status', 'tag'] as const;
+
+/** Watches the streams, and mirrors them in a table. */
+export function mirrorJob(job: JobOf<'mirror'>, apis: Apis, store: Store): RunningJob {
+  const { pageSize, every, changes, hasKey, deletedAt } = job;
+  const wrong: string[] = [];
+  const say = (what: string): void => {
+    // The first sentences say enough.
+    if (wrong.length < 5) wrong.push(what);
+  };
+  /** The changes of each generation. */
+  const generations = new Map<number, readonly Change<EvmStream>[]>();
+  const snapshotAt = (generation: number): readonly string[] => {
+    const rows = new Map<string, EvmStream>();
+    for (let nth = 1; nth <= generation; nth += 1)
+      for (const { key, after } of generations.get(nth) ?? [])
+        if (after === null) rows.delete(key);
+        else rows.set(key, after);
+    return [...rows.values()].map(textOf);
+  };
+  const given = (generation: number | undefined, items: readonly Change<EvmStream>[]): void => {
+    if (generation === undefined) return;
+    const known = generations.get(generation);
+    if (known && JSON.stringify(known) !== JSON.stringify(items))
+      say(`Generation ${generation} came again with other changes.`);
+    generations.set(generation, items);
+  };
+  let judged = -1;
+  const judgeTable = (statements?: readonly string[]): void => {
+    const [record] = store.read("SELECT record FROM _sluice WHERE target = 'streams' AND name = 'record/mirror'");
+    const { generation }: { generation: number } = record ? JSON.parse(String(record['record'])) : { generation: 0 };
+    if (generation === judged && statements?.every((sql) => !sql.includes('"streams"'))) return;
+    judged = generation;
+    const rows = store.read(`SELECT ${columns.join()} FROM streams${deletedAt ? ' WHERE _deleted_at IS NULL' : ''}`);
+    const [actual, expected] = [rows.map(textOf), snapshotAt(generation)].map((all) => all.toSorted().join('\n'));
+    if (actual !== expected) say(`The table is not generation ${generation}: ${difference(actual, expected ?? '')}`);
+  };
+  return {
+    begin: letChange(apis, changes),
+    onCommit: judgeTable,
+    async run({ client, life, clock, random, signal }, { isLast }) {
+      const mirror = mirrorSink<EvmStream>(store.databaseOf(life), 'streams', {
+        ...{ table: 'streams', columns, deletedAt },
+        ...(hasKey && { key: ['id'] }),
+      });
+      const isStill = clock.monotonic() > lastChange;
+      const polls = isStill ? 8 : Math.ceil(lastChange / every / 2) + 1;
+      const watched = watch(client.streams.list({ pageSize }), { every, clock, random, state: mirror.state, polls });
+      const told = telling(mirror, ({ generation, items }) => given(generation, items));
+      await exportTo(watched, told, { clock }).run({ signal });
+      return isStill && isLast;
+    },
+    judge() {
+      judgeTable();
+      const folded = new FoldedChanges();
+      for (const [, items] of [...generations].toSorted(([a], [b]) => a - b))
+        for (const change of items) folded.add(change);
+      return [...wrong, ...folded.judge(apis)];
+    },
+    get wrongSoFar() {
+      return wrong;
+    },
+  };
+}
+
+/** A row as both the API and the table have it. */
+function textOf({ id, status, tag }: Readonly<Record<string, unknown>> | EvmStream): string {
+  return JSON.stringify(
+    [id, status, tag].map((value) => (value === null || value === undefined ? null : sqlValue('text', String(value)))),
+  );
+}
