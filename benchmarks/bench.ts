@@ -24,11 +24,12 @@ import { latencies } from './works/latency.js';
 import { rates } from './works/rates.js';
 import { sizes } from './works/sizes.js';
 import { starts } from './works/starts.js';
+import { tables } from './works/tables.js';
 import { watches } from './works/watches.js';
 import type { Work } from './works/work.js';
 
 const works: Readonly<Record<string, Work>> = {
-  ...{ exports, formats, commits, latencies, rates, growth, watches, forwards, starts, sizes },
+  ...{ exports, formats, tables, commits, latencies, rates, growth, watches, forwards, starts, sizes },
 };
 /** Benchmarks whose ratios are steady enough to be compared on any machine. */
 const checked = ['exports', 'formats', 'starts'];

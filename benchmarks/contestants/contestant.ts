@@ -4,7 +4,9 @@ import type { ServerAddress } from '../server/servedPages.js';
 export interface Job extends ServerAddress {
   readonly path: string;
   /** `none`: only fetched, to measure the limit that the network sets. */
-  readonly format: 'csv' | 'csv.gz' | 'jsonl' | 'none';
+  readonly format: 'csv' | 'csv.gz' | 'jsonl' | 'sqlite' | 'postgres' | 'none';
+  /** The server of PostgreSQL. */
+  readonly database?: string;
   /** Wallets fetched in parallel, if the contestant can. */
   readonly concurrency: number;
   /** Whether it can be resumed after a crash, if the contestant can. */

@@ -1,15 +1,34 @@
 // With everything on: validation, the limiter's interface, checkpoints at their default, progress.
+import { rmSync } from 'node:fs';
 import { aptos } from '@sluice/aptos';
 import { createClient, exportTo } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
 import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
+import { postgres } from '@sluice/exporters/postgres';
+import { sqlite } from '@sluice/exporters/sqlite';
 import { apiKey, type Job } from './contestant.js';
 
-export async function exportHoldings({ url, owners, path, format, concurrency, isKept }: Job): Promise<number> {
+export async function exportHoldings({
+  url,
+  owners,
+  path,
+  format,
+  concurrency,
+  isKept,
+  database = '',
+}: Job): Promise<number> {
   await using client = createClient({ apiKey, rateLimit: false }).use(aptos({ baseUrl: url }));
   const holdings = client.aptos.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1 });
   let rows = 0;
+  if (format === 'sqlite' || format === 'postgres') {
+    // A new one each time: what replaces rows of another one is copied once more.
+    const table = { table: `rows_${String(Date.now())}` };
+    const sink = format === 'sqlite' ? sqlite({ path, ...table }) : postgres({ url: database, ...table });
+    rmSync(path, { force: true });
+    const { rows } = await exportTo(holdings, sink, { concurrency }).run();
+    return rows;
+  }
   const sink = (format === 'jsonl' ? jsonl : csv)({ path, ifExists: 'overwrite', gzip: format === 'csv.gz' });
   const state = isKept && { state: fileState(`${path}.sluice`) };
   await exportTo(holdings, sink, { ...state, concurrency }).run({ onProgress: (progress) => (rows = progress.rows) });
