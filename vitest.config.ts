@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -14,6 +13,9 @@ const alone = '**/*.alone.test.ts';
  */
 const campaign = '**/*.campaign.test.ts';
 
+/** `npm run test:packages` packs the packages, `npm run test:browser` needs a browser. */
+const notHere = [alone, campaign, 'test/packages/**', 'test/browser/**'];
+
 /** Ms until a test, or a hook, is taken for one that hangs. */
 const limit = 180_000;
 
@@ -27,52 +29,50 @@ export const fromSources = {
 
 /** Types (`*.test-d.ts`) are proven by `npm run typecheck`. */
 function project({
-  include = 'test/**/*.test.ts',
-  exclude = [alone, campaign],
+  include,
+  exclude = [],
   ...options
 }: {
   readonly name: string;
-  readonly root: string;
-  readonly include?: string;
+  readonly include: readonly string[];
   readonly exclude?: readonly string[];
   readonly isolate: boolean;
 }): TestProjectInlineConfiguration {
   return {
     ...fromSources,
     test: {
-      ...{ ...options, include: [include], exclude: [...configDefaults.exclude, ...exclude] },
+      ...{ ...options, include: [...include], exclude: [...configDefaults.exclude, ...exclude] },
       setupFiles: [fileURLToPath(new URL('scripts/testScope.setup.ts', import.meta.url))],
       // For what hangs. How long a test takes is up to the machine, and to what else runs on it.
-      ...{ pool: 'forks', testTimeout: limit, hookTimeout: limit, expect: { poll: { timeout: limit - 1_000 } } },
+      ...{
+        pool: 'forks',
+        // What a test makes seldom lives long: a larger nursery, in MB, saves garbage collections.
+        execArgv: ['--max-semi-space-size=64'],
+        testTimeout: limit,
+        hookTimeout: limit,
+        expect: { poll: { timeout: limit - 1_000 } },
+      },
     },
   };
 }
 
-/**
- * One project a package, so that `--project core` runs one. Its files share their processes, since to start one and load all anew takes
- * longer than most files' tests: each leaves its process as it found it.
- */
-const packages = readdirSync(new URL('packages', import.meta.url), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => project({ name, root: `packages/${name}`, isolate: false }));
-
 export default defineConfig({
   test: {
-    // Most tests wait for a disk, a socket or another process: one worker less than there are cores would leave the machine idle.
-    maxWorkers: availableParallelism() + 1,
+    // Most tests wait for a disk, a socket or another process: a worker per core would leave the machine idle.
+    maxWorkers: availableParallelism() + 2,
     // What has not changed since the last run is not compiled again.
     experimental: { fsModuleCache: true },
     projects: [
-      ...packages,
-      // What packs the packages, or needs a browser, has commands of its own: `npm run test:packages`, `npm run test:browser`.
+      // Files share their processes, since to start one and load all anew takes longer than most files' tests: each leaves its process as it
+      // found it. One project for all, since each project has processes of its own.
       project({
-        name: 'workspace',
-        root: '.',
-        exclude: [alone, campaign, 'test/packages/**', 'test/browser/**'],
+        name: 'shared',
+        include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+        exclude: notHere,
         isolate: false,
       }),
-      project({ name: 'alone', root: '.', include: `packages/*/test/${alone}`, exclude: [], isolate: true }),
-      project({ name: 'campaigns', root: '.', include: campaign, exclude: [], isolate: false }),
+      project({ name: 'alone', include: [`packages/*/test/${alone}`], isolate: true }),
+      project({ name: 'campaigns', include: [campaign], isolate: false }),
     ],
     reporters: [new QuietReporter(), new JsonFileReporter('reports/vitest.json')],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], reporter: ['text-summary', 'html'] },

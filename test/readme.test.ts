@@ -6,6 +6,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { bundled } from '../scripts/bundled.js';
 import { pictures } from '../scripts/demoPicture.js';
+import { someOf } from '../scripts/testEffort.js';
 import { run } from './run.js';
 import { codeIn, examples, runShown, standsInExample } from './shownCode.js';
 import { pages } from './shownCode/pages.js';
@@ -13,8 +14,11 @@ import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
-/** A plugin alone does nothing: its test runs it. */
-const programs = examples.filter((name) => dirname(name) === 'examples' || name.endsWith('.test.ts'));
+/** A plugin alone does nothing: its test runs it. Those take longest. */
+const programs = [
+  ...examples.filter((name) => dirname(name) === 'examples'),
+  ...someOf(examples.filter((name) => name.endsWith('.test.ts'))),
+];
 
 describe('the README', () => {
   test('fits on one or two screens', () => {

@@ -48,13 +48,15 @@ export function runShown(
   code: string,
   { sandbox, cwd }: { readonly sandbox: Sandbox; readonly cwd: string },
 ): Promise<ShownOutcome> {
+  // A database's driver is found from where the command is installed.
+  const bin = binFor({ cwd, isInstalled: code.includes('.sqlite') });
   const commands = temporaryFolder();
   const sent = join(commands, 'sent');
   writeFileSync(sent, '');
   const write = (name: string, script: string): void => {
     writeFileSync(join(commands, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   };
-  write('sluice', `exec '${process.execPath}' '${binFor({ cwd })}' "$@"`);
+  write('sluice', `exec '${process.execPath}' '${bin}' "$@"`);
   write('mail', `cat >> '${sent}'`);
   const child = spawn('bash', ['--norc', '-c', code], {
     ...{ cwd, detached: true },

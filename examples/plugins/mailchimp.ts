@@ -7,7 +7,7 @@ const paged = { pageSize: { param: 'count', default: 500, max: 1000 }, paging: b
 export const mailchimp = defineApi({
   name: 'mailchimp',
   auth: basic({ user: 'sluice', password: { env: 'MAILCHIMP_API_KEY' } }),
-  rateLimit: { requests: 10, per: 1_000, concurrency: 8 },
+  rateLimit: { requests: 100, per: 1_000, concurrency: 8 }, // it refuses an 11th connection
   sources: {
     audiences: listing({
       ...{ description: 'Audiences.', path: '/3.0/lists', ...paged },

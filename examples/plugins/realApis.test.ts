@@ -10,13 +10,14 @@ import { fileState } from '@sluice/core/node';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { testSource } from '@sluice/testing';
 import { z } from 'zod';
-import { githubAnswers } from '../servers/github.js';
+import { githubAnswers, GithubQuota } from '../servers/github.js';
 import { gitlabAnswers, type GitlabIssue } from '../servers/gitlab.js';
 import { linearAnswers } from '../servers/linear.js';
 import { startListing, type Answering, type ListingServer } from '../servers/listingServer.js';
 import { mailchimpAnswers } from '../servers/mailchimp.js';
 import { stravaAnswers, type StravaAccount } from '../servers/strava.js';
 import { github } from './github.js';
+import { githubRepos } from './githubRepos.js';
 import { gitlab } from './gitlab.js';
 import { linear } from './linear.js';
 import { mailchimp } from './mailchimp.js';
@@ -50,6 +51,8 @@ type Server = Pick<ListingServer<unknown>, 'baseUrl' | 'sent' | 'counts' | 'answ
 interface Case {
   readonly start: () => Promise<Server>;
   readonly open: (baseUrl: string) => Opened | Promise<Opened>;
+  /** Of an API that reports its quota. */
+  readonly useUpQuota?: (seconds: number) => void;
 }
 
 interface Opened {
@@ -64,13 +67,15 @@ const memberOf = (audience: string, nth: number) => ({
   ...{ audience, id: `m${nth}`, email_address: `m${nth}@example.com`, status: 'subscribed' },
 });
 const { account, tokenFile } = stravaAccount();
+const plenty = new GithubQuota({ requests: 36_000_000 });
 
 const cases: Record<string, Case> = {
   'github.issues': {
     start: () => {
       const rows = made((number) => ({ number, title: `Issue ${number}`, state: 'open' }));
-      return startListing(githubAnswers(secrets.GITHUB_TOKEN, { requests: 36_000_000 }), rows);
+      return startListing(githubAnswers(secrets.GITHUB_TOKEN, plenty), rows);
     },
+    useUpQuota: (seconds) => plenty.useUp(seconds),
     open(baseUrl) {
       const client = opened().use(github({ baseUrl }));
       return { client, source: () => client.github.issues({ owner: 'a', repo: 'b', pageSize: 10 }) };
@@ -119,7 +124,7 @@ const cases: Record<string, Case> = {
   },
 };
 
-for (const [name, { start, open }] of Object.entries(cases))
+for (const [name, { start, open, useUpQuota }] of Object.entries(cases))
   describe(name, () => {
     testSource({
       test,
@@ -134,6 +139,7 @@ for (const [name, { start, open }] of Object.entries(cases))
             return { made: sent.length, open: server.counts.open, sent };
           },
           answer: (how) => (server.answer = how),
+          ...(useUpQuota && { useUpQuota }),
           dispose: async () => {
             await client.close();
             await server.close();
@@ -156,7 +162,7 @@ async function serving<Row>(answering: Answering<Row>, rows: Row[]) {
 
 test('GitHub refuses at most one request, although its quota is used up on the way', async () => {
   const rows = made((number) => ({ number, title: 'It breaks', state: 'open' }));
-  const answering = githubAnswers(secrets.GITHUB_TOKEN, { requests: 4, per: 1 });
+  const answering = githubAnswers(secrets.GITHUB_TOKEN, new GithubQuota({ requests: 4, per: 1 }));
   const refused: number[] = [];
   const counting: Answering<unknown> = (...request) => {
     const answer = answering(...request);
@@ -216,6 +222,35 @@ test('increments of GitLab, merged by key, equal the table each time, also with 
   rows.push({ ...issueOf(26), updated_at: new Date(now - 20_000).toISOString() });
   assert.equal(await run(3), 1);
   assert.equal(await run(4), 0);
+});
+
+test('increments of all repositories on GitHub continue each one from its own mark', async () => {
+  const issues = made((number) => ({
+    ...{ repo: number % 2 === 0 ? 'acme/web' : 'acme/api', number, title: `Issue ${number}`, updated_at: day(number) },
+  }));
+  const repos = ['acme/web', 'acme/api'];
+  await using api = await serving<(typeof issues)[number]>((url, rows) => {
+    const since = url.searchParams.get('since') ?? '';
+    const [, repo] = /^\/repos\/(.+)\/issues$/.exec(url.pathname) ?? [];
+    if (repo === undefined) return { body: repos.map((full_name) => ({ full_name })) };
+    const listed = rows.filter((row) => row.repo === repo && row.updated_at >= since);
+    return { body: listed.slice(0, Number(url.searchParams.get('per_page'))) };
+  }, issues);
+  const { github: open } = api.client.use(githubRepos({ baseUrl: api.baseUrl }));
+  const state = fileState(join(folder, 'repos.state'));
+  const run = async (round: number): Promise<number> => {
+    const sink = jsonl({ path: join(folder, `repos-${round}.jsonl`) });
+    const source = open.issues({ org: 'acme', pageSize: 10 });
+    return (await exportTo(source, sink, { state, incremental: true }).run()).rows;
+  };
+  assert.equal(await run(0), 25);
+  const before = api.server.requests.length;
+  assert.equal(await run(1), 0);
+  const marks = api.server.requests.slice(before).flatMap(({ searchParams }) => searchParams.get('since') ?? []);
+  assert.deepEqual(marks, [day(24), day(25)]);
+  repos.push('acme/new');
+  issues.push({ repo: 'acme/new', number: 1, title: 'The first', updated_at: day(1) });
+  assert.equal(await run(2), 1);
 });
 
 test("an audience of Mailchimp's that is gone is skipped, and the export resumes behind the audiences it knows", async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { testSink } from '@sluice/testing';
-import { sqlite } from './sqlite.js';
+import { sqliteRows } from './sqlite.js';
 
 testSink({
   test,
@@ -13,7 +13,7 @@ testSink({
     const folder = mkdtempSync(join(tmpdir(), 'sqlite-'));
     const path = join(folder, 'rows.db');
     return {
-      sink: () => sqlite({ path }),
+      sink: () => sqliteRows(path),
       rows: () => {
         const db = new DatabaseSync(path);
         const rows = db.prepare('SELECT * FROM rows ORDER BY rowid').all();

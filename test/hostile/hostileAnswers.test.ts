@@ -1,7 +1,7 @@
 import { startSandbox } from '@sluice/sandbox';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { casesOf } from '../../scripts/testEffort.js';
+import { casesOf, someOf } from '../../scripts/testEffort.js';
 import { apis, type ApiName } from '../kit/apiReference.js';
 import { corpusTexts } from './corpus.js';
 import { hostileDocument, shortened } from './hostileDocument.js';
@@ -24,16 +24,19 @@ beforeAll(async () => {
 afterAll(() => walks.close());
 
 describe.each(apis)('responses of %s', (api) => {
-  test.each([1, 2])('that are mutated yield the correct rows, or an error that says where, seed %i', async (seed) => {
-    const documents = fc.array(hostileDocument({ api, rows: rows[api], secret: hostileKey }), {
-      minLength: 1,
-      maxLength: 3,
-    });
-    const property = fc.asyncProperty(documents, async (texts) => (await faultOf(api, texts)) === undefined);
-    const { counterexample } = await fc.check(property, { seed, numRuns: casesOf(350) });
-    const smallest = counterexample?.[0];
-    expect(smallest && { fault: await faultOf(api, smallest), texts: smallest.map(shortened) }).toBeUndefined();
-  });
+  test.each(someOf([1, 2]))(
+    'that are mutated yield the correct rows, or an error that says where, seed %i',
+    async (seed) => {
+      const documents = fc.array(hostileDocument({ api, rows: rows[api], secret: hostileKey }), {
+        minLength: 1,
+        maxLength: 3,
+      });
+      const property = fc.asyncProperty(documents, async (texts) => (await faultOf(api, texts)) === undefined);
+      const { counterexample } = await fc.check(property, { seed, numRuns: casesOf(350) });
+      const smallest = counterexample?.[0];
+      expect(smallest && { fault: await faultOf(api, smallest), texts: smallest.map(shortened) }).toBeUndefined();
+    },
+  );
 
   test.each(corpus)(
     'that are hostile, as $name, yield the correct rows, or an error that says where',

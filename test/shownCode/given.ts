@@ -5,7 +5,7 @@ import type { TestFunction } from '../../packages/testing/src/index.js';
 import type { coins as coinsApi } from '../../examples/plugins/coins.js';
 import type { github as githubApi } from '../../examples/plugins/github.js';
 import type { gitlab as gitlabApi } from '../../examples/plugins/gitlab.js';
-import type { sqlite as sqliteSink } from '../../examples/plugins/sqlite.js';
+import type { sqliteRows as sqliteRowsSink } from '../../examples/plugins/sqlite.js';
 import type { Receiver, Sandbox } from '@sluice/sandbox';
 import type { StreamsApi } from '../../packages/streams/src/index.js';
 
@@ -37,7 +37,7 @@ declare global {
   const url: string;
   const secret: string;
 
-  const sqlite: typeof sqliteSink;
+  const sqliteRows: typeof sqliteRowsSink;
 
   /** Of any runner. */
   const test: TestFunction;

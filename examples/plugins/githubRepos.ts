@@ -1,0 +1,44 @@
+// GitHub: the issues of each repository of an organization. An incremental export has a mark for each repository.
+import { bearer, byLink, bySince, defineApi, listing, rateLimitHeaders, rowOf } from '@sluice/core';
+import { z } from 'zod';
+
+export const githubRepos = defineApi({
+  name: 'github',
+  baseUrl: 'https://api.github.com/',
+  auth: bearer({ env: 'GITHUB_TOKEN' }),
+  headers: { Accept: 'application/vnd.github+json', 'X-GitHub-Api-Version': '2022-11-28' },
+  quota: rateLimitHeaders(),
+  sources: {
+    repos: listing({
+      description: 'Repositories of an organization.',
+      path: ({ org }: { org: string }) => `/orgs/${encodeURIComponent(org)}/repos`,
+      query: { sort: 'created', direction: 'asc' },
+      pageSize: { param: 'per_page', default: 100, max: 100 },
+      paging: byLink(),
+      rows: '',
+      schema: z.object({ full_name: z.string() }),
+      version: '1',
+      columns: ['full_name'],
+      key: ({ full_name }) => full_name,
+    }),
+    issues: listing({
+      description: 'Issues of all repositories of an organization.',
+      each: rowOf({
+        source: 'repos',
+        given: z.object({ org: z.string() }),
+        params: ({ full_name }: { full_name: string }) => ({ repo: full_name }),
+        fields: ({ repo }) => ({ repo }),
+        onPartitionError: 'skip', // a repository that was removed meanwhile answers 404
+      }),
+      path: ({ repo }) => `/repos/${repo}/issues`,
+      query: { state: 'all', sort: 'updated', direction: 'asc' },
+      pageSize: { param: 'per_page', default: 100, max: 100 },
+      paging: bySince({ param: 'since', field: 'updated_at', type: 'instant' }),
+      rows: '',
+      schema: z.object({ repo: z.string(), number: z.number(), title: z.string(), updated_at: z.string() }),
+      version: '1',
+      columns: ['repo', 'number', 'title', 'updated_at'],
+      key: ({ repo, number }) => `${repo}#${number}`,
+    }),
+  },
+});
