@@ -170,7 +170,7 @@ describe('A5 an incremental export of a listing for each row of another one', ()
     expect(await increment(forge, state)).toEqual([]);
   });
 
-  test.each([1, 2, 4])(
+  test.each(someOf([4, 1, 2]))(
     'resumes after each page, and keeps what the tables have (concurrency %i)',
     async (concurrency) => {
       for (let page = 1, isKilled = true; isKilled; page += 1) {
