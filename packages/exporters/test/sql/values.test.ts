@@ -20,13 +20,9 @@ const schema: RowSchema<PlacedRow> = {
   types: { nth: 'integer', ...Object.fromEntries(types.map((type) => [type, type])) },
 };
 
-/** A page is recognized by the JSON of its rows, and a bigint has none. */
-const placed = (row: Row, nth: number): PlacedRow =>
-  Object.defineProperty({ ...row, nth }, 'toJSON', { value: () => nth });
-
 const put = (database: TestDatabase, rows: readonly Row[]) =>
   exportTo(
-    itemSource([rows.map(placed)], { pageSize: 1_000 }, schema),
+    itemSource<PlacedRow>([rows.map((row, nth) => ({ ...row, nth }))], { pageSize: 1_000 }, schema),
     database.sink<PlacedRow>({ table: 'v', mode: 'replace' }),
     { restart: true },
   ).run();
