@@ -126,7 +126,7 @@ describe('A9 sluice sources NAME', () => {
       /^ {2}auth {5}(.*)$/m.exec((await run(['sources', api])).stdout)?.[1];
     expect(await authOf('shared')).toBe('the key from SLUICE_API_KEY, in the header X-API-Key');
     expect(await authOf('weather')).toBe('a secret given in code, in the query parameter api_key');
-    expect(await authOf('mail')).toBe('a user name with a password from MAIL_PASSWORD (not set: MAIL_PASSWORD)');
+    expect(await authOf('mail')).toBe('a user name and a password from MAIL_PASSWORD (not set: MAIL_PASSWORD)');
     expect(await authOf('music')).toBe(
       'OAuth tokens of https://accounts.example.com/token, for a secret from MUSIC_SECRET and MUSIC_REFRESH_TOKEN (not set: MUSIC_SECRET, MUSIC_REFRESH_TOKEN)',
     );

@@ -76,8 +76,8 @@ function describeAuth(auth: Auth | undefined): AuthDescription {
     case 'query':
       return { kind: 'query', name: auth.param, variables: variablesOf(auth.secret) };
     case 'basic':
-      // Not the user: some APIs take a key in its place.
-      return { kind: 'basic', variables: variablesOf(auth.password) };
+      // Not a user that is a text: some have a key in its place.
+      return { kind: 'basic', variables: variablesOf(auth.user, auth.password) };
     case 'oauth2': {
       const { tokenUrl, clientSecret, refreshToken } = auth;
       return { kind: 'oauth2', tokenUrl, variables: variablesOf(clientSecret, refreshToken) };
