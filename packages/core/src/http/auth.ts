@@ -95,8 +95,9 @@ export function header(name: string, secret: Secret, { prefix = '' }: { readonly
 }
 
 /**
- * Sends a secret in the query. Prefer a header where the API takes one: servers and proxies log URLs. Links, events and
- * errors never see it, and it is removed from addresses of next pages.
+ * Sends a secret in the query, in place of a parameter of that name. Prefer a header where the API takes one: servers and
+ * proxies log URLs. It is not in requests that links see, nor in events and errors, and is removed from addresses of next
+ * pages. In bodies, links see it if the server repeats it there.
  *
  * @example queryKey('api_key', { env: 'WEATHER_KEY' })
  */

@@ -88,9 +88,11 @@ describe.each(kinds)('A1 with $kind', ({ auth, secrets }) => {
     const ownServer = await recordingServer(echoing);
     const otherServer = await recordingServer(echoing);
     const seen: unknown[] = [];
-    const spy: Link = (next) => (request) => {
+    const spy: Link = (next) => async (request) => {
       seen.push(request, ...Object.getOwnPropertySymbols(request).map((symbol) => Reflect.get(request, symbol)));
-      return next(request);
+      const response = await next(request);
+      seen.push(response);
+      return response;
     };
     const noting = (event: unknown): unknown => seen.push(event);
     const memory = memoryState();
@@ -180,6 +182,19 @@ describe('A1 basic', () => {
     const auth = basic(both);
     expect(() => open({ variables }).use(own(auth)({ baseUrl: 'https://api.example.com' }))).toThrow('one secret');
   });
+});
+
+test('A1 a key in the query replaces a parameter of its name', async () => {
+  const server = await recordingServer(() => ({ body: { items: [] } }));
+  const client = open().use(own(queryKey('api_key', 'qk-4411-xyz'))({ baseUrl: server.url }));
+  await client.own.get('/rows', { query: { a: '1', api_key: 'demo', b: 'x?y' } });
+  await client.own.get('/rows', { query: { api_key: 'demo' } });
+  await client.own.get('/rows');
+  expect(server.arrived.map(({ url }) => url)).toEqual([
+    '/rows?a=1&b=x%3Fy&api_key=qk-4411-xyz',
+    '/rows?api_key=qk-4411-xyz',
+    '/rows?api_key=qk-4411-xyz',
+  ]);
 });
 
 describe('A1 a request of one API', () => {
