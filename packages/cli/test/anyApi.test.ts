@@ -47,7 +47,8 @@ beforeAll(async () => {
         nested: [{ hex: Buffer.from(token).toString('hex') }],
       },
     };
-    response.end(JSON.stringify(documents[url.pathname] ?? { limit: 5000, remaining: 4999 }));
+    const document = JSON.stringify(documents[url.pathname] ?? { limit: 5000, remaining: 4999 });
+    response.end(url.pathname === '/large' ? '{"id":9007199254740993,"share":0.5}' : document);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -203,6 +204,11 @@ describe('A9 sluice get', () => {
       seen.map(({ url, headers }) => [decodeURIComponent(`${url.pathname}${url.search}`), headers.authorization]),
     ).toEqual([['/rate_limit?filter[state]=open&ids[]=1&ids[]=2&all=true', `Bearer ${token}`]]);
     expect(seen[0]?.headers['x-api-key']).toBeUndefined();
+  });
+
+  test('rounds no number', async () => {
+    const { stdout } = await run(['get', 'helpdesk', '/large']);
+    expect(JSON.parse(stdout)).toEqual({ id: '9007199254740993', share: 0.5 });
   });
 
   test('retries as an export does', async () => {
