@@ -35,8 +35,10 @@ export type SinceOptions = RequestPlace & {
  * the value itself are listed, too), and list rows in ascending order: ask for that in `query`.
  *
  * Each page starts at the last known value, so a row that changes meanwhile and moves to the end pushes none out of the
- * walk. Exports with `incremental` request only what is new since the last one, of each parent if there are parents. Rows without a value, rows that are not
- * in order, and a page of rows with one and the same value are errors. Removed rows are not noticed.
+ * walk. Exports with `incremental` request only what is new since the last one, of each parent if there are parents.
+ * Of a listing with several `partitions` only instants can be exported so: they share a mark, and of other values one
+ * partition may get rows below that of another. Rows without a value, rows that are not in order, and a page of rows
+ * with one and the same value are errors. Removed rows are not noticed.
  *
  * It needs a `pageSize`; its `max` must be the API's: a page that has fewer rows is taken for the last one if none of
  * them is new.
