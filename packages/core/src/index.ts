@@ -66,6 +66,7 @@ export {
   queryKey,
   sharedKey,
   type Auth,
+  type BasicPair,
   type OAuth2Options,
   type Secret,
 } from './http/auth.js';
