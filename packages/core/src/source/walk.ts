@@ -77,6 +77,7 @@ class Walk<T> {
   #areAllDiscovered = false;
   #failure: { readonly error: unknown } | undefined;
   #wake: () => void = () => undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(
     definition: SourceDefinition<T>,
@@ -104,7 +105,7 @@ class Walk<T> {
     this.#isStopped = true;
     this.#stopped.abort();
     this.#wake();
-    await this.#discovery?.close();
+    await this.#closeDiscovery();
   }
 
   async next(): Promise<IteratorResult<Page<T>, undefined>> {
@@ -246,9 +247,16 @@ class Walk<T> {
     }
   }
 
+  /** Nothing more is requested, although the consumer may take a while to hear of it. */
   #fail(error: unknown): void {
     this.#failure ??= { error };
     this.#stopped.abort();
+    // A fault of closing is told by `stop`.
+    this.#closeDiscovery().catch(() => undefined);
+  }
+
+  #closeDiscovery(): Promise<void> {
+    return (this.#closing ??= this.#discovery?.close() ?? Promise.resolve());
   }
 
   /** Reported when the consumer would get it: one that has stopped never does, and a stop is not an error. */
