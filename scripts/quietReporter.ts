@@ -3,6 +3,8 @@ import { dirname, resolve } from 'node:path';
 
 import { JsonReporter, MinimalReporter, type Vitest } from 'vitest/node';
 
+import { postgresPrograms } from '../test/kit/postgresServer.js';
+
 /** Says nothing of what passes: failures in full, then one line that counts. */
 export class QuietReporter extends MinimalReporter {
   override onInit(vitest: Vitest): void {
@@ -26,6 +28,8 @@ export class QuietReporter extends MinimalReporter {
       `${modules.filter((module) => module.errors().length > 0).length} files not read`,
       `${faults.length} errors outside of tests`,
     ].filter((part) => part.endsWith(' passed') || !part.startsWith('0 '));
+    if (postgresPrograms === undefined)
+      this.log('PostgreSQL is not installed (Debian has postgresql), so the tests that need it were skipped.');
     this.log(`tests: ${parts.join(', ')} (${((this.end - this.start) / 1000).toFixed(1)} s)`);
   }
 }

@@ -4,6 +4,7 @@ import { startReceiver, startSandbox } from '@sluice/sandbox';
 import { transformSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
 import { gitlabAnswers } from '../examples/servers/gitlab.js';
+import { readTable } from '../packages/cli/test/readTable.js';
 import { queryDuck } from '../packages/exporters/test/duckdb.js';
 import { byOffsetAndTotal, startListing } from '../examples/servers/listingServer.js';
 import { someOf } from '../scripts/testEffort.js';
@@ -63,6 +64,22 @@ describe.concurrent('the guide parquet.md', () => {
     for (const query of queries) {
       const { rows } = await queryDuck(query.replace("'holdings.parquet'", `'${join(cwd, 'holdings.parquet')}'`));
       expect(rows.length, query).toBeGreaterThan(0);
+    }
+  });
+});
+
+describe.concurrent('the guide mirrorTable.md', () => {
+  test('D5 shows a query of the rows that are not removed', async () => {
+    const guide = readFileSync(join(folder, 'mirrorTable.md'), 'utf8');
+    await using sandbox = await startSandbox({ streams: 5, nasty: 0 });
+    const cwd = temporaryFolder();
+    const shown = codeIn(guide, 'sh').find((code) => code.includes('--deleted-at')) ?? '';
+    const [query = ''] = codeIn(guide, 'sql');
+    // A removal is certain after two polls.
+    for (const [run, left] of [5, 5, 4].entries()) {
+      expect(await runShown(`set -e; ${shown}`, { sandbox, cwd })).toMatchObject({ code: 0 });
+      expect(readTable(join(cwd, 'streams.sqlite'), query)).toEqual([[left]]);
+      if (run === 0) sandbox.removeStream(0);
     }
   });
 });

@@ -2,19 +2,23 @@ import { execFile, spawn } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const execute = promisify(execFile);
-const installed = '/usr/lib/postgresql';
+const debian = '/usr/lib/postgresql';
 
-/** The folder of the newest server that is installed here; `undefined` if there is none. */
-export const postgresPrograms: string | undefined = existsSync(installed)
-  ? readdirSync(installed)
-      .toSorted((a, b) => Number(b) - Number(a))
-      .map((version) => join(installed, version, 'bin'))
-      .find((folder) => existsSync(join(folder, 'initdb')))
-  : undefined;
+/**
+ * The folder of the server's programs, as `SLUICE_POSTGRES` says or where Debian or the PATH has them; `undefined` if
+ * there is none. Debian's newest one is taken.
+ */
+export const postgresPrograms: string | undefined = [
+  process.env['SLUICE_POSTGRES'] ?? '',
+  ...(existsSync(debian) ? readdirSync(debian) : [])
+    .toSorted((a, b) => Number(b) - Number(a))
+    .map((version) => join(debian, version, 'bin')),
+  ...(process.env['PATH'] ?? '').split(delimiter),
+].find((folder) => folder !== '' && existsSync(join(folder, 'initdb')));
 
 /** A server of PostgreSQL in a temporary folder. */
 export interface PostgresServer {

@@ -92,7 +92,10 @@ export async function runProgram(args: readonly string[], environment: Environme
     .command('checkpoint')
     .description('show the state of an interrupted export, or of a watch');
   declare('checkpoint show', 'explain the state, without changing anything', checkpoint)
-    .argument('<file>', 'the target file, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin')
+    .argument(
+      '<file>',
+      'the target file or table, its .sluice folder, the checkpoint in it, or NAME:TARGET of a plugin',
+    )
     .action(runs(async () => (await import('./commands/checkpoint.js')).checkpointShow));
 
   declare('sandbox', 'run a local server that simulates both APIs').action(

@@ -47,7 +47,8 @@ beforeAll(async () => {
         nested: [{ hex: Buffer.from(token).toString('hex') }],
       },
     };
-    response.end(JSON.stringify(documents[url.pathname] ?? { limit: 5000, remaining: 4999 }));
+    const document = JSON.stringify(documents[url.pathname] ?? { limit: 5000, remaining: 4999 });
+    response.end(url.pathname === '/large' ? '{"id":9007199254740993,"share":0.5}' : document);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
@@ -126,7 +127,7 @@ describe('A9 sluice sources NAME', () => {
       /^ {2}auth {5}(.*)$/m.exec((await run(['sources', api])).stdout)?.[1];
     expect(await authOf('shared')).toBe('the key from SLUICE_API_KEY, in the header X-API-Key');
     expect(await authOf('weather')).toBe('a secret given in code, in the query parameter api_key');
-    expect(await authOf('mail')).toBe('a user name with a password from MAIL_PASSWORD (not set: MAIL_PASSWORD)');
+    expect(await authOf('mail')).toBe('a user name and a password from MAIL_PASSWORD (not set: MAIL_PASSWORD)');
     expect(await authOf('music')).toBe(
       'OAuth tokens of https://accounts.example.com/token, for a secret from MUSIC_SECRET and MUSIC_REFRESH_TOKEN (not set: MUSIC_SECRET, MUSIC_REFRESH_TOKEN)',
     );
@@ -203,6 +204,11 @@ describe('A9 sluice get', () => {
       seen.map(({ url, headers }) => [decodeURIComponent(`${url.pathname}${url.search}`), headers.authorization]),
     ).toEqual([['/rate_limit?filter[state]=open&ids[]=1&ids[]=2&all=true', `Bearer ${token}`]]);
     expect(seen[0]?.headers['x-api-key']).toBeUndefined();
+  });
+
+  test('rounds no number', async () => {
+    const { stdout } = await run(['get', 'helpdesk', '/large']);
+    expect(JSON.parse(stdout)).toEqual({ id: '9007199254740993', share: 0.5 });
   });
 
   test('retries as an export does', async () => {

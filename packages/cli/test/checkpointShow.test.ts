@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { mkdir, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { startSandbox } from '@sluice/sandbox';
@@ -6,6 +7,8 @@ import type { CheckpointReport } from '../src/commands/checkpoint/report.js';
 import { reportLines } from '../src/commands/checkpoint/lines.js';
 import { exportArgs, filesIn, interrupt } from './interruptedExport.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
+import { onTestEnd } from '../../../scripts/testScope.js';
+import { postgresPrograms, startPostgres } from '../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { listenTo, watchArgs } from './watching.js';
 
@@ -118,6 +121,64 @@ describe('sluice checkpoint show', () => {
     });
     expect(stderr).toMatch(sentence);
   });
+});
+
+describe('sluice checkpoint show of a table', () => {
+  test('explains its export, or that there is none, and creates nothing', async () => {
+    await using sandbox = await startSandbox({
+      holdings: 30,
+      owners: 2,
+      script: ({ nth }) => (nth < 2 ? undefined : { kind: 'status', status: 404 }),
+    });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const show = (table: string, ...more: string[]) => sluice(['checkpoint', 'show', table, ...more], options);
+    expect(await show('a.sqlite#nfts')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/does not exist\.\n$/),
+    });
+    expect(readdirSync(options.cwd)).toEqual([]);
+    const args = exportArgs(sandbox, 'a.sqlite#nfts', '--page-size', '5', '--commit-every', '1');
+    expect(await sluice(args, options)).toMatchObject({ code: 1 });
+    const files = filesIn(options.cwd);
+    const { stdout } = await show('a.sqlite#nfts');
+    expect(stdout).toMatch(/^target {4}a\.sqlite#nfts\nsource {4}aptos\.walletNfts\nkept {6}\d+ rows in [12] pages?\n/);
+    expect(stdout).toMatch(/^next {6}Run the same command to resume, or with --restart to start over\.\n$/m);
+    expect(await show('a.sqlite#other')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('a.sqlite#other has no checkpoint: no export was interrupted'),
+    });
+    expect(filesIn(options.cwd)).toEqual(files);
+  });
+
+  test('explains its watch', async () => {
+    await using sandbox = await startSandbox({ streams: 7 });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    await sluice(watchArgs('--to', 'a.sqlite#streams', '--polls', '1'), options);
+    const { stdout } = await sluice(['checkpoint', 'show', 'a.sqlite#streams'], options);
+    expect(stdout).toMatch(/^known {5}the snapshot of the watch is in the table _sluice, /m);
+    expect(stdout).toMatch(/^kept {6}7 changes, up to generation 1$/m);
+  });
+
+  test.runIf(postgresPrograms !== undefined)(
+    'explains what PostgreSQL has, beside the run that writes it',
+    async () => {
+      const server = await startPostgres();
+      onTestEnd(() => server.close());
+      await using sandbox = await startSandbox({ streams: 3 });
+      const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+      const table = `${server.url}?table=streams`;
+      const show = () => sluice(['checkpoint', 'show', table, '--format', 'json'], options);
+      expect(await show()).toMatchObject({ code: 1, stderr: expect.stringContaining('has no checkpoint') });
+      expect(await server.query("SELECT count(*) FROM pg_class WHERE relname = '_sluice'")).toBe('0');
+      const running = startSluice(watchArgs('--to', table), options);
+      await listenTo(running.process.stderr).until(/Watching/);
+      await expect
+        .poll(async () => JSON.parse((await show()).stdout) as unknown)
+        .toMatchObject({ log: { table: '_sluice' }, written: { changes: 3, generation: 1 } });
+      running.process.kill('SIGINT');
+      await running.ended;
+    },
+  );
 });
 
 describe('sluice checkpoint show of a watch', () => {

@@ -66,6 +66,7 @@ export {
   queryKey,
   sharedKey,
   type Auth,
+  type BasicPair,
   type OAuth2Options,
   type Secret,
 } from './http/auth.js';
@@ -119,7 +120,7 @@ export type { Updated, Added, Change, Removed } from './watch/change.js';
 
 // Sinks
 export { exportTo, type ExportFlow, type RunOptions } from './sink/exportTo.js';
-export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportRun.js';
+export type { ExportOptions, ExportProgress, ExportReport } from './sink/exportOptions.js';
 export { writeTo, type WriteOptions } from './sink/writeTo.js';
 export type { Sink, SinkContext, SinkPage, SinkReport, SinkWriter } from './sink/sink.js';
 export type { RowFormat } from './sink/sink.js';

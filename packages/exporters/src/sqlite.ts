@@ -10,7 +10,7 @@ import { fileState } from '@sluice/core/node';
 import type { Database } from './sql/database.js';
 import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
 import { type TableOptions, tableSink } from './sql/tableSink.js';
-import { openSqlite } from './sqlite/driver.js';
+import { openSqlite, readSqlite } from './sqlite/driver.js';
 
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
 export type { TableMode } from './sql/stage.js';
@@ -78,6 +78,7 @@ function databaseAt(place: SqlitePlace): { readonly database: Database; readonly
   const database: Database = {
     name: 'sqlite',
     connect: (signal) => openSqlite(path, signal),
+    connectToRead: (signal) => readSqlite(path, signal),
     // A folder of its own, which is there only while the export runs.
     lock: (_connection, table, signal) =>
       fileState(`${path}-${encodeURIComponent(table)}.sluice`, { breakLock }).lock(signal),

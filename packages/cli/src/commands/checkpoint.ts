@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { systemClock } from '@sluice/core';
+import type { Config } from '../config/config.js';
 import { loadConfig } from '../config/loadConfig.js';
 import type { Environment } from '../environment/environment.js';
 import { refuseClosed } from '../environment/output.js';
@@ -8,14 +9,29 @@ import { exitCodes } from '../errors/errors.js';
 import type { CommandOptions } from '../options/commandOptions.js';
 import { withPlugins } from '../source/openClient.js';
 import { namedStore } from '../target/namedSink.js';
-import { hidePassword, namedTarget, refuseEmptyTarget, stateFolder, parseTarget } from '../target/namedTarget.js';
+import {
+  hidePassword,
+  type NamedTarget,
+  namedTarget,
+  refuseEmptyTarget,
+  stateFolder,
+  parseTarget,
+} from '../target/namedTarget.js';
+import { tableName, type TableName, tableTarget } from '../target/tableTarget.js';
 import { visibleText } from '../terminal/text.js';
 import { reportLines, watchReportLines } from './checkpoint/lines.js';
-import { type CheckpointReport, findState, readCheckpoint, readStoredCheckpoint } from './checkpoint/report.js';
+import {
+  type CheckpointReport,
+  findState,
+  readCheckpoint,
+  readStoredCheckpoint,
+  type StateFolder,
+} from './checkpoint/report.js';
+import { readTableState } from './checkpoint/tableState.js';
 import { readWatchState, type WatchReport } from './checkpoint/watchReport.js';
 import { supervisePlugins } from './runConfigured.js';
 
-/** `file`: a target, the folder of its state, the checkpoint itself, or a plugin's store. */
+/** `file`: a target, the folder of its state, the checkpoint itself, a table, or a plugin's store. */
 type CheckpointShowOptions = CommandOptions<'checkpoint show'> & { readonly file: string };
 
 /** `sluice checkpoint show`: explains the state of an interrupted export or of a watch, without changing it. */
@@ -38,24 +54,34 @@ async function reportOn(
   options: CheckpointShowOptions,
   environment: Environment,
 ): Promise<WatchReport | CheckpointReport> {
-  const path = resolve(environment.folder, options.file);
-  const state = await findState(path);
-  const named = (await isThere(state.folder)) ? undefined : parseTarget(options.file);
-  if (!named) return (await readWatchState(state)) ?? (await readCheckpoint(state));
-  const stored = await inStore(options, environment);
-  if (stored) return stored;
-  const ofSink = await findState(resolve(environment.folder, stateFolder(named)));
-  return (await readWatchState(ofSink)) ?? (await readCheckpoint(ofSink));
+  const { file } = options;
+  const state = await findState(resolve(environment.folder, file));
+  if (await isThere(state.folder)) return inFolder(state);
+  const named = parseTarget(file);
+  // Only a name may be that of a plugin.
+  const config = named && (await loadConfig(options, environment));
+  const store = config && namedTarget(file, 'stores', config);
+  if (store) return inStore(store, config, environment);
+  const table = config && namedTarget(file, 'sinks', config) ? undefined : tableName(file);
+  if (table) return inTable(file, table, environment);
+  return inFolder(named ? await findState(resolve(environment.folder, stateFolder(named))) : state);
 }
 
-/** Loads plugins, which only a checkpoint in a plugin's store needs. */
-async function inStore(
-  options: CheckpointShowOptions,
+async function inFolder(state: StateFolder): Promise<WatchReport | CheckpointReport> {
+  return (await readWatchState(state)) ?? (await readCheckpoint(state));
+}
+
+async function inTable(
+  name: string,
+  table: TableName,
   environment: Environment,
-): Promise<CheckpointReport | undefined> {
-  const config = await loadConfig(options, environment);
-  const store = namedTarget(options.file, 'stores', config);
-  if (!store) return undefined;
+): Promise<WatchReport | CheckpointReport> {
+  const { state } = await tableTarget(name, table, {}, environment).open({ sinks: new Map() });
+  if (!state) throw new Error('A table has no state.');
+  return readTableState(name, state);
+}
+
+function inStore(store: NamedTarget, config: Config, environment: Environment): Promise<CheckpointReport> {
   refuseEmptyTarget(store, 'stores');
   hidePassword(store, environment.secrets);
   return supervisePlugins(config, environment, (supervised) =>

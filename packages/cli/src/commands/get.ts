@@ -17,7 +17,8 @@ interface RequestArguments {
 
 /**
  * `sluice get API PATH`: sends one request through the limiter, the credentials, the retries and the deadlines of an
- * API, and prints the JSON that it responds. What contains a secret of the client is hidden.
+ * API, and prints the JSON that it responds. What contains a secret of the client is hidden, and a number that a double
+ * can't hold is a text.
  */
 export async function get(
   options: CommandOptions<'get'> & RequestArguments,
@@ -36,7 +37,7 @@ export async function get(
     notices.subscribe(({ level, message }) => {
       if (level === 'warning') stderr.print(`sluice: ${message}\n`);
     });
-    const document = await api.get(path, { query, signal });
+    const document = await api.get(path, { query, signal, exactNumbers: true });
     await stdout.write(`${JSON.stringify(withoutSecrets(document, api), undefined, 2)}\n`);
     return exitCodes.done;
   });

@@ -103,7 +103,7 @@ export function authText({ kind, name = '', tokenUrl = '', variables }: AuthDesc
     case 'query':
       return `a secret ${from}, in the query parameter ${name}`;
     case 'basic':
-      return `a user name with a password ${from}`;
+      return `a user name and a password ${from}`;
     case 'oauth2':
       return `OAuth tokens of ${tokenUrl}, for a secret ${from}`;
   }

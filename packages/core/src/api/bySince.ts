@@ -35,8 +35,10 @@ export type SinceOptions = RequestPlace & {
  * the value itself are listed, too), and list rows in ascending order: ask for that in `query`.
  *
  * Each page starts at the last known value, so a row that changes meanwhile and moves to the end pushes none out of the
- * walk. Exports with `incremental` request only what is new since the last one, of each parent if there are parents. Rows without a value, rows that are not
- * in order, and a page of rows with one and the same value are errors. Removed rows are not noticed.
+ * walk. Exports with `incremental` request only what is new since the last one, of each parent if there are parents.
+ * Of a listing with several `partitions` only instants can be exported so: they share a mark, and of other values one
+ * partition may get rows below that of another. Rows without a value, rows that are not in order, and a page of rows
+ * with one and the same value are errors. Removed rows are not noticed.
  *
  * It needs a `pageSize`; its `max` must be the API's: a page that has fewer rows is taken for the last one if none of
  * them is new.
@@ -57,6 +59,7 @@ export function bySince(options: SinceOptions): Paging {
     throw new ConfigError('bySince takes no overlap for texts, since nothing can be subtracted from them.');
   const place = placing(options);
   const path = documentPath(field);
+  const doesFilter = `Does it filter by ${JSON.stringify(options.param ?? options.into)}?`;
   const valueOf = (row: unknown, { read }: Pick<PageAnswer, 'read'>): string => {
     const found = path.find(row, read);
     const value = rule.read(found);
@@ -71,11 +74,19 @@ export function bySince(options: SinceOptions): Paging {
     mark: (latest, began) => rule.mark(latest, began, overlap),
     isBounded: type === 'instant',
     from: (first, value) => place.put(first, value),
-    newRows(page, { since, from, at, requested, read }) {
+    newRows(page, { since, from, at, requested, read, warn }) {
       if (page.next === 'by-offset')
         throw new ConfigError('bySince cannot page by offset: rows that move would be missed.');
       const known = stable ? [] : knownAt(from);
+      const start = stable || !from ? since.from : decodeSince(cursorOf(from)).value;
       const rows = page.received.map((row) => ({ hash: hashOf(row), value: valueOf(row, { read }) }));
+      if (start !== undefined && rows.some(({ value }) => rule.compare(value, start) < 0))
+        warn?.(`the API lists rows from before the ${field} that it was asked for, so rows come again. ${doesFilter}`);
+      // It would at least have the last row again, unless that was removed just now.
+      if (from && !stable && rows.length === 0)
+        warn?.(
+          `asked for rows from the ${field} of the last row on, the API lists none. If it leaves out rows with the value itself, some are missed: bySince needs an inclusive filter.`,
+        );
       const isNew = rows.map(({ hash }) => !known.includes(hash) && since.isKnown?.(hash) !== true);
       const latest = rows.reduce<string | undefined>(
         (last, { value }) => (last === undefined || rule.compare(value, last) > 0 ? value : last),
@@ -111,6 +122,11 @@ export function bySince(options: SinceOptions): Paging {
       return { cursor: JSON.stringify([last, atLast.map(hashOf)]) };
     }
     if (requested === undefined || rows.length < requested) return 'end';
+    if (rule.compare(values[0] ?? '', last) < 0)
+      throw new PaginationError(
+        'no-progress',
+        `a page is full of rows that are not after the ${field} that it was asked for, so it leads no further. ${doesFilter}`,
+      );
     throw new PaginationError(
       'no-progress',
       `${field} is the same in all ${String(rows.length)} rows of a page, so those after them cannot be requested. Raise pageSize.`,

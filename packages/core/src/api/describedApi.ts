@@ -9,10 +9,15 @@ export interface ApiRequests {
    * Gets one JSON document, with the API's limiter, credentials, retries and deadlines.
    *
    * @param path below the base URL, with a leading slash
+   * @param options.exactNumbers whether a number that `JSON.parse` would change arrives as its text, e.g. an id beyond
+   * 2^53. Default `false`.
    *
    * @example const limits = await client.coins.get('/limits', { query: { plan: 'free' } });
    */
-  get(path: string, options?: { readonly query?: Query; readonly signal?: AbortSignal }): Promise<unknown>;
+  get(
+    path: string,
+    options?: { readonly query?: Query; readonly signal?: AbortSignal; readonly exactNumbers?: boolean },
+  ): Promise<unknown>;
 }
 
 /** How an API recognizes its caller. It contains no secret, only where one comes from. */
@@ -51,8 +56,8 @@ export function describedApi(name: string, endpoint: Endpoint, options: Endpoint
   const { auth, rateLimit, quota } = options;
   const limits = [rateLimit ?? []].flat().filter((limit) => limit !== false);
   return Object.freeze<Api>({
-    get: (path, { query = {}, signal } = {}) =>
-      endpoint.request({ route: `${name}.get`, path, query, ...(signal && { signal }) }),
+    get: (path, { query = {}, signal, exactNumbers = false } = {}) =>
+      endpoint.request({ route: `${name}.get`, path, query, exactNumbers, ...(signal && { signal }) }),
     isSecret: (text) => endpoint.isSecret(text),
     describe: () => ({
       ...{ name, baseUrl: endpoint.baseUrl, auth: describeAuth(auth), limits },
@@ -76,8 +81,8 @@ function describeAuth(auth: Auth | undefined): AuthDescription {
     case 'query':
       return { kind: 'query', name: auth.param, variables: variablesOf(auth.secret) };
     case 'basic':
-      // Not the user: some APIs take a key in its place.
-      return { kind: 'basic', variables: variablesOf(auth.password) };
+      // Not a user that is a text: some have a key in its place.
+      return { kind: 'basic', variables: variablesOf(auth.user, auth.password) };
     case 'oauth2': {
       const { tokenUrl, clientSecret, refreshToken } = auth;
       return { kind: 'oauth2', tokenUrl, variables: variablesOf(clientSecret, refreshToken) };

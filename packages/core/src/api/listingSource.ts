@@ -84,6 +84,11 @@ export function listingFetch<Row extends object, In extends object, Params>({
       endpoint.warn(`${name}: the API reports an error beside the rows, so some may be missing${quoted(message)}.`);
     warned = message;
   };
+  const doubts = new Set<string>();
+  const warn = (message: string): void => {
+    if (!doubts.has(message)) endpoint.warn(`${name}: ${message}`);
+    doubts.add(message);
+  };
   const conditional = new ConditionalPages<Row>();
   const made = rowsMadeOf(definition, opening, undefined);
   return async (plan, { partition, at, atLeast, since, signal, cache }, fields) => {
@@ -97,7 +102,7 @@ export function listingFetch<Row extends object, In extends object, Params>({
     const readPage = (answer: ApiResponse): UndecodedPage<Row> =>
       read(answer, {
         ...{ route: name, baseUrl, path: address.path, from: at, isAgain, rows, fields },
-        ...{ since, isSecret, withoutSecret, onPartial, now: () => clock.now() },
+        ...{ since, isSecret, withoutSecret, onPartial, warn, now: () => clock.now() },
       });
     // A page of an increment depends on the rows before it, and one that is sent once has no later validator.
     if (!cache || plan.details.method || increment || definition.isRepeatable === false)

@@ -55,6 +55,8 @@ export interface Requested {
   readonly withoutSecret?: (query: string) => string;
   /** Called with the error of a response that is used in spite of it. */
   readonly onPartial?: (message: string) => void;
+  /** Called if the API seems not to be as the definition says. */
+  readonly warn?: (message: string) => void;
 }
 
 /** Creates a function that reads responses as pages. @throws ConfigError if a path is invalid. */
@@ -66,7 +68,7 @@ export function pageReader<Row>(
   const decode = rowDecoder(spec);
   return (response, requested) => {
     const { route, baseUrl, path, from, isAgain, since = {}, now = () => 0 } = requested;
-    const { rows: pageSize, fields, isSecret, withoutSecret = same, onPartial } = requested;
+    const { rows: pageSize, fields, isSecret, withoutSecret = same, onPartial, warn } = requested;
     const read = documentReader(route, isSecret);
     const at = (text: string): unknown => documentPath(text).find(response.body, read);
     const { status, headers, body } = response;
@@ -94,7 +96,7 @@ export function pageReader<Row>(
       const whole = error ? { ...page, isIncomplete: true as const } : page;
       const { increment } = spec.paging;
       if (!increment) return whole;
-      return increment.newRows(whole, { since, from, read, requested: pageSize, at: timeOf(headers, now) });
+      return increment.newRows(whole, { since, from, read, warn, requested: pageSize, at: timeOf(headers, now) });
     } catch (error) {
       throw thrownFault(error, '', response.body, read);
     }

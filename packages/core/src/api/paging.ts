@@ -56,6 +56,8 @@ interface SinceAnswer extends Pick<PageAnswer, 'read' | 'from' | 'requested'> {
   readonly since: Since;
   /** When the API responded, by its own clock (wall time in ms). */
   readonly at: number;
+  /** Called if the API seems not to be as the paging needs it. */
+  readonly warn?: ((message: string) => void) | undefined;
 }
 
 /** The cursor, for paging that has no offsets. @throws ConfigError if it is an offset. */

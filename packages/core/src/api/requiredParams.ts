@@ -107,5 +107,8 @@ function checkSegments(path: string, params: unknown, { name }: Making): void {
 }
 
 function refusal({ name, what }: Making, param: string): ConfigError {
-  return new ConfigError(`${name} needs the parameter ${JSON.stringify(param)}: its ${what} is made of it.`, { param });
+  return new ConfigError(
+    `${name} needs the parameter ${JSON.stringify(param)}: its ${what} ${what === 'headers' ? 'are' : 'is'} made of it.`,
+    { param },
+  );
 }

@@ -21,9 +21,9 @@ export interface RowOfOptions<Parent extends object, Params extends object, In e
   readonly fields?: (params: Params) => Readonly<Record<string, Json>>;
   /**
    * `skip` ends the listing of a parent that the API refuses for good, e.g. with 404: a warning names the parent, and
-   * the walk is incomplete, so a watch concludes no removals from it, and an increment keeps its mark. Not for 401 and 403, which may concern all
-   * parents. If a later page is refused, the first one is requested again: only if that is refused for good, too, the
-   * parent is skipped, and its earlier rows stay. `fail` (the default) ends the walk.
+   * the walk is incomplete, so a watch concludes no removals from it, and an increment keeps the parent's mark. Not for
+   * 401 and 403, which may concern all parents. If a later page is refused, the first one is requested again: only if
+   * that is refused for good, too, the parent is skipped, and its earlier rows stay. `fail` (the default) ends the walk.
    */
   readonly onPartitionError?: 'fail' | 'skip';
 }

@@ -4,7 +4,7 @@ import { axiosTransport } from './axiosTransport.js';
 import { isConditional, sentTag } from './entityTag.js';
 import type { ExchangeOptions } from './exchange.js';
 import { addressOf } from './origin.js';
-import { encodeQuery } from './query.js';
+import { encodeQuery, withoutParam } from './query.js';
 import { encodeRequest } from './requestDetails.js';
 import type { Secrets } from './secrets.js';
 import type { Transport, TransportRequest, TransportResponse } from './transport.js';
@@ -34,8 +34,20 @@ export function apiTransport(options: ApiTransportOptions): Transport {
       read: (answer, now) =>
         readAnswer(answer, { ...context, now, isConditional: !mayBeEmpty && isConditional(message.headers) }),
     });
-    return response.status === 304 ? withTag(response, sentTag(message.headers)) : response;
+    const shown = credentials.param === undefined ? response : withoutCredential(response, credentials.param);
+    return shown.status === 304 ? withTag(shown, sentTag(message.headers)) : shown;
   };
+}
+
+/** Servers repeat the whole query in links to other pages. Links of this client must not see a credential there. */
+function withoutCredential(response: TransportResponse, param: string): TransportResponse {
+  const { link } = response.headers;
+  if (link === undefined) return response;
+  const shown = link.replace(/<([^<>?]*)\?([^<>#]*)/g, (_, path: string, query: string) => {
+    const rest = withoutParam(query, param);
+    return rest === '' ? `<${path}` : `<${path}?${rest}`;
+  });
+  return { ...response, headers: { ...response.headers, link: shown } };
 }
 
 /** Says which tag a 304 is about, if the server omits it: a link may have sent another one than its request had. */

@@ -12,7 +12,19 @@ import type { SavedToken } from './oauth2.js';
  *
  * @example bearer({ id: 'account-17', get: async () => (await fetch('https://vault.example.com/token')).text() })
  */
-export type Secret = ApiKey | { readonly env: string } | { readonly id: string; readonly get: Exclude<ApiKey, string> };
+export type Secret = ApiKey | NamedSecret;
+
+type NamedSecret = { readonly env: string } | { readonly id: string; readonly get: Exclude<ApiKey, string> };
+
+/** The user name and the password of {@link basic}, one of which is the secret. */
+export type BasicPair =
+  | { readonly user: string; readonly password: Secret }
+  | {
+      /** A key in place of a user name: not as text, which would be a name that may be shown. */
+      readonly user: Exclude<Secret, string>;
+      /** What the API wants beside the key, which is no secret. Default: empty. */
+      readonly password?: string;
+    };
 
 /**
  * How an API recognizes its caller: made by `bearer`, `basic`, `header`, `queryKey` or `oauth2`, or `noAuth` or
@@ -22,7 +34,7 @@ export type Auth =
   | { readonly kind: 'none' }
   | { readonly kind: 'shared' }
   | { readonly kind: 'header'; readonly name: string; readonly prefix: string; readonly secret: Secret }
-  | { readonly kind: 'basic'; readonly user: string; readonly password: Secret }
+  | ({ readonly kind: 'basic' } & BasicPair)
   | { readonly kind: 'query'; readonly param: string; readonly secret: Secret }
   | ({ readonly kind: 'oauth2' } & OAuth2Options);
 
@@ -50,16 +62,21 @@ export function bearer(secret: Secret): Auth {
 }
 
 /**
- * Sends a user name and a password as `Authorization: Basic …` (RFC 7617), in UTF-8.
+ * Sends a user name and a password as `Authorization: Basic …` (RFC 7617), in UTF-8. Some APIs take a key as the user
+ * name, with no password or a fixed one: the user is the secret then.
  *
- * @example basic({ user: 'apikey', password: { env: 'SHOP_PASSWORD' } })
+ * @example
+ * basic({ user: 'apikey', password: { env: 'SHOP_PASSWORD' } })
+ * basic({ user: { env: 'STRIPE_KEY' } })                    // no password
+ * basic({ user: { env: 'FRESHDESK_KEY' }, password: 'X' })
  *
- * @throws ConfigError if the user name has a colon, which RFC 7617 forbids, or a control character.
+ * @throws ConfigError if the user name has a colon, which RFC 7617 forbids, or a control character. The same later, if
+ * it is a secret.
  */
-export function basic({ user, password }: { readonly user: string; readonly password: Secret }): Auth {
-  if (/[:\p{Cc}]/u.test(user))
+export function basic(pair: BasicPair): Auth {
+  if (typeof pair.user === 'string' && /[:\p{Cc}]/u.test(pair.user))
     throw new ConfigError('The user name of basic must not have a colon or a control character.', { option: 'user' });
-  return Object.freeze({ kind: 'basic', user, password });
+  return Object.freeze({ kind: 'basic', ...pair });
 }
 
 /**
@@ -78,8 +95,9 @@ export function header(name: string, secret: Secret, { prefix = '' }: { readonly
 }
 
 /**
- * Sends a secret in the query. Prefer a header where the API takes one: servers and proxies log URLs. Links, events and
- * errors never see it, and it is removed from addresses of next pages.
+ * Sends a secret in the query, in place of a parameter of that name. Prefer a header where the API takes one: servers and
+ * proxies log URLs. It is not in requests that links see, nor in events and errors, and is removed from addresses of next
+ * pages. In bodies, links see it if the server repeats it there.
  *
  * @example queryKey('api_key', { env: 'WEATHER_KEY' })
  */

@@ -10,6 +10,7 @@ import type { Limiter } from './limiter.js';
 import type { Timeouts } from './requestTimes.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 import type { SignalWatch } from './signalWatch.js';
+import { withoutParam } from './query.js';
 import { sendAttempt, sentHeaders } from './sendAttempt.js';
 import { Stopwatch } from './stopwatch.js';
 
@@ -233,7 +234,7 @@ export class Exchange {
       // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
       const isNew = isFresh || !isRepeatable;
       const request = {
-        ...{ url: withParam(url, stamped.query), method, body, isFresh: isNew },
+        ...{ url: withCredential(url, stamped.query), method, body, isFresh: isNew },
         headers: sentHeaders(this.#call.headers, stamped.headers),
       };
       const answer = await sendAttempt(request, { adapter, clock, deadline: timeouts.response, stop: this.#stop });
@@ -318,10 +319,17 @@ export class Exchange {
   }
 }
 
-/** @param param encoded, `name=value` */
-function withParam(url: string, param: string | undefined): string {
-  if (param === undefined) return url;
-  return `${url}${url.includes('?') ? '&' : '?'}${param}`;
+/**
+ * Adds the query parameter of a credential. As with headers, it replaces one of the same name.
+ *
+ * @param credential encoded, `name=value`
+ */
+function withCredential(url: string, credential: string | undefined): string {
+  if (credential === undefined) return url;
+  const [path = '', query = ''] = url.split('?');
+  const [name = ''] = new URLSearchParams(credential).keys();
+  const rest = withoutParam(query, name);
+  return `${path}?${rest === '' ? '' : `${rest}&`}${credential}`;
 }
 
 function secondsOf(ms: number): string {

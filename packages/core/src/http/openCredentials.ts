@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
 import { type ApiKey, KeyRing, type KeyRules } from './apiKey.js';
-import type { OAuth2Options, OwnAuth, Secret } from './auth.js';
+import type { BasicPair, OAuth2Options, OwnAuth, Secret } from './auth.js';
 import { type ApiCredentials, stampedWith, type Stamped } from './credentials.js';
 import { tokenCredentials } from './oauth2.js';
 import { checkBaseUrl } from './origin.js';
@@ -23,6 +23,12 @@ export interface AuthTools extends Pick<TokenServer, 'call' | 'limiter'> {
   readonly warn: (message: string) => void;
 }
 
+/** What a secret may be, and what must not be shown of it. */
+interface SecretForm extends Pick<KeyRules, 'hidden'> {
+  /** Default: printable ASCII, which any header may have. */
+  readonly form?: RegExp;
+}
+
 /** Shorter secrets occur in texts by chance, so that redaction would garble messages. */
 const shortestRedacted = 6;
 
@@ -37,12 +43,22 @@ export function openCredentials(auth: OwnAuth, tools: AuthTools): ApiCredentials
   const opened = (
     secret: Secret | false,
     stamp: (secret: string) => Stamped,
-    more: { readonly param?: string; readonly hidden?: KeyRules['hidden'] } = {},
+    more: { readonly param?: string } & SecretForm = {},
   ): ApiCredentials => {
-    const ring = ringOf(secret, tools, more.hidden);
+    const ring = ringOf(secret, tools, more);
     if (ring instanceof KeyRing) return stampedWith(ring, stamp, { name, param: more.param });
     const reject = (): Promise<never> => Promise.reject(ring);
     return { name, isSent: true, param: more.param, prepare: reject, renew: reject, fingerprint: reject };
+  };
+  const openPair = ({ user, password = '' }: BasicPair): ApiCredentials => {
+    const named = typeof user === 'string' ? { secret: password, before: `${user}:`, after: '' } : undefined;
+    const { secret, before, after } = named ?? { secret: user, before: '', after: `:${textIn(password)}` };
+    const pair = (text: string): string => before + text + after;
+    return opened(secret, (text) => ({ headers: { Authorization: `Basic ${base64(pair(text))}` } }), {
+      hidden: (text) => [text, pair(text)],
+      // The pair is sent in base64, so it may have any characters, but only a password may have a colon.
+      form: named ? /^\P{Cc}+$/u : /^[^:\p{Cc}]+$/u,
+    });
   };
   switch (auth.kind) {
     case 'none':
@@ -53,12 +69,8 @@ export function openCredentials(auth: OwnAuth, tools: AuthTools): ApiCredentials
       const { param, secret } = auth;
       return opened(secret, (text) => ({ headers: {}, query: encodeQuery({ [param]: text }, 'repeat') }), { param });
     }
-    case 'basic': {
-      const pair = (secret: string): string => `${auth.user}:${secret}`;
-      return opened(auth.password, (secret) => ({ headers: { Authorization: `Basic ${base64(pair(secret))}` } }), {
-        hidden: (secret) => [secret, pair(secret)],
-      });
-    }
+    case 'basic':
+      return openPair(auth);
     case 'oauth2':
       return openTokens(auth, tools);
     default:
@@ -77,7 +89,7 @@ function openTokens(
   const hidden = (secret: string): readonly string[] => [secret, formEncoded(secret)];
   const textOf = (secret: Secret | undefined): (() => Promise<string>) | undefined => {
     if (secret === undefined) return undefined;
-    const ring = ringOf(secret, tools, hidden);
+    const ring = ringOf(secret, tools, { hidden });
     return () => (ring instanceof KeyRing ? ring.get() : Promise.reject(ring));
   };
   const url = checkBaseUrl(tokenUrl, { plugin: api, allowInsecure, what: 'token URL', option: 'tokenUrl' });
@@ -97,12 +109,12 @@ function openTokens(
   });
 }
 
-function ringOf(secret: Secret | false, tools: AuthTools, hidden?: KeyRules['hidden']): KeyRing | ConfigError {
+function ringOf(secret: Secret | false, tools: AuthTools, form: SecretForm): KeyRing | ConfigError {
   const source = sourceOf(secret, tools);
   if (source instanceof ConfigError) return source;
   const { secrets, echoedFor, sha256, clock } = tools;
   const id = typeof secret === 'object' && 'id' in secret ? secret.id : undefined;
-  return new KeyRing(source, { secrets, echoedFor, sha256, clock, id, rules: rulesOf(tools, hidden) });
+  return new KeyRing(source, { secrets, echoedFor, sha256, clock, id, rules: rulesOf(tools, form) });
 }
 
 function sourceOf(secret: Secret | false, { variables, api }: AuthTools): ApiKey | false | ConfigError {
@@ -118,13 +130,13 @@ function sourceOf(secret: Secret | false, { variables, api }: AuthTools): ApiKey
   return new ConfigError(`${api} needs its credential: set the environment variable ${env}.`, { api, env });
 }
 
-function rulesOf({ api, warn }: AuthTools, hidden: KeyRules['hidden']): KeyRules {
+function rulesOf({ api, warn }: AuthTools, { hidden, form = /^[\x20-\x7e]+$/ }: SecretForm): KeyRules {
   return {
     failed: `The function that fetches the credential of ${api} failed. Call it by itself to see why.`,
     check(secret) {
       if (typeof secret !== 'string' || secret === '')
         throw new ConfigError(`The credential of ${api} is empty.`, { api });
-      if (!/^[\x20-\x7e]+$/.test(secret) || secret !== secret.trim())
+      if (!form.test(secret) || secret !== secret.trim())
         throw new ConfigError(
           `The credential of ${api} has a line break, a special character, or a blank at an end. Was it read from a file? Trim it.`,
           { api },
@@ -134,6 +146,12 @@ function rulesOf({ api, warn }: AuthTools, hidden: KeyRules['hidden']): KeyRules
     },
     hidden: (secret) => (hidden?.(secret) ?? [secret]).filter((text) => text.length >= shortestRedacted),
   };
+}
+
+/** @throws ConfigError if it is a secret. */
+function textIn(password: Secret): string {
+  if (typeof password === 'string') return password;
+  throw new ConfigError('basic takes one secret: the user or the password.', { option: 'password' });
 }
 
 function base64(text: string): string {

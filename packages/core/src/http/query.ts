@@ -26,3 +26,13 @@ function arrayName(name: string, index: number, arrays: Exclude<ArrayFormat, 'co
   if (arrays === 'repeat') return name;
   return arrays === 'brackets' ? `${name}[]` : `${name}[${String(index)}]`;
 }
+
+/** A query as it was written, without one parameter. A question mark before it is kept while something follows. */
+export function withoutParam(query: string, param: string): string {
+  const kept = query
+    .replace(/^\?/, '')
+    .split('&')
+    .filter((part) => !new URLSearchParams(part).has(param));
+  const rest = kept.join('&');
+  return rest === '' ? '' : `${query.startsWith('?') ? '?' : ''}${rest}`;
+}

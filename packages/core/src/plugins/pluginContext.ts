@@ -6,6 +6,7 @@ import type { OwnAuth } from '../http/auth.js';
 import type { ApiCredentials } from '../http/credentials.js';
 import type { Limiter } from '../http/limiter.js';
 import { checkBaseUrl } from '../http/origin.js';
+import { withoutParam } from '../http/query.js';
 import type { Secrets } from '../http/secrets.js';
 import type { Transport } from '../http/transport.js';
 import type { StateStore } from '../sink/stateStore.js';
@@ -104,16 +105,6 @@ function endpoint(
     observe: (event) => hub.emit(() => decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin }),
     warn,
   } satisfies Endpoint);
-}
-
-/** A query as a server wrote it, without one parameter. */
-function withoutParam(query: string, param: string): string {
-  const kept = query
-    .replace(/^\?/, '')
-    .split('&')
-    .filter((part) => !new URLSearchParams(part).has(param));
-  const rest = kept.join('&');
-  return rest === '' ? '' : `?${rest}`;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -3,7 +3,8 @@ import { ConfigError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
 import { cancellable, type PullIterator } from '../source/cancellable.js';
-import { ExportRun, type ExportOptions, type ExportProgress, type ExportReport, type ExportStep } from './exportRun.js';
+import type { ExportOptions, ExportProgress, ExportReport, ExportStep } from './exportOptions.js';
+import { ExportRun } from './exportRun.js';
 import type { Sink } from './sink.js';
 
 /**

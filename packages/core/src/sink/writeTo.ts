@@ -2,7 +2,7 @@ import { Observable, Subscription, type OperatorFunction, type Subscriber } from
 import { checkCount } from '../checks.js';
 import { BackpressureError } from '../errors.js';
 import type { RowSchema } from '../source/definition.js';
-import type { ExportProgress, ExportReport } from './exportRun.js';
+import type { ExportProgress, ExportReport } from './exportOptions.js';
 import type { Sink, SinkWriter } from './sink.js';
 
 /** Options of {@link writeTo}. */

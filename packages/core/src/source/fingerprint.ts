@@ -33,7 +33,13 @@ export function hashOf(value: unknown): string {
 }
 
 function jsonOf(value: unknown): string {
-  return value === undefined ? '' : JSON.stringify(value);
+  if (value === undefined) return '';
+  try {
+    return JSON.stringify(value);
+  } catch {
+    // JSON has no bigint, and rows may.
+    return JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
+  }
 }
 
 /** A 64-bit hash of a text, as two numbers of 32 bits each. */

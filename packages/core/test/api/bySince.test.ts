@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { bySince, ConfigError, listing, type SinceOptions } from '../../src/index.js';
+import { bySince, ConfigError, createClient, defineApi, listing, type SinceOptions } from '../../src/index.js';
 import { sinceRules } from '../../src/api/sinceValue.js';
-import { entriesOf } from './changingTable.js';
+import { entries, entriesOf } from './changingTable.js';
 import { type Said, serve } from './servedApi.js';
 
 describe('A5 values', () => {
@@ -79,6 +79,39 @@ describe('A5 paging by a value', () => {
   ])('refuses %s, since rows could be missed', async (_, say, message) => {
     const { rows } = await walk(say);
     expect(String(rows)).toContain(message);
+  });
+
+  const table = [1, 2, 3, 3, 3, 4, 5, 6, 6, 6, 7].map((second, id) => ({ id, text: 't', updated_at: at(second) }));
+  const warningsOf = async (say: (since: string | null) => unknown[]): Promise<string[]> => {
+    const { baseUrl } = await serve((url): Said => ({ body: { items: say(url.searchParams.get('since')) } }));
+    const warnings: string[] = [];
+    await using client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 } }).use(
+      defineApi({ name: 'table', sources: { entries } })({ baseUrl }),
+    );
+    client.events.subscribe((event) => {
+      if (event.type === 'warning') warnings.push(event.message);
+    });
+    await client.table.entries().toArray();
+    return warnings;
+  };
+
+  test('warns if the API leaves out rows with the value itself, of which some are missed', async () => {
+    const exclusive = (since: string | null): unknown[] =>
+      table.filter(({ updated_at }) => since === null || updated_at > since).slice(0, 8);
+    expect(await warningsOf(exclusive)).toEqual([expect.stringContaining('bySince needs an inclusive filter')]);
+    const inclusive = (since: string | null): unknown[] =>
+      table.filter(({ updated_at }) => since === null || updated_at >= since).slice(0, 8);
+    expect(await warningsOf(inclusive)).toEqual([]);
+    expect(await warningsOf(() => [])).toEqual([]);
+  });
+
+  test('warns once if the API lists earlier rows, and refuses a full page of them', async () => {
+    expect(await warningsOf(() => table.slice(0, 5))).toEqual([
+      expect.stringContaining('the API lists rows from before the updated_at that it was asked for'),
+    ]);
+    const { rows } = await walk(() => table.slice(0, 8));
+    expect(String(rows)).toContain('full of rows that are not after the updated_at that it was asked for');
+    expect(String(rows)).toContain('Does it filter by "since"?');
   });
 
   test('is refused without a page size, with a wrong option, and at a cursor of another paging', async () => {

@@ -87,7 +87,7 @@ function written(at: number, random: number): string {
 }
 
 /** The listing of the table. */
-const entries = listing<Entry>({
+export const entries = listing<Entry>({
   ...{ path: '/entries', rows: 'items', columns: ['id', 'text', 'updated_at'], version: '1' },
   pageSize: { param: 'n', default: 8, max: 8 },
   paging: bySince({ param: 'since', field: 'updated_at', type: 'instant', overlap }),

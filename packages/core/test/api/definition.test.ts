@@ -147,6 +147,7 @@ describe('an API on a client', () => {
       shop: header('X-Shop', () => canary),
       weather: queryKey('key', { env: 'KEY' }),
       mail: basic({ user: canary, password: canary }),
+      store: basic({ user: { env: 'STORE_KEY' }, password: canary }),
       music: oauth2({ ...token, clientSecret: { env: 'SECRET' }, refreshToken: { env: 'REFRESH' } }),
     };
     await using client = createClient({ apiKey: canary });
@@ -167,6 +168,7 @@ describe('an API on a client', () => {
       { kind: 'header', name: 'X-Shop', variables: [] },
       { kind: 'query', name: 'key', variables: ['KEY'] },
       { kind: 'basic', variables: [] },
+      { kind: 'basic', variables: ['STORE_KEY'] },
       { kind: 'oauth2', tokenUrl: 'https://auth.example.com/token', variables: ['SECRET', 'REFRESH'] },
     ]);
     expect(described[2]).toMatchObject({

@@ -159,10 +159,10 @@ describe('A6 an export of a listing for each row of another one', () => {
     await exportOn(dry, openForge(forge).source, { concurrency: 2 });
     const whole = exportedOn(dry);
     expect(whole).toEqual(linesOf(forge));
-    for (const { n } of someOf(dry.calls)) {
+    for (const [nth, { n }] of someOf(dry.calls).entries()) {
       const disk = emptyDisk((call) => (call.n === n ? { cut: 'after' } : undefined));
       await exportOn(disk, openForge(forge).source, { concurrency: 2 }).catch(() => undefined);
-      for (const mode of ['killed', 'dropped', { seed: n }] as const) {
+      for (const mode of someOf(['killed', 'dropped', { seed: n }] as const, nth)) {
         const left = disk.restart(mode);
         await exportOn(left, openForge(forge).source, { concurrency: 2 });
         expect(exportedOn(left), `cut after call ${String(n)}, ${JSON.stringify(mode)}`).toEqual(whole);

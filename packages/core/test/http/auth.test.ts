@@ -42,6 +42,16 @@ const kinds: readonly { readonly kind: string; readonly auth: Auth; readonly sec
     auth: basic({ user: 'reader', password: 'pass w0rd:&?#' }),
     secrets: ['pass w0rd:&?#', Buffer.from('reader:pass w0rd:&?#').toString('base64')],
   },
+  {
+    kind: 'basic and any characters',
+    auth: basic({ user: 'jürgen', password: 'pässwörd:Ж-31' }),
+    secrets: ['pässwörd:Ж-31', Buffer.from('jürgen:pässwörd:Ж-31').toString('base64')],
+  },
+  {
+    kind: 'basic and a key as its user',
+    auth: basic({ user: { id: 'shop', get: () => 'sk_live_51Hx0Q' }, password: 'X' }),
+    secrets: ['sk_live_51Hx0Q', Buffer.from('sk_live_51Hx0Q:X').toString('base64')],
+  },
   { kind: 'header', auth: header('X-Auth-Key', 'hk-5521-77aa-9c', { prefix: 'Token ' }), secrets: ['hk-5521-77aa-9c'] },
   { kind: 'queryKey', auth: queryKey('api_key', 'qk&4411=x+y/z%'), secrets: ['qk&4411=x+y/z%'] },
 ];
@@ -78,9 +88,11 @@ describe.each(kinds)('A1 with $kind', ({ auth, secrets }) => {
     const ownServer = await recordingServer(echoing);
     const otherServer = await recordingServer(echoing);
     const seen: unknown[] = [];
-    const spy: Link = (next) => (request) => {
+    const spy: Link = (next) => async (request) => {
       seen.push(request, ...Object.getOwnPropertySymbols(request).map((symbol) => Reflect.get(request, symbol)));
-      return next(request);
+      const response = await next(request);
+      seen.push(response);
+      return response;
     };
     const noting = (event: unknown): unknown => seen.push(event);
     const memory = memoryState();
@@ -146,6 +158,43 @@ describe.each(kinds)('A1 with $kind', ({ auth, secrets }) => {
     expect(await run(auth)).toMatchObject({ code: 'http' });
     expect(server.arrived.length).toBe(requests + 1);
   });
+});
+
+describe('A1 basic', () => {
+  const variables = { KEY: 'sk_live_51Hx0Q', PAIR: 'sk_live:51Hx0Q' };
+
+  test('sends a key as the user, with no password', async () => {
+    const server = await recordingServer(() => ({ body: { items: [] } }));
+    const client = open({ variables }).use(own(basic({ user: { env: 'KEY' } }))({ baseUrl: server.url }));
+    await client.own.get('/rows');
+    const pair = Buffer.from('sk_live_51Hx0Q:').toString('base64');
+    expect(server.arrived[0]?.headers.authorization).toBe(`Basic ${pair}`);
+  });
+
+  test('refuses a key with a colon, of which the server would take a part for the password', () => {
+    const api = own(basic({ user: { env: 'PAIR' } }));
+    expect(() => open({ variables }).use(api({ baseUrl: 'https://api.example.com' }))).toThrow('a special character');
+  });
+
+  test('takes one secret', () => {
+    const both = { user: { env: 'KEY' }, password: { env: 'PAIR' } };
+    // @ts-expect-error: the password beside a key is a text.
+    const auth = basic(both);
+    expect(() => open({ variables }).use(own(auth)({ baseUrl: 'https://api.example.com' }))).toThrow('one secret');
+  });
+});
+
+test('A1 a key in the query replaces a parameter of its name', async () => {
+  const server = await recordingServer(() => ({ body: { items: [] } }));
+  const client = open().use(own(queryKey('api_key', 'qk-4411-xyz'))({ baseUrl: server.url }));
+  await client.own.get('/rows', { query: { a: '1', api_key: 'demo', b: 'x?y' } });
+  await client.own.get('/rows', { query: { api_key: 'demo' } });
+  await client.own.get('/rows');
+  expect(server.arrived.map(({ url }) => url)).toEqual([
+    '/rows?a=1&b=x%3Fy&api_key=qk-4411-xyz',
+    '/rows?api_key=qk-4411-xyz',
+    '/rows?api_key=qk-4411-xyz',
+  ]);
 });
 
 describe('A1 a request of one API', () => {

@@ -1,9 +1,23 @@
 import { filter } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { createSource, exportTo, memoryState, type ExportOptions, type StateStore } from '../../src/index.js';
+import {
+  bySince,
+  createClient,
+  createSource,
+  defineApi,
+  exportTo,
+  listing,
+  memoryState,
+  type ExportOptions,
+  type Source,
+  type StateStore,
+} from '../../src/index.js';
 import { ChangingTable, entriesOf, type Entry } from '../api/changingTable.js';
+import { serve } from '../api/servedApi.js';
 import { Random } from '../../../../test/kit/random.js';
 import { someOf } from '../../../../scripts/testEffort.js';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { killBeforeEachStep } from './killedAtEnd.js';
 import { type Recording, recordingSink } from './recordingSink.js';
 
 async function openTable(seed: number, changes = 200): Promise<ChangingTable> {
@@ -118,37 +132,14 @@ describe('A5 an incremental export', () => {
   });
 
   test('resumes after each step of its end, and moves the mark only once the target is in place', async () => {
-    const steps = ['save checkpoint', 'close', 'save mark', 'remove checkpoint'];
-    for (const [nth, step] of steps.entries()) {
+    await killBeforeEachStep<Entry>(async () => {
       const table = await openTable(6);
       table.now += 100_000;
-      const state = memoryState();
-      const sink = recordingSink<Entry>();
-      const done: string[] = [];
-      const fails = (name: string): void => {
-        done.push(name);
-        if (name === step) throw new Error(`killed before: ${name}`);
+      return {
+        increment: (state, sink) => increment(table, state, sink),
+        judge: (rows) => expect(kept(rows)).toEqual(table.rows),
       };
-      const killing: StateStore = {
-        ...state,
-        save(name, record) {
-          if (name.startsWith('mark-')) fails('save mark');
-          else if ('isSealed' in record) fails('save checkpoint');
-          return state.save(name, record);
-        },
-        remove(name) {
-          fails('remove checkpoint');
-          return state.remove(name);
-        },
-      };
-      sink.beforeClose = () => fails('close');
-      await expect(increment(table, killing, sink)).rejects.toThrow('killed before');
-      expect(done).toEqual(steps.slice(0, nth + 1));
-      sink.beforeClose = () => undefined;
-      await increment(table, state, sink);
-      expect(kept(sink.rows)).toEqual(table.rows);
-      expect(await increment(table, state)).toEqual([]);
-    }
+    });
   });
 
   test('from a value beyond the mark leaves the mark where it was; from an earlier one it has the rows again', async () => {
@@ -255,5 +246,67 @@ describe('A5 an incremental export', () => {
     isDamaged = false;
     expect(await increment(table, state)).toEqual([]);
     expect(names.some((name) => name.startsWith('mark-'))).toBe(true);
+  });
+
+  describe('of several groups that a source requests by itself', () => {
+    interface Row {
+      readonly id: number;
+      readonly at: number;
+    }
+
+    /** A listing whose groups are partitions, by instants or by numbers. */
+    async function openGroups(type: 'instant' | 'integer') {
+      const now = Date.now();
+      const groups = new Map<string, Row[]>([
+        ['a', [{ id: 1, at: now + 3_600_000 }]],
+        ['b', [{ id: 2, at: now - 1_000 }]],
+      ]);
+      const { baseUrl } = await serve(({ searchParams }) => {
+        const listed = (groups.get(searchParams.get('group') ?? '') ?? []).map(({ id, at }) => ({
+          id,
+          at: type === 'instant' ? new Date(at).toISOString() : at,
+        }));
+        const since = searchParams.get('since');
+        const isNew = (at: string | number): boolean =>
+          since === null || (type === 'instant' ? String(at) >= since : Number(at) >= Number(since));
+        return { body: listed.filter(({ at }) => isNew(at)) };
+      });
+      const rows = listing<{ id: number }>({
+        ...{ path: '/rows', rows: '', columns: ['id'], version: '1', pageSize: { param: 'n', default: 8, max: 8 } },
+        partitions: () => [...groups.keys()].map((group) => ({ group })),
+        paging: bySince({ param: 'since', field: 'at', type, overlap: 0 }),
+        key: ({ id }) => id,
+        decode: (row, path, read) => ({ id: Number(read.record(row, path)['id']) }),
+      });
+      const client = createClient({ apiKey: false, rateLimit: false, retry: { retries: 0 } });
+      onTestEnd(() => client.close());
+      return {
+        now,
+        groups,
+        source: client.use(defineApi({ name: 'groups', sources: { rows } })({ baseUrl })).groups.rows(),
+      };
+    }
+
+    const idsOf = async (source: Source<{ id: number }>, state: StateStore): Promise<number[]> => {
+      const sink = recordingSink<{ id: number }>();
+      await exportTo(source, sink, { state, incremental: true }).run();
+      return sink.rows.map(({ id }) => id);
+    };
+
+    test('has one mark by instants, which is not later than its beginning', async () => {
+      const { now, groups, source } = await openGroups('instant');
+      const state = memoryState();
+      expect(await idsOf(source, state)).toEqual([1, 2]);
+      // Long before the last row of the other group.
+      groups.get('b')?.push({ id: 3, at: now + 60_000 });
+      expect(await idsOf(source, state)).toEqual([3]);
+    });
+
+    test('is refused by numbers, which a group can have below the mark of another one', async () => {
+      const { source } = await openGroups('integer');
+      await expect(idsOf(source, memoryState())).rejects.toThrow(
+        "groups.rows can't be exported incrementally: its 2 partitions would share a mark",
+      );
+    });
   });
 });

@@ -171,6 +171,24 @@ describe('a walk', () => {
     expect(error).toMatchObject({ code: 'no-progress', position });
   });
 
+  test('P4 rows may have bigints, by which pages differ', async () => {
+    const amounts = (from: bigint): { amount: bigint }[] => [0n, 1n, 2n].map((nth) => ({ amount: from + nth }));
+    const pages = [amounts(2n ** 64n), amounts(2n ** 65n), amounts(2n ** 64n)];
+    const walked = (all: typeof pages) =>
+      createSource({
+        name: 'amounts',
+        identity: null,
+        schema: { columns: ['amount'] },
+        fetch({ at }) {
+          const nth = at && 'cursor' in at ? Number(at.cursor) : 0;
+          const next = nth + 1 < all.length ? { cursor: String(nth + 1) } : ('end' as const);
+          return Promise.resolve({ rows: all[nth] ?? [], next });
+        },
+      });
+    expect(await lastValueFrom(walked(pages.slice(0, 2)).pipe(toArray()))).toEqual(pages.slice(0, 2).flat());
+    await expect(lastValueFrom(walked(pages))).rejects.toMatchObject({ code: 'no-progress' });
+  });
+
   test('P4 a server that goes round in a circle is noticed, wherever the circle begins and however long it is', async () => {
     for (const [lead, circle] of [
       [1, 2],

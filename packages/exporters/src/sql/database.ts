@@ -66,6 +66,8 @@ export interface Database {
   /** For messages and checkpoints: `sqlite`. */
   readonly name: string;
   connect(signal: AbortSignal): Promise<Connection>;
+  /** A connection that only reads, beside whoever writes. Default: `connect`. @throws SinkError if nothing is there. */
+  readonly connectToRead?: (signal: AbortSignal) => Promise<Connection>;
   /**
    * Keeps other writers off a table while the lock is held. It is a courtesy, which names the holder: what keeps the
    * rows right is the ledger's sequence.

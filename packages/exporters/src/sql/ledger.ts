@@ -102,15 +102,32 @@ export class Ledger implements StateStore {
     }
   }
 
+  /** Without the lock, it is what anybody may read while a run holds the table. */
   load(name: string): Promise<unknown> {
-    return this.read(async (session) => {
+    const loaded = async (session: Session): Promise<unknown> => {
       const [found] = await session.rows(
         `SELECT record FROM ${this.ledger} WHERE target = ? AND name = ?`,
-        this.#table,
-        recordName(name),
+        ...[this.#table, recordName(name)],
       );
       return found && decoded(found['record'], name);
-    });
+    };
+    return this.#holders > 0
+      ? this.read(loaded)
+      : this.#look(async (session) => {
+          const isThere = (await session.columnsOf(besideTable(this.#table, '_sluice', this.#database))) !== undefined;
+          return isThere ? loaded(session) : undefined;
+        });
+  }
+
+  /** Reads without the lock, and creates nothing. */
+  async #look<R>(work: (session: Session) => Promise<R>): Promise<R> {
+    const { signal } = new AbortController();
+    const connection = await (this.#database.connectToRead?.(signal) ?? this.#database.connect(signal));
+    try {
+      return await connection.transaction(work);
+    } finally {
+      await connection.close();
+    }
   }
 
   async save(name: string, record: object): Promise<void> {

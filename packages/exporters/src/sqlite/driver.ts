@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConfigError, LockError, SinkError } from '@sluice/core';
 import { quoted, type Connection, type Session, type SqlValue } from '../sql/database.js';
 
 /** What is used of `node:sqlite`, and of packages with the same interface. */
 interface SqliteModule {
-  readonly DatabaseSync: new (path: string) => SqliteDatabase;
+  readonly DatabaseSync: new (path: string, options?: { readonly readOnly?: boolean }) => SqliteDatabase;
 }
 
 interface SqliteDatabase {
@@ -70,6 +71,31 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
       } catch {
         // Somebody else is reading it. SQLite does the same when the last one closes it.
       }
+      db.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Opens a database file only to read it. @throws SinkError if it is not there. */
+export async function readSqlite(path: string, signal: AbortSignal): Promise<Connection> {
+  const { DatabaseSync } = await loadSqlite();
+  if (!existsSync(path)) throw new SinkError(`${path} does not exist.`, { details: { path } });
+  const db = new DatabaseSync(path, { readOnly: true });
+  return {
+    async transaction(work) {
+      db.exec('PRAGMA busy_timeout = 0; BEGIN');
+      try {
+        // Only a query begins to read.
+        await whenFree(() => db.exec('SELECT 1 FROM sqlite_schema'), path, signal);
+        return await work(sessionOf(db));
+      } catch (error) {
+        throw explained(error, path, 'read');
+      } finally {
+        db.exec('ROLLBACK');
+      }
+    },
+    close() {
       db.close();
       return Promise.resolve();
     },
@@ -187,10 +213,10 @@ function codeOf(error: unknown): number | undefined {
 }
 
 /** Errors of SQLite as those of a sink; all others as they are. */
-function explained(error: unknown, path: string): unknown {
+function explained(error: unknown, path: string, done: 'written' | 'read' = 'written'): unknown {
   const code = codeOf(error);
   if (code === undefined || !(error instanceof Error)) return error;
-  return new SinkError(`${path} can't be written: ${reasonOf(code, error.message)}`, {
+  return new SinkError(`${path} can't be ${done}: ${reasonOf(code, error.message)}`, {
     details: { path, sqliteCode: code },
     cause: error,
   });

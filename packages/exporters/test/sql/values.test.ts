@@ -3,8 +3,9 @@ import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import { casesOf } from '../../../../scripts/testEffort.js';
 import { timestampMicros } from '../../src/columnValue.js';
-import { databaseKinds, Servers, type TestDatabase, type TextRow } from './databases.js';
+import { databaseKinds, Servers, type TestDatabase } from './databases.js';
 import { itemSource } from './items.js';
+import { readByProgram } from './readByProgram.js';
 
 const servers = new Servers();
 afterAll(() => servers.close());
@@ -19,13 +20,9 @@ const schema: RowSchema<PlacedRow> = {
   types: { nth: 'integer', ...Object.fromEntries(types.map((type) => [type, type])) },
 };
 
-/** A page is recognized by the JSON of its rows, and a bigint has none. */
-const placed = (row: Row, nth: number): PlacedRow =>
-  Object.defineProperty({ ...row, nth }, 'toJSON', { value: () => nth });
-
 const put = (database: TestDatabase, rows: readonly Row[]) =>
   exportTo(
-    itemSource([rows.map(placed)], { pageSize: 1_000 }, schema),
+    itemSource<PlacedRow>([rows.map((row, nth) => ({ ...row, nth }))], { pageSize: 1_000 }, schema),
     database.sink<PlacedRow>({ table: 'v', mode: 'replace' }),
     { restart: true },
   ).run();
@@ -75,8 +72,8 @@ function canonical(value: unknown): string {
 }
 
 describe.each(databaseKinds(servers))('D4 the values of $name', ({ open, name: kind }) => {
-  const instant = kind === 'SQLite' ? 'timestamp' : 'extract(epoch FROM timestamp) * 1000000';
-  const sql = `SELECT text, integer, number, boolean, ${instant} AS at, json FROM v ORDER BY CAST(nth AS integer)`;
+  const at = kind === 'SQLite' ? 'timestamp' : 'extract(epoch FROM timestamp) * 1000000';
+  const columns = { text: 'text', integer: 'integer', number: 'number', boolean: 'boolean', at, json: 'json' };
   const micros = (text: string | null | undefined): bigint | undefined =>
     kind === 'SQLite' ? timestampMicros(text) : BigInt(String(text).replace(/\.0+$/, ''));
 
@@ -85,7 +82,7 @@ describe.each(databaseKinds(servers))('D4 the values of $name', ({ open, name: k
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 60 }), async (rows) => {
         await put(database, rows);
-        const found: readonly TextRow[] = await database.query(sql);
+        const found = await readByProgram(kind, database, columns, 'v ORDER BY CAST(nth AS integer)');
         expect(
           found.map((read) => ({
             ...{ text: read['text'], boolean: /^(1|t|true)$/.test(read['boolean'] ?? '') },

@@ -61,10 +61,19 @@ describe('a forward', () => {
     expect([...two.accepted.keys()].sort()).toEqual([...one.accepted.keys()].sort());
   });
 
-  test('has so many requests under way, and no more', async () => {
+  test('has so many requests under way', async () => {
+    const receiver = await openReceiver({ script: () => 'never' });
+    const stop = new AbortController();
+    const run = exportTo(thingSource({ count: 300 }), webhookTo(receiver, { deliveries: 16 })).run(stop);
+    await receiver.until(() => receiver.highest === 16);
+    stop.abort();
+    await expect(run).rejects.toThrow();
+  });
+
+  test('has no more requests under way', async () => {
     const receiver = await openReceiver({ latency: 5 });
     await exportTo(thingSource({ count: 300 }), webhookTo(receiver, { deliveries: 16 })).run();
-    expect(receiver.highest).toBe(16);
+    expect(receiver.highest).toBeLessThanOrEqual(16);
     expect(receiver.connections).toBeLessThanOrEqual(32);
   });
 

@@ -50,7 +50,8 @@ function afterFinish(file: PartFileState | undefined): string {
   if (file?.fit === 'missing') return 'The same command exports it again, from the start.';
   if (file?.fit === 'shorter' || file?.fit === 'longer')
     return 'The same command is refused, since the name is taken; with --if-exists overwrite it exports again, from the start.';
-  return 'Nothing is left to do: the same command sends no request. With --if-exists overwrite it exports again, from the start.';
+  const again = file ? '--if-exists overwrite' : '--restart';
+  return `Nothing is left to do: the same command sends no request. With ${again} it exports again, from the start.`;
 }
 
 function writtenText(writtenAt: string, now: number): string {
@@ -136,7 +137,7 @@ export function watchReportLines({ log, written, holder }: WatchReport, now: num
           ] as const,
         ]
       : []),
-    ...('isMissing' in log ? [] : [['written', writtenText(log.writtenAt, now)] as const]),
+    ...('writtenAt' in log ? [['written', writtenText(log.writtenAt, now)] as const] : []),
     ...(file ? [['file', fileText(file)] as const] : []),
     ...(holder ? [['in use', holderText(holder)] as const] : []),
     ['next', nextText({ ...(file && { file }), ...(holder && { holder }), isDamaged: isLost })],
@@ -144,6 +145,8 @@ export function watchReportLines({ log, written, holder }: WatchReport, now: num
 }
 
 function knownText(log: WatchReport['log'], isLost: boolean): string {
+  if ('table' in log)
+    return `the snapshot of the watch is in the table ${log.table}, and is read when the watch starts`;
   const name = basename(log.path);
   if (isLost)
     return `${name} no longer exists, and with it the snapshot of the watch, unless a program stores it elsewhere`;

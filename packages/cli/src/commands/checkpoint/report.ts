@@ -60,7 +60,7 @@ export async function readCheckpoint({ folder, target }: StateFolder): Promise<C
   const state = fileState(folder);
   const record = await state.load('checkpoint');
   const found = await stat(path).catch(() => undefined);
-  if (record === undefined || !found) throw missingCheckpoint(path, target);
+  if (record === undefined || !found) throw missingCheckpoint(`${path} is not there`, target);
   const checkpoint = decodeCheckpoint(record);
   const isFile =
     target !== undefined &&
@@ -81,15 +81,20 @@ export async function readCheckpoint({ folder, target }: StateFolder): Promise<C
 
 /** Reads the checkpoint in a plugin's store. @throws Failure if there is none; CheckpointError if it can't be read. */
 export async function readStoredCheckpoint(name: string, store: Pick<StateStore, 'load'>): Promise<CheckpointReport> {
-  const record = await store.load('checkpoint');
-  if (record === undefined) throw missingCheckpoint(name);
-  return reportOf(name, decodeCheckpoint(record), undefined);
+  return reportOf(name, await storedCheckpoint(name, store), undefined);
 }
 
-function missingCheckpoint(path: string, target?: string): Failure {
+/** @throws Failure if there is none; CheckpointError if it can't be read. */
+export async function storedCheckpoint(name: string, store: Pick<StateStore, 'load'>): Promise<Checkpoint> {
+  const record = await store.load('checkpoint');
+  if (record === undefined) throw missingCheckpoint(`${name} has no checkpoint`);
+  return decodeCheckpoint(record);
+}
+
+function missingCheckpoint(what: string, target?: string): Failure {
   const isTaken = target !== undefined && existsSync(target);
   return new Failure(
-    `${path} is not there: no export was interrupted, or nothing had been committed. ${
+    `${what}: no export was interrupted, or nothing had been committed. ${
       isTaken
         ? `An export to ${target} is refused, because the file exists; with --if-exists overwrite it starts from the beginning.`
         : 'An export starts from the beginning.'
@@ -97,7 +102,7 @@ function missingCheckpoint(path: string, target?: string): Failure {
   );
 }
 
-function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined): CheckpointReport {
+export function reportOf(path: string, checkpoint: Checkpoint, file: string | undefined): CheckpointReport {
   const { source, isSealed, finishedAt, rows, pages, sinkPosition } = checkpoint;
   const forwarded = forwardedPosition(sinkPosition);
   const target = namedIn(sinkPosition) ?? file;

@@ -16,7 +16,7 @@ import {
 /** The state of a watch, without the content of its log, which only the watch itself reads and repairs. */
 export interface WatchReport {
   /** The file with the watch's snapshot. */
-  readonly log: KnownLog | MissingLog;
+  readonly log: KnownLog | MissingLog | StoredLog;
   /** Absent if there is no checkpoint, e.g. for stdout. */
   readonly written?: WrittenChanges;
   readonly holder?: ReportedHolder;
@@ -32,6 +32,11 @@ interface KnownLog {
 interface MissingLog {
   readonly path: string;
   readonly isMissing: true;
+}
+
+/** In a table of its target's database. */
+interface StoredLog {
+  readonly table: string;
 }
 
 /** What a watch has committed to its target. */
@@ -68,9 +73,7 @@ export async function readWatchState({ folder, target }: StateFolder): Promise<W
 }
 
 async function writtenBy(checkpoint: Checkpoint, target: string | undefined): Promise<WrittenChanges> {
-  const { source, rows: changes, sinkPosition, position } = checkpoint;
-  const at = position.begun['0'];
-  const cursor = at !== undefined && at !== 'done' && 'cursor' in at.next ? at.next.cursor : '0';
+  const { sinkPosition } = checkpoint;
   const forwarded = forwardedPosition(sinkPosition);
   const named = namedIn(sinkPosition);
   const isFile = target !== undefined && named === undefined && !forwarded;
@@ -79,7 +82,18 @@ async function writtenBy(checkpoint: Checkpoint, target: string | undefined): Pr
   return {
     ...(shown !== undefined && { target: shown }),
     ...(forwarded && { forwarded }),
-    ...{ source, changes, generation: Number(cursor) },
+    ...committedChanges(checkpoint),
     ...(file && { file }),
   };
+}
+
+/** How many changes a checkpoint counts, and up to which snapshot. */
+export function committedChanges({
+  source,
+  rows: changes,
+  position,
+}: Checkpoint): Pick<WrittenChanges, 'source' | 'changes' | 'generation'> {
+  const at = position.begun['0'];
+  const cursor = at !== undefined && at !== 'done' && 'cursor' in at.next ? at.next.cursor : '0';
+  return { source, changes, generation: Number(cursor) };
 }

@@ -1,0 +1,71 @@
+import type { Clock } from '../clock.js';
+import type { Identifiers } from '../identifiers.js';
+import type { Checkpoint } from './checkpoint.js';
+import type { ExportCounts } from './exportCounts.js';
+import type { IncrementalOptions } from './increments.js';
+import type { SinkReport } from './sink.js';
+import type { StateStore } from './stateStore.js';
+
+/** Options of an export. */
+export interface ExportOptions extends Identifiers {
+  /**
+   * Where checkpoints are stored. Default: none, so an export that fails starts over. Rows of an endless source stay in
+   * the target, but the export can't be resumed.
+   */
+  readonly state?: StateStore;
+  /**
+   * Pages between two commits. Default: one commit a second (fewer if they are slow), and at least every 200 pages.
+   * Fewer pages mean fewer repeated requests after a crash, but each commit waits some ms for the disk.
+   */
+  readonly commitEvery?: number;
+  /** Partitions of the plan walked at once. Default 1. */
+  readonly concurrency?: number;
+  /** Pages fetched ahead of the sink, beyond one for each partition that is walked. Default: the concurrency. */
+  readonly prefetch?: number;
+  /** Starts over and ignores what an earlier run left. Default `false`. */
+  readonly restart?: boolean;
+  /** Resumes a checkpoint that was made with another key of the same project. Default `false`. */
+  readonly sameProject?: boolean;
+  /**
+   * What to do if the API refuses a cursor, e.g. an expired one. `fail` (the default) stops and keeps the rows.
+   * `restart-partition` removes the partition's rows and walks it again, at most three times. It needs `state`, and a
+   * sink that can remove rows; with these, it is the default for a source whose pages can be fetched only once.
+   */
+  readonly onExpired?: 'fail' | 'restart-partition';
+  /**
+   * Exports only rows that are new or changed since the last incremental export with this state, which it needs. The
+   * source's paging must be `bySince`. A row that changed comes again with its key; rows that an interrupted run had
+   * exported shortly before may, too. A listing for each row of another one has a mark for each: a new parent is walked
+   * completely, and so is one that comes back after an export in which it was not listed.
+   */
+  readonly incremental?: true | IncrementalOptions;
+  /** Called with warnings that do not fail the export. */
+  readonly onWarning?: (message: string) => void;
+  /**
+   * Called with the checkpoint to resume from, whenever it changes: first that of an earlier run, then each commit.
+   * `undefined` if no row is committed, and when the export has finished. Not called before the state is read.
+   */
+  readonly onCommitted?: (checkpoint: Checkpoint | undefined) => void;
+  /** Measures the time since the last commit. Default: the machine's clock, whatever the client's is. */
+  readonly clock?: Clock;
+}
+
+/** The progress of an export. */
+export interface ExportProgress extends ExportCounts {
+  readonly isDone: false;
+}
+
+/** The outcome of an export that finished. */
+export interface ExportReport extends ExportCounts, SinkReport {
+  readonly isDone: true;
+  /**
+   * Rows may be missing: the API refused a part of the listing for good, and the listing skips such parts, or it
+   * reported errors beside its rows.
+   */
+  readonly isIncomplete?: true;
+  /** When an earlier run finished this export (ISO 8601): nothing was requested or written. Otherwise absent. */
+  readonly finishedAt?: string;
+}
+
+/** A chunk of the flow that `exportTo` returns. */
+export type ExportStep = readonly [ExportProgress | ExportReport];
