@@ -123,7 +123,7 @@ async function effortOf(child: ChildProcess, job: Job): Promise<Effort> {
 function rowsIn({ path, format }: Job): number {
   const bytes = readFileSync(path);
   const text = (format === 'csv.gz' ? gunzipSync(bytes) : bytes).toString('utf8');
-  return new Set(text.match(/\b0\d{11}\b/g)).size;
+  return new Set(text.match(/\b1\d{11}\b/g)).size;
 }
 
 function here(file: string): string {

@@ -21,6 +21,7 @@ import { formats } from './works/formats.js';
 import { forwards } from './works/forwards.js';
 import { growth } from './works/growth.js';
 import { latencies } from './works/latency.js';
+import { mirrors } from './works/mirrors.js';
 import { rates } from './works/rates.js';
 import { sizes } from './works/sizes.js';
 import { starts } from './works/starts.js';
@@ -29,7 +30,7 @@ import { watches } from './works/watches.js';
 import type { Work } from './works/work.js';
 
 const works: Readonly<Record<string, Work>> = {
-  ...{ exports, formats, tables, commits, latencies, rates, growth, watches, forwards, starts, sizes },
+  ...{ exports, formats, tables, mirrors, commits, latencies, rates, growth, watches, forwards, starts, sizes },
 };
 /** Benchmarks whose ratios are steady enough to be compared on any machine. */
 const checked = ['exports', 'formats', 'starts'];

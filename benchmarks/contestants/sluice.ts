@@ -7,6 +7,7 @@ import { csv } from '@sluice/exporters/csv';
 import { jsonl } from '@sluice/exporters/jsonl';
 import { postgres } from '@sluice/exporters/postgres';
 import { sqlite } from '@sluice/exporters/sqlite';
+import pg from 'pg';
 import { apiKey, type Job } from './contestant.js';
 
 export async function exportHoldings({
@@ -22,10 +23,11 @@ export async function exportHoldings({
   const holdings = client.aptos.walletNfts({ ownerAddresses: owners, ownersPerRequest: 1 });
   let rows = 0;
   if (format === 'sqlite' || format === 'postgres') {
-    // A new one each time: what replaces rows of another one is copied once more.
-    const table = { table: `rows_${String(Date.now())}` };
+    // A new table each time: what replaces rows of another one is copied once more.
+    const table = { table: 'rows' };
     const sink = format === 'sqlite' ? sqlite({ path, ...table }) : postgres({ url: database, ...table });
-    rmSync(path, { force: true });
+    if (format === 'sqlite') rmSync(path, { force: true });
+    else await dropped(database);
     const { rows } = await exportTo(holdings, sink, { concurrency }).run();
     return rows;
   }
@@ -33,4 +35,11 @@ export async function exportHoldings({
   const state = isKept && { state: fileState(`${path}.sluice`) };
   await exportTo(holdings, sink, { ...state, concurrency }).run({ onProgress: (progress) => (rows = progress.rows) });
   return rows;
+}
+
+async function dropped(database: string): Promise<void> {
+  const client = new pg.Client({ connectionString: database });
+  await client.connect();
+  await client.query('DROP TABLE IF EXISTS rows, _sluice');
+  await client.end();
 }

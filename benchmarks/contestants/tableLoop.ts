@@ -1,4 +1,5 @@
-// The bare driver: bound statements or COPY, 20 pages a transaction, while the next page arrives.
+// The bare driver as fast as we can make it: bound statements or COPY, 5,000 rows a transaction, while the next page
+// arrives. Columns have the types that Sluice gives them; the database checks values, if anybody does.
 import { rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,10 +8,18 @@ import axios from 'axios';
 import pg from 'pg';
 import copyStreams from 'pg-copy-streams';
 import { createAdapter } from '../../packages/core/src/http/adapter/undiciAdapter.js';
-import { apiKey, cellsOf, columns, type HoldingsPage, type Job } from './contestant.js';
+import { apiKey, columns, type HoldingsPage, type Job } from './contestant.js';
 import { readAhead } from './readAhead.js';
 
-const pagesOfCommit = 20;
+const pagesOfCommit = 50;
+
+/** The types of PostgreSQL for columns that are not text. */
+const types = new Map([
+  ...['amount', 'property_version', 'last_transaction_version'].map((name) => [name, 'numeric'] as const),
+  ['last_transaction_timestamp', 'timestamptz'],
+  ['token_properties', 'json'],
+]);
+const texts = columns.slice(0, -1);
 
 export async function exportHoldings(job: Job): Promise<number> {
   const adapter = createAdapter({ connectTimeout: 10_000, maxBodyBytes: 32 * 1024 * 1024 });
@@ -47,15 +56,32 @@ async function inserted({ path }: Job, pages: AsyncIterable<HoldingsPage>): Prom
 async function copied({ database }: Job, pages: AsyncIterable<HoldingsPage>): Promise<number> {
   const client = new pg.Client({ connectionString: database });
   await client.connect();
-  await client.query(`DROP TABLE IF EXISTS bare; CREATE TABLE bare (${columns.map((name) => `${name} text`).join()})`);
+  const definitions = columns.map((name) => `${name} ${types.get(name) ?? 'text'}`);
+  await client.query(`DROP TABLE IF EXISTS bare; CREATE TABLE bare (${definitions.join()})`);
   const rows = await inCommits(pages, async (batch) => {
     await client.query('BEGIN');
-    const text = batch.map((row) => `${cellsOf(row).map(escaped).join('\t')}\n`).join('');
+    let text = '';
+    for (const row of batch) text += lineOf(row);
     await pipeline(Readable.from([Buffer.from(text)]), client.query(copyStreams.from('COPY bare FROM STDIN')));
     await client.query('COMMIT');
   });
   await client.end();
   return rows;
+}
+
+/** Text as it came, and the properties as JSON. */
+function cellsOf(row: Record<string, unknown>): (string | null)[] {
+  const cells = texts.map((name) => (row[name] as string | null | undefined) ?? null);
+  const { token_properties: properties } = row;
+  cells.push(properties === null || properties === undefined ? null : JSON.stringify(properties));
+  return cells;
+}
+
+function lineOf(row: Record<string, unknown>): string {
+  let line = '';
+  for (const name of texts) line += `${escaped(row[name] as string | null | undefined)}\t`;
+  const { token_properties: properties } = row;
+  return `${line}${escaped(properties === null || properties === undefined ? null : JSON.stringify(properties))}\n`;
 }
 
 type Rows = HoldingsPage['result'];
@@ -75,14 +101,11 @@ async function inCommits(pages: AsyncIterable<HoldingsPage>, commit: (rows: Rows
   return count;
 }
 
-const escapes: Readonly<Record<string, string>> = {
-  '\\': '\\\\',
-  '\t': '\\t',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\0': '\uFFFD',
-};
+const special = /[\\\t\n\r\0]/;
+const escapes: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r', '\0': '\uFFFD' };
 
-function escaped(text: string): string {
-  return text.replace(/[\\\t\n\r\0]/g, (found) => escapes[found] ?? found);
+function escaped(text: string | null | undefined): string {
+  if (text === null || text === undefined) return '\\N';
+  if (!special.test(text)) return text;
+  return text.replaceAll('\\', '\\\\').replace(/[\t\n\r\0]/g, (found) => escapes[found] ?? found);
 }

@@ -9,6 +9,7 @@ export interface PageTemplates {
 
 const kept = 50;
 const digits = 12;
+const firstNumber = 100_000_000_000;
 const hole = '#'.repeat(digits);
 /** All of the same length, so that one can replace another in place. */
 const [more, noMore] = [' true', 'false'];
@@ -50,7 +51,8 @@ function templateOf(rows: readonly object[]): Template {
 
 function filled({ bytes, numbers, cursor }: Template, nth: number, next: number | undefined): Buffer {
   const page = Buffer.from(bytes);
-  numbers.forEach((at, row) => page.write(String(nth * rowsPerPage + row).padStart(digits, '0'), at, 'latin1'));
+  // Like the numbers of real transactions, they have no leading zeros.
+  numbers.forEach((at, row) => page.write(String(firstNumber + nth * rowsPerPage + row), at, 'latin1'));
   page.write(String(next ?? 0).padStart(digits, '0'), cursor, 'latin1');
   if (next === undefined) page.write(noMore, page.lastIndexOf(more), 'latin1');
   return page;

@@ -236,6 +236,12 @@ class SimulatedClient implements PostgresClient {
     return found;
   }
 
+  async queryEach(text: string, lists: readonly (readonly unknown[])[]): Promise<readonly (number | null)[]> {
+    const counts: (number | null)[] = [];
+    for (const values of lists) counts.push((await this.query(text, values)).rowCount);
+    return counts;
+  }
+
   copy(text: string): Writable {
     const { faults } = this.#world;
     const chunks: Buffer[] = [];

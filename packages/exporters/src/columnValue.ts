@@ -6,6 +6,9 @@
 /** A text with an exponent may stand for more digits than fit into memory. */
 const maxDigits = 131_072;
 
+/** What most integers look like: nothing about them has to change. */
+const plainInteger = /^(?:0|-?[1-9]\d*)$/;
+
 /** Sign, digits before and after the point, exponent. No digit can match in two ways, so matching takes linear time. */
 const decimal = /^([+-]?)(?:(\d+)(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d+))?$/;
 
@@ -39,6 +42,7 @@ export function integerText(value: unknown): string | undefined {
 export function numberText(value: unknown): string | undefined {
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'number' && typeof value !== 'string') return undefined;
+  if (typeof value === 'string' && plainInteger.test(value)) return value;
   const [all, sign, whole = '', fraction = '', onlyFraction = '', exponent = '0'] = decimal.exec(String(value)) ?? [];
   if (all === undefined) return undefined;
   const digits = `${whole}${fraction}${onlyFraction}`;
@@ -59,6 +63,15 @@ export function numberText(value: unknown): string | undefined {
 export function booleanOf(value: unknown): boolean | undefined {
   if (typeof value === 'boolean') return value;
   return value === 'true' ? true : value === 'false' ? false : undefined;
+}
+
+/** UTC with all its parts: what most timestamps look like. Days that not every month has are left to the other one. */
+const plainInstant =
+  /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,6})?Z$/;
+
+/** Whether a text is a point in time in a form that all databases take: no for some that are valid. */
+export function isPlainInstant(text: string): boolean {
+  return plainInstant.test(text);
 }
 
 const instant =

@@ -2,13 +2,22 @@ import { Socket } from 'node:net';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ConfigError, SinkError, SluiceError } from '@sluice/core';
-import { ConnectionLost, quoted, quotedTable, RefusedValue, type Connection, type Session } from '../sql/database.js';
+import {
+  ConnectionLost,
+  quoted,
+  quotedTable,
+  RefusedValue,
+  type Connection,
+  type Session,
+  type SqlValue,
+} from '../sql/database.js';
 import { copyText } from './copyText.js';
 
 /** The oldest server that the tests have run with, as `server_version_num` has it. */
 const oldest = 130_000;
 /** Rows that are sent at once. */
 const rowsOfChunk = 500;
+const statementsOfQuery = 500;
 const connectTimeout = 15_000;
 /** Ms that a cancelled export waits for a server that does not respond, and that the end of a connection may take. */
 const longestEnd = 2_000;
@@ -34,6 +43,8 @@ export interface PostgresClient {
   on(event: 'error' | 'end', listener: () => void): unknown;
   connect(): Promise<unknown>;
   query(text: string, values?: readonly unknown[]): Promise<PostgresResult>;
+  /** Runs a statement for each list of values, many in one exchange; gives the rows that each one changed. */
+  queryEach(text: string, values: readonly (readonly (string | null)[])[]): Promise<readonly (number | null)[]>;
   /** Takes what follows a COPY … FROM STDIN. */
   copy(text: string): Writable;
   end(): Promise<unknown>;
@@ -136,10 +147,22 @@ async function loadDriver(): Promise<PostgresDriver> {
     return {
       client(config) {
         const client = new pg.Client(config);
+        const literal = (value: string): string => client.escapeLiteral(value);
         return {
           on: (event, listener) => client.on(event, listener),
           connect: () => client.connect(),
           query: (text, values) => client.query<Record<string, unknown>>(text, values && [...values]),
+          async queryEach(text, lists) {
+            const counts: (number | null)[] = [];
+            for (let at = 0; at < lists.length; at += statementsOfQuery) {
+              const statements = lists
+                .slice(at, at + statementsOfQuery)
+                .map((values) => inlined(text, values, literal));
+              const results: unknown = await client.query(statements.join(';'));
+              for (const result of isList(results) ? results : [results]) counts.push(rowCountOf(result));
+            }
+            return counts;
+          },
           copy: (text) => client.query(copy.from(text)),
           end: () => client.end(),
         };
@@ -151,20 +174,44 @@ async function loadDriver(): Promise<PostgresDriver> {
   }
 }
 
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+function rowCountOf(result: unknown): number | null {
+  const isCounted = typeof result === 'object' && result !== null && 'rowCount' in result;
+  return isCounted && typeof result.rowCount === 'number' ? result.rowCount : null;
+}
+
 /** A quoted name or text, in which a question mark is no parameter; or a parameter. */
 const quotedOrMark = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\?/g;
 
+/** The same, where parameters have numbers. */
+const quotedOrParameter = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
+
+/** A statement with its values, since several statements in one exchange take no parameters. */
+function inlined(text: string, values: readonly (string | null)[], literal: (value: string) => string): string {
+  return text.replace(quotedOrParameter, (found, nth?: string) => {
+    if (nth === undefined) return found;
+    const value = values[Number(nth) - 1] ?? null;
+    return value === null ? 'NULL' : literal(value);
+  });
+}
+
 function sessionOf(client: PostgresClient): Session {
-  const query = async (sql: string, parameters: readonly unknown[]) => {
+  const numbered = (sql: string): string => {
     let nth = 0;
-    return client.query(
-      sql.replace(quotedOrMark, (found) => (found === '?' ? `$${(nth += 1)}` : found)),
-      parameters.map((value) => (typeof value === 'bigint' ? String(value) : value)),
-    );
+    return sql.replace(quotedOrMark, (found) => (found === '?' ? `$${(nth += 1)}` : found));
   };
+  const texts = (parameters: readonly SqlValue[]): readonly (string | null)[] =>
+    parameters.map((value) => (value === null ? null : String(value)));
+  const query = (sql: string, parameters: readonly SqlValue[]) => client.query(numbered(sql), texts(parameters));
   return {
     rows: async (sql, ...parameters) => (await query(sql, parameters)).rows,
     run: async (sql, ...parameters) => (await query(sql, parameters)).rowCount ?? 0,
+    async runEach(sql, lists) {
+      return (await client.queryEach(numbered(sql), lists.map(texts))).map((count) => count ?? 0);
+    },
     async insert(table, columns, rows) {
       const names = columns.map(quoted).join(', ');
       const copy = client.copy(`COPY ${quotedTable(table)} (${names}) FROM STDIN`);

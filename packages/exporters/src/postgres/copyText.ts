@@ -22,8 +22,12 @@ export function copyText(rows: readonly (readonly SqlValue[])[]): string {
 }
 
 const special = /[\\\t\n\r]/;
-const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+const breaks = /[\t\n\r]/;
+const escapes: Readonly<Record<string, string>> = { '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 
 function escaped(text: string): string {
-  return special.test(text) ? text.replace(/[\\\t\n\r]/g, (found) => escapes[found] ?? found) : text;
+  if (!special.test(text)) return text;
+  // JSON has many of them, and mostly nothing else.
+  const slashed = text.replaceAll('\\', '\\\\');
+  return breaks.test(slashed) ? slashed.replace(/[\t\n\r]/g, (found) => escapes[found] ?? found) : slashed;
 }

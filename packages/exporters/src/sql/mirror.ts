@@ -113,7 +113,7 @@ class MirrorShape<T> implements TableShape<Change<T>> {
     this.key = this.#hasKeyColumn ? [keyColumn.name] : rows.key;
   }
 
-  valuesOf(change: Change<T>, nth: number): Values {
+  valuesOf(change: Change<T>, nth: number): SqlValue[] {
     return this.#values(change.type === 'removed' ? change.before : change.after, change.key, nth);
   }
 
@@ -146,9 +146,11 @@ class MirrorShape<T> implements TableShape<Change<T>> {
     return values.filter((_, nth) => !this.key.includes(this.columns[nth]?.name ?? ''));
   }
 
-  #values(row: T, key: string, nth: number): Values {
-    const own = this.#hasKeyColumn ? [sqlValue('text', key) ?? key] : [];
-    return [...this.#rows.valuesOf(row, nth), ...own, ...(this.hasDeletedAt ? [null] : [])];
+  #values(row: T, key: string, nth: number): SqlValue[] {
+    const values = this.#rows.valuesOf(row, nth);
+    if (this.#hasKeyColumn) values.push(sqlValue('text', key) ?? key);
+    if (this.hasDeletedAt) values.push(null);
+    return values;
   }
 }
 
@@ -209,7 +211,7 @@ class MirrorTable<T> {
     await this.#stage.create(session);
     await this.#stage.insert(
       session,
-      rows.map((values, nth) => Stage.placed(values, 0, nth + 1)),
+      rows.map((values, nth) => [...values, Stage.placeOf(0, nth + 1)]),
     );
     await this.#stage.publish(session, 'replace');
     await this.#stage.createKey(session);
@@ -223,34 +225,41 @@ class MirrorTable<T> {
   }
 
   async #change(session: Session, { moved, removed, changed, added }: Generation): Promise<void> {
-    for (const key of moved) await session.run(this.#delete, ...key);
-    for (const { key, at } of removed) {
-      if (this.shape.hasDeletedAt) await session.run(this.#markDeleted, at, ...key);
-      else await session.run(this.#delete, ...key);
-    }
-    const inserted: Values[] = [];
-    for (const values of changed) if (!(await this.#updates(session, values))) inserted.push(values);
-    for (const values of added)
-      if (!this.shape.hasDeletedAt || !(await this.#updates(session, values, { isBack: true }))) inserted.push(values);
+    await session.runEach(this.#delete, moved);
+    if (this.shape.hasDeletedAt)
+      await session.runEach(
+        this.#markDeleted,
+        removed.map(({ key, at }) => [at, ...key]),
+      );
+    else
+      await session.runEach(
+        this.#delete,
+        removed.map(({ key }) => key),
+      );
+    const inserted = [
+      ...(await this.#withoutRow(session, changed)),
+      ...(this.shape.hasDeletedAt ? await this.#withoutRow(session, added, { areBack: true }) : added),
+    ];
     if (inserted.length === 0) return;
     const names = this.shape.columns.map(({ name }) => name);
     await session.insert(this.#table, names, inserted);
   }
 
-  /** Whether there was a row to change. A row without one, which somebody else has deleted, is inserted. */
-  async #updates(session: Session, values: Values, { isBack = false } = {}): Promise<boolean> {
-    const key = this.shape.keyOf(values);
+  /** Changes rows; returns those of which there is none to change, e.g. since somebody else has deleted it. */
+  async #withoutRow(session: Session, rows: readonly Values[], { areBack = false } = {}): Promise<readonly Values[]> {
     const others = this.shape.columns.filter(({ name }) => !this.shape.key.includes(name));
-    if (others.length === 0) return (await session.rows(this.#find, ...key)).length > 0;
-    const set = others.map(({ name }) => `${quoted(name)} = ?`).join(', ');
+    // Of rows that are nothing but a key, nothing changes.
+    const set = (others.length > 0 ? others : this.shape.columns.slice(0, 1)).map(({ name }) => quoted(name));
     // Of two live rows with one key, the second one is an error.
-    const only = isBack ? ` AND ${quoted(deletedColumn.name)} IS NOT NULL` : '';
-    const update = `UPDATE ${this.#name} SET ${set} WHERE ${this.#sameKey}${only}`;
-    return (await session.run(update, ...this.shape.othersOf(values), ...key)) > 0;
-  }
-
-  get #find(): string {
-    return `SELECT 1 AS found FROM ${this.#name} WHERE ${this.#sameKey}`;
+    const only = areBack ? ` AND ${quoted(deletedColumn.name)} IS NOT NULL` : '';
+    const counts = await session.runEach(
+      `UPDATE ${this.#name} SET ${set.map((name) => `${name} = ?`).join(', ')} WHERE ${this.#sameKey}${only}`,
+      rows.map((values) => [
+        ...(others.length > 0 ? this.shape.othersOf(values) : values.slice(0, 1)),
+        ...this.shape.keyOf(values),
+      ]),
+    );
+    return rows.filter((_, nth) => counts[nth] === 0);
   }
 
   get #delete(): string {

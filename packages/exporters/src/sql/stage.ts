@@ -70,9 +70,9 @@ export class Stage<T> {
     return (await session.columnsOf(this.#stageName)) !== undefined;
   }
 
-  /** A row with its place in the plan. */
-  static placed(values: readonly SqlValue[], partition: number, nth: number): readonly SqlValue[] {
-    return [...values, BigInt(partition) * rowsOfPartition + BigInt(nth)];
+  /** The place of a row in the plan, which follows its values. */
+  static placeOf(partition: number, nth: number): bigint {
+    return BigInt(partition) * rowsOfPartition + BigInt(nth);
   }
 
   async insert(session: Session, placed: readonly (readonly SqlValue[])[]): Promise<void> {

@@ -14,8 +14,8 @@ export interface TableShape<T> {
   readonly columns: readonly Column[];
   /** The columns that identify a row; empty if none do. */
   readonly key: readonly string[];
-  /** @throws SinkError if a value does not fit, which names row and column. */
-  valuesOf(row: T, nth: number): readonly SqlValue[];
+  /** A new list of a row's values. @throws SinkError if one does not fit, which names row and column. */
+  valuesOf(row: T, nth: number): SqlValue[];
 }
 
 /** @throws ConfigError if there are no columns, one is unknown, or rows need a key and have none. */
@@ -75,13 +75,15 @@ export function tableShape<T>(
     valuesOf(row, nth) {
       const given = fieldsOf(row, 'a table');
       if (known) checkFields(given, known, nth);
-      const values = fields.map(({ column, read, isKey }) => {
+      const values: SqlValue[] = [];
+      for (const { column, read, isKey } of fields) {
         const value = read(given);
-        if (value !== null && value !== undefined) return stored(database, column, value, nth);
-        if (!isKey) return null;
-        throw new SinkError(`Row ${nth} has no ${column.name}, which is a part of its key.`);
-      });
-      return hasKeyColumn && rowKey ? [...values, keyText(rowKey(row))] : values;
+        if (value !== null && value !== undefined) values.push(stored(database, column, value, nth));
+        else if (!isKey) values.push(null);
+        else throw new SinkError(`Row ${nth} has no ${column.name}, which is a part of its key.`);
+      }
+      if (hasKeyColumn && rowKey) values.push(keyText(rowKey(row)));
+      return values;
     },
   };
 }

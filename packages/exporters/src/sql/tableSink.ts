@@ -36,8 +36,11 @@ export interface TableOptions {
 /** The record of what was published. */
 const published = 'published';
 
-/** Rows and characters of text, about, after which rows are committed. */
-const fullAt = { rows: 20_000, characters: 16_000_000 };
+/**
+ * Rows and characters of text, about, after which rows are committed. With more, each row costs more time: a transaction
+ * outgrows SQLite's cache of pages, and the garbage collector copies rows that wait.
+ */
+const fullAt = { rows: 5_000, characters: 16_000_000 };
 
 /** Where rows of the table go on, which is in the checkpoint. */
 interface TablePosition {
@@ -169,7 +172,8 @@ class TableWriter<T> implements SinkWriter<T> {
       const values = this.#parts.shape.valuesOf(item, this.#nth + 1);
       this.#nth += 1;
       for (const value of values) if (typeof value === 'string') this.#characters += value.length;
-      this.#rows.push(Stage.placed(values, partition, this.#nth));
+      values.push(Stage.placeOf(partition, this.#nth));
+      this.#rows.push(values);
     }
     return Promise.resolve();
   }

@@ -163,6 +163,8 @@ function sessionOf(db: SqliteDatabase): Session {
     statements.set(sql, statement);
     return statement;
   };
+  const changes = (sql: string, parameters: readonly SqlValue[]): number =>
+    Number(prepared(sql).run(...parameters).changes);
   return {
     rows: (sql, ...parameters) =>
       Promise.resolve(
@@ -170,7 +172,8 @@ function sessionOf(db: SqliteDatabase): Session {
           .all(...parameters)
           .filter(isRow),
       ),
-    run: (sql, ...parameters) => Promise.resolve(Number(prepared(sql).run(...parameters).changes)),
+    run: (sql, ...parameters) => Promise.resolve(changes(sql, parameters)),
+    runEach: (sql, lists) => Promise.resolve(lists.map((parameters) => changes(sql, parameters))),
     insert(table, columns, rows) {
       const marks = columns.map(() => '?').join(', ');
       const insert = prepared(`INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES (${marks})`);

@@ -48,6 +48,16 @@ describe.each(databaseKinds(servers))('a mirror in $name', ({ open, name: kind }
     expect(await after(database, listing)).toEqual(['1 a']);
   });
 
+  test('D5 changes hundreds of rows at once, to text that looks like SQL', async () => {
+    const database = await open();
+    const listing = new Items(itemsOf(range(1, 1_201)));
+    await after(database, listing);
+    const names = ["'; DROP TABLE items; --", "\\'; SELECT 1", '$1 ? "$2"', '$$', '', "''"];
+    const renamed = range(1, 1_101).map((id) => item(id, names[id % names.length] ?? ''));
+    listing.set(...renamed);
+    expect(await after(database, listing)).toEqual(listing.rows.map(({ id, name }) => `${id} ${name}`).toSorted());
+  });
+
   test('D5 begins with an empty listing, too', async () => {
     const database = await open();
     const listing = new Items([]);

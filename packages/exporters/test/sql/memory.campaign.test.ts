@@ -1,0 +1,34 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, describe, expect, test } from 'vitest';
+import { bundled } from '../../../../scripts/bundled.js';
+import { databaseKinds, Servers } from './databases.js';
+
+const servers = new Servers();
+afterAll(() => servers.close());
+
+const script = new URL('children/exportMany.ts', import.meta.url);
+
+/** The peak RSS, in bytes, of an export of so many rows. */
+async function peakOf(place: string, rows: number): Promise<number> {
+  const child = fork(bundled(script), [place, String(rows)], { execArgv: ['--max-old-space-size=64'] });
+  const [peak]: unknown[] = await Promise.race([once(child, 'message'), once(child, 'exit')]);
+  return Number(peak);
+}
+
+describe.each(databaseKinds(servers))('$name', ({ open }) => {
+  test(
+    'D6 a million rows take no more memory than 100,000, but for less than 32 bytes each',
+    { timeout: 0 },
+    async () => {
+      const [databaseOfFew, database] = [await open(), await open()];
+      const few = await peakOf(databaseOfFew.place, 100_000);
+      const many = await peakOf(database.place, 1_000_000);
+      expect(few).toBeGreaterThan(2 ** 20);
+      expect(many - few).toBeLessThan(32 * 900_000);
+      expect(await database.query('SELECT count(*) AS rows, count(DISTINCT id) AS ids FROM many')).toEqual([
+        { rows: '1000000', ids: '1000000' },
+      ]);
+    },
+  );
+});
