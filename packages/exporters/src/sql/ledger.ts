@@ -119,6 +119,12 @@ export class Ledger implements StateStore {
         });
   }
 
+  /** Whether the table itself is there. As `load`, with or without the lock. */
+  hasTable(): Promise<boolean> {
+    const found = async (session: Session): Promise<boolean> => (await session.columnsOf(this.#table)) !== undefined;
+    return this.#holders > 0 ? this.read(found) : this.#look(found);
+  }
+
   /** Reads without the lock, and creates nothing. */
   async #look<R>(work: (session: Session) => Promise<R>): Promise<R> {
     const { signal } = new AbortController();

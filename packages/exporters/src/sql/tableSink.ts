@@ -208,8 +208,9 @@ class TableWriter<T> implements SinkWriter<T> {
   }
 }
 
+/** Whether its rows are in the table, unless somebody has dropped that since. */
 async function isPublished(ledger: Ledger, { stage }: TablePosition): Promise<boolean> {
-  return (await publishedBy(ledger)).stage === stage;
+  return (await publishedBy(ledger)).stage === stage && (await ledger.hasTable());
 }
 
 /** The run that published last; empty if none did. */
