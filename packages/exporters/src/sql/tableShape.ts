@@ -82,7 +82,7 @@ export function tableShape<T>(
         else if (!isKey) values.push(null);
         else throw new SinkError(`Row ${nth} has no ${column.name}, which is a part of its key.`);
       }
-      if (hasKeyColumn && rowKey) values.push(keyText(rowKey(row)));
+      if (hasKeyColumn && rowKey) values.push(sqlValue('text', keyText(rowKey(row))) ?? null);
       return values;
     },
   };

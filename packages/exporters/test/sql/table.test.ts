@@ -88,6 +88,22 @@ describe.each(databaseKinds(servers))('a table of $name', ({ open, name: kind })
     expect([pages, await ids(database)]).toEqual([0, [1, 2]]);
   });
 
+  test('D4 a key of the source has any characters', async () => {
+    const database = await open();
+    const schema = { columns: ['id'], key: ({ id }: { readonly id: string }) => `${id}\0\ud800` };
+    const source = itemSource([[{ id: 'a' }]], {}, schema);
+    await exportTo(source, database.sink<{ readonly id: string }>({ table: 'items', mode: 'merge' })).run();
+    expect(await database.query('SELECT id, _key FROM items')).toEqual([{ id: 'a', _key: 'a\uFFFD\uFFFD' }]);
+  });
+
+  test('D2 running a finished plan again writes a table that was dropped since', async () => {
+    const database = await open();
+    await exported(database, [itemsOf([1, 2])]);
+    await database.query('DROP TABLE items');
+    await exported(database, [itemsOf([1, 2])]);
+    expect(await ids(database)).toEqual([1, 2]);
+  });
+
   test('D2 an export that was published, and could not be marked as finished, is in the way of no other one', async () => {
     const database = await open();
     for (const nth of [1, 2]) {
