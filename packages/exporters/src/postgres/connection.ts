@@ -19,6 +19,8 @@ const oldest = 130_000;
 const rowsOfChunk = 500;
 const statementsOfQuery = 500;
 const connectTimeout = 15_000;
+/** Whoever waits for a lock for ever says nothing, so a server without a limit gets one. */
+const begin = "BEGIN; SELECT set_config('lock_timeout', '60s', true) WHERE current_setting('lock_timeout') = '0'";
 /** Ms that a cancelled export waits for a server that does not respond, and that the end of a connection may take. */
 const longestEnd = 2_000;
 
@@ -102,7 +104,7 @@ export async function openPostgres(
       if (isLost()) throw new ConnectionLost(`The connection to ${where} has ended.`);
       const waiting = endIfAborted(signal, socket);
       try {
-        await client.query('BEGIN');
+        await client.query(begin);
         const result = await work(session);
         await client.query('COMMIT');
         return result;

@@ -7,6 +7,7 @@ import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { casesOf, someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { postgres } from '../../src/postgres.js';
+import { openPostgres } from '../../src/postgres/connection.js';
 import { type Cut, startProxy } from './cuttingProxy.js';
 import { Servers, type TextRow } from './databases.js';
 import { itemsOf, itemSource, type Item } from './items.js';
@@ -192,6 +193,40 @@ describe.runIf(postgresPrograms !== undefined)('D2 an export that is cancelled',
     await other.query('ROLLBACK');
     expect((await exportTo(source, sink()).run()).rows).toBe(9);
     expect(await database.query('SELECT id FROM items')).toHaveLength(9);
+  });
+});
+
+describe.runIf(postgresPrograms !== undefined)('a lock that somebody holds', () => {
+  const limitOf = async (url: string): Promise<unknown> => {
+    const connection = await openPostgres({ connectionString: url }, 'here', new AbortController().signal);
+    onTestEnd(() => connection.close());
+    return (await connection.transaction((session) => session.rows('SHOW lock_timeout')))[0]?.['lock_timeout'];
+  };
+
+  test('is waited for as long as the server says, and for a minute if it says nothing', async () => {
+    const { url, query } = await servers.open();
+    expect(await limitOf(url)).toBe('1min');
+    await query("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET lock_timeout = 7000', current_database()); END $$");
+    expect(await limitOf(url)).toBe('7s');
+  });
+
+  test('is told, and what was committed is kept', async () => {
+    const { url, query } = await servers.open();
+    await query('CREATE TABLE items (id numeric, name text, amount numeric)');
+    await query("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET lock_timeout = 50', current_database()); END $$");
+    const other = new pg.Client({ connectionString: url });
+    await other.connect();
+    onTestEnd(() => other.end());
+    const source = itemSource([itemsOf(range(0, 9))], {
+      onPage: async (_, page) => void (page === 2 && (await other.query('BEGIN; LOCK TABLE items IN EXCLUSIVE MODE'))),
+    });
+    const run = () => exportTo(source, postgres<Item>({ url, table: 'items' })).run();
+    await expect(run()).rejects.toMatchObject({
+      code: 'sink',
+      message: expect.stringContaining('somebody holds a lock on the table. End that transaction'),
+    });
+    await other.query('ROLLBACK');
+    expect(await run()).toMatchObject({ rows: 9, resumedRows: 9 });
   });
 });
 

@@ -175,10 +175,11 @@ export class ServerSession {
   }
 
   async #execute(text: string, parameters: readonly Parameter[]): Promise<PostgresResult> {
+    if (text.startsWith('BEGIN')) {
+      this.#transaction = 'open';
+      return none;
+    }
     switch (text) {
-      case 'BEGIN':
-        this.#transaction = 'open';
-        return none;
       case 'COMMIT':
         if (this.#written.length > 0) this.#server.commit(this.#written);
         this.#written = [];
