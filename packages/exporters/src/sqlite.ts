@@ -4,6 +4,7 @@
  * @module @sluice/exporters/sqlite
  */
 
+import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type ColumnType, ConfigError, type Sink } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
@@ -80,21 +81,31 @@ function databaseAt(place: SqlitePlace): { readonly database: Database; readonly
     connect: (signal) => openSqlite(path, signal),
     connectToRead: (signal) => readSqlite(path, signal),
     // A folder of its own, which is there only while the export runs.
-    lock: (_connection, table, signal) =>
-      fileState(`${path}-${encodeURIComponent(table)}.sluice`, { breakLock }).lock(signal),
+    lock: (_connection, table, signal) => fileState(`${path}-${folderName(table)}.sluice`, { breakLock }).lock(signal),
     faultOfName: (name, of) =>
       name.includes('\0')
         ? 'has a NUL character'
         : of === 'table' && /^sqlite_/i.test(name)
           ? 'begins with sqlite_, which SQLite keeps for itself'
           : undefined,
-    foldName: (name) => name.replace(/[A-Z]/g, (letter) => letter.toLowerCase()),
+    foldName,
     hasSchemas: false,
     types: { text: 'TEXT', integer: 'TEXT', number: 'TEXT', boolean: 'INTEGER', timestamp: 'TEXT', json: 'TEXT' },
     fits,
     order: { column: '_rowid_' },
   };
   return { database, where: path };
+}
+
+/** SQLite takes only the letters of ASCII for the same in upper and lower case. */
+function foldName(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+/** A part of the name of a folder, the same for all names of a table. File systems have no room for long ones. */
+function folderName(table: string): string {
+  const name = encodeURIComponent(foldName(table).toWellFormed());
+  return name.length <= 100 ? name : createHash('sha256').update(name).digest('hex').slice(0, 32);
 }
 
 /**

@@ -81,7 +81,12 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
 export async function readSqlite(path: string, signal: AbortSignal): Promise<Connection> {
   const { DatabaseSync } = await loadSqlite();
   if (!existsSync(path)) throw new SinkError(`${path} does not exist.`, { details: { path } });
-  const db = new DatabaseSync(path, { readOnly: true });
+  let db: SqliteDatabase;
+  try {
+    db = new DatabaseSync(path, { readOnly: true });
+  } catch (error) {
+    throw explained(error, path, 'read');
+  }
   return {
     async transaction(work) {
       db.exec('PRAGMA busy_timeout = 0; BEGIN');

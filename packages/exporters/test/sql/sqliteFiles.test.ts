@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportTo } from '@sluice/core';
 import { expect, test } from 'vitest';
@@ -26,4 +26,35 @@ test('D4 a file that can be no database of SQLite is explained, and not changed'
     expect(await failed(at(name))).toBe(
       `SinkError: ${at(name)} can't be written: it is a folder, or its own folder is not there or may not be written.`,
     );
+});
+
+test('what can be no database of SQLite is explained to who only reads its checkpoint', async () => {
+  const path = join(temporaryFolder(), 'folder');
+  mkdirSync(path);
+  await expect(sqlite<Item>({ path, table: 'items' }).state?.load('checkpoint')).rejects.toMatchObject({
+    code: 'sink',
+    message: expect.stringContaining(`${path} can't be read: `),
+  });
+});
+
+test('a table may have a name that is longer than that of a file', async () => {
+  const path = join(temporaryFolder(), 'a.sqlite');
+  const table = '漢'.repeat(200);
+  const { rows } = await exportTo(itemSource([itemsOf([1])]), sqlite<Item>({ path, table })).run();
+  expect(rows).toBe(1);
+});
+
+test('two tables with long names that begin alike can be written at once', async () => {
+  const path = join(temporaryFolder(), 'a.sqlite');
+  const sinks = ['1', '2'].map((end) => sqlite<Item>({ path, table: '漢'.repeat(200) + end }));
+  const runs = sinks.map((sink) => exportTo(itemSource([itemsOf([1])]), sink).run());
+  expect((await Promise.all(runs)).map(({ rows }) => rows)).toEqual([1, 1]);
+});
+
+test('D8 the lock of a table is the same for all names that SQLite takes for the same', async () => {
+  const folder = temporaryFolder();
+  const held: string[] = [];
+  const source = itemSource([itemsOf([1])], { onPage: () => void held.push(...readdirSync(folder)) });
+  await exportTo(source, sqlite<Item>({ path: join(folder, 'a.sqlite'), table: 'ITEMS' })).run();
+  expect(held).toContain('a.sqlite-items.sluice');
 });
