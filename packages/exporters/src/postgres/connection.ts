@@ -17,7 +17,8 @@ import { copyText } from './copyText.js';
 const oldest = 130_000;
 /** Rows that are sent at once. */
 const rowsOfChunk = 500;
-const statementsOfQuery = 500;
+/** Statements that are sent at once, and their characters, about. */
+const mostOfExchange = { statements: 500, characters: 1_000_000 };
 const connectTimeout = 15_000;
 /** Whoever waits for a lock for ever says nothing, so a server without a limit gets one. */
 const begin = "BEGIN; SELECT set_config('lock_timeout', '60s', true) WHERE current_setting('lock_timeout') = '0'";
@@ -156,10 +157,7 @@ async function loadDriver(): Promise<PostgresDriver> {
           query: (text, values) => client.query<Record<string, unknown>>(text, values && [...values]),
           async queryEach(text, lists) {
             const counts: (number | null)[] = [];
-            for (let at = 0; at < lists.length; at += statementsOfQuery) {
-              const statements = lists
-                .slice(at, at + statementsOfQuery)
-                .map((values) => inlined(text, values, literal));
+            for (const statements of exchangesOf(lists, (values) => inlined(text, values, literal))) {
               const results: unknown = await client.query(statements.join(';'));
               for (const result of isList(results) ? results : [results]) counts.push(rowCountOf(result));
             }
@@ -174,6 +172,21 @@ async function loadDriver(): Promise<PostgresDriver> {
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
     throw new ConfigError('To write to PostgreSQL, install its driver: npm install pg pg-copy-streams.');
   }
+}
+
+/** The statements for lists of values, as many together as are sent at once. */
+function* exchangesOf<V>(lists: readonly V[], statementOf: (values: V) => string): Generator<readonly string[]> {
+  let statements: string[] = [];
+  let characters = 0;
+  for (const values of lists) {
+    const statement = statementOf(values);
+    statements.push(statement);
+    characters += statement.length;
+    if (statements.length < mostOfExchange.statements && characters < mostOfExchange.characters) continue;
+    yield statements;
+    [statements, characters] = [[], 0];
+  }
+  if (statements.length > 0) yield statements;
 }
 
 function isList(value: unknown): value is readonly unknown[] {

@@ -52,7 +52,7 @@ describe.each(databaseKinds(servers))('a mirror in $name', ({ open, name: kind }
     const database = await open();
     const listing = new Items(itemsOf(range(1, 1_201)));
     await after(database, listing);
-    const names = ["'; DROP TABLE items; --", "\\'; SELECT 1", '$1 ? "$2"', '$$', '', "''"];
+    const names = ["'; DROP TABLE items; --", 'long '.repeat(4_000), "\\'; SELECT 1", '$1 ? "$2"', '$$', '', "''"];
     const renamed = range(1, 1_101).map((id) => item(id, names[id % names.length] ?? ''));
     listing.set(...renamed);
     expect(await after(database, listing)).toEqual(listing.rows.map(({ id, name }) => `${id} ${name}`).toSorted());
