@@ -330,7 +330,7 @@ class SimulatedClient implements PostgresClient {
     if (isFate(faults.cut)) return 'cut';
     if (isFate(faults.unanswered)) return 'unanswered';
     if (isFate(faults.late)) return 'late';
-    if (text !== 'ROLLBACK' && text !== 'BEGIN' && isFate(faults.conflicts)) return 'conflict';
+    if (text !== 'ROLLBACK' && !text.startsWith('BEGIN') && isFate(faults.conflicts)) return 'conflict';
     return 'none';
   }
 
