@@ -396,7 +396,7 @@ export const mutantList: readonly Mutant[] = [
     ],
   ]),
   ...inFile('packages/exporters/src/sql/stage.ts', [
-    ['partitions are in no order', 'BigInt(partition) * rowsOfPartition + BigInt(nth)]', 'BigInt(nth)]'],
+    ['partitions are in no order', 'BigInt(partition) * rowsOfPartition + BigInt(nth)', 'BigInt(nth)'],
     [
       'replace keeps rows that the export lacks',
       'await session.run(\n      `DELETE FROM ${this.#target} WHERE NOT EXISTS (SELECT 1 FROM ${this.#stage} AS ${staged} WHERE ${this.#sameKey})`,\n    );',
@@ -415,7 +415,7 @@ export const mutantList: readonly Mutant[] = [
       'if (this.#pending.length > 0) await ledger.put(session, mirrored, { generation: this.#generation });\n      },\n      settled: () => {',
       '},\n      settled: () => {\n        const { generation } = { generation: this.#generation };\n        if (this.#pending.length > 0) void ledger.commit((session) => ledger.put(session, mirrored, { generation }));',
     ],
-    ['removed rows stay in a mirror', 'else await session.run(this.#delete, ...key);', ''],
+    ['removed rows stay in a mirror', 'removed.map(({ key }) => key)', '[]'],
   ]),
   ...inFile('packages/exporters/src/postgres/connection.ts', [
     [
