@@ -209,10 +209,7 @@ class MirrorTable<T> {
   async #replace(session: Session, rows: readonly Values[]): Promise<void> {
     await this.checkNew(session);
     await this.#stage.create(session);
-    await this.#stage.insert(
-      session,
-      rows.map((values, nth) => [...values, Stage.placeOf(0, nth + 1)]),
-    );
+    await this.#insertStaged(session, rows);
     await this.#stage.publish(session, 'replace');
     await this.#stage.createKey(session);
     const [found] = await session.rows(`SELECT count(*) AS rows FROM ${this.#name}`);
@@ -225,6 +222,7 @@ class MirrorTable<T> {
   }
 
   async #change(session: Session, { moved, removed, changed, added }: Generation): Promise<void> {
+    await this.#refuseCutValues(session, [...changed, ...added]);
     await session.runEach(this.#delete, moved);
     if (this.shape.hasDeletedAt)
       await session.runEach(
@@ -243,6 +241,21 @@ class MirrorTable<T> {
     if (inserted.length === 0) return;
     const names = this.shape.columns.map(({ name }) => name);
     await session.insert(this.#table, names, inserted);
+  }
+
+  /** The staging table refuses values that the table itself would cut. */
+  async #refuseCutValues(session: Session, rows: readonly Values[]): Promise<void> {
+    if (!(await this.#stage.isStricter(session))) return;
+    await this.#stage.create(session);
+    await this.#insertStaged(session, rows);
+    await this.#stage.drop(session);
+  }
+
+  #insertStaged(session: Session, rows: readonly Values[]): Promise<void> {
+    return this.#stage.insert(
+      session,
+      rows.map((values, nth) => [...values, Stage.placeOf(0, nth + 1)]),
+    );
   }
 
   /** Changes rows; returns those of which there is none to change, e.g. since somebody else has deleted it. */

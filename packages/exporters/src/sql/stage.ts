@@ -62,6 +62,14 @@ export class Stage<T> {
     await session.run(`CREATE TABLE ${this.#stage} (${columns.join(', ')})`);
   }
 
+  /** Whether the table has columns that change values which the staging table refuses. */
+  async isStricter(session: Session): Promise<boolean> {
+    const { staged: stagedType } = this.#database;
+    if (!stagedType) return false;
+    const existing = await session.columnsOf(this.#table);
+    return existing?.some(({ name, declared }) => stagedType(name, declared) !== declared) ?? false;
+  }
+
   async drop(session: Session): Promise<void> {
     await session.run(`DROP TABLE IF EXISTS ${this.#stage}`);
   }

@@ -58,6 +58,21 @@ describe.each(databaseKinds(servers))('a mirror in $name', ({ open, name: kind }
     expect(await after(database, listing)).toEqual(listing.rows.map(({ id, name }) => `${id} ${name}`).toSorted());
   });
 
+  test.each(kind === 'PostgreSQL' ? [1, 3] : [])(
+    'D4 refuses a value that a column would cut, also of a row that changes or comes later (row %i)',
+    async (id) => {
+      const database = await open();
+      await database.query('CREATE TABLE items (id numeric, name varchar(4), amount numeric)');
+      const listing = new Items([item(1, 'abc '), item(2, 'b')]);
+      expect(await after(database, listing)).toEqual(['1 abc ', '2 b']);
+      listing.set(item(2, 'bb'), item(id, 'abc   '));
+      await expect(after(database, listing)).rejects.toThrow(/name is "abc   ", which items can't store: /);
+      expect(await inTable(database)).toEqual(['1 abc ', '2 b']);
+      await database.query('ALTER TABLE items ALTER name TYPE text');
+      expect(await after(database, listing)).toContain(`${id} abc   `);
+    },
+  );
+
   test('D5 begins with an empty listing, too', async () => {
     const database = await open();
     const listing = new Items([]);
