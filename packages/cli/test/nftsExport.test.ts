@@ -101,7 +101,8 @@ describe('sluice nfts export', () => {
   });
 
   test('E1 a concurrency above 1 asks for several groups of wallets at once, and the file has their order all the same', async () => {
-    await using sandbox = await startSandbox({ holdings: 2000, latency: 10 });
+    // Responses that take long are awaited together, however slowly the requests are sent.
+    await using sandbox = await startSandbox({ holdings: 600, latency: 200 });
     const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
     const args = ['nfts', 'export', '--owner', ...sandbox.owners, '--owners-per-request', '1', ...fast];
     await sluice([...args, '--to', 'one.csv'], options);
