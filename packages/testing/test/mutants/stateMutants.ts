@@ -282,13 +282,20 @@ export const stateMutants: Mutants<StateStoreFixture> = {
     'stops waiting at once when aborted, and forgets the waiting export',
     (store) => {
       let hasGivenUp = false;
+      const waiting: { readonly signal: AbortSignal; readonly letIn: (release: typeof free) => void }[] = [];
+      const letIn = (): void => {
+        for (const each of waiting) if (hasGivenUp && !each.signal.aborted) each.letIn(free);
+      };
       return {
         lock: (signal, use) => {
-          signal.addEventListener('abort', () => (hasGivenUp = true));
+          signal.addEventListener('abort', () => {
+            hasGivenUp = true;
+            letIn();
+          });
           const lock = store.lock(signal, use);
           const gaveUp = new Promise<typeof free>((resolve) => {
-            const look = (): void => void (hasGivenUp && !signal.aborted ? resolve(free) : setTimeout(look, 1).unref());
-            look();
+            waiting.push({ signal, letIn: resolve });
+            letIn();
           });
           return Promise.race([lock, gaveUp]);
         },
