@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { startSandbox } from '@sluice/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
 import { someOf } from '../../../../scripts/testEffort.js';
@@ -51,14 +52,16 @@ async function round(concurrency: number): Promise<Round> {
 }
 
 /**
- * A clock for client and server that stands still whenever the process does: on a machine that is busy with other things, it
- * shows what both do on an idle one. The process is looked at every ms; what takes longer is no time of its own.
+ * A clock for client and server that goes while the process waits, and stands still while it works or is kept from the
+ * processor: on a machine that is slow or busy with other things, it shows what both do on a fast one that is idle. The
+ * process is looked at every ms; what takes longer is no time of its own.
  */
 function steadyTime(): () => number {
-  let seen = performance.now();
+  const waited = (): number => performance.eventLoopUtilization().idle;
+  let seen = waited();
   let time = seen;
   const read = (): number => {
-    const now = performance.now();
+    const now = waited();
     time += Math.min(now - seen, 2);
     seen = now;
     return time;
