@@ -16,11 +16,8 @@ const campaign = '**/*.campaign.test.ts';
 /** `npm run test:packages` packs the packages, `npm run test:browser` needs a browser. */
 const notHere = [alone, campaign, 'test/packages/**', 'test/browser/**'];
 
-/**
- * Ms until a test, or a hook, is taken for one that hangs. A hundred processes that are killed one after the other take
- * minutes on a busy machine.
- */
-const limits = { test: 180_000, campaign: 900_000 };
+/** Ms until a test, or a hook, is taken for one that hangs. */
+const limit = 180_000;
 
 /**
  * `@sluice/source` leads imports between packages, and `#adapter`, to the sources: no build is needed, so none can be stale.
@@ -34,13 +31,11 @@ export const fromSources = {
 function project({
   include,
   exclude = [],
-  limit = limits.test,
   ...options
 }: {
   readonly name: string;
   readonly include: readonly string[];
   readonly exclude?: readonly string[];
-  readonly limit?: number;
   readonly isolate: boolean;
 }): TestProjectInlineConfiguration {
   return {
@@ -77,7 +72,7 @@ export default defineConfig({
         isolate: false,
       }),
       project({ name: 'alone', include: [`packages/*/test/${alone}`], isolate: true }),
-      project({ name: 'campaigns', include: [campaign], isolate: false, limit: limits.campaign }),
+      project({ name: 'campaigns', include: [campaign], isolate: false }),
     ],
     reporters: [new QuietReporter(), new JsonFileReporter('reports/vitest.json')],
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], reporter: ['text-summary', 'html'] },

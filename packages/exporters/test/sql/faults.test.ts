@@ -57,7 +57,7 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
   });
 
   test('that is cut at random, again and again, leads to the rows of an undisturbed export', async () => {
-    for (let seed = 1; seed <= casesOf(3); seed += 1) {
+    for (let seed = 1; seed <= casesOf(6); seed += 1) {
       const random = new Random(seed);
       const { sink, ids } = await openBehindProxy(() => {
         const at = random.next();
