@@ -35,9 +35,16 @@ export interface Position {
   /** Rows and pages emitted by the walk up to here. */
   readonly rows: number;
   readonly pages: number;
+  /** Of a walk of this partition only. It says nothing about the others, so no walk of the whole plan resumes here. */
+  readonly partition?: number;
 }
 
 export const startOfPlan: Position = { before: 0, begun: {}, rows: 0, pages: 0 };
+
+/** Where a walk of one partition starts. */
+export function startOfPartition(partition: number): Position {
+  return { before: partition, begun: {}, rows: 0, pages: 0, partition };
+}
 
 /** The position as if one unfinished partition had not been started. */
 export function withoutPartition(position: Position, partition: number): Position {
@@ -50,6 +57,7 @@ export function withoutPartition(position: Position, partition: number): Positio
 export function isPosition(value: unknown): value is Position {
   if (!isRecord(value) || !isRecord(value['begun'])) return false;
   if (![value['before'], value['rows'], value['pages']].every(isCount)) return false;
+  if (value['partition'] !== undefined && !isCount(value['partition'])) return false;
   return Object.entries(value['begun']).every(
     ([partition, at]) => /^\d+$/.test(partition) && (at === 'done' || isChainPosition(at)),
   );

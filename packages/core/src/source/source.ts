@@ -1,7 +1,7 @@
 import { from, fromEvent, lastValueFrom, takeUntil, toArray, type Observable, type OperatorFunction } from 'rxjs';
 import { checkCount } from '../checks.js';
 import { ConfigError } from '../errors.js';
-import { startOfPlan, type Position } from '../position.js';
+import { startOfPartition, startOfPlan, type Position } from '../position.js';
 import type { Json, RowSchema, SourceDefinition } from './definition.js';
 import { Flow } from './flow.js';
 import { withItems, type Page } from './page.js';
@@ -16,6 +16,11 @@ import { checkPosition, partitionsText, walk, type WalkOptions } from './walk.js
 export interface PagesOptions {
   /** Resumes from the `position` of a page or an error, or (if the plan has one partition) from a cursor of the API. */
   readonly startAt?: Position | string;
+  /**
+   * Walks this partition only, from 0, and requests nothing beyond it. `startAt` is then a position of such a walk, or
+   * a cursor within the partition. Default: all partitions of the plan.
+   */
+  readonly partition?: number;
   /** Partitions to walk in parallel. Default 1. The limiter still decides when requests start. */
   readonly concurrency?: number;
   /**
@@ -79,6 +84,7 @@ export interface PipePagesOptions<R> {
  * source.pipe(filter(isLarge), take(10)).subscribe(console.log);
  * for await (const row of source) await save(row);
  * for await (const page of source.pages({ concurrency: 4 })) console.log(page.index, page.items.length);
+ * for await (const page of source.pages({ partition: 3 })) console.log(page.items.length);
  */
 export class Source<T> extends Flow<T> {
   readonly info: SourceInfo<T>;
@@ -97,7 +103,7 @@ export class Source<T> extends Flow<T> {
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { concurrency = 1, prefetch, startAt, newHistory, since, cache, partitionLog } = options;
+    const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
@@ -105,7 +111,8 @@ export class Source<T> extends Flow<T> {
         'maxRows needs concurrency: 1. With a concurrency above 1, it is not defined which rows come first.',
       );
     if (since) checkSince(this.info, since);
-    const position = this.#positionOf(startAt);
+    const only = this.#onlyOf(partition);
+    const position = this.#positionOf(startAt, only);
     const isStart = position.before === 0 && Object.keys(position.begun).length === 0;
     if (this.info.partitions === Infinity && !partitionLog && !isStart)
       throw new ConfigError(
@@ -115,6 +122,7 @@ export class Source<T> extends Flow<T> {
       mapped<Page<T>, readonly Page<T>[]>(
         this.#walk({
           ...{ startAt: position, concurrency, prefetch: prefetch ?? (demand === 'push' ? 0 : concurrency) },
+          ...(only !== undefined && { partition: only }),
           ...(newHistory !== undefined && { newHistory }),
           ...(since && { since }),
           ...(cache && { cache }),
@@ -172,14 +180,34 @@ export class Source<T> extends Flow<T> {
     return rows;
   }
 
-  #positionOf(startAt: Position | string | undefined): Position {
-    if (startAt === undefined) return startOfPlan;
-    if (typeof startAt !== 'string') return checkPosition(startAt, this.info.partitions);
-    if (this.info.partitions > 1)
+  /** The partition that is walked by itself; `undefined` if it is the whole plan, whose positions it shares. */
+  #onlyOf(partition: number | undefined): number | undefined {
+    if (partition === undefined) return undefined;
+    const { name, partitions, maxRows } = this.info;
+    checkCount('partition', partition, { min: 0 });
+    if (partitions === Infinity)
       throw new ConfigError(
-        `startAt is a cursor, but this plan has ${partitionsText(this.info.partitions)}. Give a position instead.`,
+        `${name} discovers its partitions while it is walked, so none can be walked by itself. Leave out partition.`,
       );
-    return { before: 0, begun: { '0': { next: { cursor: startAt }, pages: 0, rows: 0 } }, rows: 0, pages: 0 };
+    if (partition >= partitions)
+      throw new ConfigError(`partition is ${partition}, but the plan has ${partitionsText(partitions)}, from 0.`);
+    if (maxRows !== undefined && partitions > 1)
+      throw new ConfigError(
+        'maxRows and partition exclude each other: a partition does not know how many rows come before it.',
+      );
+    return partitions === 1 ? undefined : partition;
+  }
+
+  #positionOf(startAt: Position | string | undefined, only: number | undefined): Position {
+    const start = only === undefined ? startOfPlan : startOfPartition(only);
+    if (startAt === undefined) return start;
+    const { partitions } = this.info;
+    if (typeof startAt !== 'string') return checkPosition(startAt, partitions, only);
+    if (only === undefined && partitions > 1)
+      throw new ConfigError(
+        `startAt is a cursor, but this plan has ${partitionsText(partitions)}. Give a position, or the cursor's partition.`,
+      );
+    return { ...start, begun: { [start.before]: { next: { cursor: startAt }, pages: 0, rows: 0 } } };
   }
 }
 

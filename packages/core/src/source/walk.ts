@@ -13,6 +13,8 @@ import { afterRequestsSent } from './lazyRows.js';
 
 export interface WalkOptions {
   readonly startAt: Position;
+  /** The only partition to walk, to which `startAt` belongs. */
+  readonly partition?: number;
   readonly concurrency: number;
   /** Pages to fetch ahead, beyond one per partition in progress. */
   readonly prefetch: number;
@@ -50,6 +52,8 @@ interface StartedPartition {
 class Walk<T> {
   readonly #definition: SourceDefinition<T>;
   readonly #observe: SourceObserver | undefined;
+  readonly #only: number | undefined;
+  /** The end of the plan, or of the only partition. */
   readonly #partitions: number;
   readonly #discovery: Discovery<T> | undefined;
   readonly #concurrency: number;
@@ -81,12 +85,13 @@ class Walk<T> {
 
   constructor(
     definition: SourceDefinition<T>,
-    { startAt, concurrency, prefetch, since, cache, discovery }: WalkPlan<T>,
+    { startAt, partition, concurrency, prefetch, since, cache, discovery }: WalkPlan<T>,
     observe?: SourceObserver,
   ) {
     this.#definition = definition;
     this.#observe = observe;
-    this.#partitions = definition.partitions ?? 1;
+    this.#only = partition;
+    this.#partitions = partition === undefined ? (definition.partitions ?? 1) : partition + 1;
     this.#discovery = discovery;
     this.#concurrency = concurrency;
     this.#capacity = concurrency + prefetch;
@@ -168,6 +173,7 @@ class Walk<T> {
       begun: Object.fromEntries(begun.map(([partition, at]) => [String(partition), at.position()])),
       rows,
       pages,
+      ...(this.#only !== undefined && { partition: this.#only }),
     });
   }
 
@@ -284,12 +290,26 @@ function pageEvent(source: string, { partition, page, rows, total }: ChainPage<u
   return { type: 'page', source, partition, page, rows, ...(total !== undefined && { total }) };
 }
 
-/** Checks a given position, e.g. of a stored error, against a plan. @throws ConfigError if it does not fit. */
-export function checkPosition(position: Position, partitions: number): Position {
-  const isInPlan = (partition: number): boolean => partition >= position.before && partition < partitions;
-  if (isPosition(position) && position.before <= partitions && Object.keys(position.begun).map(Number).every(isInPlan))
+/**
+ * Checks a given position, e.g. of a stored error, against a plan, or against one partition of it.
+ *
+ * @throws ConfigError if it does not fit.
+ */
+export function checkPosition(position: Position, partitions: number, only?: number): Position {
+  const [first, end] = only === undefined ? [0, partitions] : [only, only + 1];
+  const isInPlan = (partition: number): boolean => partition >= position.before && partition < end;
+  if (
+    isPosition(position) &&
+    position.partition === only &&
+    position.before >= first &&
+    position.before <= end &&
+    Object.keys(position.begun).map(Number).every(isInPlan)
+  )
     return position;
-  throw new ConfigError(`startAt is not a position of this plan, which has ${partitionsText(partitions)}.`);
+  const whose = isPosition(position) && position.partition !== only ? position.partition : undefined;
+  const given = whose === undefined ? '' : ` It is one of partition ${whose} by itself.`;
+  const walked = only === undefined ? 'this plan' : `partition ${only} by itself, in a plan`;
+  throw new ConfigError(`startAt is not a position of ${walked}, which has ${partitionsText(partitions)}.${given}`);
 }
 
 export function partitionsText(partitions: number): string {

@@ -152,6 +152,29 @@ export const walkChecks: SourceChecks = {
     }
   },
 
+  'walks one partition by itself': async (trial) => {
+    const walked = await WalkedSource.thatEnds(trial);
+    const { partitions, maxRows } = walked.source.info;
+    if (walked.discovers) throw new Skipped('partitions that are known before a walk');
+    if (maxRows !== undefined && partitions > 1) throw new Skipped('a source without maxRows');
+    const whole = await walked.manyPages();
+    for (let partition = 0; partition < partitions; partition += 1) {
+      const rows = rowsOf(whole.filter((page) => page.partition === partition));
+      const made = walked.countsRequests ? walked.requests.made : 0;
+      const pages = await walked.pages({ partition, concurrency: maxRows === undefined ? 2 : 1 });
+      if (walked.countsRequests)
+        checkSame(walked.requests.made - made, pages.length, `The requests of a walk of partition ${partition} alone`);
+      for (const page of pages) checkSame(page.partition, partition, 'The partition of a page of a walk of one');
+      checkRows(rowsOf(pages), rows, `Partition ${partition}, walked by itself`);
+      if (walked.source.info.isRepeatable === false) continue;
+      for (const [at, { position }] of pages.entries()) {
+        const rest = await walked.pages({ partition, startAt: reloaded(position) });
+        const where = `Partition ${partition}, walked by itself and resumed after its page ${at}`;
+        checkRows([...rowsOf(pages.slice(0, at + 1)), ...rowsOf(rest)], rows, where);
+      }
+    }
+  },
+
   'identifies its rows by their keys': async (trial) => {
     const walked = await WalkedSource.thatEnds(trial);
     const { schema } = walked.source.info;

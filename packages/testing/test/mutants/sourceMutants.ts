@@ -125,6 +125,23 @@ export const sourceMutants: Mutants<SourceFixture<Item>> = {
     return { caughtBy: 'emits the same rows by page, by row and pushed, on every walk', factory };
   })(),
 
+  'walks on behind the partition that it was given': walkMutant('walks one partition by itself', (source, options) => {
+    const { startAt, partition, ...others } = options;
+    if (partition === undefined || typeof startAt !== 'object') return eachPage(source.pages(options), () => ({}));
+    const { begun, before, rows, pages } = startAt;
+    const whole = source.pages({ ...others, startAt: { begun, before, rows, pages } });
+    return eachPage(whole, ({ position }) => ({ position: { ...position, partition } }));
+  }),
+
+  'starts the partition over that it was given': walkMutant(
+    'walks one partition by itself',
+    (source, { startAt, ...options }) =>
+      eachPage(
+        source.pages(options.partition === undefined && startAt ? { ...options, startAt } : options),
+        () => ({}),
+      ),
+  ),
+
   'stores a page without its last row': (() => {
     const factory = (): SourceFixture<Item> => {
       const api = new ListingApi();
