@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { dirname } from 'node:path';
+import { SinkError, type Page, type Position } from '@sluice/core';
+import { AppendFile, explained, unlinkIfThere } from '@sluice/core/node';
+import { decodePartition, type PartitionRecord, type Segment } from './decodeRecords.js';
+import { lineOf } from './rowLine.js';
+import type { Claim, Verdict } from './run.js';
+import type { RunStore } from './runStore.js';
+import { donePath, isPrefix, segmentPath, shardOf } from './storedFile.js';
+
+/** What a claim is for. */
+interface ClaimedPartition {
+  readonly id: string;
+  readonly partition: number;
+  /** The plan's hash. */
+  readonly plan: string;
+  readonly restarts: number | undefined;
+}
+
+/**
+ * A claim on a partition of a run in a folder.
+ *
+ * It writes a file of its own, which no other claim appends to or opens again. A claim that continues another one names
+ * the first bytes of its file, which can't change any more, and begins a file of its own. So a claim that was stopped
+ * and wakes up can spoil nothing. What counts is the record in `done`: the first claim that links it has finished the
+ * partition, and the files and folders that it names are on the disk before.
+ */
+export class FolderClaim implements Claim {
+  readonly id: string;
+  readonly restarts: number;
+  readonly startAt: Position | undefined;
+  readonly #store: RunStore;
+  readonly #partition: number;
+  readonly #plan: string;
+  readonly #path: string;
+  /** Rows of other claims that this one continues. */
+  readonly #before: readonly Segment[];
+  readonly #hash = createHash('sha256');
+  readonly #pages: [rows: number, pages: number][] = [];
+  #file: AppendFile | undefined;
+  #isNamed = false;
+  #rows = 0;
+  #isTagged = false;
+  #isIncomplete: boolean;
+  #last: Page<unknown> | undefined;
+
+  private constructor(
+    store: RunStore,
+    { id, partition, plan, restarts = 0 }: ClaimedPartition,
+    known: PartitionRecord | undefined,
+  ) {
+    this.id = id;
+    this.restarts = known?.restarts ?? restarts;
+    this.startAt = known?.position;
+    this.#store = store;
+    this.#partition = partition;
+    this.#plan = plan;
+    this.#path = segmentPath(store.path, partition, id);
+    this.#before = known?.segments ?? [];
+    this.#isIncomplete = known?.isIncomplete ?? false;
+  }
+
+  /** Begins where a hint says, if all that it names is there. */
+  static async begin(store: RunStore, claimed: ClaimedPartition): Promise<FolderClaim> {
+    const { partition, plan, restarts } = claimed;
+    if (restarts !== undefined) {
+      const claim = new FolderClaim(store, claimed, undefined);
+      await claim.#saveHint();
+      return claim;
+    }
+    const hint = decodePartition(await store.hints.load(partition).catch(() => undefined), plan);
+    const paths = hint?.segments.map((segment) => segmentPath(store.path, partition, segment.claim)) ?? [];
+    for (const [at, segment] of hint?.segments.entries() ?? [])
+      if (!(await isPrefix(store.fileSystem, paths[at] ?? '', segment)))
+        return new FolderClaim(store, { ...claimed, restarts: hint?.restarts }, undefined);
+    return new FolderClaim(store, claimed, hint);
+  }
+
+  async write(page: Page<unknown>): Promise<void> {
+    let lines = '';
+    for (const [at, row] of page.items.entries()) {
+      const where = (): string => `Row ${this.#rows + at + 1} of this claim on partition ${this.#partition}`;
+      const { line, isTagged } = lineOf(row, where);
+      lines += line;
+      if (isTagged) this.#isTagged = true;
+    }
+    if (lines !== '') await this.#append(lines);
+    this.#rows += page.items.length;
+    const run = this.#pages.at(-1);
+    if (run?.[0] === page.items.length) run[1] += 1;
+    else this.#pages.push([page.items.length, 1]);
+    if (page.isIncomplete) this.#isIncomplete = true;
+    this.#last = page;
+  }
+
+  async save(): Promise<Verdict> {
+    await this.#flush();
+    if (await this.#store.isCancelled()) return 'cancelled';
+    if (await this.#store.exists(donePath(this.#store.path, this.#partition))) return 'refused';
+    await this.#saveHint();
+    return 'accepted';
+  }
+
+  async commit(): Promise<Verdict> {
+    const { path, hints } = this.#store;
+    await this.#flush();
+    await this.#checkFiles();
+    const done = donePath(path, this.#partition);
+    await this.#store.folder('done');
+    await this.#store.folder('done', shardOf(this.#partition));
+    // The last moment at which it counts.
+    if (await this.#store.isCancelled()) return 'cancelled';
+    const isFirst = await this.#store.publish(done, this.#record(), this.id);
+    if (isFirst) await hints.drop(this.#partition).catch(() => undefined);
+    else await this.#discard();
+    return isFirst ? 'accepted' : 'refused';
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close().catch(() => undefined);
+  }
+
+  async #append(lines: string): Promise<void> {
+    if (!this.#file) {
+      await this.#store.folder('rows');
+      await this.#store.folder('rows', shardOf(this.#partition));
+      this.#file = await AppendFile.create(this.#store.fileSystem, this.#path);
+    }
+    this.#hash.update(lines);
+    await this.#file.append(lines);
+  }
+
+  /** Makes bytes and name of its file durable. */
+  async #flush(): Promise<void> {
+    await this.#file?.flush();
+    if (!this.#file || this.#isNamed) return;
+    await explained(this.#store.fileSystem.syncFolder(dirname(this.#path)), this.#path, 'written');
+    this.#isNamed = true;
+  }
+
+  /** @throws SinkError if somebody removed a file that the record is about to name */
+  async #checkFiles(): Promise<void> {
+    const named = this.#segments.filter(({ bytes }) => bytes > 0);
+    const paths = named.map(({ claim }) => segmentPath(this.#store.path, this.#partition, claim));
+    for (const path of paths)
+      if (!(await this.#store.exists(path)))
+        throw new SinkError(`${path} was removed while it was in use. Find out who did that: nothing was committed.`, {
+          details: { path },
+        });
+  }
+
+  /** Removes its rows, unless the claim that finished the partition has continued them. */
+  async #discard(): Promise<void> {
+    const done = await this.#store.done(this.#partition, this.#plan).catch(() => undefined);
+    if (!done || done.segments.some(({ claim }) => claim === this.id)) return;
+    await unlinkIfThere(this.#store.fileSystem, this.#path).catch(() => undefined);
+  }
+
+  async #saveHint(): Promise<void> {
+    await this.#store.hints.save(this.#partition, this.#record()).catch(() => undefined);
+  }
+
+  #record(): PartitionRecord {
+    const position = this.#last?.position ?? this.startAt;
+    return {
+      ...{ plan: this.#plan, claim: this.id, segments: this.#segments },
+      ...(position && { position }),
+      rows: this.#segments.reduce((sum, { rows }) => sum + rows, 0),
+      ...{ restarts: this.restarts, isIncomplete: this.#isIncomplete },
+    };
+  }
+
+  get #segments(): readonly Segment[] {
+    if (this.#pages.length === 0) return this.#before;
+    const own: Segment = {
+      ...{ claim: this.id, bytes: this.#file?.bytes ?? 0, sha256: this.#hash.copy().digest('hex') },
+      ...{ rows: this.#rows, pages: this.#pages.map(([rows, pages]) => [rows, pages]), isTagged: this.#isTagged },
+    };
+    return [...this.#before, own];
+  }
+}

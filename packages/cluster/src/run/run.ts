@@ -1,0 +1,132 @@
+import type { ColumnType, Json, Page, PageSource, Position } from '@sluice/core';
+
+/** A row that was stored and read again. */
+export type StoredRow = Readonly<Record<string, unknown>>;
+
+/**
+ * Makes the source of a piece of a plan. Its parameters have been through JSON; their type is the caller's to know.
+ *
+ * @example (params) => client.aptos.walletNfts(params)
+ */
+export type OpenSource = (params: never) => PageSource<unknown>;
+
+/** A plan that several machines work off. */
+export interface RunPlan {
+  /** Names the run in reports. */
+  readonly name: string;
+  /** The name by which workers know the source. */
+  readonly source: string;
+  readonly open: OpenSource;
+  /**
+   * The parameters of the source, in pieces that are walked one after the other: e.g. 10,000 wallets each. The source of
+   * a piece has at most 1,000 partitions. They are read one by one, so a plan of any size takes little memory.
+   */
+  readonly params: Iterable<Json> | AsyncIterable<Json>;
+}
+
+/** What all machines of a run agree on. */
+export interface RunHeader {
+  /** 128 random bits in hex: tells this run from any other, whatever its name is. */
+  readonly id: string;
+  readonly name: string;
+  readonly source: string;
+  /** The columns of its rows, and what they hold; `null` if the source does not know them. */
+  readonly columns: readonly string[] | null;
+  readonly types: Readonly<Record<string, ColumnType>>;
+  /** A salted hash of the API key, if the source uses one: workers with another project's key are refused. */
+  readonly key?: { readonly salt: string; readonly fingerprint: string };
+}
+
+/** A piece of a plan: parameters whose source has this many partitions. */
+export interface PlanPiece {
+  readonly params: Json;
+  readonly partitions: number;
+  /** A hash of what determines its rows, definition and version included. Another one is another plan. */
+  readonly identity: string;
+}
+
+/** Where rows and the record of what is done are stored, together. The dispatcher of work only gives hints. */
+export interface RunTarget {
+  /**
+   * Stores a plan, or resumes to store it, whenever an earlier call was interrupted.
+   *
+   * @throws ConfigError if the target has another plan, or the source can't be divided; SinkError if it can't be stored
+   */
+  submit(plan: RunPlan): Promise<Run>;
+  /** The run that was submitted to it. @throws ConfigError if there is none, or its plan is not complete. */
+  open(): Promise<Run>;
+}
+
+/** A run whose plan is complete. */
+export interface Run {
+  readonly header: RunHeader;
+  readonly partitions: number;
+  /** The piece of a partition of the run, and which of the piece's partitions that is. */
+  pieceOf(partition: number): Promise<{ readonly piece: PlanPiece; readonly partition: number }>;
+  /**
+   * Begins to write a partition, where the last claim saved it. Any number of claims may write the same one: at most one
+   * commit is accepted.
+   *
+   * @param restarts starts the partition over instead, for so many times now
+   *
+   * @throws ConfigError or SinkError if this machine does not see the target as it must
+   */
+  claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'>;
+  /** The partitions that are not done, in order. */
+  pending(): AsyncIterable<number>;
+  status(): Promise<RunStatus>;
+  /** Lets no claim commit any more, for good. */
+  cancel(): Promise<void>;
+  /** Removes what no commit refers to. Resolves to the number of files. */
+  clean(options: CleanOptions): Promise<number>;
+}
+
+/** How far a run is. */
+export interface RunStatus {
+  readonly partitions: number;
+  readonly done: number;
+  /** Rows of the partitions that are done. */
+  readonly rows: number;
+  readonly isCancelled: boolean;
+}
+
+/** Options of {@link Run.clean}. */
+export interface CleanOptions {
+  /** Whether a claim may still write. Rows of such a claim are kept; if in doubt, say yes. */
+  readonly isAlive: (claim: string) => boolean | Promise<boolean>;
+}
+
+/**
+ * What a target made of a save or a commit.
+ * - `accepted`.
+ * - `refused`: another claim has finished the partition. Not an error: its rows are those that count.
+ * - `cancelled`: the run was.
+ */
+export type Verdict = 'accepted' | 'refused' | 'cancelled';
+
+/** The right to write rows of a partition, which counts for nothing until its commit is accepted. */
+export interface Claim {
+  /** 128 random bits in hex. A number that counts up would repeat when the data of whoever counts is lost. */
+  readonly id: string;
+  /** Where the walk of the partition continues; `undefined` at its start. */
+  readonly startAt: Position | undefined;
+  /** How often the partition was started over. */
+  readonly restarts: number;
+  write(page: Page<unknown>): Promise<void>;
+  /** Makes the rows durable, so that another claim may continue here. */
+  save(): Promise<Verdict>;
+  /** Makes the rows durable, and all of them count, or none. */
+  commit(): Promise<Verdict>;
+  /** Closes what it uses, whatever happened. Never rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * Remembers how far unfinished partitions are. It may lose that, or return to an older state: what it remembers is
+ * verified before it is used. A failure of it is as good as a loss.
+ */
+export interface ProgressHints {
+  load(partition: number): Promise<unknown>;
+  save(partition: number, hint: object): Promise<void>;
+  drop(partition: number): Promise<void>;
+}

@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { ConfigError, type PageSource } from '@sluice/core';
+import { explained, unlinkIfThere } from '@sluice/core/node';
+import {
+  decodeChunk,
+  decodePartition,
+  formatVersion,
+  type CompletePlan,
+  type PlanChunk,
+  type RunRecord,
+} from './decodeRecords.js';
+import { FolderClaim } from './folderClaim.js';
+import { checkSource, chunksOf, rowsHeaderOf } from './plan.js';
+import type { Claim, CleanOptions, PlanPiece, Run, RunPlan, RunStatus, RunTarget } from './run.js';
+import { isRecord } from './rowLine.js';
+import { RunStore, type SegmentsOptions } from './runStore.js';
+import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js';
+
+/**
+ * A folder that all machines share as the target of a run, e.g. on NFS. It holds the plan, the rows, and a record of each
+ * partition that is done: whatever else is lost, they say what is missing. All machines must use it as the same user.
+ *
+ * @example
+ * const run = await segments('/mnt/out/holdings').submit({ name: 'holdings', source: 'aptos.walletNfts', open, params });
+ */
+export function segments(folder: string, options: SegmentsOptions = {}): RunTarget {
+  const store = new RunStore(folder, options);
+  return { submit: (plan) => submitTo(store, plan), open: () => openFolder(store) };
+}
+
+/** The run in a folder. @throws ConfigError if there is none, or its plan is not complete */
+export async function openFolder(store: RunStore): Promise<RunFolder> {
+  const [header, complete] = [await store.header(), await store.complete()];
+  if (complete) return new RunFolder(store, header, complete);
+  throw new ConfigError(`The plan of ${header.name} is not complete: submit it again, which resumes it.`, {
+    path: store.path,
+  });
+}
+
+/** Each file is written once or found to be the same, so a killed submit is resumed by another one of the same plan. */
+async function submitTo(store: RunStore, plan: RunPlan): Promise<Run> {
+  await store.folder();
+  let header: RunRecord | undefined;
+  const known = await store.complete();
+  const hash = createHash('sha256');
+  let partitions = 0;
+  let chunks = 0;
+  const check = async (source: PageSource<unknown>): Promise<void> => {
+    header ??= await headerFor(store, plan, source);
+    await checkSource(header, source);
+  };
+  for await (const chunk of chunksOf(plan, check)) {
+    const folder = await store.folder('plan');
+    hash.update(JSON.stringify(chunk));
+    // A complete plan is compared by its hash.
+    if (!known) await store.publishSame(join(folder, chunkName(chunk.first)), chunk);
+    partitions = chunk.first + chunk.pieces.reduce((sum, piece) => sum + piece.partitions, 0);
+    chunks += 1;
+  }
+  const found = (await namesIn(store.fileSystem, store.in('plan'))).filter((name) => name.endsWith('.json')).length;
+  if (found > chunks)
+    throw new ConfigError(
+      `${store.path} has another plan, with more partitions than these ${partitions}. Submit the same parameters again, or another plan to another folder.`,
+      { path: store.path, changed: ['params'] },
+    );
+  await store.publishSame(store.in('plan', 'complete'), { hash: hash.digest('hex'), partitions });
+  return openFolder(store);
+}
+
+/** The header in the folder, or a new one. @throws ConfigError if it is another run's */
+async function headerFor(store: RunStore, plan: RunPlan, { info }: PageSource<unknown>): Promise<RunRecord> {
+  await store.checkVolume(false);
+  const path = store.in('run.json');
+  if (!(await store.exists(path))) {
+    const others = (await namesIn(store.fileSystem, store.path)).filter((name) => name !== 'tmp');
+    if (others.length > 0)
+      throw new ConfigError(`${store.path} has other files (${others.slice(0, 3).join(', ')}). Give an empty folder.`, {
+        path: store.path,
+      });
+    const salt = store.newId();
+    const fingerprint = await info.keyFingerprint?.(salt);
+    const record: RunRecord = {
+      ...{ format: formatVersion, id: store.newId(), name: plan.name, source: plan.source, ...rowsHeaderOf(info) },
+      ...(fingerprint !== undefined && { key: { salt, fingerprint } }),
+      trustFileSystem: store.isTrusted,
+    };
+    // Somebody else may submit at the same moment: the first one counts.
+    await store.publish(path, record);
+  }
+  const header = await store.header();
+  if (header.name === plan.name && header.source === plan.source) return header;
+  throw new ConfigError(
+    `${store.path} is the folder of ${header.name} (${header.source}). Submit ${plan.name} (${plan.source}) to another one.`,
+    { path: store.path },
+  );
+}
+
+/** A run in a folder whose plan is complete. */
+export class RunFolder implements Run {
+  readonly header: RunRecord;
+  readonly plan: CompletePlan;
+  readonly store: RunStore;
+  /** The first partitions of all chunks, once they are known. */
+  #chunks: Promise<readonly number[]> | undefined;
+  /** The last chunk that was needed: mostly the next one, too. */
+  #chunk: PlanChunk | undefined;
+
+  constructor(store: RunStore, header: RunRecord, plan: CompletePlan) {
+    this.store = store;
+    this.header = header;
+    this.plan = plan;
+  }
+
+  get partitions(): number {
+    return this.plan.partitions;
+  }
+
+  async pieceOf(partition: number): Promise<{ readonly piece: PlanPiece; readonly partition: number }> {
+    const chunk = await this.#chunkOf(partition);
+    let at = partition - chunk.first;
+    for (const piece of chunk.pieces) {
+      if (at < piece.partitions) return { piece, partition: at };
+      at -= piece.partitions;
+    }
+    throw new ConfigError(
+      `${this.header.name} has no partition ${partition}: its plan has ${this.partitions}, from 0.`,
+    );
+  }
+
+  async claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'> {
+    const { store } = this;
+    const id = store.newId();
+    await store.checkMount(this.header, id);
+    await store.checkVolume(this.header.trustFileSystem);
+    if (await store.isCancelled()) return 'cancelled';
+    if (await store.exists(donePath(store.path, partition))) return 'done';
+    return FolderClaim.begin(store, { id, partition, plan: this.plan.hash, restarts });
+  }
+
+  async *pending(): AsyncGenerator<number, void, undefined> {
+    for (let first = 0; first < this.partitions; first += partitionsPerShard) {
+      const done = new Set(await this.#doneIn(first));
+      const end = Math.min(first + partitionsPerShard, this.partitions);
+      for (let partition = first; partition < end; partition += 1) if (!done.has(partition)) yield partition;
+    }
+  }
+
+  async status(): Promise<RunStatus> {
+    let [done, rows] = [0, 0];
+    for (let first = 0; first < this.partitions; first += partitionsPerShard) {
+      const partitions = await this.#doneIn(first);
+      done += partitions.length;
+      rows += await this.#rowsOf(first, partitions);
+    }
+    return { partitions: this.partitions, done, rows, isCancelled: await this.store.isCancelled() };
+  }
+
+  async cancel(): Promise<void> {
+    const path = this.store.in('cancelled.json');
+    if (!(await this.store.exists(path))) await this.store.publish(path, { run: this.header.id });
+  }
+
+  async clean({ isAlive }: CleanOptions): Promise<number> {
+    const { store } = this;
+    let removed = 0;
+    const remove = async (path: string, owner: string): Promise<void> => {
+      if (await isAlive(owner)) return;
+      await explained(unlinkIfThere(store.fileSystem, path), path, 'removed');
+      removed += 1;
+    };
+    for (const name of await namesIn(store.fileSystem, store.in('tmp')))
+      await remove(store.in('tmp', name), name.slice(0, 32));
+    for (const shard of await namesIn(store.fileSystem, store.in('rows')))
+      for (const name of await namesIn(store.fileSystem, store.in('rows', shard))) {
+        const [, partition, claim] = /^(\d+)-([0-9a-f]{32})\.jsonl$/.exec(name) ?? [];
+        if (partition === undefined || claim === undefined) continue;
+        const named = await this.#claimsNamedIn(Number(partition));
+        if (!named.has(claim)) await remove(store.in('rows', shard, name), claim);
+      }
+    return removed;
+  }
+
+  /** The claims whose rows count, or may be continued. */
+  async #claimsNamedIn(partition: number): Promise<ReadonlySet<string>> {
+    const { hash } = this.plan;
+    const record =
+      (await this.store.done(partition, hash)) ?? decodePartition(await this.store.hints.load(partition), hash);
+    return new Set(record?.segments.map(({ claim }) => claim));
+  }
+
+  async #doneIn(first: number): Promise<readonly number[]> {
+    const names = await namesIn(this.store.fileSystem, this.store.in('done', shardOf(first)));
+    return names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name)] : []));
+  }
+
+  /** Of a shard that is done, the sum is stored, so that a million records are read once only. */
+  async #rowsOf(first: number, done: readonly number[]): Promise<number> {
+    const { store, plan } = this;
+    const sum = ['done', shardOf(first), 'rows'] as const;
+    const isFull = done.length === Math.min(partitionsPerShard, this.partitions - first);
+    const known = isFull ? await store.read(...sum) : undefined;
+    if (isRecord(known) && typeof known['rows'] === 'number') return known['rows'];
+    let rows = 0;
+    for (const partition of done) rows += (await store.done(partition, plan.hash))?.rows ?? 0;
+    if (isFull) await store.publish(store.in(...sum), { rows });
+    return rows;
+  }
+
+  async #chunkOf(partition: number): Promise<PlanChunk> {
+    const firsts = await (this.#chunks ??= this.#firsts());
+    const first = firsts.findLast((each) => each <= partition) ?? 0;
+    if (this.#chunk?.first === first) return this.#chunk;
+    const name = chunkName(first);
+    this.#chunk = decodeChunk(await this.store.read('plan', name), this.store.in('plan', name));
+    return this.#chunk;
+  }
+
+  async #firsts(): Promise<readonly number[]> {
+    const names = await namesIn(this.store.fileSystem, this.store.in('plan'));
+    const firsts = names.filter((name) => name.endsWith('.json')).map((name) => Number.parseInt(name));
+    return firsts.filter((first) => first < this.partitions).sort((a, b) => a - b);
+  }
+}
+
+function chunkName(first: number): string {
+  return `${String(first).padStart(12, '0')}.json`;
+}

@@ -1,0 +1,172 @@
+import { randomBytes } from 'node:crypto';
+import { join, resolve } from 'node:path';
+import { ConfigError, SinkError } from '@sluice/core';
+import { explained, nodeFileSystem, unlinkIfThere, type FileSystem } from '@sluice/core/node';
+import {
+  decodeComplete,
+  decodePartition,
+  decodeRun,
+  type CompletePlan,
+  type PartitionRecord,
+  type RunRecord,
+} from './decodeRecords.js';
+import type { ProgressHints } from './run.js';
+import { donePath, linked, makeFolder, publish, readRecord, writeDurably } from './storedFile.js';
+
+/** Options of {@link segments}. */
+export interface SegmentsOptions {
+  /** Where progress inside partitions is remembered. Default: nowhere, so an interrupted partition starts over. */
+  readonly hints?: ProgressHints;
+  /** Accepts a network file system, which must have exclusive links and durable syncs. Default: it is refused. */
+  readonly trustFileSystem?: boolean;
+  /** Default: the machine's own. */
+  readonly fileSystem?: FileSystem;
+  /** Creates 128 random bits in hex. Default: of the system. */
+  readonly newId?: () => string;
+}
+
+const noHints: ProgressHints = {
+  load: async () => undefined,
+  save: async () => undefined,
+  drop: async () => undefined,
+};
+
+/** The files of a run in a folder. Each is complete from the moment that it has its name, and never changes. */
+export class RunStore {
+  readonly path: string;
+  readonly fileSystem: FileSystem;
+  readonly hints: ProgressHints;
+  readonly newId: () => string;
+  readonly isTrusted: boolean;
+  /** Folders that exist durably. */
+  readonly #made = new Set<string>();
+
+  constructor(path: string, options: SegmentsOptions) {
+    if (path === '') throw new ConfigError('The path of the folder is empty.');
+    this.path = resolve(path);
+    this.fileSystem = options.fileSystem ?? nodeFileSystem;
+    this.hints = options.hints ?? noHints;
+    this.newId = options.newId ?? (() => randomBytes(16).toString('hex'));
+    this.isTrusted = options.trustFileSystem ?? false;
+  }
+
+  in(...names: readonly string[]): string {
+    return join(this.path, ...names);
+  }
+
+  /** The path of a folder, which is made if need be. */
+  async folder(...names: readonly string[]): Promise<string> {
+    const path = this.in(...names);
+    if (!this.#made.has(path)) {
+      await makeFolder(this.fileSystem, path);
+      this.#made.add(path);
+    }
+    return path;
+  }
+
+  read(...names: readonly string[]): Promise<unknown> {
+    return readRecord(this.fileSystem, this.in(...names));
+  }
+
+  /**
+   * Gives a record a name, unless that is taken, and returns whether it was free.
+   *
+   * @param owner whoever removes unfinished files asks whether it is alive
+   */
+  async publish(path: string, record: object, owner = this.newId()): Promise<boolean> {
+    const temporary = join(await this.folder('tmp'), `${owner}-${this.newId()}`);
+    return publish(this.fileSystem, temporary, path, textOf(record));
+  }
+
+  /** Publishes a record, or finds the same one. @throws ConfigError if there is another one */
+  async publishSame(path: string, record: object): Promise<void> {
+    for (;;) {
+      const found = await readRecord(this.fileSystem, path);
+      if (found === undefined) {
+        if (await this.publish(path, record)) return;
+      } else if (textOf(found) === textOf(record)) return;
+      else
+        throw new ConfigError(
+          `${this.path} has another plan: ${path} differs. Submit the same parameters again, or another plan to another folder.`,
+          { path, changed: ['params'] },
+        );
+    }
+  }
+
+  /** @throws ConfigError if no run was submitted to the folder, or it isn't mounted here */
+  async header(): Promise<RunRecord> {
+    const found = await this.read('run.json');
+    if (found === undefined)
+      throw new ConfigError(
+        `${this.path} has no run.json: either nothing was submitted to it, or it is not mounted on this machine.`,
+        { path: this.path },
+      );
+    return decodeRun(found, this.in('run.json'));
+  }
+
+  /** `undefined` if the plan was not submitted completely. */
+  async complete(): Promise<CompletePlan | undefined> {
+    const found = await this.read('plan', 'complete');
+    return found === undefined ? undefined : decodeComplete(found, this.in('plan', 'complete'));
+  }
+
+  /** The record of a partition that is done. @throws ConfigError if it is damaged */
+  async done(partition: number, plan: string): Promise<PartitionRecord | undefined> {
+    const path = donePath(this.path, partition);
+    const found = await readRecord(this.fileSystem, path);
+    const record = decodePartition(found, plan);
+    if (found === undefined || record) return record;
+    throw new ConfigError(`${path} is damaged, or of another plan: restore it, or submit to another folder.`, { path });
+  }
+
+  exists(path: string): Promise<boolean> {
+    return explained(this.fileSystem.identity(path), path, 'inspected').then((identity) => identity !== undefined);
+  }
+
+  isCancelled(): Promise<boolean> {
+    return this.exists(this.in('cancelled.json'));
+  }
+
+  /** @throws SinkError on a network file system that nobody trusts */
+  async checkVolume(isTrusted: boolean): Promise<void> {
+    if (isTrusted || this.isTrusted) return;
+    const { kind } = await explained(this.fileSystem.volume(this.path), this.path, 'inspected');
+    if (kind !== 'network') return;
+    throw new SinkError(
+      `${this.path} is on a network file system. It must have exclusive links and durable syncs, or rows are lost.`,
+      { details: { path: this.path }, advice: [{ kind: 'allow', option: 'trustFileSystem' }] },
+    );
+  }
+
+  /**
+   * Checks that this machine still sees the folder of the run, where links are exclusive and syncs succeed: without a
+   * mount, rows would go to a local folder of the same name.
+   *
+   * @throws ConfigError if it is another folder; SinkError if it lacks what commits need
+   */
+  async checkMount(run: RunRecord, owner: string): Promise<void> {
+    const { id, name } = await this.header();
+    if (id !== run.id)
+      throw new ConfigError(`${this.path} is the folder of another run now (${name}). Is the right one mounted here?`, {
+        path: this.path,
+      });
+    const probe = this.in('tmp', `${owner}-${this.newId()}`);
+    const [other, twin] = [`${probe}-other`, `${probe}-twin`];
+    try {
+      for (const path of [probe, other]) await writeDurably(this.fileSystem, path, '');
+      await linked(this.fileSystem, probe, twin);
+      const isExclusive = !(await linked(this.fileSystem, other, twin));
+      if (!isExclusive)
+        throw new SinkError(
+          `${this.path} is on a file system whose links are not exclusive, so two workers could finish one partition. Use another one.`,
+          { details: { path: this.path } },
+        );
+    } finally {
+      for (const path of [probe, other, twin]) await unlinkIfThere(this.fileSystem, path).catch(() => undefined);
+    }
+  }
+}
+
+function textOf(record: unknown): string {
+  return `${JSON.stringify(record)}\n`;
+}

@@ -1,0 +1,152 @@
+import { ConfigError, SinkError, Source, type Page, type Position, type PullIterator } from '@sluice/core';
+import type { FileSystem } from '@sluice/core/node';
+import type { PartitionRecord, Segment } from './decodeRecords.js';
+import { rowOf } from './rowLine.js';
+import type { StoredRow } from './run.js';
+import { openFolder, type RunFolder } from './runFolder.js';
+import { RunStore, type SegmentsOptions } from './runStore.js';
+import { isPrefix, linesOf, segmentPath } from './storedFile.js';
+
+/**
+ * The rows of a finished run in a folder, as a source: to merge them is to export it. All pages are as they were
+ * fetched, in the order of the plan, so the target gets the bytes of an export by one machine.
+ *
+ * @throws ConfigError if partitions are missing; while it is walked, SinkError if rows are not those that were committed
+ *
+ * @example
+ * await exportTo(await sourceOfRun('/mnt/out/holdings'), csv({ path: 'holdings.csv' }), { state }).run();
+ */
+export async function sourceOfRun(
+  folder: string,
+  options: Pick<SegmentsOptions, 'fileSystem'> = {},
+): Promise<Source<StoredRow>> {
+  const run = await openFolder(new RunStore(folder, options));
+  await checkNothingMissing(run);
+  const { header, plan } = run;
+  const schema = header.columns && { columns: header.columns, types: header.types };
+  const info = {
+    ...{ name: header.source, identity: { run: header.id, plan: plan.hash }, partitions: plan.partitions },
+    ...(schema && { schema }),
+  };
+  return new Source<StoredRow>(info, ({ startAt, partition }) => pulled(walkRun(run, startAt, partition)));
+}
+
+async function checkNothingMissing(run: RunFolder): Promise<void> {
+  let [first, missing]: [number | undefined, number] = [undefined, 0];
+  for await (const partition of run.pending()) {
+    first ??= partition;
+    missing += 1;
+  }
+  if (first === undefined) return;
+  throw new ConfigError(
+    `${missing} of ${run.partitions} partitions of ${run.header.name} are missing, the first is ${first}. Submit it again, and let workers finish it.`,
+    { missing, first },
+  );
+}
+
+/** The pages of all partitions, or of one, each verified as a whole before its first page. */
+async function* walkRun(
+  run: RunFolder,
+  startAt: Position,
+  only: number | undefined,
+): AsyncGenerator<Page<StoredRow>, undefined> {
+  let { rows, pages } = startAt;
+  for (let partition = startAt.before; partition < (only === undefined ? run.partitions : only + 1); partition += 1) {
+    const at = startAt.begun[partition];
+    if (at === 'done') continue;
+    const record = await verifiedRecord(run, partition);
+    const last = record.segments.reduce((sum, segment) => sum + pagesIn(segment), 0);
+    let [page, rowsBefore] = [at?.pages ?? 0, at?.rows ?? 0];
+    for await (const items of pagesOf(run, partition, record, page)) {
+      page += 1;
+      pages += 1;
+      rows += items.length;
+      rowsBefore += items.length;
+      const endsPartition = page === last;
+      const begun = { next: { cursor: String(page) }, pages: page, rows: rowsBefore };
+      const position: Position = {
+        ...(endsPartition
+          ? { before: partition + 1, begun: {} }
+          : { before: partition, begun: { [partition]: begun } }),
+        ...{ rows, pages },
+        ...(only !== undefined && { partition: only }),
+      };
+      const isIncomplete = endsPartition && record.isIncomplete;
+      yield {
+        ...{ items, index: pages - 1, partition, endsPartition, position },
+        ...(isIncomplete && { isIncomplete }),
+      };
+    }
+  }
+}
+
+/** @throws ConfigError if a partition is not done; SinkError if its rows are not those that were committed */
+async function verifiedRecord(run: RunFolder, partition: number): Promise<PartitionRecord> {
+  const { store, plan } = run;
+  const record = await store.done(partition, plan.hash);
+  if (!record) throw new ConfigError(`Partition ${partition} of ${run.header.name} is not done any more.`);
+  for (const segment of record.segments) {
+    const path = segmentPath(store.path, partition, segment.claim);
+    if (await isPrefix(store.fileSystem, path, segment)) continue;
+    throw new SinkError(
+      `${path} does not begin with the ${segment.bytes} bytes that were committed: restore it, or remove the record of partition ${partition} in done and let workers fetch it again.`,
+      { details: { path, partition } },
+    );
+  }
+  return record;
+}
+
+/** The pages of a partition behind the first ones. */
+async function* pagesOf(
+  { store }: { readonly store: { readonly path: string; readonly fileSystem: FileSystem } },
+  partition: number,
+  { segments }: PartitionRecord,
+  skipped: number,
+): AsyncGenerator<readonly StoredRow[]> {
+  let page = 0;
+  for (const { claim, bytes, pages, isTagged } of segments) {
+    const lines = linesOf(store.fileSystem, segmentPath(store.path, partition, claim), bytes);
+    let [read, at]: [readonly string[], number] = [[], 0];
+    for (const rows of sizesOf(pages)) {
+      const items: StoredRow[] = [];
+      const isSkipped = page < skipped;
+      for (let row = 0; row < rows; row += 1, at += 1) {
+        if (at === read.length) [read, at] = [(await nextOf(lines)) ?? [], 0];
+        if (!isSkipped) items.push(rowOf(read[at] ?? '', isTagged));
+      }
+      page += 1;
+      if (!isSkipped) yield items;
+    }
+    await lines.return(undefined);
+  }
+}
+
+function* sizesOf(pages: Segment['pages']): Generator<number> {
+  for (const [rows, times] of pages) for (let nth = 0; nth < times; nth += 1) yield rows;
+}
+
+function pagesIn({ pages }: Segment): number {
+  return pages.reduce((sum, [, times]) => sum + times, 0);
+}
+
+async function nextOf<T>(iterator: AsyncGenerator<T>): Promise<T | undefined> {
+  const next = await iterator.next();
+  return next.done === true ? undefined : next.value;
+}
+
+/** A generator ends a pending step before it returns, which takes no longer than a read. */
+function pulled<T>(pages: AsyncGenerator<T, undefined>): PullIterator<T> {
+  const end = async () => pages.return(undefined);
+  const iterator: PullIterator<T> = {
+    next: async () => pages.next(),
+    return: async () => {
+      await end();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]: () => iterator,
+    [Symbol.asyncDispose]: async () => {
+      await end();
+    },
+  };
+  return iterator;
+}

@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { ConfigError } from '@sluice/core';
+import { AppendFile, explained, unlinkIfThere, type FileSystem, type WritableFile } from '@sluice/core/node';
+
+const bytesPerRead = 256 * 1024;
+
+/** Reads a record, which is plain JSON; `undefined` if there is none. @throws SinkError, ConfigError if it is damaged. */
+export async function readRecord(fileSystem: FileSystem, path: string): Promise<unknown> {
+  const file = await openIfThere(fileSystem, path);
+  if (!file) return undefined;
+  const pieces: Buffer[] = [];
+  try {
+    for await (const piece of piecesOf(file, path)) pieces.push(Buffer.from(piece));
+  } finally {
+    await file.close().catch(() => undefined);
+  }
+  try {
+    return JSON.parse(Buffer.concat(pieces).toString());
+  } catch {
+    throw new ConfigError(`${path} is damaged: it is not valid JSON. Restore it, or submit to another folder.`, {
+      path,
+    });
+  }
+}
+
+/**
+ * Gives a complete, durable file a name that nobody has: link(2) is exclusive, and a reader sees the file or none.
+ *
+ * @param temporary its unique path until then
+ * @returns whether the name was free
+ */
+export async function publish(fileSystem: FileSystem, temporary: string, path: string, text: string): Promise<boolean> {
+  await writeDurably(fileSystem, temporary, text);
+  try {
+    const isFree = await linked(fileSystem, temporary, path);
+    if (isFree) await explained(fileSystem.syncFolder(dirname(path)), path, 'written');
+    return isFree;
+  } finally {
+    await unlinkIfThere(fileSystem, temporary).catch(() => undefined);
+  }
+}
+
+/** Creates a file, which must not exist, with durable bytes. Its name is not durable yet. */
+export async function writeDurably(fileSystem: FileSystem, path: string, text: string): Promise<void> {
+  const file = await AppendFile.create(fileSystem, path);
+  try {
+    await file.append(text);
+    await file.flush();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Gives a file a second name; returns whether that was free. */
+export async function linked(fileSystem: FileSystem, from: string, to: string): Promise<boolean> {
+  try {
+    await fileSystem.link(from, to);
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') return explained(Promise.reject(error), to, 'written');
+    // A network may repeat a link whose response was lost: it was ours if both names are of the same file.
+    const [mine, theirs] = await Promise.all([fileSystem.identity(from), fileSystem.identity(to)]);
+    return mine !== undefined && mine === theirs;
+  }
+}
+
+/** The names in a folder; none if there is no folder. */
+export async function namesIn(fileSystem: FileSystem, path: string): Promise<readonly string[]> {
+  try {
+    return await fileSystem.list(path);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    return explained(Promise.reject(error), path, 'inspected');
+  }
+}
+
+/** Makes a folder with a durable name, unless it exists. */
+export async function makeFolder(fileSystem: FileSystem, path: string): Promise<void> {
+  await explained(fileSystem.makeFolder(path), path, 'created');
+  // Also where somebody else made it, who may not have come to this yet.
+  await explained(fileSystem.syncFolder(dirname(path)), path, 'created');
+}
+
+/** Whether the first bytes of a file have a SHA-256, and so many lines. */
+export async function isPrefix(
+  fileSystem: FileSystem,
+  path: string,
+  { bytes, sha256, rows }: { readonly bytes: number; readonly sha256: string; readonly rows: number },
+): Promise<boolean> {
+  const file = bytes === 0 ? undefined : await openIfThere(fileSystem, path);
+  if (bytes > 0 && !file) return false;
+  const hash = createHash('sha256');
+  let [seen, lines] = [0, 0];
+  try {
+    for await (const piece of file ? piecesOf(file, path, bytes) : []) {
+      hash.update(piece);
+      seen += piece.length;
+      for (let at = piece.indexOf(10); at !== -1; at = piece.indexOf(10, at + 1)) lines += 1;
+    }
+  } finally {
+    await file?.close().catch(() => undefined);
+  }
+  return seen === bytes && lines === rows && hash.digest('hex') === sha256;
+}
+
+/** Yields the lines of the first bytes of a file, without their ends, as many at a time as were read. */
+export async function* linesOf(fileSystem: FileSystem, path: string, bytes: number): AsyncGenerator<readonly string[]> {
+  const file = bytes === 0 ? undefined : await explained(fileSystem.open(path, 'readable'), path, 'opened');
+  if (!file) return;
+  let rest: Buffer = Buffer.alloc(0);
+  try {
+    for await (const piece of piecesOf(file, path, bytes)) {
+      const end = piece.lastIndexOf(10);
+      if (end === -1) {
+        rest = Buffer.concat([rest, piece]);
+        continue;
+      }
+      yield Buffer.concat([rest, piece.subarray(0, end)])
+        .toString()
+        .split('\n');
+      rest = Buffer.from(piece.subarray(end + 1));
+    }
+  } finally {
+    await file.close().catch(() => undefined);
+  }
+}
+
+/** Yields the first bytes of a file, or all. Each piece is overwritten by the next one. */
+async function* piecesOf(file: WritableFile, path: string, bytes = Infinity): AsyncGenerator<Uint8Array> {
+  const buffer = new Uint8Array(Math.min(bytesPerRead, bytes));
+  for (let at = 0; at < bytes;) {
+    const wanted = buffer.subarray(0, Math.min(buffer.length, bytes - at));
+    const read = await explained(file.read(wanted, at), path, 'read');
+    if (read === 0) return;
+    at += read;
+    yield buffer.subarray(0, read);
+  }
+}
+
+async function openIfThere(fileSystem: FileSystem, path: string): Promise<WritableFile | undefined> {
+  try {
+    return await fileSystem.open(path, 'readable');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    return explained(Promise.reject(error), path, 'opened');
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/** A folder of up to 1,000 entries: file systems slow down with a million names in one. */
+export function shardOf(partition: number): string {
+  return String(Math.floor(partition / partitionsPerShard));
+}
+
+/** Partitions whose files share a folder. */
+export const partitionsPerShard = 1_000;
+
+/** The path of a segment: the rows that one claim wrote for one partition. */
+export function segmentPath(folder: string, partition: number, claim: string): string {
+  return join(folder, 'rows', shardOf(partition), `${partition}-${claim}.jsonl`);
+}
+
+/** The path of the record that a partition is done. */
+export function donePath(folder: string, partition: number): string {
+  return join(folder, 'done', shardOf(partition), `${partition}.json`);
+}
