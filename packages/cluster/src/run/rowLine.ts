@@ -69,7 +69,7 @@ function tagged(value: unknown, where: () => string, depth: number): unknown {
 }
 
 function untagged(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(untagged);
+  if (Array.isArray(value)) return Array.from<unknown>(value).map(untagged);
   if (!isRecord(value)) return value;
   const fields = Object.entries(value);
   const [tag, content] = looksTagged(fields) ?? [];

@@ -190,7 +190,11 @@ export class RunFolder implements Run {
   }
 
   async #doneIn(first: number): Promise<readonly number[]> {
-    const names = await namesIn(this.store.fileSystem, this.store.in('done', shardOf(first)));
+    const { fileSystem } = this.store;
+    const folder = this.store.in('done', shardOf(first));
+    const names = await namesIn(fileSystem, folder);
+    // Whoever gave a name may have died before it was durable. Done is what stays done.
+    if (names.length > 0) await explained(fileSystem.syncFolder(folder), folder, 'inspected');
     return names.flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name)] : []));
   }
 

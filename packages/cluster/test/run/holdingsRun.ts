@@ -63,21 +63,3 @@ export async function bothFiles({ folder, runFolder, whole }: Holdings, name: st
   await exportTo(whole(), sink({ path: single })).run();
   return [merged, single].map((path) => readFileSync(path));
 }
-
-/** Hints in memory, as JSON. */
-export class MemoryHints implements ProgressHints {
-  readonly saved = new Map<number, string>();
-
-  load = async (partition: number): Promise<unknown> => {
-    const text = this.saved.get(partition);
-    return text === undefined ? undefined : JSON.parse(text);
-  };
-
-  save = async (partition: number, hint: object): Promise<void> => {
-    this.saved.set(partition, JSON.stringify(hint));
-  };
-
-  drop = async (partition: number): Promise<void> => {
-    this.saved.delete(partition);
-  };
-}

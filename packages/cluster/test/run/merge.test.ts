@@ -1,0 +1,100 @@
+import { testSource } from '@sluice/testing';
+import type { Position } from '@sluice/core';
+import { describe, expect, test } from 'vitest';
+import { sourceOfRun } from '../../src/index.js';
+import { folder, mergedRows, sharedDisk, smallTable, TableRun, type Table } from './tableRun.js';
+
+async function finished(table: Table) {
+  const disk = sharedDisk();
+  const run = new TableRun(table);
+  await run.finish(disk);
+  return disk;
+}
+
+describe('the source of a finished run', () => {
+  testSource({
+    test,
+    factory: async () => {
+      const disk = await finished(smallTable);
+      const source = await sourceOfRun(folder, { fileSystem: disk });
+      return { source: () => source };
+    },
+  });
+
+  test('K7 has the pages as they were fetched, empty and equal ones included', async () => {
+    const empty = Array.from({ length: 150 }, () => []);
+    const equal = [[{ id: 'a' }], [{ id: 'a' }], [{ id: 'a' }]];
+    const table: Table = [[[...equal, [{ id: 'b' }, { id: 'c' }]]], [[[{ id: 'd' }], []], [[]]]];
+    const source = await sourceOfRun(folder, { fileSystem: await finished(table) });
+    const pages: (readonly unknown[])[] = [];
+    for await (const { items } of source.pages()) pages.push(items);
+    expect(pages).toEqual(table.flat(2));
+    // The source itself would refuse so many empty pages, but an operator may have emptied them.
+    const many = new TableRun([[[[{ id: 'a' }], ...empty, [{ id: 'b' }]]]]);
+    const disk = sharedDisk();
+    const run = await many.submit(disk);
+    await storeWithoutWalk(run, many);
+    expect(await mergedRows(disk)).toEqual([{ id: 'a' }, { id: 'b' }]);
+  });
+
+  test('K7 has the exact values, and their columns', async () => {
+    const rows = [
+      { id: 'a', amount: 9007199254740993n, at: new Date(1), of: { $bigint: '1' }, no: undefined },
+      { id: 'b', amount: -0, of: [NaN, undefined, 1e21], text: '\ud800\n\u2028' },
+    ];
+    const disk = await finished([[[rows]]]);
+    expect(await mergedRows(disk)).toStrictEqual(rows);
+    const { info } = await sourceOfRun(folder, { fileSystem: disk });
+    expect(info).toMatchObject({ name: 'test.rows', partitions: 1, schema: { columns: ['id'] } });
+  });
+
+  test('K7 refuses missing partitions', async () => {
+    const disk = sharedDisk();
+    const table = new TableRun();
+    const run = await table.submit(disk);
+    await table.runPartition(run, 0);
+    await expect(sourceOfRun(folder, { fileSystem: disk })).rejects.toThrow(
+      '2 of 3 partitions of rows are missing, the first is 1. Submit it again, and let workers finish it.',
+    );
+  });
+
+  test('K7 refuses rows that are not those that were committed, before the first of their partition', async () => {
+    const clean = await finished(smallTable);
+    for (const path of clean.paths().filter((name) => name.endsWith('.jsonl'))) {
+      const text = clean.text(path) ?? '';
+      for (const changed of [text.replace(/\d"/, '9"'), text.slice(0, -1), '']) {
+        const disk = clean.restart('all');
+        disk.put(path, changed);
+        const pages = (await sourceOfRun(folder, { fileSystem: disk })).pages();
+        const partitions: number[] = [];
+        const walk = async () => {
+          for await (const { partition } of pages) partitions.push(partition);
+        };
+        await expect(walk()).rejects.toThrow('does not begin with the');
+        expect(partitions).not.toContain(Number(/(\d+)-\w+\.jsonl$/.exec(path)?.[1]));
+      }
+      // Bytes behind the committed ones are somebody else's.
+      const disk = clean.restart('all');
+      disk.put(path, `${text}{"id":"more"}\n`);
+      expect(await mergedRows(disk)).toEqual(smallTable.flat(3));
+    }
+  });
+
+  test('K7 refuses a damaged record', async () => {
+    const disk = await finished(smallTable);
+    const path = `${folder}/done/0/1.json`;
+    disk.put(path, (disk.text(path) ?? '').replace('"restarts":0', '"restarts":-1'));
+    await expect(mergedRows(disk)).rejects.toThrow('is damaged, or of another plan');
+  });
+});
+
+/** Commits the pages of its first partition without a walk, which would refuse them. */
+async function storeWithoutWalk(run: Awaited<ReturnType<TableRun['submit']>>, { table }: TableRun): Promise<void> {
+  const claim = await run.claim(0);
+  if (typeof claim === 'string') return expect.unreachable();
+  const position: Position = { before: 0, begun: {}, rows: 0, pages: 0 };
+  for (const [index, items] of (table[0]?.[0] ?? []).entries())
+    await claim.write({ items, index, position, partition: 0, endsPartition: false });
+  expect(await claim.commit()).toBe('accepted');
+  await claim.close();
+}
