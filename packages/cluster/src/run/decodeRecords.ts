@@ -1,13 +1,13 @@
+import { createHash } from 'node:crypto';
 import { ConfigError, type Position } from '@sluice/core';
 import { isRecord } from './rowLine.js';
 import type { PlanPiece, RunHeader } from './run.js';
 
 /** The version of all records of a folder. */
-export const formatVersion = 1;
+const formatVersion = 1;
 
 /** `run.json`. */
 export interface RunRecord extends RunHeader {
-  readonly format: number;
   /** Whoever submitted the run trusts its file system, though it is a network's. */
   readonly trustFileSystem: boolean;
 }
@@ -52,51 +52,36 @@ export interface PartitionRecord {
   readonly isIncomplete: boolean;
 }
 
-/** @throws ConfigError if it is damaged, or of another version. */
+/**
+ * A record with a checksum of all that it says. Whoever reads it knows that this version wrote it so, and that it is
+ * complete, and need not check each field.
+ */
+export function sealed(record: object): object {
+  const content = { format: formatVersion, ...record };
+  return { ...content, sum: sha256(JSON.stringify(content)) };
+}
+
+/** @throws ConfigError if the record is damaged, or of another version */
 export function decodeRun(value: unknown, path: string): RunRecord {
-  if (isRecord(value) && isCount(value['format']) && value['format'] !== formatVersion)
-    throw new ConfigError(
-      `${path} has format ${value['format']}, and this version of Sluice knows ${formatVersion}: use the same version on all machines.`,
-      { path },
-    );
-  const isRun =
-    isRecord(value) &&
-    isId(value['id']) &&
-    isText(value['name']) &&
-    isText(value['source']) &&
-    (value['columns'] === null || isListOf(value['columns'], isText)) &&
-    isRecord(value['types']) &&
-    typeof value['trustFileSystem'] === 'boolean';
-  if (!isRun) throw damaged(path);
-  return value as unknown as RunRecord;
+  return opened(value, path) as RunRecord;
 }
 
-/** @throws ConfigError if it is damaged. */
+/** @throws ConfigError if the record is damaged, or of another version */
 export function decodeChunk(value: unknown, path: string): PlanChunk {
-  const isPiece = (piece: unknown): boolean =>
-    isRecord(piece) && isCount(piece['partitions']) && isText(piece['identity']) && piece['params'] !== undefined;
-  if (!isRecord(value) || !isCount(value['first']) || !isListOf(value['pieces'], isPiece)) throw damaged(path);
-  return value as unknown as PlanChunk;
+  return opened(value, path) as PlanChunk;
 }
 
-/** @throws ConfigError if it is damaged. */
+/** @throws ConfigError if the record is damaged, or of another version */
 export function decodeComplete(value: unknown, path: string): CompletePlan {
-  if (!isRecord(value) || !isHash(value['hash']) || !isCount(value['partitions'])) throw damaged(path);
-  return value as unknown as CompletePlan;
+  return opened(value, path) as CompletePlan;
 }
 
-/** `undefined` if it is not a record of a partition of this plan. It may come from anywhere. */
+/** `undefined` if it is not a record of a partition of this plan. A hint may come from anywhere. */
 export function decodePartition(value: unknown, plan: string): PartitionRecord | undefined {
-  const isRight =
-    isRecord(value) &&
-    value['plan'] === plan &&
-    isId(value['claim']) &&
-    isListOf(value['segments'], isSegment) &&
-    (value['position'] === undefined || isRecord(value['position'])) &&
-    isCount(value['rows']) &&
-    isCount(value['restarts']) &&
-    typeof value['isIncomplete'] === 'boolean';
-  return isRight ? (value as unknown as PartitionRecord) : undefined;
+  if (!isSealed(value) || value['plan'] !== plan) return undefined;
+  const record = value as unknown as PartitionRecord;
+  // They become parts of paths.
+  return record.segments.every(({ claim }) => /^[0-9a-f]{32}$/.test(claim)) ? record : undefined;
 }
 
 /** The parameters of a piece, whose type only its source's author knows. */
@@ -104,40 +89,24 @@ export function decodeParams(params: unknown): never {
   return params as never;
 }
 
-function isSegment(value: unknown): boolean {
-  if (!isRecord(value) || !isId(value['claim']) || !isHash(value['sha256'])) return false;
-  const isRun = (run: unknown): boolean => Array.isArray(run) && run.length === 2 && run.every(isCount);
-  return (
-    isCount(value['bytes']) &&
-    isCount(value['rows']) &&
-    isListOf(value['pages'], isRun) &&
-    typeof value['isTagged'] === 'boolean'
+function opened(value: unknown, path: string): unknown {
+  if (isSealed(value)) return value;
+  const format = isRecord(value) ? value['format'] : undefined;
+  throw new ConfigError(
+    typeof format === 'number' && format !== formatVersion
+      ? `${path} has format ${format}, and this version of Sluice knows ${formatVersion}. Use the same version on all machines.`
+      : `${path} is damaged: it is not what Sluice wrote. Restore it, or submit to another folder.`,
+    { path },
   );
 }
 
-function damaged(path: string): ConfigError {
-  return new ConfigError(`${path} is damaged: it is not what Sluice wrote. Restore it, or submit to another folder.`, {
-    path,
-  });
+function isSealed(value: unknown): value is Record<string, unknown> {
+  if (!isRecord(value) || value['format'] !== formatVersion) return false;
+  const { sum, ...content } = value;
+  return sha256(JSON.stringify(content)) === sum;
 }
 
-function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
-  return Array.isArray(value) && value.every(isItem);
-}
-
-/** A claim's id is part of a path, so it must be nothing but hex digits. */
-function isId(value: unknown): value is string {
-  return typeof value === 'string' && /^[0-9a-f]{32}$/.test(value);
-}
-
-function isHash(value: unknown): boolean {
-  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+/** The SHA-256 of a text in hex. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

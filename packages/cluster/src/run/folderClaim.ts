@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import { SinkError, type Page, type Position } from '@sluice/core';
 import { AppendFile, explained, unlinkIfThere } from '@sluice/core/node';
-import { decodePartition, type PartitionRecord, type Segment } from './decodeRecords.js';
+import { decodePartition, sealed, type PartitionRecord, type Segment } from './decodeRecords.js';
 import { lineOf } from './rowLine.js';
 import type { Claim, Verdict } from './run.js';
 import type { RunStore } from './runStore.js';
@@ -159,7 +159,7 @@ export class FolderClaim implements Claim {
   }
 
   async #saveHint(): Promise<void> {
-    await this.#store.hints.save(this.#partition, this.#record()).catch(() => undefined);
+    await this.#store.hints.save(this.#partition, sealed(this.#record())).catch(() => undefined);
   }
 
   #record(): PartitionRecord {

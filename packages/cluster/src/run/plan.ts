@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto';
 import { ConfigError, type Json, type PageSource, type SourceInfo } from '@sluice/core';
-import { decodeParams, type PlanChunk } from './decodeRecords.js';
+import { decodeParams, sha256, type PlanChunk } from './decodeRecords.js';
 import type { OpenSource, PlanPiece, RunHeader, RunPlan } from './run.js';
 import { partitionsPerShard } from './storedFile.js';
 
@@ -100,9 +99,4 @@ export async function checkSource(header: RunHeader, { info }: PageSource<unknow
     `${header.name} was submitted with another API key, whose project may have other rows. Use the same key on all machines.`,
     { changed: ['apiKey'] },
   );
-}
-
-/** The SHA-256 of a text in hex. */
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

@@ -62,13 +62,17 @@ function tagged(value: unknown, where: () => string, depth: number): unknown {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return { $date: value.toISOString() };
   if (Array.isArray(value)) return Array.from<unknown>(value).map((item) => tagged(item, where, depth + 1));
   if (isPlain(value)) {
-    const fields = Object.entries(value).map(([name, field]) => [name, tagged(field, where, depth + 1)]);
+    const fields = Object.entries(value).map(([name, field]): [string, unknown] => [
+      name,
+      tagged(field, where, depth + 1),
+    ]);
     return wrapped(Object.fromEntries(fields));
   }
   throw new SinkError(`${where()} can't be stored and read again exactly: it is ${kindOf(value)}.`);
 }
 
 function untagged(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return Array.from<unknown>(value).map(untagged);
   if (!isRecord(value)) return value;
   const fields = Object.entries(value);

@@ -2,14 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { ConfigError, type PageSource } from '@sluice/core';
 import { explained, unlinkIfThere } from '@sluice/core/node';
-import {
-  decodeChunk,
-  decodePartition,
-  formatVersion,
-  type CompletePlan,
-  type PlanChunk,
-  type RunRecord,
-} from './decodeRecords.js';
+import { decodeChunk, decodePartition, type CompletePlan, type PlanChunk, type RunRecord } from './decodeRecords.js';
 import { FolderClaim } from './folderClaim.js';
 import { checkSource, chunksOf, rowsHeaderOf } from './plan.js';
 import type { Claim, CleanOptions, PlanPiece, Run, RunPlan, RunStatus, RunTarget } from './run.js';
@@ -81,7 +74,7 @@ async function headerFor(store: RunStore, plan: RunPlan, { info }: PageSource<un
     const salt = store.newId();
     const fingerprint = await info.keyFingerprint?.(salt);
     const record: RunRecord = {
-      ...{ format: formatVersion, id: store.newId(), name: plan.name, source: plan.source, ...rowsHeaderOf(info) },
+      ...{ id: store.newId(), name: plan.name, source: plan.source, ...rowsHeaderOf(info) },
       ...(fingerprint !== undefined && { key: { salt, fingerprint } }),
       trustFileSystem: store.isTrusted,
     };

@@ -6,6 +6,7 @@ import {
   decodeComplete,
   decodePartition,
   decodeRun,
+  sealed,
   type CompletePlan,
   type PartitionRecord,
   type RunRecord,
@@ -75,7 +76,7 @@ export class RunStore {
    */
   async publish(path: string, record: object, owner = this.newId()): Promise<boolean> {
     const temporary = join(await this.folder('tmp'), `${owner}-${this.newId()}`);
-    return publish(this.fileSystem, temporary, path, textOf(record));
+    return publish(this.fileSystem, temporary, path, textOf(sealed(record)));
   }
 
   /** Publishes a record, or finds the same one. @throws ConfigError if there is another one */
@@ -84,7 +85,7 @@ export class RunStore {
       const found = await readRecord(this.fileSystem, path);
       if (found === undefined) {
         if (await this.publish(path, record)) return;
-      } else if (textOf(found) === textOf(record)) return;
+      } else if (textOf(found) === textOf(sealed(record))) return;
       else
         throw new ConfigError(
           `${this.path} has another plan: ${path} differs. Submit the same parameters again, or another plan to another folder.`,

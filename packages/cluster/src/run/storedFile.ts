@@ -11,7 +11,8 @@ export async function readRecord(fileSystem: FileSystem, path: string): Promise<
   if (!file) return undefined;
   const pieces: Buffer[] = [];
   try {
-    for await (const piece of piecesOf(file, path)) pieces.push(Buffer.from(piece));
+    const bytes = await explained(file.size(), path, 'inspected');
+    for await (const piece of piecesOf(file, path, bytes)) pieces.push(Buffer.from(piece));
   } finally {
     await file.close().catch(() => undefined);
   }
@@ -126,8 +127,8 @@ export async function* linesOf(fileSystem: FileSystem, path: string, bytes: numb
   }
 }
 
-/** Yields the first bytes of a file, or all. Each piece is overwritten by the next one. */
-async function* piecesOf(file: WritableFile, path: string, bytes = Infinity): AsyncGenerator<Uint8Array> {
+/** Yields the first bytes of a file. Each piece is overwritten by the next one. */
+async function* piecesOf(file: WritableFile, path: string, bytes: number): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(Math.min(bytesPerRead, bytes));
   for (let at = 0; at < bytes;) {
     const wanted = buffer.subarray(0, Math.min(buffer.length, bytes - at));

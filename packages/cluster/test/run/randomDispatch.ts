@@ -11,6 +11,8 @@ interface DispatchOptions {
   readonly stops: number;
   readonly seed: number;
   readonly isUnfenced?: boolean;
+  /** All workers get the same partition at once, and none hears of the others before it commits. */
+  readonly isTogether?: boolean;
 }
 
 /** What happened while partitions were dispatched at random. */
@@ -105,12 +107,14 @@ class Crew {
 
   /** Gives each idle worker a partition, and waits until something happens. */
   async dispatch(pending: readonly [number, ...number[]]): Promise<void> {
-    for (const worker of this.#workers) {
-      if (!worker.isIdle) continue;
+    const { isTogether = false } = this.#options;
+    const idle = [...this.#workers].filter((worker) => worker.isIdle);
+    for (const worker of isTogether && idle.length < this.#options.workers ? [] : idle) {
       worker.isIdle = false;
-      // One of the first, so that several have the same. Who never saves learns at its commit only who was first.
-      const partition = pending[this.#random.int(0, Math.min(1, pending.length - 1))] ?? pending[0];
-      this.#send(worker, { type: 'run', partition, saveEvery: this.#random.chance(0.5) ? 5 : 60_000 });
+      // Mostly one of the first, so that several have the same. Who never saves hears of the others when it commits.
+      const nth = isTogether ? 0 : this.#random.int(0, Math.min(1, pending.length - 1));
+      const saveEvery = isTogether || this.#random.chance(0.5) ? 60_000 : 5;
+      this.#send(worker, { type: 'run', partition: pending[nth] ?? pending[0], saveEvery });
     }
     await this.#somethingHappens();
   }
@@ -187,14 +191,14 @@ class Crew {
     const { kills, stops } = this.#options;
     const stopped = [...this.#workers].filter(({ isStopped }) => isStopped);
     const awake = this.#workers.size - stopped.length;
-    if (this.#kills < kills && this.#random.chance(0.05)) {
+    if (this.#kills < kills && this.#random.chance(0.1)) {
       this.#kills += 1;
       worker.process.kill('SIGKILL');
-    } else if (this.#stops < stops && awake > 1 && this.#random.chance(0.1)) {
+    } else if (this.#stops < stops && awake > 1 && this.#random.chance(0.2)) {
       this.#stops += 1;
       worker.isStopped = true;
       worker.process.kill('SIGSTOP');
-    } else if (this.#random.chance(0.03)) for (const each of stopped) this.#resume(each);
+    } else if (this.#random.chance(0.1)) for (const each of stopped) this.#resume(each);
   }
 
   #resume(worker: Worker): void {
