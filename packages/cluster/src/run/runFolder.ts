@@ -125,7 +125,6 @@ export class RunFolder implements Run {
     const { store } = this;
     const id = store.newId();
     await store.checkMount(this.header, id);
-    await store.checkVolume(this.header.trustFileSystem);
     if (await store.isCancelled()) return 'cancelled';
     if (await store.exists(donePath(store.path, partition))) return 'done';
     return FolderClaim.begin(store, { id, partition, plan: this.plan.hash, restarts });

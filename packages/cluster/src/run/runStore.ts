@@ -41,6 +41,8 @@ export class RunStore {
   readonly isTrusted: boolean;
   /** Folders that exist durably. */
   readonly #made = new Set<string>();
+  /** The file system that was probed. */
+  #probed: string | undefined;
 
   constructor(path: string, options: SegmentsOptions) {
     if (path === '') throw new ConfigError('The path of the folder is empty.');
@@ -128,11 +130,10 @@ export class RunStore {
     return this.exists(this.in('cancelled.json'));
   }
 
-  /** @throws SinkError on a network file system that nobody trusts */
-  async checkVolume(isTrusted: boolean): Promise<void> {
-    if (isTrusted || this.isTrusted) return;
-    const { kind } = await explained(this.fileSystem.volume(this.path), this.path, 'inspected');
-    if (kind !== 'network') return;
+  /** The file system of the folder. @throws SinkError if it is a network's that nobody trusts */
+  async checkVolume(isTrusted: boolean): Promise<string> {
+    const { id, kind } = await explained(this.fileSystem.volume(this.path), this.path, 'inspected');
+    if (kind !== 'network' || isTrusted || this.isTrusted) return id;
     throw new SinkError(
       `${this.path} is on a network file system. It must have exclusive links and durable syncs, or rows are lost.`,
       { details: { path: this.path }, advice: [{ kind: 'allow', option: 'trustFileSystem' }] },
@@ -140,8 +141,8 @@ export class RunStore {
   }
 
   /**
-   * Checks that this machine still sees the folder of the run, where links are exclusive and syncs succeed: without a
-   * mount, rows would go to a local folder of the same name.
+   * Checks that this machine still sees the folder of the run: without a mount, rows would go to a local folder of the
+   * same name.
    *
    * @throws ConfigError if it is another folder; SinkError if it lacks what commits need
    */
@@ -151,19 +152,25 @@ export class RunStore {
       throw new ConfigError(`${this.path} is the folder of another run now (${name}). Is the right one mounted here?`, {
         path: this.path,
       });
-    const probe = this.in('tmp', `${owner}-${this.newId()}`);
-    const [other, twin] = [`${probe}-other`, `${probe}-twin`];
+    const volume = await this.checkVolume(run.trustFileSystem);
+    // A file system does not lose what it can do, so one probe is enough: it takes as long as a commit.
+    if (volume !== this.#probed) await this.#probe(this.in('tmp', `${owner}-${this.newId()}`));
+    this.#probed = volume;
+  }
+
+  /** Checks that links are exclusive and syncs succeed. */
+  async #probe(path: string): Promise<void> {
+    const paths = [path, `${path}-other`, `${path}-twin`] as const;
     try {
-      for (const path of [probe, other]) await writeDurably(this.fileSystem, path, '');
-      await linked(this.fileSystem, probe, twin);
-      const isExclusive = !(await linked(this.fileSystem, other, twin));
-      if (!isExclusive)
-        throw new SinkError(
-          `${this.path} is on a file system whose links are not exclusive, so two workers could finish one partition. Use another one.`,
-          { details: { path: this.path } },
-        );
+      for (const each of paths.slice(0, 2)) await writeDurably(this.fileSystem, each, '');
+      await linked(this.fileSystem, path, paths[2]);
+      if (!(await linked(this.fileSystem, paths[1], paths[2]))) return;
+      throw new SinkError(
+        `${this.path} is on a file system whose links are not exclusive, so two workers could finish one partition. Use another one.`,
+        { details: { path: this.path } },
+      );
     } finally {
-      for (const path of [probe, other, twin]) await unlinkIfThere(this.fileSystem, path).catch(() => undefined);
+      for (const each of paths) await unlinkIfThere(this.fileSystem, each).catch(() => undefined);
     }
   }
 }

@@ -38,7 +38,7 @@ export async function startHoldings({ pageSize = 20, ...options }: HoldingsOptio
 
 export type Holdings = Awaited<ReturnType<typeof startHoldings>>;
 
-export function piecesOf(owners: readonly string[]): Json[][] {
+function piecesOf(owners: readonly string[]): Json[][] {
   const pieces: Json[][] = [];
   for (let at = 0; at < owners.length; at += ownersPerPiece) pieces.push(owners.slice(at, at + ownersPerPiece));
   return pieces;
