@@ -15,7 +15,12 @@ import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js'
  * partition that is done: whatever else is lost, they say what is missing. All machines must use it as the same user.
  *
  * @example
- * const run = await segments('/mnt/out/holdings').submit({ name: 'holdings', source: 'aptos.walletNfts', open, params });
+ * const run = await segments('/mnt/out/holdings').submit({
+ *   name: 'holdings',
+ *   source: 'aptos.walletNfts',
+ *   open: (params) => client.aptos.walletNfts(params),
+ *   params: [{ ownerAddresses }],
+ * });
  */
 export function segments(folder: string, options: SegmentsOptions = {}): RunTarget {
   const store = new RunStore(folder, options);

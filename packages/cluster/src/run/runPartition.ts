@@ -50,6 +50,7 @@ const maxRestarts = 3;
  * @throws ConfigError if this machine's source or folder is not the run's, before any request; what the walk throws
  *
  * @example
+ * const { signal } = new AbortController();
  * const run = await segments('/mnt/out/holdings').open();
  * for await (const partition of run.pending())
  *   await runPartition({ run, partition, open: (params) => client.aptos.walletNfts(params), signal });
@@ -64,6 +65,7 @@ export async function runPartition(options: RunPartitionOptions): Promise<Partit
     if (typeof claim === 'string') return { outcome: claim, rows };
     if (!fits(source, partition, claim.startAt)) {
       restarts = claim.restarts;
+      await claim.close();
       continue;
     }
     const walk = new PartitionWalk(source, partition, claim, options);

@@ -16,7 +16,7 @@ export interface SourceSuiteOptions<T> extends SuiteOptions {
 /**
  * Checks that a source does what exports and subscribers rely on: it is cold, requests no more than needed, cancels at
  * once, emits the same rows pushed, pulled or polled (also where the API answers 304), resumes after any page with the
- * rest, and emits errors after all rows. A source with increments begins at its mark, and emits no known row again. If
+ * rest, walks any partition by itself, and emits errors after all rows. A source with increments begins at its mark, and emits no known row again. If
  * the fixture shows what was sent, also that the cursor is sent, in the URL or in a body, and only by its own walk. If
  * it can use up its quota, also that the source waits until it is renewed.
  *
