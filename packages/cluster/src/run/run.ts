@@ -74,6 +74,7 @@ export interface Run {
   claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'>;
   /** The partitions that are not done, in order. */
   pending(): AsyncIterable<number>;
+  /** Counts what is done. */
   status(): Promise<RunStatus>;
   /** Lets no claim commit any more, for good. */
   cancel(): Promise<void>;
@@ -112,6 +113,7 @@ export interface Claim {
   readonly startAt: Position | undefined;
   /** How often the partition was started over. */
   readonly restarts: number;
+  /** Takes the next page. Its rows are durable after the next save or commit. */
   write(page: Page<unknown>): Promise<void>;
   /** Makes the rows durable, so that another claim may continue here. */
   save(): Promise<Verdict>;
@@ -126,7 +128,10 @@ export interface Claim {
  * verified before it is used. A failure of it is as good as a loss.
  */
 export interface ProgressHints {
+  /** What was saved, or `undefined`. */
   load(partition: number): Promise<unknown>;
+  /** The hint is plain JSON. */
   save(partition: number, hint: object): Promise<void>;
+  /** The partition is done. */
   drop(partition: number): Promise<void>;
 }
