@@ -53,16 +53,26 @@ export interface RunTarget {
    * @throws ConfigError if the target has another plan, or the source can't be divided; SinkError if it can't be stored
    */
   submit(plan: RunPlan): Promise<Run>;
-  /** The run that was submitted to it. @throws ConfigError if there is none, or its plan is not complete. */
-  open(): Promise<Run>;
+  /**
+   * The run that was submitted to it.
+   *
+   * @param sources makes sources by their names; only workers need that of the run
+   *
+   * @throws ConfigError if there is none, or its plan is not complete
+   */
+  open(sources?: Readonly<Record<string, OpenSource>>): Promise<Run>;
 }
 
 /** A run whose plan is complete. */
 export interface Run {
   readonly header: RunHeader;
   readonly partitions: number;
-  /** The piece of a partition of the run, and which of the piece's partitions that is. */
-  pieceOf(partition: number): Promise<{ readonly piece: PlanPiece; readonly partition: number }>;
+  /**
+   * The source that has a partition of the run, and which of the source's partitions that is.
+   *
+   * @throws ConfigError if this machine has no such source, or it differs from the one that was submitted
+   */
+  sourceOf(partition: number): Promise<SourcePartition>;
   /**
    * Begins to write a partition, where the last claim saved it. Any number of claims may write the same one: at most one
    * commit is accepted.
@@ -80,6 +90,12 @@ export interface Run {
   cancel(): Promise<void>;
   /** Removes what no commit refers to. Resolves to the number of files. */
   clean(options: CleanOptions): Promise<number>;
+}
+
+/** A partition of a source. */
+export interface SourcePartition {
+  readonly source: PageSource<unknown>;
+  readonly partition: number;
 }
 
 /** How far a run is. */

@@ -4,8 +4,8 @@ import { ConfigError, type PageSource } from '@sluice/core';
 import { explained, unlinkIfThere } from '@sluice/core/node';
 import { decodeChunk, decodePartition, type CompletePlan, type PlanChunk, type RunRecord } from './decodeRecords.js';
 import { FolderClaim } from './folderClaim.js';
-import { checkSource, chunksOf, rowsHeaderOf } from './plan.js';
-import type { Claim, CleanOptions, PlanPiece, Run, RunPlan, RunStatus, RunTarget } from './run.js';
+import { checkSource, chunksOf, PieceSources, rowsHeaderOf } from './plan.js';
+import type { Claim, CleanOptions, OpenSource, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
 import { isRecord } from './rowLine.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
 import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js';
@@ -24,13 +24,16 @@ import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js'
  */
 export function segments(folder: string, options: SegmentsOptions = {}): RunTarget {
   const store = new RunStore(folder, options);
-  return { submit: (plan) => submitTo(store, plan), open: () => openFolder(store) };
+  return { submit: (plan) => submitTo(store, plan), open: (sources) => openFolder(store, sources) };
 }
 
 /** The run in a folder. @throws ConfigError if there is none, or its plan is not complete */
-export async function openFolder(store: RunStore): Promise<RunFolder> {
+export async function openFolder(
+  store: RunStore,
+  sources: Readonly<Record<string, OpenSource>> = {},
+): Promise<RunFolder> {
   const [header, complete] = [await store.header(), await store.complete()];
-  if (complete) return new RunFolder(store, header, complete);
+  if (complete) return new RunFolder(store, header, complete, sources[header.source]);
   throw new ConfigError(`The plan of ${header.name} is not complete: submit it again, which resumes it.`, {
     path: store.path,
   });
@@ -63,7 +66,7 @@ async function submitTo(store: RunStore, plan: RunPlan): Promise<Run> {
       { path: store.path, changed: ['params'] },
     );
   await store.publishSame(store.in('plan', 'complete'), { hash: hash.digest('hex'), partitions });
-  return openFolder(store);
+  return openFolder(store, { [plan.source]: plan.open });
 }
 
 /** The header in the folder, or a new one. @throws ConfigError if it is another run's */
@@ -99,12 +102,14 @@ export class RunFolder implements Run {
   readonly header: RunRecord;
   readonly plan: CompletePlan;
   readonly store: RunStore;
+  readonly #sources: PieceSources;
   /** The first partitions of all chunks, once they are known. */
   #chunks: Promise<readonly number[]> | undefined;
   /** The last chunk that was needed: mostly the next one, too. */
   #chunk: PlanChunk | undefined;
 
-  constructor(store: RunStore, header: RunRecord, plan: CompletePlan) {
+  constructor(store: RunStore, header: RunRecord, plan: CompletePlan, open: OpenSource | undefined) {
+    this.#sources = new PieceSources(header, open);
     this.store = store;
     this.header = header;
     this.plan = plan;
@@ -114,11 +119,11 @@ export class RunFolder implements Run {
     return this.plan.partitions;
   }
 
-  async pieceOf(partition: number): Promise<{ readonly piece: PlanPiece; readonly partition: number }> {
+  async sourceOf(partition: number): Promise<SourcePartition> {
     const chunk = await this.#chunkOf(partition);
     let at = partition - chunk.first;
     for (const piece of chunk.pieces) {
-      if (at < piece.partitions) return { piece, partition: at };
+      if (at < piece.partitions) return { source: await this.#sources.of(piece), partition: at };
       at -= piece.partitions;
     }
     throw new ConfigError(

@@ -7,16 +7,13 @@ import {
   type PageSource,
   type Position,
 } from '@sluice/core';
-import { openChecked } from './plan.js';
-import type { Claim, OpenSource, Run, Verdict } from './run.js';
+import type { Claim, Run, Verdict } from './run.js';
 
 /** Options of {@link runPartition}. */
 export interface RunPartitionOptions {
   readonly run: Run;
   /** The number of the partition in the run's plan. */
   readonly partition: number;
-  /** Makes the source that the run names. */
-  readonly open: OpenSource;
   /** Ends the walk, after what was fetched is saved. */
   readonly signal: AbortSignal;
   /** Ms between saves, after which another claim may continue. Default 1,000. */
@@ -51,14 +48,14 @@ const maxRestarts = 3;
  *
  * @example
  * const { signal } = new AbortController();
- * const run = await segments('/mnt/out/holdings').open();
- * for await (const partition of run.pending())
- *   await runPartition({ run, partition, open: (params) => client.aptos.walletNfts(params), signal });
+ * const run = await segments('/mnt/out/holdings').open({
+ *   'aptos.walletNfts': (params) => client.aptos.walletNfts(params),
+ * });
+ * for await (const partition of run.pending()) await runPartition({ run, partition, signal });
  */
 export async function runPartition(options: RunPartitionOptions): Promise<PartitionOutcome> {
-  const { run, open } = options;
-  const { piece, partition } = await run.pieceOf(options.partition);
-  const source = await openChecked(run.header, piece, open);
+  const { run } = options;
+  const { source, partition } = await run.sourceOf(options.partition);
   let rows = 0;
   for (let restarts: number | undefined; ;) {
     const claim = await run.claim(options.partition, restarts);

@@ -50,9 +50,9 @@ export function submitted({ runFolder, plan }: Holdings, hints?: ProgressHints):
 }
 
 /** Runs all partitions that are not done, one after the other. */
-export async function finish(run: Run, { open }: Pick<Holdings, 'open'>): Promise<void> {
+export async function finish(run: Run): Promise<void> {
   const { signal } = new AbortController();
-  for await (const partition of run.pending()) await runPartition({ run, partition, open, signal });
+  for await (const partition of run.pending()) await runPartition({ run, partition, signal });
 }
 
 /** Exports the run and, by one machine, the source, and returns the files of both. */

@@ -48,7 +48,7 @@ describe('submitting a plan', () => {
     const run = await submit(3);
     expect(run.partitions).toBe(1_800);
     expect(disk.paths().filter((path) => path.startsWith(`${folder}/plan/`))).toHaveLength(5);
-    expect(await run.pieceOf(1_799)).toMatchObject({ partition: 599 });
+    expect(await run.sourceOf(1_799)).toMatchObject({ partition: 599 });
     await disk.unlink(`${folder}/plan/complete`);
     await expect(submit(2)).rejects.toThrow('with more partitions than these 1200');
     expect((await submit(3)).partitions).toBe(1_800);

@@ -75,7 +75,7 @@ export class TableRun {
   }
 
   runPartition(run: Run, partition: number, signal = new AbortController().signal) {
-    return runPartition({ run, partition, open: this.open, signal, saveEvery: 0 });
+    return runPartition({ run, partition, signal, saveEvery: 0 });
   }
 }
 

@@ -51,7 +51,7 @@ async function outcomesAtEachCall(linkOf: (fileSystem: FileSystem) => FileSystem
     await other.clean({ isAlive: () => false });
   });
   const fileSystem = { ...stopping, link: linkOf(stopping) };
-  const run = await segments(folder, { fileSystem, hints }).open();
+  const run = await segments(folder, { fileSystem, hints }).open({ 'test.rows': table.open });
   outcomes.push(await table.runPartition(run, 2).then(({ outcome }) => outcome, String));
   for await (const partition of other.pending()) await table.runPartition(other, partition);
   return { outcomes, calls: stopping.calls(), rows: await mergedRows(disk), all: table.rows };

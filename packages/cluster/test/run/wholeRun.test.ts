@@ -7,7 +7,7 @@ describe('a run that workers have finished', () => {
     async (name) => {
       const holdings = await startHoldings();
       const run = await submitted(holdings);
-      await finish(run, holdings);
+      await finish(run);
       expect(await run.status()).toEqual({ partitions: 8, done: 8, rows: 900, isCancelled: false });
       const [merged, single] = await bothFiles(holdings, name);
       expect(merged?.equals(single ?? Buffer.alloc(0))).toBe(true);

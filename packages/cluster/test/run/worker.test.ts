@@ -50,9 +50,7 @@ describe('a worker', () => {
       if (page === 2) stop.abort(new Error('drained'));
     };
     const { signal } = stop;
-    await expect(runPartition({ run, partition: 0, open: table.open, signal, saveEvery: 60_000 })).rejects.toThrow(
-      'drained',
-    );
+    await expect(runPartition({ run, partition: 0, signal, saveEvery: 60_000 })).rejects.toThrow('drained');
     expect(JSON.parse(hints.saved.get(0) ?? '{}')).toMatchObject({ rows: expect.any(Number) as number });
     const { fetched } = table;
     await expect(table.runPartition(run, 0, signal)).rejects.toThrow('drained');
@@ -146,22 +144,27 @@ describe('a worker', () => {
       table.definition = definition;
       await expect(table.runPartition(run, 0)).rejects.toThrow(message);
     }
-    await expect(run.pieceOf(3)).rejects.toThrow('rows has no partition 3: its plan has 3, from 0.');
+    table.definition = {};
+    const other = await segments(folder, { fileSystem: disk }).open({ 'test.others': table.open });
+    await expect(table.runPartition(other, 0)).rejects.toThrow(
+      'needs the source test.rows, which this machine does not',
+    );
+    await expect(run.sourceOf(3)).rejects.toThrow('rows has no partition 3: its plan has 3, from 0.');
     expect(disk.fingerprint()).toBe(before);
     expect(table.fetched).toBe(0);
   });
 
   test('refuses a source that walks on behind its partition, or ends before it', async () => {
     const table = new TableRun();
-    const run = await table.submit(sharedDisk());
-    const runWith = (pages: (source: ReturnType<TableRun['source']>) => AsyncIterable<never> | undefined) =>
-      runPartition({
-        ...{ run, partition: 1, signal: new AbortController().signal },
-        open: ({ piece }: { piece: number }) => {
-          const source = table.source(piece);
-          return { info: source.info, pages: () => pages(source) ?? source.pages() };
-        },
-      });
+    const disk = sharedDisk();
+    await table.submit(disk);
+    const runWith = async (pages: (source: ReturnType<TableRun['source']>) => AsyncIterable<never> | undefined) => {
+      const open = ({ piece }: { piece: number }) => {
+        const source = table.source(piece);
+        return { info: source.info, pages: () => pages(source) ?? source.pages() };
+      };
+      return table.runPartition(await segments(folder, { fileSystem: disk }).open({ 'test.rows': open }), 1);
+    };
     await expect(runWith(() => undefined)).rejects.toThrow("can't walk one partition by itself");
     await expect(runWith(async function* () {})).rejects.toThrow('ended before its partition did');
   });
@@ -176,7 +179,7 @@ describe('K6 a worker whose folder is not the one of the run claims nothing', ()
     const fileSystem = new Proxy<FileSystem>(disk, {
       get: (target, name) => Reflect.get(now.changes && name in now.changes ? now.changes : target, name) as unknown,
     });
-    const run = await segments(folder, { fileSystem }).open();
+    const run = await segments(folder, { fileSystem }).open({ 'test.rows': table.open });
     now.changes = change(disk);
     const error = await table.runPartition(run, 0).then(
       ({ outcome }) => outcome,
@@ -218,9 +221,10 @@ describe('K6 a worker whose folder is not the one of the run claims nothing', ()
     const run = await segments(folder, { fileSystem: disk, trustFileSystem: true }).submit(table.plan);
     expect((await table.runPartition(run, 0)).outcome).toBe('committed');
     // The workers take the word of whoever submitted it.
-    expect((await table.runPartition(await segments(folder, { fileSystem: disk }).open(), 1)).outcome).toBe(
-      'committed',
-    );
+    expect(
+      (await table.runPartition(await segments(folder, { fileSystem: disk }).open({ 'test.rows': table.open }), 1))
+        .outcome,
+    ).toBe('committed');
   });
 
   test('its records are of another version of Sluice', async () => {

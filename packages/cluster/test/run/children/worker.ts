@@ -41,7 +41,7 @@ const open = (params: WalletNftsOptions) => client.aptos.walletNfts(params);
 const run = await segments(options.folder, {
   hints,
   ...(options.isUnfenced && { fileSystem: unfenced }),
-}).open();
+}).open({ 'aptos.walletNfts': open });
 const { signal } = new AbortController();
 
 process.on('message', (message: ToWorker) => {
@@ -56,7 +56,7 @@ tell({ type: 'ready' });
 
 async function work({ partition, saveEvery }: ToWorker & { type: 'run' }): Promise<void> {
   try {
-    const { outcome } = await runPartition({ run, partition, open, signal, saveEvery });
+    const { outcome } = await runPartition({ run, partition, signal, saveEvery });
     tell({ type: 'outcome', partition, outcome });
   } catch (error) {
     tell({ type: 'failed', partition, message: String(error) });
