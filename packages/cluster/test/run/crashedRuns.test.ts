@@ -42,14 +42,14 @@ describe('a run whose machine stops', () => {
 
   test('K1 K4 loses no row and doubles none, whichever call to the disk fails', async () => {
     const faults: SimulatedFault[] = [{ code: 'EIO' }, { code: 'EIO', when: 'after' }];
-    for (const n of someOf(numbersTo(await callsOfARun()), 1))
-      for (const fault of faults) {
-        const table = new TableRun();
-        const hints = new MemoryHints();
-        const disk = sharedDisk((call) => (call.n === n ? fault : undefined));
-        await table.finish(disk, hints).catch(() => undefined);
-        await table.finish(disk, hints);
-        expect(await mergedRows(disk), `${JSON.stringify(fault)} at call ${n}`).toEqual(table.rows);
-      }
+    const cases = numbersTo(await callsOfARun()).flatMap((n) => faults.map((fault) => ({ n, fault })));
+    for (const { n, fault } of someOf(cases, 1)) {
+      const table = new TableRun();
+      const hints = new MemoryHints();
+      const disk = sharedDisk((call) => (call.n === n ? fault : undefined));
+      await table.finish(disk, hints).catch(() => undefined);
+      await table.finish(disk, hints);
+      expect(await mergedRows(disk), `${JSON.stringify(fault)} at call ${n}`).toEqual(table.rows);
+    }
   });
 });
