@@ -5,6 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type ColumnType, ConfigError, type Sink } from '@sluice/core';
 import { fileState } from '@sluice/core/node';
@@ -81,7 +82,11 @@ function databaseAt(place: SqlitePlace): { readonly database: Database; readonly
     connect: (signal) => openSqlite(path, signal),
     connectToRead: (signal) => readSqlite(path, signal),
     // A folder of its own, which is there only while the export runs.
-    lock: (_connection, table, signal) => fileState(`${path}-${folderName(table)}.sluice`, { breakLock }).lock(signal),
+    async lock(_connection, table, signal) {
+      // The file is there by now, and may have several names.
+      const file = await realpath(path);
+      return fileState(`${file}-${folderName(table.full)}.sluice`, { breakLock }).lock(signal);
+    },
     faultOfName: (name, of) =>
       name.includes('\0')
         ? 'has a NUL character'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ColumnType, ConfigError, LockError, type Release } from '@sluice/core';
-import { quoted, type Connection, type Database, type Session } from '../sql/database.js';
+import { quoted, quotedTable, type Connection, type Database, type Session, type TableName } from '../sql/database.js';
 import { openPostgres, type PostgresDriver } from './connection.js';
 
 /** Where a database of PostgreSQL is. */
@@ -44,8 +44,11 @@ export function postgresDatabase(
         ? 'has a NUL character'
         : (of === 'table' ? name.split('.') : [name]).some((part) => Buffer.byteLength(part) > longestName)
           ? `is longer than the ${longestName} bytes that PostgreSQL keeps of one`
-          : undefined,
+          : of === 'table'
+            ? faultOfParts(name.split('.'))
+            : undefined,
     hasSchemas: true,
+    withSchema,
     types: {
       ...{ text: 'text', integer: 'numeric', number: 'numeric' },
       ...{ boolean: 'boolean', timestamp: 'timestamptz', json: 'json' },
@@ -56,6 +59,26 @@ export function postgresDatabase(
     order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
   };
   return { database, where };
+}
+
+/** What is wrong with the name of a table or its schema; `undefined` if nothing is. */
+function faultOfParts(parts: readonly string[]): string | undefined {
+  if (parts.includes('')) return 'has a dot with nothing before or after it. Write TABLE or SCHEMA.TABLE';
+  if (parts.length > 2) return 'has more than one dot. Write TABLE or SCHEMA.TABLE';
+  if (parts.some((part) => /^".*"$/s.test(part)))
+    return 'is in quotation marks, which would be part of it. Leave them out: names are taken letter by letter';
+  return undefined;
+}
+
+/** The schema of the table, or else that in which it would be created. A schema with a dot has no name that SQL takes. */
+async function withSchema(session: Session, table: string): Promise<string> {
+  if (table.includes('.')) return table;
+  const [found] = await session.rows(
+    'SELECT coalesce((SELECT nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid WHERE c.oid = to_regclass(?)), current_schema()) AS schema',
+    quotedTable(table),
+  );
+  const schema = found?.['schema'];
+  return typeof schema === 'string' && !schema.includes('.') ? `${schema}.${table}` : table;
 }
 
 /** In bytes: it cuts longer names silently. */
@@ -98,10 +121,10 @@ const lockPauses = [100, 400, 1_500];
 /** An advisory lock, which ends with its connection. */
 async function lockTable(
   connection: Connection,
-  table: string,
+  table: TableName,
   { signal, breakLock }: { readonly signal: AbortSignal; readonly breakLock: boolean },
 ): Promise<Release> {
-  const name = `sluice ${table}`;
+  const name = `sluice ${table.full}`;
   for (const pause of [...lockPauses, undefined]) {
     const isLocked = await connection.transaction(async (session) => {
       const [found] = await session.rows('SELECT pg_try_advisory_lock(hashtextextended(?, 0)) AS locked', name);
@@ -113,10 +136,10 @@ async function lockTable(
       await connection.transaction((session) =>
         session.rows('SELECT pg_terminate_backend(?::int)', String(holder['pid'])),
       );
-    else if (pause === undefined) throw lockedBy(table, holder);
+    else if (pause === undefined) throw lockedBy(table.given, holder);
     await delay(pause ?? 0, undefined, { signal });
   }
-  throw lockedBy(table, undefined);
+  throw lockedBy(table.given, undefined);
 }
 
 async function holderOf(session: Session, name: string) {

@@ -1,7 +1,7 @@
 import { ConfigError, SinkError, type RowKey, type RowSchema } from '@sluice/core';
 import { checkColumns } from '../columns.js';
 import { fieldReader, fieldsOf, type Fields } from '../fields.js';
-import type { Column, Database, ExistingColumn, SqlValue } from './database.js';
+import { nameInSchema, type Column, type Database, type ExistingColumn, type SqlValue } from './database.js';
 import { sqlValue } from './sqlValue.js';
 
 /** The column of a row's key, where no columns are. */
@@ -123,6 +123,15 @@ function stored(database: Database, { name, type }: Column, value: unknown, nth:
     `Row ${nth}: ${name} is ${shown}, which is not ${type === 'integer' ? 'an' : 'a'} ${type} that ${database.name} can store unchanged. Declare another type for the column, or change the value with pipePages(map(…)).`,
     { details: { row: nth, column: name } },
   );
+}
+
+/** @throws ConfigError if a table can't have this name. */
+export function checkTableName(database: Database, table: string): void {
+  if (table === '') throw new ConfigError('The name of the table is empty.', { option: 'table' });
+  const isOwn = /^_sluice/i.test(nameInSchema(table, database));
+  const fault = isOwn ? "is one of Sluice's own" : database.faultOfName(table, 'table');
+  if (fault === undefined) return;
+  throw new ConfigError(`The table can't be ${JSON.stringify(table)}: its name ${fault}.`, { option: 'table' });
 }
 
 /** @throws SinkError, which names the columns, if an existing table can't take the rows unchanged. */
