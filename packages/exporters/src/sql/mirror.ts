@@ -21,9 +21,8 @@ import {
   type TableName,
 } from './database.js';
 import { Ledger } from './ledger.js';
-import { sqlValue } from './sqlValue.js';
 import { Stage } from './stage.js';
-import { checkTable, checkTableName, tableShape, type TableShape, type NewFields } from './tableShape.js';
+import { checkTable, checkTableName, storableKey, tableShape, type TableShape, type NewFields } from './tableShape.js';
 
 /** Where and how the rows of a watch become a table. */
 export interface MirrorOptions {
@@ -156,7 +155,7 @@ class MirrorShape<T> implements TableShape<Change<T>> {
 
   #values(row: T, key: string, nth: number): SqlValue[] {
     const values = this.#rows.valuesOf(row, nth);
-    if (this.#hasKeyColumn) values.push(sqlValue('text', key) ?? key);
+    if (this.#hasKeyColumn) values.push(storableKey(key, '#"'));
     if (this.hasDeletedAt) values.push(null);
     return values;
   }

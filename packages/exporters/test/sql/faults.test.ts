@@ -56,6 +56,18 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
     expect(await ids()).toEqual(range(0, 4));
   });
 
+  test('that is cut while somebody looks at a checkpoint is opened again, or is an error that says why', async () => {
+    const { database, proxy, sink } = await openBehindProxy((nth) => (nth === 1 ? 'before the commit' : 'none'));
+    await exportTo(itemSource([itemsOf(range(0, 4))]), database.sink<Item>({ table: 'items', mode: 'append' })).run();
+    expect(await sink().state?.load('checkpoint')).toMatchObject({ rows: 4 });
+    expect(proxy.commits).toBe(2);
+    const always = await openBehindProxy(() => 'before the commit');
+    await expect(always.sink().state?.load('checkpoint')).rejects.toMatchObject({
+      ...{ code: 'sink', message: expect.stringMatching(/^127\.0\.0\.1:\d+\/db\d+: the server can't be reached/) },
+    });
+    expect(always.proxy.commits).toBeGreaterThan(2);
+  });
+
   test('that is cut at random, again and again, leads to the rows of an undisturbed export', async () => {
     for (let seed = 1; seed <= casesOf(6); seed += 1) {
       const random = new Random(seed);

@@ -96,6 +96,27 @@ describe.each(databaseKinds(servers))('a mirror in $name', ({ open, name: kind }
     ]);
   });
 
+  test('D5 two keys of the watch are never one row, whatever their characters', async () => {
+    const database = await open();
+    const keys = ['a\0', 'a\uFFFD', 'a\ud800', '#5', '#"a\\u0000"'];
+    const rows = keys.map((name) => ({ name }));
+    const source = itemSource([rows], {}, { columns: ['name'], key: ({ name }: { readonly name: string }) => name });
+    const mirrored = database.mirror<{ readonly name: string }>({ table: 'items' });
+    await exportTo(
+      watch(source, { every: 1_000, clock: new SkippingClock(), polls: 1, state: mirrored.state }),
+      mirrored,
+    ).run();
+    expect((await database.query('SELECT _key FROM items')).map(({ _key }) => _key).sort()).toEqual(
+      [
+        String.raw`#"a\u0000"`,
+        'a\uFFFD',
+        String.raw`#"a\ud800"`,
+        '#5',
+        JSON.stringify('#"a\\u0000"').replace(/^/, '#'),
+      ].sort(),
+    );
+  });
+
   test('D5 keeps removed rows with their time if it is told to, until they come back', async () => {
     const database = await open();
     const gone = kind === 'SQLite' ? '1' : 't';
