@@ -247,12 +247,13 @@ function sessionOf(client: PostgresClient): Session {
         isRequired: required === true,
       }));
     },
-    async isWritable(table) {
+    async kindOf(table) {
       const { rows } = await query(
-        "SELECT relkind IN ('r', 'p', 'f') OR (relkind = 'v' AND pg_relation_is_updatable(oid, true) & 28 = 28) AS writable FROM pg_class WHERE oid = to_regclass(?)",
+        "SELECT relkind IN ('r', 'p') AS table, relkind = 'f' OR (relkind = 'v' AND pg_relation_is_updatable(oid, true) & 28 = 28) AS writable FROM pg_class WHERE oid = to_regclass(?)",
         [quotedTable(table)],
       );
-      return rows[0]?.['writable'] === true;
+      const [found] = rows;
+      return found?.['table'] === true ? 'table' : found?.['writable'] === true ? 'writable' : 'other';
     },
   };
 }

@@ -43,8 +43,8 @@ export interface Session {
   insert(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): Promise<void>;
   /** The columns of a table or view, in its order; `undefined` if there is none. */
   columnsOf(table: string): Promise<readonly ExistingColumn[] | undefined>;
-  /** Whether rows can be added, changed and removed in what has this name: not so in most views. */
-  isWritable(table: string): Promise<boolean>;
+  /** What has this name. `writable`: it is not a table, but rows can be added, changed and removed in it. */
+  kindOf(table: string): Promise<'table' | 'writable' | 'other'>;
 }
 
 /** An open connection. One transaction runs at a time. */

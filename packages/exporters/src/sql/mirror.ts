@@ -184,10 +184,7 @@ class MirrorTable<T> {
 
   /** @throws SinkError if there is a table with other columns, or with rows of others. */
   async checkNew(session: Session): Promise<void> {
-    const existing = await session.columnsOf(this.#table.full);
-    if (!existing) return;
-    checkTable(this.#database, this.#table.given, this.shape, existing);
-    if (this.generation !== undefined) return;
+    if (!(await this.#isThere(session)) || this.generation !== undefined) return;
     const [row] = await session.rows(`SELECT 1 AS found FROM ${this.#name} LIMIT 1`);
     if (row)
       throw new SinkError(
@@ -198,14 +195,23 @@ class MirrorTable<T> {
 
   /** @throws CheckpointError if the table is gone, SinkError if it has other columns now. */
   async checkOurs(session: Session): Promise<void> {
-    const existing = await session.columnsOf(this.#table.full);
-    if (existing) {
-      checkTable(this.#database, this.#table.given, this.shape, existing);
-      return;
-    }
+    if (await this.#isThere(session)) return;
     throw new CheckpointError(`The table ${this.#table.given}, which this mirror has filled, is gone.`, {}, [
       { kind: 'restart' },
     ]);
+  }
+
+  /** @throws ConfigError if it is not a table; SinkError if it has other columns. */
+  async #isThere(session: Session): Promise<boolean> {
+    const existing = await session.columnsOf(this.#table.full);
+    if (!existing) return false;
+    if ((await session.kindOf(this.#table.full)) !== 'table')
+      throw new ConfigError(
+        `${this.#table.given} is a view or the like, in which keys can't be made unique. Name a table.`,
+        { table: this.#table.given },
+      );
+    checkTable(this.#database, this.#table.given, this.shape, existing);
+    return true;
   }
 
   apply(session: Session, generation: Generation): Promise<void> {

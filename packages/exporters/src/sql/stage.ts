@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { SinkError } from '@sluice/core';
+import { ConfigError, SinkError } from '@sluice/core';
 import {
   besideTable,
   identityOf,
@@ -113,13 +113,13 @@ export class Stage<T> {
     );
   }
 
-  /** @throws SinkError if the target has rows that this mode does not touch, or other columns. */
+  /** @throws ConfigError if it is a view; SinkError if the target has rows that this mode does not touch, or other columns. */
   async checkTarget(session: Session, mode: TableMode): Promise<void> {
     const existing = await session.columnsOf(this.#table.full);
     if (!existing) return;
-    if (!(await session.isWritable(this.#table.full)))
-      throw new SinkError(`${this.#table.given} takes no rows, since it is a view or the like. Name a table.`, {
-        details: { table: this.#table.given },
+    if ((await session.kindOf(this.#table.full)) === 'other')
+      throw new ConfigError(`${this.#table.given} takes no rows, since it is a view or the like. Name a table.`, {
+        table: this.#table.given,
       });
     checkTable(this.#database, this.#table.given, this.#shape, existing);
     if (mode !== 'fail') return;

@@ -198,9 +198,9 @@ function sessionOf(db: SqliteDatabase): Session {
         })),
       );
     },
-    isWritable(table) {
+    kindOf(table) {
       const views = prepared("SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ? COLLATE NOCASE").all(table);
-      return Promise.resolve(views.length === 0);
+      return Promise.resolve(views.length === 0 ? 'table' : 'other');
     },
   };
 }

@@ -1,4 +1,4 @@
-import { exportTo, watch, type Change, type Sink } from '@sluice/core';
+import { ConfigError, exportTo, watch, type Change, type Sink } from '@sluice/core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { forkChild } from '../../../core/test/node/forkChild.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
@@ -169,6 +169,18 @@ describe.each(databaseKinds(servers))('a mirror in $name', ({ open, name: kind }
     const shaped = await open();
     await shaped.query('CREATE TABLE items (id text, name text)');
     await expect(after(shaped, listing)).rejects.toThrow('other columns than the rows: amount is missing');
+  });
+
+  test('D5 refuses a view, also one that takes rows', async () => {
+    const database = await open();
+    await database.query('CREATE TABLE others (id text, name text, amount text)');
+    await database.query('CREATE VIEW items AS SELECT * FROM others');
+    await expect(after(database, new Items([item(1, 'a')]))).rejects.toThrow(
+      new ConfigError("items is a view or the like, in which keys can't be made unique. Name a table.", {
+        table: 'items',
+      }),
+    );
+    expect(await database.query('SELECT * FROM others')).toEqual([]);
   });
 
   test('D5 refuses the rows that an export has published, and goes on only with its own settings', async () => {

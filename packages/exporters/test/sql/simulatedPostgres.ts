@@ -222,7 +222,7 @@ export class ServerSession {
     if (text.includes('FROM pg_attribute')) return resultOf(this.#columnsOf(first ?? ''));
     // No table needs the name of its schema.
     if (text.includes('FROM pg_namespace')) return resultOf([]);
-    if (text.includes('FROM pg_class')) return resultOf([{ writable: true }]);
+    if (text.includes('FROM pg_class')) return resultOf([{ table: true }]);
     return undefined;
   }
 
