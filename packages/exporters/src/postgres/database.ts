@@ -1,6 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ColumnType, ConfigError, LockError, type Release } from '@sluice/core';
-import { quoted, quotedTable, type Connection, type Database, type Session, type TableName } from '../sql/database.js';
+import {
+  quoted,
+  quotedTable,
+  type Connection,
+  type Database,
+  type Session,
+  type TableHolder,
+  type TableName,
+} from '../sql/database.js';
 import { openPostgres, type PostgresDriver } from './connection.js';
 
 /** Where a database of PostgreSQL is. */
@@ -36,6 +44,10 @@ export function postgresDatabase(
     name: 'postgres',
     connect: (signal) => openPostgres(config, where, signal, load),
     lock: (connection, table, signal) => lockTable(connection, table, { signal, breakLock }),
+    async holder(session, table) {
+      const found = await holderOf(session, lockName(table));
+      return found && reportedHolder(found);
+    },
     async lockDefinitions(session) {
       await session.rows('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', 'sluice');
     },
@@ -124,7 +136,7 @@ async function lockTable(
   table: TableName,
   { signal, breakLock }: { readonly signal: AbortSignal; readonly breakLock: boolean },
 ): Promise<Release> {
-  const name = `sluice ${table.full}`;
+  const name = lockName(table);
   for (const pause of [...lockPauses, undefined]) {
     const isLocked = await connection.transaction(async (session) => {
       const [found] = await session.rows('SELECT pg_try_advisory_lock(hashtextextended(?, 0)) AS locked', name);
@@ -142,19 +154,40 @@ async function lockTable(
   throw lockedBy(table.given, undefined);
 }
 
-async function holderOf(session: Session, name: string) {
+function lockName({ full }: TableName): string {
+  return `sluice ${full}`;
+}
+
+/** A connection has the name of its process. */
+function reportedHolder(holder: Holder): TableHolder {
+  const [, pid] = /^sluice (\d+)$/.exec(String(holder['application_name'])) ?? [];
+  const host = hostOf(holder);
+  return { ...(pid !== undefined && { pid: Number(pid) }), ...(host !== undefined && { host }), isRunning: true };
+}
+
+/** The address of the client; `undefined` if only other users may know it. */
+function hostOf({ client_addr: address, client_port: port }: Holder): string | undefined {
+  if (typeof address === 'string') return address;
+  // A socket of the file system has this port.
+  return Number(port) === -1 ? 'the machine of the server' : undefined;
+}
+
+type Holder = Readonly<Record<string, unknown>>;
+
+async function holderOf(session: Session, name: string): Promise<Holder | undefined> {
   const [holder] = await session.rows(
-    `SELECT a.pid, a.application_name, a.client_addr, a.backend_start FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-     WHERE l.locktype = 'advisory' AND l.granted AND (l.classid::bigint << 32) + l.objid::bigint = hashtextextended(?, 0)`,
+    `SELECT a.pid, a.application_name, a.client_addr, a.client_port FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+     WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+     AND (l.classid::bigint << 32) + l.objid::bigint = hashtextextended(?, 0)`,
     name,
   );
   return holder;
 }
 
-function lockedBy(table: string, holder: Readonly<Record<string, unknown>> | undefined): LockError {
-  const { application_name: program, client_addr: address, pid } = holder ?? {};
-  const from = typeof address === 'string' ? address : 'this machine';
-  const who = holder ? ` by ${String(program)} from ${from} (backend ${String(pid)})` : '';
+function lockedBy(table: string, holder: Holder | undefined): LockError {
+  const host = holder && hostOf(holder);
+  const from = host === undefined ? '' : ` from ${host}`;
+  const who = holder ? ` by ${String(holder['application_name'])}${from} (backend ${String(holder['pid'])})` : '';
   return new LockError(`The table ${table} is being written${who}.`, { table }, [
     { kind: 'allow', option: 'breakLock' },
   ]);

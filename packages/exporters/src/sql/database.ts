@@ -47,6 +47,16 @@ export interface Session {
   kindOf(table: string): Promise<'table' | 'writable' | 'other'>;
 }
 
+/** A process that writes a table. */
+export interface TableHolder {
+  /** Absent if it is unknown. */
+  readonly pid?: number;
+  /** The name or address of its machine. */
+  readonly host?: string;
+  /** Absent if that is unknown, e.g. on another machine. */
+  readonly isRunning?: true;
+}
+
 /** An open connection. One transaction runs at a time. */
 export interface Connection {
   /** @throws ConnectionLost if the transaction may have been committed or not. */
@@ -83,6 +93,8 @@ export interface Database {
    * @throws LockError if somebody else holds it.
    */
   lock(connection: Connection, table: TableName, signal: AbortSignal): Promise<Release>;
+  /** Who holds that lock, as far as anybody can tell. Locks nothing. */
+  holder(session: Session, table: TableName): Promise<TableHolder | undefined>;
   /** Locks definitions until the transaction ends, where two runs that create the same table at once would fail. */
   readonly lockDefinitions?: (session: Session) => Promise<void>;
   /** What is wrong with the name of a column or a table, as `is longer than …`; `undefined` if nothing is. */

@@ -7,6 +7,7 @@ import {
   SinkError,
   SluiceError,
   type Release,
+  type Sink,
   type StateLog,
   type StateStore,
   type StateUse,
@@ -20,6 +21,7 @@ import {
   type Connection,
   type Database,
   type Session,
+  type TableHolder,
   type TableName,
 } from './database.js';
 import { hashOf } from './stage.js';
@@ -31,6 +33,25 @@ const control = '';
 const reconnectAfter = [100, 500, 1_000, 2_000, 4_000, 8_000, 15_000];
 /** The same for whoever only looks, without a signal to cancel it. */
 const lookAgainAfter = reconnectAfter.slice(0, 4);
+
+/** What anybody can see of a table. */
+export interface TableLook {
+  /** Somebody may have dropped it, and before an export has ended it may not be there yet. */
+  readonly isThere: boolean;
+  /** The process that writes it; absent if none does. */
+  readonly holder?: TableHolder;
+}
+
+/** The checkpoints of a table, which are in its database. */
+export interface TableState extends StateStore {
+  /** Looks at the table without locking or changing anything. @throws SinkError if the database can't be read. */
+  look(): Promise<TableLook>;
+}
+
+/** A sink that keeps its checkpoints beside its table. */
+export interface TableSink<T> extends Sink<T> {
+  readonly state: TableState;
+}
 
 /** What is committed with the next record. */
 export interface Joined {
@@ -47,7 +68,7 @@ export interface Joined {
  * took over, none matches, and this one ends. After a lost connection the sequence tells whether the transaction was
  * committed, so nothing is written twice.
  */
-export class Ledger implements StateStore {
+export class Ledger implements TableState {
   readonly #database: Database;
   /** Its schema is known once the ledger is locked. */
   #table: TableName;
@@ -145,6 +166,14 @@ export class Ledger implements StateStore {
       const ledger = this.#ledgerOf(table);
       if ((await session.columnsOf(ledger)) === undefined) return undefined;
       return (await loaded(session, ledger, this.target)) ?? loaded(session, ledger, table.given);
+    });
+  }
+
+  async look(): Promise<TableLook> {
+    return this.#look(async (session, table) => {
+      const isThere = (await session.columnsOf(table.full)) !== undefined;
+      const holder = await this.#database.holder(session, table);
+      return { isThere, ...(holder && { holder }) };
     });
   }
 

@@ -4,12 +4,10 @@ import {
   SinkError,
   type Change,
   type Json,
-  type Sink,
   type SinkContext,
   type SinkPage,
   type SinkReport,
   type SinkWriter,
-  type StateStore,
 } from '@sluice/core';
 import {
   quoted,
@@ -20,7 +18,7 @@ import {
   type SqlValue,
   type TableName,
 } from './database.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type TableSink } from './ledger.js';
 import { Stage } from './stage.js';
 import { checkTable, checkTableName, storableKey, tableShape, type TableShape, type NewFields } from './tableShape.js';
 
@@ -62,9 +60,7 @@ interface Generation {
 }
 
 /** A sink of changes, and the state of their watch. */
-export interface Mirror<T> extends Sink<Change<T>> {
-  readonly state: StateStore;
-}
+export interface Mirror<T> extends TableSink<Change<T>> {}
 
 /** A sink of changes whose table equals the accepted snapshot of the last generation that was committed. */
 export function mirrorSink<T extends object>(database: Database, target: string, options: MirrorOptions): Mirror<T> {

@@ -3,13 +3,12 @@ import {
   CheckpointError,
   ConfigError,
   type Json,
-  type Sink,
   type SinkContext,
   type SinkReport,
   type SinkWriter,
 } from '@sluice/core';
 import type { Database, SqlValue } from './database.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type TableSink } from './ledger.js';
 import { Stage, type TableMode } from './stage.js';
 import { checkTableName, tableShape, type NewFields, type TableShape } from './tableShape.js';
 
@@ -54,7 +53,7 @@ interface TablePosition {
 }
 
 /** A sink that commits rows and checkpoint in one transaction. */
-export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): Sink<T> {
+export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): TableSink<T> {
   const { table, mode = 'fail', columns, key, schema } = options;
   if (key && mode !== 'merge' && mode !== 'replace')
     throw new ConfigError("key is for mode: 'merge' and mode: 'replace'.", { option: 'key' });

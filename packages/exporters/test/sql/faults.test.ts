@@ -59,10 +59,10 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
   test('that is cut while somebody looks at a checkpoint is opened again, or is an error that says why', async () => {
     const { database, proxy, sink } = await openBehindProxy((nth) => (nth === 1 ? 'before the commit' : 'none'));
     await exportTo(itemSource([itemsOf(range(0, 4))]), database.sink<Item>({ table: 'items', mode: 'append' })).run();
-    expect(await sink().state?.load('checkpoint')).toMatchObject({ rows: 4 });
+    expect(await sink().state.load('checkpoint')).toMatchObject({ rows: 4 });
     expect(proxy.commits).toBe(2);
     const always = await openBehindProxy(() => 'before the commit');
-    await expect(always.sink().state?.load('checkpoint')).rejects.toMatchObject({
+    await expect(always.sink().state.load('checkpoint')).rejects.toMatchObject({
       ...{ code: 'sink', message: expect.stringMatching(/^127\.0\.0\.1:\d+\/db\d+: the server can't be reached/) },
     });
     expect(always.proxy.commits).toBeGreaterThan(2);
@@ -220,6 +220,34 @@ describe.runIf(postgresPrograms !== undefined)('a lock that somebody holds', () 
     expect(await limitOf(url)).toBe('1min');
     await query("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET lock_timeout = 7000', current_database()); END $$");
     expect(await limitOf(url)).toBe('7s');
+  });
+
+  test('D8 names the holder in the same database, and nobody in another one of the server', async () => {
+    const { signal } = new AbortController();
+    const databases = [await servers.open(), await servers.open()];
+    for (const database of databases) {
+      const release = await database.sink<Item>({ table: 'items' }).state?.lock(signal);
+      onTestEnd(async () => release?.());
+    }
+    for (const { query, sink } of databases) {
+      const [holder] = await query(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'sluice %'",
+      );
+      await expect(sink<Item>({ table: 'items' }).state?.lock(signal)).rejects.toThrow(
+        `(backend ${String(holder?.['pid'])})`,
+      );
+    }
+  });
+
+  test('D8 names the holder to another user, who may not see where it is', async () => {
+    const { signal } = new AbortController();
+    const database = await servers.open();
+    const release = await database.sink<Item>({ table: 'items' }).state?.lock(signal);
+    onTestEnd(async () => release?.());
+    await database.query('CREATE ROLE other_user LOGIN');
+    const sink = postgres<Item>({ url: database.url.replace('tester', 'other_user'), table: 'items' });
+    await expect(sink.state.lock(signal)).rejects.toThrow(/ is being written by sluice \d+ \(backend \d+\)\./);
+    expect(await sink.state.look()).toEqual({ isThere: false, holder: { pid: process.pid, isRunning: true } });
   });
 
   test('is told, and what was committed is kept', async () => {

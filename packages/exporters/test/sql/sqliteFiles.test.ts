@@ -31,7 +31,7 @@ test('D4 a file that can be no database of SQLite is explained, and not changed'
 test('what can be no database of SQLite is explained to who only reads its checkpoint', async () => {
   const path = join(temporaryFolder(), 'folder');
   mkdirSync(path);
-  await expect(sqlite<Item>({ path, table: 'items' }).state?.load('checkpoint')).rejects.toMatchObject({
+  await expect(sqlite<Item>({ path, table: 'items' }).state.load('checkpoint')).rejects.toMatchObject({
     code: 'sink',
     message: expect.stringContaining(`${path} can't be read: `),
   });

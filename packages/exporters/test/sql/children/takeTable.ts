@@ -5,7 +5,7 @@ import { sqlite } from '../../../src/sqlite.js';
 
 const [place = '', table = ''] = process.argv.slice(2);
 const sink = place.startsWith('postgres:') ? postgres({ url: place, table }) : sqlite({ path: place, table });
-const outcome = await sink.state?.lock(new AbortController().signal).then(
+const outcome = await sink.state.lock(new AbortController().signal).then(
   () => 'taken',
   (error: unknown) => (SluiceError.is(error) ? error.code : String(error)),
 );
