@@ -60,7 +60,7 @@ interface Generation {
 }
 
 /** A sink of changes, and the state of their watch. */
-export interface Mirror<T> extends TableSink<Change<T>> {}
+export type Mirror<T> = TableSink<Change<T>>;
 
 /** A sink of changes whose table equals the accepted snapshot of the last generation that was committed. */
 export function mirrorSink<T extends object>(database: Database, target: string, options: MirrorOptions): Mirror<T> {
