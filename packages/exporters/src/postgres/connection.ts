@@ -313,7 +313,12 @@ function reasonOf(state: string | undefined, error: Error): string {
   const { message } = error;
   switch (state) {
     case '3D000':
+    case '3F000':
       return `${message}. Create it, or name another one.`;
+    case '25006':
+      return `nothing can be written here: ${message}. Use the primary server, and a user that may write.`;
+    case '53300':
+      return `the server takes no more connections: ${message}. Try again later, or raise that limit.`;
     case '28P01':
     case '28000':
       return `the server refused the user or the password: ${message}. Give the password in PGPASSWORD or a file.`;

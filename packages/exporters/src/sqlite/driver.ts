@@ -35,7 +35,7 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
   }
   let journal = 'delete';
   try {
-    journal = journalOf(db);
+    await whenFree(() => (journal = journalOf(db)), path, signal);
     // A commit survives a power cut, too; readers see the state before a transaction until it ends.
     await whenFree(
       () => db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'),
@@ -142,7 +142,7 @@ function isMissing(error: unknown): boolean {
 }
 
 /** Another program may have a transaction of its own. Waiting inside of SQLite would block this process. */
-async function whenFree(work: () => void, path: string, signal: AbortSignal): Promise<void> {
+async function whenFree(work: () => unknown, path: string, signal: AbortSignal): Promise<void> {
   for (let waited = 0, pause = 1; ; waited += pause, pause = Math.min(2 * pause, 100)) {
     try {
       work();
