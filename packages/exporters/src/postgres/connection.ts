@@ -12,6 +12,7 @@ import {
   type SqlValue,
 } from '../sql/database.js';
 import { copyText } from './copyText.js';
+import { passwordInFile } from './passwordFile.js';
 
 /** The oldest server that the tests have run with, as `server_version_num` has it. */
 const oldest = 130_000;
@@ -150,6 +151,10 @@ async function loadDriver(): Promise<PostgresDriver> {
     return {
       client(config) {
         const client = new pg.Client(config);
+        const { host, port, database, user, password } = client;
+        // After that of the URL and of PGPASSWORD, and only if the server wants one.
+        if ((password ?? null) === null)
+          Object.assign(client, { password: () => passwordInFile({ host, port, database, user }) });
         const literal = (value: string): string => client.escapeLiteral(value);
         return {
           on: (event, listener) => client.on(event, listener),

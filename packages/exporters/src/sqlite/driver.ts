@@ -22,7 +22,7 @@ interface SqliteStatement {
 
 /** Ms that a transaction waits for the one of another program. */
 const longestWait = 15_000;
-const sqlite = { busy: 5, readOnly: 8, full: 13, cantOpen: 14, notADatabase: 26 };
+const sqlite = { busy: 5, readOnly: 8, io: 10, full: 13, cantOpen: 14, notADatabase: 26 };
 
 /** Opens a database file, and creates it if it is not there. */
 export async function openSqlite(path: string, signal: AbortSignal): Promise<Connection> {
@@ -231,6 +231,8 @@ function reasonOf(code: number, message: string): string {
   switch (code) {
     case sqlite.full:
       return 'the disk is full. Make room, then run it again: what was committed is kept.';
+    case sqlite.io:
+      return `the disk reports an error (${message}). Check it and its limits, then run it again: what was committed is kept.`;
     case sqlite.readOnly:
       return 'there is no permission to write it.';
     case sqlite.cantOpen:

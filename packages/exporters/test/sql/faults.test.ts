@@ -1,8 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { exportTo } from '@sluice/core';
 import pg from 'pg';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { casesOf, someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
@@ -126,6 +128,21 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
       `${at}: the server refused the user or the password: password authentication failed for user "guarded". Give the password in PGPASSWORD or a file.`,
     );
     expect(await failed(`postgres://guarded@${at}`, 'hunter22&+ %')).toBe('written');
+    const passwords = join(temporaryFolder(), 'passwords');
+    vi.stubEnv('PGPASSFILE', passwords);
+    onTestEnd(() => vi.unstubAllEnvs());
+    const warned = vi.fn();
+    process.on('warning', warned);
+    onTestEnd(() => process.off('warning', warned));
+    await writeFile(passwords, `# none\n127.0.0.1:1:*:*:x\n*:${String(server.port)}:postgres:guarded:hunter22&+ %\n`);
+    await chmod(passwords, 0o644);
+    expect(await failed(`postgres://guarded@${at}`)).toBe(
+      `${passwords} may be read by other users, so its passwords are not used. Run: chmod 600 ${passwords}`,
+    );
+    await chmod(passwords, 0o600);
+    await server.query('DROP TABLE items');
+    expect(await failed(`postgres://guarded@${at}`)).toBe('written');
+    expect(warned).not.toHaveBeenCalled();
     expect(await failed('postgres://guarded@localhost:1/postgres')).toMatch(/can't be reached \(.*ECONNREFUSED/);
   });
 
