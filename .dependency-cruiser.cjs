@@ -1,7 +1,7 @@
 /**
  * The architecture, as rules. Data moves left to right, and a file imports only from its left:
  *
- *   core  <-  streams, aptos, exporters, testing  <-  cli          (sandbox stands alone)
+ *   core  <-  streams, aptos, exporters, cluster, testing  <-  cli          (sandbox stands alone)
  *
  * and inside core:
  *
@@ -57,7 +57,7 @@ const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|index)\\
 /** The files through which a package may be entered from another. */
 const doors = [
   `${core}(index|node/index)\\.ts$`,
-  `${src('(streams|aptos|testing|sandbox)')}index\\.ts$`,
+  `${src('(streams|aptos|cluster|testing|sandbox)')}index\\.ts$`,
   `${src('exporters')}[^/]+\\.ts$`,
 ];
 
@@ -91,6 +91,13 @@ module.exports = {
       severity: 'error',
       from: { path: src('exporters') },
       to: { path: '^packages/', pathNot: [src('exporters'), core] },
+    },
+    {
+      name: 'cluster-knows-core-only',
+      comment: 'Several machines share the work of any source, into any sink: it knows no API and no format.',
+      severity: 'error',
+      from: { path: src('cluster') },
+      to: { path: '^packages/', pathNot: [src('cluster'), core] },
     },
     {
       name: 'testing-knows-core-only',

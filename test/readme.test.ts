@@ -7,9 +7,11 @@ import { describe, expect, test } from 'vitest';
 import { bundled } from '../scripts/bundled.js';
 import { pictures } from '../scripts/demoPicture.js';
 import { someOf } from '../scripts/testEffort.js';
+import { onTestEnd } from '../scripts/testScope.js';
 import { run } from './run.js';
 import { codeIn, examples, runShown, standsInExample } from './shownCode.js';
 import { pages } from './shownCode/pages.js';
+import { redisProgram, startRedis } from './kit/redisServer.js';
 import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
@@ -89,9 +91,17 @@ function anchorsOf(page: string): string[] {
 
 // They mostly wait.
 describe.concurrent('the examples', () => {
-  test.each(programs)('%s runs', async (name) => {
+  const needRedis = ['examples/sharedLimit.ts'];
+  test.each(programs.filter((name) => !needRedis.includes(name)))('%s runs', async (name) => {
     const { code, output } = await run(startOf(name), join(root, 'examples'), {});
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringMatching(/\S/) });
+  });
+
+  test.runIf(redisProgram !== undefined).each(needRedis)('%s runs with a Redis', async (name) => {
+    const redis = await startRedis();
+    onTestEnd(() => redis.close());
+    const { code, output } = await run(startOf(name), join(root, 'examples'), { SLUICE_REDIS_URL: redis.url });
+    expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('3000 and 3000 rows') });
   });
 });
 

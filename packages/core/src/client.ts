@@ -182,7 +182,12 @@ export function createClient(options: ClientOptions): Client {
       await adapter.close();
     } finally {
       hub.emit(() => ({ type: 'close' }));
-      await plugins.dispose().finally(() => hub.complete());
+      const closers = [...new Set([limiter, ...limiters.values()])].map(async (each) => each.close?.());
+      try {
+        await Promise.all(closers);
+      } finally {
+        await plugins.dispose().finally(() => hub.complete());
+      }
     }
   };
 

@@ -63,6 +63,8 @@ export interface Limiter {
   /** Starts nothing for `ms`. It never shortens a pause. */
   pause(ms: number): void;
   readonly state: LimiterState;
+  /** Ends what it holds, e.g. a connection. A client calls it when it closes, also if others use the same limiter. */
+  close?(): Promise<void>;
 }
 
 /**

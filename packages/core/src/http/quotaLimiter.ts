@@ -55,6 +55,10 @@ class QuotaLimiter implements Limiter {
     this.#inner.pause(ms);
   }
 
+  async close(): Promise<void> {
+    await this.#inner.close?.();
+  }
+
   async acquire(request: AcquireOptions): Promise<Permit> {
     const place = (this.#places += 1);
     for (;;) {

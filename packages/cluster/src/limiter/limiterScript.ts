@@ -1,0 +1,237 @@
+/**
+ * The limiter in Redis: `answerCall` of `limiterBook.ts`, line by line. The book is one value, so that it can't be lost in
+ * part.
+ *
+ * `KEYS[1]` is the book, `ARGV[1]` the call as JSON. `ARGV[2]` and `ARGV[3]` are the time and the run id of a test; empty:
+ * Redis' own. The script returns the fields of a `LimiterReply`.
+ */
+export const limiterScript = `
+local maxRoundTrip, lease, shownFor, retryAfter, maxDrift = 250000, 500000, 60000000, 10000, 50000
+
+local function copyOf(list)
+  local copy = {}
+  for at = 1, #list do copy[at] = list[at] end
+  return copy
+end
+
+local function filter(list, isKept)
+  local kept = {}
+  for _, each in ipairs(list) do if isKept(each) then kept[#kept + 1] = each end end
+  return kept
+end
+
+local function placeOf(workers, id)
+  for place, each in ipairs(workers) do if each.id == id then return place end end
+  return nil
+end
+
+local function refused(status, time, book)
+  return { status, time, book and book.openedAt or 0, 0, -1, 0, 0, 0, book and book.inForce or '' }
+end
+
+local function reopen(book, windows, time, runId)
+  book.runId = runId
+  book.openedAt = time
+  book.pausedUntil = time + math.max(0, book.pausedUntil - book.time)
+  book.time = time
+  book.closedUntil, book.log, book.granted, book.workers = {}, {}, {}, {}
+  for w, window in ipairs(windows) do
+    book.closedUntil[w] = time + window.span + maxRoundTrip
+    book.log[w] = {}
+  end
+end
+
+local function enter(log, windows, time, costs)
+  for w, window in ipairs(windows) do
+    local starts = log[w]
+    local bucket = math.ceil(time / window.width) * window.width
+    local place = #starts
+    while place > 0 and starts[place - 1] > bucket do place = place - 2 end
+    if place > 0 and starts[place - 1] == bucket then
+      starts[place] = starts[place] + costs[w]
+    else
+      table.insert(starts, place + 1, bucket)
+      table.insert(starts, place + 2, costs[w])
+    end
+  end
+end
+
+local function averaged(average, value)
+  return math.floor((7 * average + value) / 8)
+end
+
+local function leave(log, windows, time, costs)
+  for w, window in ipairs(windows) do
+    local starts = log[w]
+    local bucket = math.ceil(time / window.width) * window.width
+    for place = 1, #starts, 2 do
+      if starts[place] == bucket then starts[place + 1] = math.max(0, starts[place + 1] - costs[w]) end
+    end
+  end
+end
+
+local function report(book, windows, call, now)
+  for _, used in ipairs(call.used) do
+    if used.at >= book.openedAt and #used.costs == #windows then
+      local length = #book.granted
+      book.granted = filter(book.granted, function(each)
+        return each.worker ~= call.worker or each.at ~= used.at or each.nth ~= used.nth
+      end)
+      if #book.granted == length then leave(book.log, windows, used.at + maxRoundTrip, used.costs) end
+      if used.late >= 0 then enter(book.log, windows, math.min(used.at + used.late, now), used.costs) end
+      if used.late >= 0 and used.late <= maxRoundTrip then
+        book.usualDelay.start = averaged(book.usualDelay.start, used.late)
+      end
+    end
+  end
+end
+
+local function trim(book, windows, now)
+  for _, each in ipairs(book.granted) do
+    if each.at + maxRoundTrip <= now then enter(book.log, windows, each.at + maxRoundTrip, each.costs) end
+  end
+  book.granted = filter(book.granted, function(each) return each.at + maxRoundTrip > now end)
+  for w, window in ipairs(windows) do
+    local starts, left = book.log[w], {}
+    local old = 0
+    while old < #starts and starts[old + 1] + window.span <= now do old = old + 2 end
+    for at = old + 1, #starts do left[#left + 1] = starts[at] end
+    book.log[w] = left
+  end
+  book.workers = filter(book.workers, function(each) return each.until_ > now end)
+end
+
+local function usedNow(book, w)
+  local used = 0
+  for at = 2, #book.log[w], 2 do used = used + book.log[w][at] end
+  for _, each in ipairs(book.granted) do used = used + each.costs[w] end
+  return used
+end
+
+local function takeTurns(book, windows, call, now)
+  local used, isOpen = {}, now >= book.pausedUntil
+  for w = 1, #windows do
+    used[w] = usedNow(book, w)
+    if book.closedUntil[w] > now then isOpen = false end
+  end
+  local ring = {}
+  for _, each in ipairs(book.workers) do
+    if each.id == call.worker or (each.wants > 0 and each.due <= now) then
+      ring[#ring + 1] = { id = each.id, wants = each.wants, costs = each.costs }
+    end
+  end
+  if not placeOf(ring, call.worker) then ring[#ring + 1] = { id = call.worker, wants = 0, costs = {} } end
+  local granted, first = 0, 1
+  while isOpen and ring[first] and granted < #call.wants do
+    local turn = ring[first]
+    first = first + 1
+    local isOwn = turn.id == call.worker
+    local costs = isOwn and call.wants[granted + 1] or turn.costs
+    local fits = true
+    for w, window in ipairs(windows) do if used[w] + costs[w] > window.max then fits = false end end
+    if not fits then break end
+    for w = 1, #windows do used[w] = used[w] + costs[w] end
+    if isOwn then
+      book.granted[#book.granted + 1] = { worker = call.worker, at = now, nth = granted, costs = costs }
+      granted = granted + 1
+    end
+    if isOwn or turn.wants > 1 then
+      ring[#ring + 1] = { id = turn.id, wants = turn.wants - 1, costs = turn.costs }
+    end
+  end
+  local seat = { id = call.worker, wants = #call.wants - granted, running = call.running, due = 0, until_ = 0 }
+  seat.costs = call.wants[granted + 1] or {}
+  local last = book.workers[placeOf(book.workers, call.worker) or 0]
+  if granted > 0 and last and last.wants > 0 then
+    book.usualDelay.call = averaged(book.usualDelay.call, math.max(0, now - last.due))
+  end
+  local place = granted == 0 and placeOf(book.workers, call.worker) or nil
+  book.workers = filter(book.workers, function(each) return each.id ~= call.worker end)
+  if seat.wants == 0 and call.running == 0 then return granted end
+  table.insert(book.workers, place or #book.workers + 1, seat)
+  return granted
+end
+
+local function nextTurn(book, windows, worker, now)
+  local place = placeOf(book.workers, worker)
+  if not place then return -1 end
+  local seat = book.workers[place]
+  if seat.wants == 0 then
+    seat.until_ = now + shownFor
+    return -1
+  end
+  local log, used, oldest = {}, {}, {}
+  local time = math.max(now, book.pausedUntil)
+  for w = 1, #windows do
+    log[w], used[w], oldest[w] = copyOf(book.log[w]), 0, 1
+    time = math.max(time, book.closedUntil[w])
+  end
+  for _, each in ipairs(book.granted) do enter(log, windows, each.at + book.usualDelay.start, each.costs) end
+  local delay = book.usualDelay.call + book.usualDelay.start
+  for w = 1, #windows do for at = 2, #log[w], 2 do used[w] = used[w] + log[w][at] end end
+  for at = 1, place do
+    local each = book.workers[at]
+    if each.wants > 0 then
+      for w, window in ipairs(windows) do
+        local starts = log[w]
+        while oldest[w] <= #starts do
+          local leaves = starts[oldest[w]] + window.span
+          if leaves > time and used[w] + each.costs[w] <= window.max then break end
+          time = math.max(time, leaves)
+          used[w] = used[w] - starts[oldest[w] + 1]
+          oldest[w] = oldest[w] + 2
+        end
+      end
+      for w = 1, #windows do used[w] = used[w] + each.costs[w] end
+      enter(log, windows, time + delay, each.costs)
+    end
+  end
+  seat.due = time > now and time or now + retryAfter
+  seat.until_ = seat.due + lease
+  return seat.due - now
+end
+
+local call = cjson.decode(ARGV[1])
+local clock = tonumber(ARGV[2])
+if not clock then
+  local seconds = redis.call('TIME')
+  clock = seconds[1] * 1000000 + seconds[2]
+end
+local runId = ARGV[3] ~= '' and ARGV[3] or string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
+
+local packed = redis.call('GET', KEYS[1])
+local first = call.replace == '' and call.declared or call.replace
+if not packed and first == '' then return refused('none', clock) end
+local book = packed and cmsgpack.unpack(packed) or {
+  declared = first, inForce = first, runId = '', openedAt = 0, time = 0, usualDelay = { call = 0, start = 0 }, pausedUntil = 0,
+  closedUntil = {}, log = {}, granted = {}, workers = {}
+}
+local isKnown = call.declared == '' or call.declared == book.declared or call.declared == book.inForce
+if not isKnown and call.replace == '' then return refused('other', clock, book) end
+if call.replace ~= '' and call.replace ~= book.inForce then
+  book.inForce = call.replace
+  book.runId = ''
+end
+local windows = cjson.decode(book.inForce).windows
+local isStepped = book.time - clock > maxDrift or call.steppedSince == book.openedAt
+if book.runId ~= runId or isStepped then reopen(book, windows, clock, runId) end
+local now = math.max(clock, book.time)
+book.time = now
+local reply
+if call.known ~= book.inForce then
+  reply = refused('learn', now, book)
+else
+  report(book, windows, call, now)
+  if call.pause > 0 then book.pausedUntil = math.max(book.pausedUntil, now + call.pause) end
+  trim(book, windows, now)
+  local granted = takeTurns(book, windows, call, now)
+  local due = nextTurn(book, windows, call.worker, now)
+  local queued, running = 0, 0
+  for _, each in ipairs(book.workers) do
+    if each.id ~= call.worker then queued, running = queued + each.wants, running + each.running end
+  end
+  reply = { 'ok', now, book.openedAt, granted, due, queued, running, math.max(0, book.pausedUntil - now), book.inForce }
+end
+redis.call('SET', KEYS[1], cmsgpack.pack(book))
+return reply
+`;

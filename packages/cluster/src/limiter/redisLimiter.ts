@@ -1,0 +1,144 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { ConfigError, SluiceError, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
+import { Redis } from 'ioredis';
+import { limitsText } from './decodeLimits.js';
+import { decodeReply } from './decodeReply.js';
+import type { LimiterCall, LimiterReply } from './limiterBook.js';
+import { limiterScript } from './limiterScript.js';
+import { SharedLimiter, type LimiterBookAccess } from './sharedLimiter.js';
+
+/** Options of {@link redisLimiter}. */
+export interface RedisLimiterOptions {
+  /** `redis://` or `rediss://`, with the password if there is one; it appears in no message. */
+  readonly url: string;
+  /** Processes with the same name share one limit, e.g. the name of the API and of its key's project. */
+  readonly name: string;
+  /**
+   * How fast requests of all processes together may start; whole numbers, and windows of at most an hour. `concurrency`
+   * is that of each process. Default: the limits that the name has already.
+   */
+  readonly limits?: Limit | readonly Limit[];
+  /** Ms that requests wait while Redis can't be reached, before they fail. Default 30,000. */
+  readonly waitForRedis?: number;
+  /** Longest pause in ms that an API may cause for all processes. Default 60,000. */
+  readonly maxPause?: number;
+  readonly clock?: Clock;
+}
+
+/**
+ * A limiter that all processes with the same `name` share, on any number of machines: together they start no more
+ * requests than the limits allow, by the clock of one Redis. Give it to `createClient`, which closes it.
+ *
+ * Nothing starts for one window after Redis has lost its data, was replaced by a replica, or had its clock set, because
+ * then the newest starts are unknown. Each permit takes a round trip to Redis, of at most 250 ms.
+ *
+ * @throws ConfigError if a limit or the URL is invalid. `acquire` rejects with a ConfigError if the name has other limits
+ * or Redis may evict keys, and with a {@link LimiterUnavailableError} after `waitForRedis` ms without Redis.
+ *
+ * @example
+ * const limiter = redisLimiter({ url: 'redis://10.0.0.5', name: 'api', limits: { requests: 25, per: 1000 } });
+ * const client = createClient({ apiKey, limiter });
+ */
+export function redisLimiter(options: RedisLimiterOptions): Limiter {
+  const { url, name, limits = [], clock = systemClock, waitForRedis = 30_000, maxPause = 60_000 } = options;
+  const all = [limits].flat();
+  return new SharedLimiter({
+    ...{ name, limits: all.length === 0 ? '' : limitsText(all), clock, waitForBook: waitForRedis, maxPause },
+    concurrency: Math.min(...all.map(({ concurrency = Infinity }) => concurrency)),
+    worker: randomUUID(),
+    access: new RedisBook(checkedUrl(url), name),
+  });
+}
+
+/** The keys of limiters have one slot each in a cluster of Redis. */
+function limiterKey(name: string): string {
+  return `{sluice:limiter:${name}}`;
+}
+
+/** A book that is evicted would look like one that was never there, again and again. */
+async function checkEviction(redis: Redis): Promise<void> {
+  const policy = /maxmemory_policy:(\S+)/.exec(await redis.info('memory'))?.[1];
+  if (policy === undefined || policy === 'noeviction') return;
+  throw new ConfigError(
+    `Redis evicts keys when its memory is full (maxmemory-policy ${policy}), also those of the limiter. Set maxmemory-policy noeviction, or use another Redis.`,
+    { policy },
+  );
+}
+
+function checkedUrl(url: string): string {
+  if (URL.canParse(url) && ['redis:', 'rediss:'].includes(new URL(url).protocol)) return url;
+  throw new ConfigError('The URL of Redis must begin with redis:// or rediss://, e.g. redis://127.0.0.1:6379.');
+}
+
+const sha1 = createHash('sha1').update(limiterScript).digest('hex');
+
+/** The book in Redis. It connects when it is first asked. */
+class RedisBook implements LimiterBookAccess {
+  readonly #url: string;
+  readonly #key: string;
+  #redis: Redis | undefined;
+  /** That this connection's server evicts no keys. */
+  #checked: Promise<void> | undefined;
+  #isNeeded = false;
+
+  constructor(url: string, name: string) {
+    this.#url = url;
+    this.#key = limiterKey(name);
+  }
+
+  async call(call: LimiterCall): Promise<LimiterReply> {
+    const redis = (this.#redis ??= this.#connect());
+    try {
+      await (this.#checked ??= checkEviction(redis));
+      return decodeReply(await this.#run(redis, JSON.stringify(call)));
+    } catch (error) {
+      if (SluiceError.is(error)) throw error;
+      // Errors of the driver have the arguments of a command, e.g. the password.
+      throw new Error(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async #run(redis: Redis, call: string): Promise<unknown> {
+    try {
+      return await redis.evalsha(sha1, 1, this.#key, call, '', '');
+    } catch (error) {
+      // Another server, or one that was started again.
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return redis.eval(limiterScript, 1, this.#key, call, '', '');
+    }
+  }
+
+  isNeeded(needed: boolean): void {
+    this.#isNeeded = needed;
+    this.#holdProcess();
+  }
+
+  async close(): Promise<void> {
+    this.#redis?.disconnect();
+    this.#redis = undefined;
+    await Promise.resolve();
+  }
+
+  #connect(): Redis {
+    const redis = new Redis(this.#url, {
+      // The limiter decides how long it waits, and what is said again: a call that was carried out twice would count wrongly.
+      ...{ maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, socketTimeout: 10_000 },
+      retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
+      connectionName: 'sluice limiter',
+    });
+    // Calls fail with the same error.
+    redis.on('error', () => undefined);
+    redis.on('connect', () => {
+      this.#checked = undefined;
+      this.#holdProcess();
+    });
+    return redis;
+  }
+
+  /** An idle connection keeps no process alive. */
+  #holdProcess(): void {
+    const socket = this.#redis?.stream;
+    if (this.#isNeeded) socket?.ref();
+    else socket?.unref();
+  }
+}

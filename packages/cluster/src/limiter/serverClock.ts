@@ -1,0 +1,42 @@
+import type { LimiterReply } from './limiterBook.js';
+
+/** Ms, and the share of the time between two replies, by which clocks may disagree before it is taken for a step. */
+const maxDrift = 50;
+const maxDriftShare = 0.001;
+
+interface Times {
+  readonly sent: number;
+  readonly received: number;
+  /** Ms of the longest window. */
+  readonly longest: number;
+}
+
+/**
+ * Compares the book's clock, which is a wall clock that somebody may set, with the monotonic one of this process. After a
+ * step of the first one the log is wrong: entries seem older or younger than they are.
+ */
+export class ServerClock {
+  #last: (LimiterReply & Times) | undefined;
+  #steppedSince = 0;
+
+  /** When the log was opened that is wrong; 0 without a step. */
+  get steppedSince(): number {
+    return this.#steppedSince;
+  }
+
+  /** @returns whether both clocks agree about the time since the last reply. If not, permits of this one are not due. */
+  read(reply: LimiterReply, times: Times): boolean {
+    const last = this.#last;
+    this.#last = { ...reply, ...times };
+    this.#steppedSince = 0;
+    // A log that was opened since then, or a reply from before all windows, says nothing about this log.
+    if (last?.openedAt !== reply.openedAt || times.sent - last.received > times.longest) return true;
+    const passed = (reply.time - last.time) / 1_000;
+    const least = times.sent - last.received;
+    const most = times.received - last.sent;
+    const drift = maxDrift + maxDriftShare * most;
+    if (passed >= least - drift && passed <= most + drift) return true;
+    this.#steppedSince = reply.openedAt;
+    return false;
+  }
+}

@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createClient, type Limiter } from '@sluice/core';
+import { startSandbox } from '@sluice/sandbox';
+import { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import { onTestEnd } from '../../../../scripts/testScope.js';
+import { redisProgram, startRedis, type RedisServer } from '../../../../test/kit/redisServer.js';
+import { testApi } from '../../../core/test/http/children/testApi.js';
+import { LimiterUnavailableError, redisLimiter, type RedisLimiterOptions } from '../../src/index.js';
+
+const limits = { requests: 5, per: 200 };
+
+async function openRedis(settings?: readonly string[]): Promise<RedisServer> {
+  const server = await startRedis(settings);
+  onTestEnd(() => server.close());
+  return server;
+}
+
+function open(server: RedisServer, options: Partial<RedisLimiterOptions> = {}): Limiter {
+  const limiter = redisLimiter({ url: server.url, name: 'api', limits, ...options });
+  onTestEnd(async () => limiter.close?.());
+  return limiter;
+}
+
+/** When `count` permits began, which are released at once. */
+async function begun(limiter: Limiter, count: number): Promise<number[]> {
+  const times: number[] = [];
+  const one = async (): Promise<void> => {
+    const permit = await limiter.acquire({ route: 'any' });
+    times.push(performance.now());
+    permit.release();
+  };
+  await Promise.all(Array.from({ length: count }, one));
+  return times;
+}
+
+/** The least ms that any 6 starts in a row take. */
+function closest(times: readonly number[]): number {
+  const sorted = [...times].sort((a, b) => a - b);
+  return Math.min(...sorted.slice(limits.requests).map((at, nth) => at - (sorted[nth] ?? 0)));
+}
+
+describe.runIf(redisProgram !== undefined)('K8 a limiter in Redis', () => {
+  test('lets several processes start no more than the limit, and serves all', async () => {
+    const server = await openRedis();
+    const limiters = [open(server), open(server), open(server)];
+    const times = await Promise.all(limiters.map((limiter) => begun(limiter, 10)));
+    expect(closest(times.flat())).toBeGreaterThanOrEqual(limits.per);
+    expect(limiters[0]?.state).toMatchObject({ running: 0, pausedFor: 0 });
+  });
+
+  test('starts no more after FLUSHALL, and after Redis was killed and started again, with its data and without', async () => {
+    const server = await openRedis();
+    const limiter = open(server);
+    const redis = new Redis(server.url, { maxRetriesPerRequest: null });
+    redis.on('error', () => undefined);
+    onTestEnd(() => redis.disconnect());
+    const times = await begun(limiter, 5);
+    await redis.flushall();
+    times.push(...(await begun(limiter, 7)));
+    for (const isEmpty of [false, true]) {
+      await server.kill();
+      const next = begun(limiter, 7);
+      await server.start({ isEmpty });
+      times.push(...(await next));
+    }
+    expect(times).toHaveLength(26);
+    expect(closest(times)).toBeGreaterThanOrEqual(limits.per);
+  });
+
+  test('K9 fails when Redis is gone for longer than waitForRedis, without its password', async () => {
+    const server = await openRedis(['--requirepass', 'secret-of-redis']);
+    const url = server.url.replace('redis://', 'redis://:secret-of-redis@');
+    const limiter = open(server, { url, waitForRedis: 300 });
+    await begun(limiter, 1);
+    await server.kill();
+    const error: unknown = await begun(limiter, 1).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(LimiterUnavailableError);
+    expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('for 0.3 s') as string });
+    const wrong = open(server, { url: url.replace('of-redis@', 'that-is-wrong@'), waitForRedis: 300 });
+    await server.start();
+    const refused: unknown = await begun(wrong, 1).catch((reason: unknown) => reason);
+    expect(refused).toBeInstanceOf(LimiterUnavailableError);
+    const { inspect } = await import('node:util');
+    const said = [error, refused].map((each) => inspect(each, { depth: 20, showHidden: true })).join();
+    expect(said).toContain('WRONGPASS');
+    expect(said).not.toMatch(/secret-of-redis|secret-that-is-wrong/);
+  });
+
+  test('K9 refuses a Redis that evicts keys', async () => {
+    const server = await openRedis(['--maxmemory-policy', 'allkeys-lru']);
+    await expect(begun(open(server), 1)).rejects.toMatchObject({
+      code: 'config',
+      message: expect.stringContaining('maxmemory-policy allkeys-lru') as string,
+    });
+  });
+
+  test('needs no more rights than the guide says', async () => {
+    const server = await openRedis();
+    const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guides/rateLimit.md'), 'utf8');
+    const [, rights = '', keys = ''] = /needs `([^`]*)` for the keys `([^`]*)`/.exec(guide) ?? [];
+    const redis = new Redis(server.url);
+    onTestEnd(() => redis.disconnect());
+    await redis.call('ACL', 'SETUSER', 'worker', 'on', '>secret', `~${keys}`, ...rights.split(' '));
+    const limiter = open(server, { url: server.url.replace('redis://', 'redis://worker:secret@') });
+    await expect(begun(limiter, 6)).resolves.toHaveLength(6);
+    expect(await redis.call('ACL', 'LOG')).toEqual([]);
+  });
+
+  test.each(['http://127.0.0.1:6379', '127.0.0.1', ''])('refuses %j as the URL of Redis', (url) => {
+    expect(() => redisLimiter({ url, name: 'api', limits })).toThrow('must begin with redis:// or rediss://');
+  });
+
+  test.each([
+    [{ requests: 0, per: 1_000 }, 'requests is 0'],
+    [{ requests: 2.5, per: 1_000 }, 'requests is 2.5'],
+    [{ requests: 5, per: 3_600_001 }, 'per is 3600001'],
+    [{ requests: 5, per: 1_000, burst: 0 }, 'burst is 0'],
+    [{ requests: 5, per: 1_000, costs: { a: 0.5 } }, 'costs["a"] is 0.5'],
+  ])('refuses %j', (wrong, said) => {
+    expect(() => redisLimiter({ url: 'redis://127.0.0.1', name: 'api', limits: wrong })).toThrow(said);
+  });
+
+  test('K10 stores no API key, and a client without work lets its process end', async () => {
+    const server = await openRedis();
+    await using sandbox = await startSandbox({ holdings: 10, rateLimit: limits });
+    const client = createClient({ apiKey: sandbox.apiKey, limiter: open(server) }).use(testApi(sandbox.streamsUrl));
+    for (let nth = 0; nth < 8; nth += 1)
+      await client.api.request({ route: 'streams.list', path: '/streams/evm', query: { limit: 1 } });
+    await client.close();
+    expect(sandbox.counts.rateLimited).toBe(0);
+    const written = readdirSync(server.folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+      name.includes('.'),
+    );
+    const text = written.map((name) => readFileSync(join(server.folder, name), 'latin1')).join();
+    expect(text).toContain('sluice:limiter:api');
+    expect(text).not.toContain(sandbox.apiKey);
+  });
+
+  test('lets its process end without close', async () => {
+    const server = await openRedis();
+    const program = `
+      import { redisLimiter } from '@sluice/cluster';
+      const limiter = redisLimiter({ url: '${server.url}', name: 'api', limits: { requests: 5, per: 200 } });
+      const permit = await limiter.acquire({ route: 'any' });
+      permit.release();
+      console.log('done');
+    `;
+    const args = ['--import', 'tsx', '--conditions=@sluice/source', '--input-type=module', '--eval', program];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: join(import.meta.dirname, '..') });
+    expect(stdout).toBe('done\n');
+  });
+});
