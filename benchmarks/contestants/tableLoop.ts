@@ -4,12 +4,11 @@ import { rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { DatabaseSync } from '@photostructure/sqlite';
-import axios from 'axios';
 import pg from 'pg';
 import copyStreams from 'pg-copy-streams';
-import { createAdapter } from '../../packages/core/src/http/adapter/undiciAdapter.js';
-import { apiKey, columns, type HoldingsPage, type Job } from './contestant.js';
+import { columns, type HoldingsPage, type Job } from './contestant.js';
 import { readAhead } from './readAhead.js';
+import { undiciAxios } from './undiciAxios.js';
 
 const pagesOfCommit = 50;
 
@@ -22,17 +21,10 @@ const types = new Map([
 const texts = columns.slice(0, -1);
 
 export async function exportHoldings(job: Job): Promise<number> {
-  const adapter = createAdapter({ connectTimeout: 10_000, maxBodyBytes: 32 * 1024 * 1024 });
-  const api = axios.create({
-    adapter: async (config) => {
-      const headers = { ...config.headers.toJSON(true), 'x-api-key': apiKey };
-      const { status, body } = await adapter.send({ url: config.url ?? '', method: 'GET', headers });
-      return { status, statusText: '', headers: {}, data: body.text, config };
-    },
-  });
+  const { api, close } = undiciAxios();
   const pages = readAhead(job, async (path) => (await api.get<HoldingsPage>(job.url + path)).data);
   const rows = job.format === 'postgres' ? await copied(job, pages) : await inserted(job, pages);
-  await adapter.close();
+  await close();
   return rows;
 }
 

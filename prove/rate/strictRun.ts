@@ -1,8 +1,8 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { createClient, type Endpoint, type Plugin } from '@sluice/core';
-import { rate, type ServerAddress, type ServerLog } from './rate.js';
+import { createClient } from '@sluice/core';
+import { messageFrom, rate, requestsOf, type ClientTask, type ServerAddress, type ServerLog } from './rate.js';
 
 /** Of a run. */
 export const requests = 300;
@@ -21,33 +21,35 @@ export interface StrictRun {
 
 /** Sends requests to a strict server in a process of its own, with this many in parallel. */
 export async function strictRun(concurrency: number): Promise<StrictRun> {
-  const { arrivals, refused, longestStall } = await measure(concurrency);
-  return { refused, longestStall, share: steadyShare(arrivals), closest: closest(arrivals) };
+  return observed(async ({ streamsUrl, apiKey }) => {
+    await using client = createClient({ apiKey, rateLimit: rate, retry: { retries: 0 } });
+    await requestsOf(client, { streamsUrl, requests, concurrency });
+  });
 }
 
-async function measure(concurrency: number): Promise<ServerLog> {
-  const server = fork(fileURLToPath(new URL('server.ts', import.meta.url)));
-  const { streamsUrl, apiKey } = await message<ServerAddress>();
-  const api: Plugin<'api', Endpoint> = { name: 'api', setup: ({ endpoint }) => endpoint(streamsUrl) };
-  await using client = createClient({ apiKey, rateLimit: rate, retry: { retries: 0 } }).use(api);
-  let left = requests;
-  const worker = async (): Promise<void> => {
-    while (left > 0) {
-      left -= 1;
-      // The server counts refusals; the walk through the log continues.
-      await client.api
-        .request({ route: 'streams.list', path: '/streams/evm', query: { limit: 1 } })
-        .catch(() => undefined);
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  server.send('enough');
-  return await message<ServerLog>();
+/** The same from several processes, which share a limiter in Redis. */
+export async function sharedRun(processes: number, redisUrl: string): Promise<StrictRun> {
+  return observed(async (address) => {
+    const task: ClientTask = { ...address, redisUrl, requests: requests / processes, concurrency: 2 };
+    const clients = Array.from({ length: processes }, () =>
+      fork(fileURLToPath(new URL('sharedClient.ts', import.meta.url))),
+    );
+    await Promise.all(
+      clients.map(async (client) => {
+        client.send(task);
+        await once(client, 'exit');
+      }),
+    );
+  });
+}
 
-  async function message<T>(): Promise<T> {
-    const [said] = await once(server, 'message');
-    return said;
-  }
+async function observed(send: (address: ServerAddress) => Promise<void>): Promise<StrictRun> {
+  const server = fork(fileURLToPath(new URL('server.ts', import.meta.url)));
+  const address = await messageFrom<ServerAddress>(server);
+  await send(address);
+  server.send('enough');
+  const { arrivals, refused, longestStall } = await messageFrom<ServerLog>(server);
+  return { refused, longestStall, share: steadyShare(arrivals), closest: closest(arrivals) };
 }
 
 /**

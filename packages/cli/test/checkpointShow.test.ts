@@ -10,6 +10,7 @@ import { settingsFor, sluice, startSluice } from './runSluice.js';
 import { onTestEnd } from '../../../scripts/testScope.js';
 import { postgresPrograms, startPostgres } from '../../../test/kit/postgresServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
+import { readTable } from './readTable.js';
 import { listenTo, watchArgs } from './watching.js';
 
 const perWallet = ['--owners-per-request', '1'];
@@ -159,6 +160,37 @@ describe('sluice checkpoint show of a table', () => {
     expect(stdout).toMatch(/^kept {6}7 changes, up to generation 1$/m);
   });
 
+  test('says who writes it, and that it was dropped', async () => {
+    let hangsAt = Infinity;
+    await using sandbox = await startSandbox({
+      streams: 7,
+      script: ({ nth }) => (nth === hangsAt ? { kind: 'never' } : undefined),
+    });
+    const options = { env: settingsFor(sandbox), cwd: temporaryFolder() };
+    const mirror = watchArgs('--to', 'a.sqlite#mirror', '--polls', '1');
+    const exported = ['streams', 'export', '--to', 'a.sqlite#export', '--page-size', '2', '--commit-every', '1'];
+    await sluice(mirror, options);
+    const show = async (table: string) => (await sluice(['checkpoint', 'show', table], options)).stdout;
+    hangsAt = sandbox.counts.requests + 2;
+    const running = startSluice(exported, { ...options, isInstalled: true });
+    await sandbox.until(() => sandbox.counts.requests > hangsAt);
+    expect(await show('a.sqlite#EXPORT')).toMatch(
+      new RegExp(`^in use {4}by process ${String(running.process.pid)} on \\S+, which is running\nnext`, 'm'),
+    );
+    running.process.kill('SIGKILL');
+    await running.ended;
+    const { code, stderr } = await sluice(exported, options);
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(await show('a.sqlite#export')).not.toMatch(/^table|^in use/m);
+    for (const table of ['mirror', 'export']) readTable(join(options.cwd, 'a.sqlite'), `DROP TABLE ${table}`);
+    expect(await show('a.sqlite#export')).toMatch(
+      /^table {5}it no longer exists: somebody has dropped it\nnext {6}The same command exports it again, from the start\.$/m,
+    );
+    expect(await show('a.sqlite#mirror')).toMatch(
+      /^table {5}it no longer exists: .*\nnext {6}The same command with --restart starts over; there is nothing/m,
+    );
+  });
+
   test.runIf(postgresPrograms !== undefined)(
     'explains what PostgreSQL has, beside the run that writes it',
     async () => {
@@ -174,7 +206,10 @@ describe('sluice checkpoint show of a table', () => {
       await listenTo(running.process.stderr).until(/Watching/);
       await expect
         .poll(async () => JSON.parse((await show()).stdout) as unknown)
-        .toMatchObject({ log: { table: '_sluice' }, written: { changes: 3, generation: 1 } });
+        .toMatchObject({
+          ...{ log: { table: '_sluice' }, written: { changes: 3, generation: 1 } },
+          holder: { pid: running.process.pid, host: '127.0.0.1', isRunning: true },
+        });
       running.process.kill('SIGINT');
       await running.ended;
     },

@@ -139,4 +139,10 @@ describe('an export that goes on', () => {
   ])('%s says where', (_, change, line) => {
     expect(resumedLine(resumedAt({ ...checkpoint, ...change }))).toBe(line);
   });
+
+  test('into a table says what is left of it', () => {
+    expect(resumedLine(resumedAt({ ...checkpoint, isSealed: true }), { keepsState: true })).toBe(
+      'All 12,300 rows are there already; only closing the target is left.',
+    );
+  });
 });

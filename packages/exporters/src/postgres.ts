@@ -4,12 +4,14 @@
  * @module @sluice/exporters/postgres
  */
 
-import type { Sink } from '@sluice/core';
 import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
 import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
+import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableSink } from './sql/tableSink.js';
 
 export type { PostgresPlace } from './postgres/database.js';
+export type { TableHolder } from './sql/database.js';
+export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
 export type { TableMode } from './sql/stage.js';
 export type { NewFields } from './sql/tableShape.js';
@@ -37,7 +39,7 @@ export interface PostgresMirrorOptions extends MirrorOptions, PostgresPlace {}
  * @throws ConfigError if an option is invalid. Later: SinkError if the server refuses, the table has other columns, or a
  * value does not fit; LockError if another process writes the table.
  */
-export function postgres<T extends object>(options: PostgresOptions): Sink<T> {
+export function postgres<T extends object>(options: PostgresOptions): TableSink<T> {
   const { database, where } = postgresDatabase(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }

@@ -5,14 +5,18 @@
  */
 
 import { createHash } from 'node:crypto';
+import { realpath } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type ColumnType, ConfigError, type Sink } from '@sluice/core';
-import { fileState } from '@sluice/core/node';
-import type { Database } from './sql/database.js';
+import { type ColumnType, ConfigError } from '@sluice/core';
+import { type FileState, fileState } from '@sluice/core/node';
+import type { Database, TableName } from './sql/database.js';
 import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
+import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableSink } from './sql/tableSink.js';
 import { openSqlite, readSqlite } from './sqlite/driver.js';
 
+export type { TableHolder } from './sql/database.js';
+export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
 export type { TableMode } from './sql/stage.js';
 export type { NewFields } from './sql/tableShape.js';
@@ -47,7 +51,7 @@ export interface SqliteMirrorOptions extends MirrorOptions, SqlitePlace {}
  * @throws ConfigError if an option is invalid. Later: SinkError if the file can't be written, the table has other
  * columns, or a value does not fit; LockError if another process writes the table.
  */
-export function sqlite<T extends object>(options: SqliteOptions): Sink<T> {
+export function sqlite<T extends object>(options: SqliteOptions): TableSink<T> {
   const { database, where } = databaseAt(options);
   return tableSink<T>(database, `${where}#${options.table}`, options);
 }
@@ -76,12 +80,22 @@ function databaseAt(place: SqlitePlace): { readonly database: Database; readonly
   if (place.path === '') throw new ConfigError('The path of the database is empty.', { option: 'path' });
   const { breakLock = false } = place;
   const path = resolve(place.path);
+  /** Its lock, in a folder that is there only while somebody holds it. The file is there, and may have several names. */
+  const stateOf = async (table: TableName): Promise<FileState> =>
+    fileState(`${await realpath(path)}-${folderName(table.full)}.sluice`, { breakLock });
   const database: Database = {
     name: 'sqlite',
     connect: (signal) => openSqlite(path, signal),
     connectToRead: (signal) => readSqlite(path, signal),
-    // A folder of its own, which is there only while the export runs.
-    lock: (_connection, table, signal) => fileState(`${path}-${folderName(table)}.sluice`, { breakLock }).lock(signal),
+    lock: async (_connection, table, signal) => (await stateOf(table)).lock(signal),
+    async holder(_session, table) {
+      const found = await (await stateOf(table)).holder();
+      if (!found) return undefined;
+      return {
+        ...(found.process && { pid: found.process.pid, host: found.process.host }),
+        ...(found.liveness !== 'unknown' && { isRunning: true }),
+      };
+    },
     faultOfName: (name, of) =>
       name.includes('\0')
         ? 'has a NUL character'

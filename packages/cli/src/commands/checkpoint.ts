@@ -17,7 +17,7 @@ import {
   stateFolder,
   parseTarget,
 } from '../target/namedTarget.js';
-import { tableName, type TableName, tableTarget } from '../target/tableTarget.js';
+import { openTable, tableName, type TableName } from '../target/tableTarget.js';
 import { visibleText } from '../terminal/text.js';
 import { reportLines, watchReportLines } from './checkpoint/lines.js';
 import {
@@ -25,10 +25,11 @@ import {
   findState,
   readCheckpoint,
   readStoredCheckpoint,
+  reportOf,
+  storedCheckpoint,
   type StateFolder,
 } from './checkpoint/report.js';
-import { readTableState } from './checkpoint/tableState.js';
-import { readWatchState, type WatchReport } from './checkpoint/watchReport.js';
+import { committedChanges, isWatch, readWatchState, type WatchReport } from './checkpoint/watchReport.js';
 import { supervisePlugins } from './runConfigured.js';
 
 /** `file`: a target, the folder of its state, the checkpoint itself, a table, or a plugin's store. */
@@ -76,9 +77,15 @@ async function inTable(
   table: TableName,
   environment: Environment,
 ): Promise<WatchReport | CheckpointReport> {
-  const { state } = await tableTarget(name, table, {}, environment).open({ sinks: new Map() });
-  if (!state) throw new Error('A table has no state.');
-  return readTableState(name, state);
+  const { state } = await openTable(table, {}, environment);
+  const checkpoint = await storedCheckpoint(name, state);
+  const { isThere, holder } = await state.look();
+  const watched = isWatch(checkpoint) ? committedChanges(checkpoint) : undefined;
+  // An export creates it when it ends, and a watch with its first poll.
+  const isMissing = !isThere && (watched ? watched.generation > 0 : checkpoint.finishedAt !== undefined);
+  const seen = { ...(isMissing && { table: 'missing' as const }), ...(holder && { holder }) };
+  if (!watched) return { ...reportOf(name, checkpoint, name), ...seen };
+  return { log: { table: '_sluice' }, written: { target: name, ...watched }, ...seen };
 }
 
 function inStore(store: NamedTarget, config: Config, environment: Environment): Promise<CheckpointReport> {

@@ -107,6 +107,7 @@ export async function exportRows<T>(
   const header = {
     ...{ source: source.info.name, target, format },
     ...(forwarding && { state: forwarding.state, deadLetterFile: forwarding.deadLetters }),
+    ...(sink.state && { keepsState: true as const }),
     ...(kind === 'sink' && resumption && !sink.state && { state: resumption.stateName }),
   };
   const mode = modeFor(options, target, environment);

@@ -35,7 +35,7 @@ export interface Resumed {
  */
 export function resumedLine(
   { rows, pages, isSealed, partitions, partition, page, otherPartitions }: Resumed,
-  header: Pick<RunHeader, 'state' | 'deadLetterFile'> = {},
+  header: Pick<RunHeader, 'state' | 'deadLetterFile' | 'keepsState'> = {},
 ): string {
   const words = wordsFor(header);
   if (isSealed) return `All ${formatCount(rows, 'row')} are ${words.sealed}`;
@@ -63,8 +63,12 @@ const ofSink: TargetWords = {
 };
 
 /** Only a file has its state next to it, and only a webhook has dead letters. */
-function wordsFor({ state, deadLetterFile }: Pick<RunHeader, 'state' | 'deadLetterFile'>): TargetWords {
-  if (state === undefined) return ofFile;
+function wordsFor({
+  state,
+  deadLetterFile,
+  keepsState,
+}: Pick<RunHeader, 'state' | 'deadLetterFile' | 'keepsState'>): TargetWords {
+  if (state === undefined) return keepsState ? ofSink : ofFile;
   return deadLetterFile === undefined ? ofSink : ofEndpoint;
 }
 

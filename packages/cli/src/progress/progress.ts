@@ -57,6 +57,8 @@ export interface RunHeader {
   readonly state?: string;
   /** For a webhook only. */
   readonly deadLetterFile?: string;
+  /** The target keeps its own state, as a table does. */
+  readonly keepsState?: true;
   /** The target is a table that mirrors the rows of a watch. */
   readonly isMirror?: true;
 }

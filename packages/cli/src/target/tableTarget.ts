@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
 import type { Change, Sink } from '@sluice/core';
+import type { TableSink } from '@sluice/exporters/sqlite';
 import type { Environment } from '../environment/environment.js';
 import { UsageError } from '../errors/errors.js';
 import type { OptionsOf } from '../options/table.js';
@@ -48,8 +49,17 @@ export function tableTarget<T extends object>(
   to: string,
   named: TableName,
   options: TableTargetOptions,
-  { folder, variables, secrets }: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
+  environment: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
 ): Target<T> {
+  return { kind: 'table', name: to, format: named.kind, open: () => openTable(named, options, environment) };
+}
+
+/** The sink of a table. */
+export async function openTable<T extends object>(
+  named: TableName,
+  options: TableTargetOptions,
+  { folder, variables, secrets }: Pick<Environment, 'folder' | 'variables' | 'secrets'>,
+): Promise<TableSink<T>> {
   const { columns, mode, keyColumns: key, schema, breakLock = false } = options;
   const shared = {
     table: named.table,
@@ -59,16 +69,13 @@ export function tableTarget<T extends object>(
     ...(schema && { schema }),
     breakLock,
   };
-  const open = async (): Promise<Sink<T>> => {
-    // Loaded on demand: most exports write files.
-    if (named.kind === 'sqlite') {
-      const { sqlite } = await import('@sluice/exporters/sqlite');
-      return sqlite<T>({ ...shared, path: resolve(folder, named.path) });
-    }
-    const { postgres } = await import('@sluice/exporters/postgres');
-    return postgres<T>({ ...shared, ...serverOf(named.url, { variables, secrets }) });
-  };
-  return { kind: 'table', name: to, format: named.kind, open };
+  // Loaded on demand: most exports write files.
+  if (named.kind === 'sqlite') {
+    const { sqlite } = await import('@sluice/exporters/sqlite');
+    return sqlite<T>({ ...shared, path: resolve(folder, named.path) });
+  }
+  const { postgres } = await import('@sluice/exporters/postgres');
+  return postgres<T>({ ...shared, ...serverOf(named.url, { variables, secrets }) });
 }
 
 type MirrorTargetOptions = OptionsOf<'columns' | 'keyColumns' | 'deletedAt' | 'schema' | 'breakLock'>;

@@ -30,7 +30,8 @@ export interface RedisLimiterOptions {
  * requests than the limits allow, by the clock of one Redis. Give it to `createClient`, which closes it.
  *
  * Nothing starts for one window after Redis has lost its data, was replaced by a replica, or had its clock set, because
- * then the newest starts are unknown. Each permit takes a round trip to Redis, of at most 250 ms.
+ * then the newest starts are unknown. Each permit takes a round trip to Redis, of at most 250 ms; above some 400 starts a
+ * second the script is the bottleneck.
  *
  * @throws ConfigError if a limit or the URL is invalid. `acquire` rejects with a ConfigError if the name has other limits
  * or Redis may evict keys, and with a {@link LimiterUnavailableError} after `waitForRedis` ms without Redis.

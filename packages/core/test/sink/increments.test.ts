@@ -18,6 +18,7 @@ import { Random } from '../../../../test/kit/random.js';
 import { someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { killBeforeEachStep } from './killedAtEnd.js';
+import { killedAtPage } from './killedAtPage.js';
 import { type Recording, recordingSink } from './recordingSink.js';
 
 async function openTable(seed: number, changes = 200): Promise<ChangingTable> {
@@ -39,26 +40,8 @@ async function increment(
   return sink.rows;
 }
 
-/** An increment that ends at a page, if it has so many: what it had in memory is gone. Returns whether it did. */
-async function killed(
-  table: ChangingTable,
-  state: StateStore,
-  sink: Recording<Entry>,
-  pages: number,
-): Promise<boolean> {
-  const kill = new Error('killed');
-  let written = 0;
-  sink.beforeWrite = () => {
-    written += 1;
-    if (written >= pages) throw kill;
-  };
-  const outcome: unknown = await exportTo(entriesOf(table), sink, { state, incremental: true, commitEvery: 1 })
-    .run()
-    .catch((error: unknown) => error);
-  sink.beforeWrite = () => undefined;
-  if (outcome instanceof Error && outcome !== kill) throw outcome;
-  return outcome === kill;
-}
+const killed = (table: ChangingTable, state: StateStore, sink: Recording<Entry>, pages: number): Promise<boolean> =>
+  killedAtPage(sink, pages, () => increment(table, state, sink));
 
 const never = new Promise<never>(() => undefined);
 

@@ -17,6 +17,7 @@ import { emptyDisk } from '../api/exportedForge.js';
 import type { SimulatedDisk } from '../node/simulatedDisk.js';
 import { newProcess } from '../node/simulatedExport.js';
 import { killBeforeEachStep } from './killedAtEnd.js';
+import { killedAtPage } from './killedAtPage.js';
 import { recordingSink, type Recording } from './recordingSink.js';
 
 async function openForge(seed: number, names = ['a', 'b', 'c']): Promise<ChangingForge> {
@@ -46,25 +47,13 @@ async function increment(
 const expected = (forge: ChangingForge): TableEntry[] => forge.rows.sort(byLine);
 const ofTable = (name: string) => (row: TableEntry) => row.table === name;
 
-/** An increment that ends at a page, if it has so many: what it had in memory is gone. Returns whether it did. */
-async function killed(
+const killed = (
   forge: ChangingForge,
   state: StateStore,
   sink: Recording<TableEntry>,
   pages: number,
   options: IncrementOptions = {},
-): Promise<boolean> {
-  const kill = new Error('killed');
-  let written = 0;
-  sink.beforeWrite = () => {
-    written += 1;
-    if (written >= pages) throw kill;
-  };
-  const outcome: unknown = await increment(forge, state, { ...options, sink }).catch((error: unknown) => error);
-  sink.beforeWrite = () => undefined;
-  if (outcome instanceof Error && outcome !== kill) throw outcome;
-  return outcome === kill;
-}
+): Promise<boolean> => killedAtPage(sink, pages, () => increment(forge, state, { ...options, sink }));
 
 describe('A5 an incremental export of a listing for each row of another one', () => {
   test('has all rows at first, then what is new, and of unchanged listings nothing, for one request each', async () => {

@@ -12,6 +12,7 @@ import {
   type SqlValue,
 } from '../sql/database.js';
 import { copyText } from './copyText.js';
+import { passwordInFile } from './passwordFile.js';
 
 /** The oldest server that the tests have run with, as `server_version_num` has it. */
 const oldest = 130_000;
@@ -150,6 +151,10 @@ async function loadDriver(): Promise<PostgresDriver> {
     return {
       client(config) {
         const client = new pg.Client(config);
+        const { host, port, database, user, password } = client;
+        // After that of the URL and of PGPASSWORD, and only if the server wants one.
+        if ((password ?? null) === null)
+          Object.assign(client, { password: () => passwordInFile({ host, port, database, user }) });
         const literal = (value: string): string => client.escapeLiteral(value);
         return {
           on: (event, listener) => client.on(event, listener),
@@ -247,12 +252,13 @@ function sessionOf(client: PostgresClient): Session {
         isRequired: required === true,
       }));
     },
-    async isWritable(table) {
+    async kindOf(table) {
       const { rows } = await query(
-        "SELECT relkind IN ('r', 'p', 'f') OR (relkind = 'v' AND pg_relation_is_updatable(oid, true) & 28 = 28) AS writable FROM pg_class WHERE oid = to_regclass(?)",
+        "SELECT relkind IN ('r', 'p') AS table, relkind = 'f' OR (relkind = 'v' AND pg_relation_is_updatable(oid, true) & 28 = 28) AS writable FROM pg_class WHERE oid = to_regclass(?)",
         [quotedTable(table)],
       );
-      return rows[0]?.['writable'] === true;
+      const [found] = rows;
+      return found?.['table'] === true ? 'table' : found?.['writable'] === true ? 'writable' : 'other';
     },
   };
 }
@@ -312,7 +318,12 @@ function reasonOf(state: string | undefined, error: Error): string {
   const { message } = error;
   switch (state) {
     case '3D000':
+    case '3F000':
       return `${message}. Create it, or name another one.`;
+    case '25006':
+      return `nothing can be written here: ${message}. Use the primary server, and a user that may write.`;
+    case '53300':
+      return `the server takes no more connections: ${message}. Try again later, or raise that limit.`;
     case '28P01':
     case '28000':
       return `the server refused the user or the password: ${message}. Give the password in PGPASSWORD or a file.`;

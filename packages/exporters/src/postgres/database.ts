@@ -1,6 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ColumnType, ConfigError, LockError, type Release } from '@sluice/core';
-import { quoted, type Connection, type Database, type Session } from '../sql/database.js';
+import {
+  quoted,
+  quotedTable,
+  type Connection,
+  type Database,
+  type Session,
+  type TableHolder,
+  type TableName,
+} from '../sql/database.js';
 import { openPostgres, type PostgresDriver } from './connection.js';
 
 /** Where a database of PostgreSQL is. */
@@ -36,6 +44,10 @@ export function postgresDatabase(
     name: 'postgres',
     connect: (signal) => openPostgres(config, where, signal, load),
     lock: (connection, table, signal) => lockTable(connection, table, { signal, breakLock }),
+    async holder(session, table) {
+      const found = await holderOf(session, lockName(table));
+      return found && reportedHolder(found);
+    },
     async lockDefinitions(session) {
       await session.rows('SELECT pg_advisory_xact_lock(hashtextextended(?, 0))', 'sluice');
     },
@@ -44,8 +56,11 @@ export function postgresDatabase(
         ? 'has a NUL character'
         : (of === 'table' ? name.split('.') : [name]).some((part) => Buffer.byteLength(part) > longestName)
           ? `is longer than the ${longestName} bytes that PostgreSQL keeps of one`
-          : undefined,
+          : of === 'table'
+            ? faultOfParts(name.split('.'))
+            : undefined,
     hasSchemas: true,
+    withSchema,
     types: {
       ...{ text: 'text', integer: 'numeric', number: 'numeric' },
       ...{ boolean: 'boolean', timestamp: 'timestamptz', json: 'json' },
@@ -56,6 +71,26 @@ export function postgresDatabase(
     order: { column: '_sluice_order', definition: 'bigint NOT NULL' },
   };
   return { database, where };
+}
+
+/** What is wrong with the name of a table or its schema; `undefined` if nothing is. */
+function faultOfParts(parts: readonly string[]): string | undefined {
+  if (parts.includes('')) return 'has a dot with nothing before or after it. Write TABLE or SCHEMA.TABLE';
+  if (parts.length > 2) return 'has more than one dot. Write TABLE or SCHEMA.TABLE';
+  if (parts.some((part) => /^".*"$/s.test(part)))
+    return 'is in quotation marks, which would be part of it. Leave them out: names are taken letter by letter';
+  return undefined;
+}
+
+/** The schema of the table, or else that in which it would be created. A schema with a dot has no name that SQL takes. */
+async function withSchema(session: Session, table: string): Promise<string> {
+  if (table.includes('.')) return table;
+  const [found] = await session.rows(
+    'SELECT coalesce((SELECT nspname FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid WHERE c.oid = to_regclass(?)), current_schema()) AS schema',
+    quotedTable(table),
+  );
+  const schema = found?.['schema'];
+  return typeof schema === 'string' && !schema.includes('.') ? `${schema}.${table}` : table;
 }
 
 /** In bytes: it cuts longer names silently. */
@@ -98,10 +133,10 @@ const lockPauses = [100, 400, 1_500];
 /** An advisory lock, which ends with its connection. */
 async function lockTable(
   connection: Connection,
-  table: string,
+  table: TableName,
   { signal, breakLock }: { readonly signal: AbortSignal; readonly breakLock: boolean },
 ): Promise<Release> {
-  const name = `sluice ${table}`;
+  const name = lockName(table);
   for (const pause of [...lockPauses, undefined]) {
     const isLocked = await connection.transaction(async (session) => {
       const [found] = await session.rows('SELECT pg_try_advisory_lock(hashtextextended(?, 0)) AS locked', name);
@@ -113,25 +148,46 @@ async function lockTable(
       await connection.transaction((session) =>
         session.rows('SELECT pg_terminate_backend(?::int)', String(holder['pid'])),
       );
-    else if (pause === undefined) throw lockedBy(table, holder);
+    else if (pause === undefined) throw lockedBy(table.given, holder);
     await delay(pause ?? 0, undefined, { signal });
   }
-  throw lockedBy(table, undefined);
+  throw lockedBy(table.given, undefined);
 }
 
-async function holderOf(session: Session, name: string) {
+function lockName({ full }: TableName): string {
+  return `sluice ${full}`;
+}
+
+/** A connection has the name of its process. */
+function reportedHolder(holder: Holder): TableHolder {
+  const [, pid] = /^sluice (\d+)$/.exec(String(holder['application_name'])) ?? [];
+  const host = hostOf(holder);
+  return { ...(pid !== undefined && { pid: Number(pid) }), ...(host !== undefined && { host }), isRunning: true };
+}
+
+/** The address of the client; `undefined` if only other users may know it. */
+function hostOf({ client_addr: address, client_port: port }: Holder): string | undefined {
+  if (typeof address === 'string') return address;
+  // A socket of the file system has this port.
+  return Number(port) === -1 ? 'the machine of the server' : undefined;
+}
+
+type Holder = Readonly<Record<string, unknown>>;
+
+async function holderOf(session: Session, name: string): Promise<Holder | undefined> {
   const [holder] = await session.rows(
-    `SELECT a.pid, a.application_name, a.client_addr, a.backend_start FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-     WHERE l.locktype = 'advisory' AND l.granted AND (l.classid::bigint << 32) + l.objid::bigint = hashtextextended(?, 0)`,
+    `SELECT a.pid, a.application_name, a.client_addr, a.client_port FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+     WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+     AND (l.classid::bigint << 32) + l.objid::bigint = hashtextextended(?, 0)`,
     name,
   );
   return holder;
 }
 
-function lockedBy(table: string, holder: Readonly<Record<string, unknown>> | undefined): LockError {
-  const { application_name: program, client_addr: address, pid } = holder ?? {};
-  const from = typeof address === 'string' ? address : 'this machine';
-  const who = holder ? ` by ${String(program)} from ${from} (backend ${String(pid)})` : '';
+function lockedBy(table: string, holder: Holder | undefined): LockError {
+  const host = holder && hostOf(holder);
+  const from = host === undefined ? '' : ` from ${host}`;
+  const who = holder ? ` by ${String(holder['application_name'])}${from} (backend ${String(holder['pid'])})` : '';
   return new LockError(`The table ${table} is being written${who}.`, { table }, [
     { kind: 'allow', option: 'breakLock' },
   ]);

@@ -19,6 +19,14 @@ export interface ExistingColumn {
   readonly isRequired?: boolean;
 }
 
+/** The name of a table. */
+export interface TableName {
+  /** As the user wrote it, for messages. */
+  readonly given: string;
+  /** With its schema: the same for all names of a table that the database does not fold. */
+  readonly full: string;
+}
+
 /** Statements within one transaction. */
 export interface Session {
   /** The rows of a query. Parameters stand where the text has `?`. */
@@ -35,8 +43,18 @@ export interface Session {
   insert(table: string, columns: readonly string[], rows: readonly (readonly SqlValue[])[]): Promise<void>;
   /** The columns of a table or view, in its order; `undefined` if there is none. */
   columnsOf(table: string): Promise<readonly ExistingColumn[] | undefined>;
-  /** Whether rows can be added, changed and removed in what has this name: not so in most views. */
-  isWritable(table: string): Promise<boolean>;
+  /** What has this name. `writable`: it is not a table, but rows can be added, changed and removed in it. */
+  kindOf(table: string): Promise<'table' | 'writable' | 'other'>;
+}
+
+/** A process that writes a table. */
+export interface TableHolder {
+  /** Absent if it is unknown. */
+  readonly pid?: number;
+  /** The name or address of its machine. */
+  readonly host?: string;
+  /** Absent if that is unknown, e.g. on another machine. */
+  readonly isRunning?: true;
 }
 
 /** An open connection. One transaction runs at a time. */
@@ -74,7 +92,9 @@ export interface Database {
    *
    * @throws LockError if somebody else holds it.
    */
-  lock(connection: Connection, table: string, signal: AbortSignal): Promise<Release>;
+  lock(connection: Connection, table: TableName, signal: AbortSignal): Promise<Release>;
+  /** Who holds that lock, as far as anybody can tell. Locks nothing. */
+  holder(session: Session, table: TableName): Promise<TableHolder | undefined>;
   /** Locks definitions until the transaction ends, where two runs that create the same table at once would fail. */
   readonly lockDefinitions?: (session: Session) => Promise<void>;
   /** What is wrong with the name of a column or a table, as `is longer than …`; `undefined` if nothing is. */
@@ -83,6 +103,8 @@ export interface Database {
   readonly foldName?: (name: string) => string;
   /** A dot in the name of a table separates its schema. Otherwise it is a part of the name. */
   readonly hasSchemas: boolean;
+  /** The name of a table with its schema, whether it is there or not. Default: the name. */
+  readonly withSchema?: (session: Session, table: string) => Promise<string>;
   /** The name of a type in a new table. */
   readonly types: Readonly<Record<ColumnType, string>>;
   /**
@@ -114,4 +136,15 @@ export function quotedTable(name: string, { hasSchemas }: Pick<Database, 'hasSch
 /** A name in the schema of a table. */
 export function besideTable(table: string, name: string, { hasSchemas }: Pick<Database, 'hasSchemas'>): string {
   return hasSchemas ? [...table.split('.').slice(0, -1), name].join('.') : name;
+}
+
+/** The name of a table without its schema. */
+export function nameInSchema(table: string, { hasSchemas }: Pick<Database, 'hasSchemas'>): string {
+  return hasSchemas ? (table.split('.').at(-1) ?? '') : table;
+}
+
+/** The same text for all names of a table. No other table of its schema has it. */
+export function identityOf(table: string, database: Pick<Database, 'hasSchemas' | 'foldName'>): string {
+  const name = nameInSchema(table, database);
+  return database.foldName?.(name) ?? name;
 }

@@ -7,17 +7,51 @@ import {
   SinkError,
   SluiceError,
   type Release,
+  type Sink,
   type StateLog,
   type StateStore,
   type StateUse,
 } from '@sluice/core';
-import { besideTable, ConnectionLost, quotedTable, type Connection, type Database, type Session } from './database.js';
+import {
+  besideTable,
+  ConnectionLost,
+  identityOf,
+  quoted,
+  quotedTable,
+  type Connection,
+  type Database,
+  type Session,
+  type TableHolder,
+  type TableName,
+} from './database.js';
+import { hashOf } from './stage.js';
 
 /** The name of the row that each transaction of a run changes first. */
 const control = '';
 
 /** Ms before each attempt to reach a database again whose connection was lost. */
 const reconnectAfter = [100, 500, 1_000, 2_000, 4_000, 8_000, 15_000];
+/** The same for whoever only looks, without a signal to cancel it. */
+const lookAgainAfter = reconnectAfter.slice(0, 4);
+
+/** What anybody can see of a table. */
+export interface TableLook {
+  /** Somebody may have dropped it, and before an export has ended it may not be there yet. */
+  readonly isThere: boolean;
+  /** The process that writes it; absent if none does. */
+  readonly holder?: TableHolder;
+}
+
+/** The checkpoints of a table, which are in its database. */
+export interface TableState extends StateStore {
+  /** Looks at the table without locking or changing anything. @throws SinkError if the database can't be read. */
+  look(): Promise<TableLook>;
+}
+
+/** A sink that keeps its checkpoints beside its table. */
+export interface TableSink<T> extends Sink<T> {
+  readonly state: TableState;
+}
 
 /** What is committed with the next record. */
 export interface Joined {
@@ -34,11 +68,12 @@ export interface Joined {
  * took over, none matches, and this one ends. After a lost connection the sequence tells whether the transaction was
  * committed, so nothing is written twice.
  */
-export class Ledger implements StateStore {
+export class Ledger implements TableState {
   readonly #database: Database;
-  readonly #table: string;
-  /** The table of checkpoints as SQL has it, in the schema of the rows: a user may have rights in no other one. */
-  readonly ledger: string;
+  /** Its schema is known once the ledger is locked. */
+  #table: TableName;
+  /** The table, whichever of its names was given. */
+  readonly target: string;
   /** Rows that wait for the next record. */
   joined: Joined | undefined;
   #open: { connection: Connection; release: Release } | undefined;
@@ -55,8 +90,23 @@ export class Ledger implements StateStore {
 
   constructor(database: Database, table: string) {
     this.#database = database;
-    this.ledger = quotedTable(besideTable(table, '_sluice', database), database);
-    this.#table = table;
+    this.#table = { given: table, full: table };
+    this.target = identityOf(table, database);
+  }
+
+  /** The table of the rows. */
+  get table(): TableName {
+    return this.#table;
+  }
+
+  /** The table of checkpoints as SQL has it. */
+  get ledger(): string {
+    return quotedTable(this.#ledgerOf(this.#table), this.#database);
+  }
+
+  /** In the schema of the rows: a user may have rights in no other one. */
+  #ledgerOf({ full }: TableName): string {
+    return besideTable(full, '_sluice', this.#database);
   }
 
   /** Connects, and takes the table over. An export and a watch share the connection; exports wait for each other. */
@@ -92,7 +142,7 @@ export class Ledger implements StateStore {
     try {
       await this.#connect(signal);
     } catch (error) {
-      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table, error) : error;
+      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table.given, error) : error;
     }
     try {
       await this.#takeOver();
@@ -104,36 +154,64 @@ export class Ledger implements StateStore {
 
   /** Without the lock, it is what anybody may read while a run holds the table. */
   load(name: string): Promise<unknown> {
-    const loaded = async (session: Session): Promise<unknown> => {
+    const loaded = async (session: Session, ledger: string, target: string): Promise<unknown> => {
       const [found] = await session.rows(
-        `SELECT record FROM ${this.ledger} WHERE target = ? AND name = ?`,
-        ...[this.#table, recordName(name)],
+        `SELECT record FROM ${quotedTable(ledger, this.#database)} WHERE target = ? AND name = ?`,
+        ...[target, recordName(name)],
       );
       return found && decoded(found['record'], name);
     };
-    return this.#holders > 0
-      ? this.read(loaded)
-      : this.#look(async (session) => {
-          const isThere = (await session.columnsOf(besideTable(this.#table, '_sluice', this.#database))) !== undefined;
-          return isThere ? loaded(session) : undefined;
-        });
+    if (this.#holders > 0) return this.read((session) => loaded(session, this.#ledgerOf(this.#table), this.target));
+    return this.#look(async (session, table) => {
+      const ledger = this.#ledgerOf(table);
+      if ((await session.columnsOf(ledger)) === undefined) return undefined;
+      return (await loaded(session, ledger, this.target)) ?? loaded(session, ledger, table.given);
+    });
+  }
+
+  async look(): Promise<TableLook> {
+    return this.#look(async (session, table) => {
+      const isThere = (await session.columnsOf(table.full)) !== undefined;
+      const holder = await this.#database.holder(session, table);
+      return { isThere, ...(holder && { holder }) };
+    });
   }
 
   /** Whether the table itself is there. As `load`, with or without the lock. */
   hasTable(): Promise<boolean> {
-    const found = async (session: Session): Promise<boolean> => (await session.columnsOf(this.#table)) !== undefined;
-    return this.#holders > 0 ? this.read(found) : this.#look(found);
+    const found = async (session: Session, { full }: TableName): Promise<boolean> =>
+      (await session.columnsOf(full)) !== undefined;
+    return this.#holders > 0 ? this.read((session) => found(session, this.#table)) : this.#look(found);
   }
 
   /** Reads without the lock, and creates nothing. */
-  async #look<R>(work: (session: Session) => Promise<R>): Promise<R> {
+  async #look<R>(work: (session: Session, table: TableName) => Promise<R>): Promise<R> {
     const { signal } = new AbortController();
-    const connection = await (this.#database.connectToRead?.(signal) ?? this.#database.connect(signal));
-    try {
-      return await connection.transaction(work);
-    } finally {
-      await connection.close();
+    const looked = async (): Promise<R> => {
+      const connection = await (this.#database.connectToRead?.(signal) ?? this.#database.connect(signal));
+      try {
+        return await connection.transaction(async (session) => work(session, await this.#named(session)));
+      } finally {
+        await connection.close();
+      }
+    };
+    for (const pause of lookAgainAfter) {
+      try {
+        return await looked();
+      } catch (error) {
+        if (!(error instanceof ConnectionLost)) throw error;
+        await delay(pause);
+      }
     }
+    return looked().catch((error: unknown) => {
+      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table.given, error) : error;
+    });
+  }
+
+  /** The table with its schema, which the server knows. */
+  async #named(session: Session): Promise<TableName> {
+    const { given } = this.#table;
+    return { given, full: (await this.#database.withSchema?.(session, given)) ?? given };
   }
 
   async save(name: string, record: object): Promise<void> {
@@ -150,7 +228,7 @@ export class Ledger implements StateStore {
   }
 
   log(name: string): StateLog {
-    return new LedgerLog(this, this.#table, `log/${name}`);
+    return new LedgerLog(this, `log/${name}`);
   }
 
   /** Replaces a record, as a part of a transaction. */
@@ -162,12 +240,12 @@ export class Ledger implements StateStore {
   async insert(session: Session, name: string, nth: bigint, record: object): Promise<void> {
     await session.run(
       `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, ?, ?)`,
-      ...[this.#table, name, nth, JSON.stringify(record)],
+      ...[this.target, name, nth, JSON.stringify(record)],
     );
   }
 
   async #delete(session: Session, name: string): Promise<void> {
-    await session.run(`DELETE FROM ${this.ledger} WHERE target = ? AND name = ?`, this.#table, name);
+    await session.run(`DELETE FROM ${this.ledger} WHERE target = ? AND name = ?`, this.target, name);
   }
 
   /** Runs queries. They are repeated if the connection is lost. @throws LockError if another run has taken over. */
@@ -176,7 +254,7 @@ export class Ledger implements StateStore {
       this.#repeated(async (session) => {
         // After the queries, or what they found could be the other run's.
         const checkOurs = async (): Promise<void> => {
-          if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.#table);
+          if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.#table.given);
         };
         const result = await work(session).catch(async (error: unknown) => {
           // After an error of the server, a transaction takes no more queries.
@@ -203,12 +281,12 @@ export class Ledger implements StateStore {
         if (await isCommitted()) return;
         const changed = await session.run(
           `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,
-          ...[this.#table, control, JSON.stringify(this.#token), BigInt(before)],
+          ...[this.target, control, JSON.stringify(this.#token), BigInt(before)],
         );
         if (changed !== 1) {
           // Its COMMIT may have been on the way still, and arrived while this statement waited for its lock.
           if (await isCommitted()) return;
-          throw takenOver(this.#table);
+          throw takenOver(this.#table.given);
         }
         outcome = { result: await work(session) };
       });
@@ -227,18 +305,32 @@ export class Ledger implements StateStore {
       await session.run(
         `CREATE TABLE IF NOT EXISTS ${this.ledger} (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth))`,
       );
+      await this.#adopt(session);
       await this.#delete(session, control);
       await session.run(
         `INSERT INTO ${this.ledger} (target, name, nth, record) VALUES (?, ?, 0, ?)`,
-        ...[this.#table, control, JSON.stringify(this.#token)],
+        ...[this.target, control, JSON.stringify(this.#token)],
       );
     });
+  }
+
+  /** Records were once kept by the name that was given, so a table could have those of several. */
+  async #adopt(session: Session): Promise<void> {
+    const { given, full } = this.#table;
+    if (given === this.target) return;
+    const ours = await session.rows(`SELECT 1 AS found FROM ${this.ledger} WHERE target = ? LIMIT 1`, this.target);
+    if (ours.length > 0) return;
+    await session.run(`UPDATE ${this.ledger} SET target = ? WHERE target = ?`, this.target, given);
+    const stage = besideTable(full, `_sluice_${hashOf(given)}`, this.#database);
+    if ((await session.columnsOf(stage)) === undefined) return;
+    const name = quoted(`_sluice_${hashOf(this.target)}`);
+    await session.run(`ALTER TABLE ${quotedTable(stage, this.#database)} RENAME TO ${name}`);
   }
 
   async #current(session: Session): Promise<{ readonly token: unknown; readonly sequence: number } | undefined> {
     const [found] = await session.rows(
       `SELECT nth, record FROM ${this.ledger} WHERE target = ? AND name = ?`,
-      ...[this.#table, control],
+      ...[this.target, control],
     );
     return found && { token: decoded(found['record'], 'the run'), sequence: Number(integerOf(found['nth'])) };
   }
@@ -256,7 +348,7 @@ export class Ledger implements StateStore {
         return await this.#opened.transaction(work);
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
-        if (pause === undefined) throw unreachable(this.#database, this.#table, error);
+        if (pause === undefined) throw unreachable(this.#database, this.#table.given, error);
         await this.#reconnect(pause);
       }
     }
@@ -279,6 +371,7 @@ export class Ledger implements StateStore {
   async #connect(signal: AbortSignal): Promise<void> {
     const connection = await this.#database.connect(signal);
     try {
+      if (this.#database.withSchema) this.#table = await connection.transaction((session) => this.#named(session));
       const release = await this.#database.lock(connection, this.#table, signal);
       this.#open = { connection, release };
     } catch (error) {
@@ -304,13 +397,11 @@ export class Ledger implements StateStore {
 class LedgerLog implements StateLog {
   bytes = 0;
   readonly #ledger: Ledger;
-  readonly #table: string;
   readonly #name: string;
   #next: bigint | undefined;
 
-  constructor(of: Ledger, table: string, name: string) {
+  constructor(of: Ledger, name: string) {
     this.#ledger = of;
-    this.#table = table;
     this.#name = name;
   }
 
@@ -321,7 +412,7 @@ class LedgerLog implements StateLog {
       const found = await this.#ledger.read((session) =>
         session.rows(
           `SELECT nth, record FROM ${this.#ledger.ledger} WHERE target = ? AND name = ? AND nth > ? ORDER BY nth LIMIT 500`,
-          ...[this.#table, this.#name, after],
+          ...[this.#ledger.target, this.#name, after],
         ),
       );
       if (found.length === 0) break;
@@ -347,7 +438,11 @@ class LedgerLog implements StateLog {
     const all = [...records];
     await this.#ledger.commit(async (session) => {
       [nth, bytes] = [0n, 0];
-      await session.run(`DELETE FROM ${this.#ledger.ledger} WHERE target = ? AND name = ?`, this.#table, this.#name);
+      await session.run(
+        `DELETE FROM ${this.#ledger.ledger} WHERE target = ? AND name = ?`,
+        this.#ledger.target,
+        this.#name,
+      );
       for (const record of all) {
         await this.#ledger.insert(session, this.#name, nth, record);
         nth += 1n;
@@ -370,7 +465,7 @@ class LedgerLog implements StateLog {
     const [last] = await this.#ledger.read((session) =>
       session.rows(
         `SELECT max(nth) AS last FROM ${this.#ledger.ledger} WHERE target = ? AND name = ?`,
-        this.#table,
+        this.#ledger.target,
         this.#name,
       ),
     );

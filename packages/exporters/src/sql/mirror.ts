@@ -4,18 +4,23 @@ import {
   SinkError,
   type Change,
   type Json,
-  type Sink,
   type SinkContext,
   type SinkPage,
   type SinkReport,
   type SinkWriter,
-  type StateStore,
 } from '@sluice/core';
-import { quoted, quotedTable, type Column, type Database, type Session, type SqlValue } from './database.js';
-import { Ledger } from './ledger.js';
-import { sqlValue } from './sqlValue.js';
+import {
+  quoted,
+  quotedTable,
+  type Column,
+  type Database,
+  type Session,
+  type SqlValue,
+  type TableName,
+} from './database.js';
+import { Ledger, type TableSink } from './ledger.js';
 import { Stage } from './stage.js';
-import { checkTable, tableShape, type TableShape, type NewFields } from './tableShape.js';
+import { checkTable, checkTableName, storableKey, tableShape, type TableShape, type NewFields } from './tableShape.js';
 
 /** Where and how the rows of a watch become a table. */
 export interface MirrorOptions {
@@ -55,21 +60,19 @@ interface Generation {
 }
 
 /** A sink of changes, and the state of their watch. */
-export interface Mirror<T> extends Sink<Change<T>> {
-  readonly state: StateStore;
-}
+export type Mirror<T> = TableSink<Change<T>>;
 
 /** A sink of changes whose table equals the accepted snapshot of the last generation that was committed. */
 export function mirrorSink<T extends object>(database: Database, target: string, options: MirrorOptions): Mirror<T> {
   const { table, columns, key, deletedAt = false, schema: newFields } = options;
-  if (table === '') throw new ConfigError('The name of the table is empty.', { option: 'table' });
+  checkTableName(database, table);
   const ledger = new Ledger(database, table);
   const tableOf = async ({ schema, isEndless }: SinkContext<Change<T>>): Promise<MirrorTable<T>> => {
     if (!isEndless)
       throw new ConfigError('A mirror follows the changes of a watch: export watch(source, …) into it, not a source.');
     const wanted = { columns, key, schema: newFields, needsKey: false };
     const shape = new MirrorShape<T>(tableShape(database, schema?.rows, wanted), deletedAt);
-    return new MirrorTable(database, table, shape, generationIn(await ledger.load(mirrored)));
+    return new MirrorTable(database, ledger.table, shape, generationIn(await ledger.load(mirrored)));
   };
   return {
     name: database.name,
@@ -148,7 +151,7 @@ class MirrorShape<T> implements TableShape<Change<T>> {
 
   #values(row: T, key: string, nth: number): SqlValue[] {
     const values = this.#rows.valuesOf(row, nth);
-    if (this.#hasKeyColumn) values.push(sqlValue('text', key) ?? key);
+    if (this.#hasKeyColumn) values.push(storableKey(key, '#"'));
     if (this.hasDeletedAt) values.push(null);
     return values;
   }
@@ -157,14 +160,14 @@ class MirrorShape<T> implements TableShape<Change<T>> {
 /** The table, and the statements that a generation is. */
 class MirrorTable<T> {
   readonly #database: Database;
-  readonly #table: string;
+  readonly #table: TableName;
   readonly shape: MirrorShape<T>;
   /** The generation that the table has; `undefined` if its rows are not a mirror's. */
   readonly generation: number | undefined;
   readonly #stage: Stage<Change<T>>;
   readonly #sameKey: string;
 
-  constructor(database: Database, table: string, shape: MirrorShape<T>, generation: number | undefined) {
+  constructor(database: Database, table: TableName, shape: MirrorShape<T>, generation: number | undefined) {
     this.#database = database;
     this.#table = table;
     this.shape = shape;
@@ -177,28 +180,34 @@ class MirrorTable<T> {
 
   /** @throws SinkError if there is a table with other columns, or with rows of others. */
   async checkNew(session: Session): Promise<void> {
-    const existing = await session.columnsOf(this.#table);
-    if (!existing) return;
-    checkTable(this.#database, this.#table, this.shape, existing);
-    if (this.generation !== undefined) return;
+    if (!(await this.#isThere(session)) || this.generation !== undefined) return;
     const [row] = await session.rows(`SELECT 1 AS found FROM ${this.#name} LIMIT 1`);
     if (row)
       throw new SinkError(
-        `The table ${this.#table} has rows, and they are not this mirror's. Name another table, or empty it.`,
-        { details: { table: this.#table } },
+        `The table ${this.#table.given} has rows, and they are not this mirror's. Name another table, or empty it.`,
+        { details: { table: this.#table.given } },
       );
   }
 
   /** @throws CheckpointError if the table is gone, SinkError if it has other columns now. */
   async checkOurs(session: Session): Promise<void> {
-    const existing = await session.columnsOf(this.#table);
-    if (existing) {
-      checkTable(this.#database, this.#table, this.shape, existing);
-      return;
-    }
-    throw new CheckpointError(`The table ${this.#table}, which this mirror has filled, is gone.`, {}, [
+    if (await this.#isThere(session)) return;
+    throw new CheckpointError(`The table ${this.#table.given}, which this mirror has filled, is gone.`, {}, [
       { kind: 'restart' },
     ]);
+  }
+
+  /** @throws ConfigError if it is not a table; SinkError if it has other columns. */
+  async #isThere(session: Session): Promise<boolean> {
+    const existing = await session.columnsOf(this.#table.full);
+    if (!existing) return false;
+    if ((await session.kindOf(this.#table.full)) !== 'table')
+      throw new ConfigError(
+        `${this.#table.given} is a view or the like, in which keys can't be made unique. Name a table.`,
+        { table: this.#table.given },
+      );
+    checkTable(this.#database, this.#table.given, this.shape, existing);
+    return true;
   }
 
   apply(session: Session, generation: Generation): Promise<void> {
@@ -217,7 +226,7 @@ class MirrorTable<T> {
     if (missing === 0) return;
     throw new SinkError(
       `${missing} of ${rows.length} rows have the same ${this.shape.key.join(', ')} as another one. Name columns as key that identify a row.`,
-      { details: { option: 'key', table: this.#table } },
+      { details: { option: 'key', table: this.#table.given } },
     );
   }
 
@@ -240,7 +249,7 @@ class MirrorTable<T> {
     ];
     if (inserted.length === 0) return;
     const names = this.shape.columns.map(({ name }) => name);
-    await session.insert(this.#table, names, inserted);
+    await session.insert(this.#table.full, names, inserted);
   }
 
   /** The staging table refuses values that the table itself would cut. */
@@ -284,7 +293,7 @@ class MirrorTable<T> {
   }
 
   get #name(): string {
-    return quotedTable(this.#table, this.#database);
+    return quotedTable(this.#table.full, this.#database);
   }
 }
 

@@ -42,11 +42,12 @@ export function sqlValue(
     case 'json':
       return jsonText(value);
     case 'text':
-      return storable(plainText(value));
+      return storableText(plainText(value));
   }
 }
 
-function storable(text: string | undefined): string | undefined {
+/** Text without NUL characters and unpaired surrogates. */
+export function storableText<T extends string | undefined>(text: T): T | string {
   const encodable = text?.toWellFormed();
-  return encodable?.includes('\0') ? encodable.replaceAll('\0', '\uFFFD') : encodable;
+  return encodable?.includes('\0') ? encodable.replaceAll('\0', '\uFFFD') : (encodable ?? text);
 }

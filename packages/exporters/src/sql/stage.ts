@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
-import { SinkError } from '@sluice/core';
+import { ConfigError, SinkError } from '@sluice/core';
 import {
   besideTable,
+  identityOf,
+  nameInSchema,
   quoted,
   quotedTable,
   RefusedValue,
   type Database,
   type Session,
   type SqlValue,
+  type TableName,
 } from './database.js';
 import { checkTable, type TableShape } from './tableShape.js';
 
@@ -28,29 +31,31 @@ const [staged, later] = ['_sluice_staged', '_sluice_later'];
 /** The table into which an export writes, and which becomes the target, or goes into it, in one transaction. */
 export class Stage<T> {
   readonly #database: Database;
-  readonly #table: string;
+  readonly #table: TableName;
+  /** Part of the names beside it. */
+  readonly #hash: string;
   readonly #shape: TableShape<T>;
-  /** The staging table, in the schema of the table. */
   readonly #stageName: string;
   /** As SQL has them. */
   readonly #stage: string;
   readonly #target: string;
   readonly #columns: string;
 
-  constructor(database: Database, table: string, shape: TableShape<T>) {
+  constructor(database: Database, table: TableName, shape: TableShape<T>) {
     this.#database = database;
     this.#table = table;
     this.#shape = shape;
-    this.#stageName = besideTable(table, `_sluice_${hashOf(table)}`, database);
+    this.#hash = hashOf(identityOf(table.full, database));
+    this.#stageName = besideTable(table.full, `_sluice_${this.#hash}`, database);
     this.#stage = quotedTable(this.#stageName, database);
-    this.#target = quotedTable(table, database);
+    this.#target = quotedTable(table.full, database);
     this.#columns = shape.columns.map(({ name }) => quoted(name)).join(', ');
   }
 
   /** Begins anew, and drops what an earlier run left. */
   async create(session: Session): Promise<void> {
     const { order, types, staged: stagedType } = this.#database;
-    const existing = new Map((await session.columnsOf(this.#table))?.map((column) => [column.name, column]));
+    const existing = new Map((await session.columnsOf(this.#table.full))?.map((column) => [column.name, column]));
     const columns = this.#shape.columns.map((column) => {
       const found = existing.get(column.name);
       // Values that the target would refuse are refused at once.
@@ -66,7 +71,7 @@ export class Stage<T> {
   async isStricter(session: Session): Promise<boolean> {
     const { staged: stagedType } = this.#database;
     if (!stagedType) return false;
-    const existing = await session.columnsOf(this.#table);
+    const existing = await session.columnsOf(this.#table.full);
     return existing?.some(({ name, declared }) => stagedType(name, declared) !== declared) ?? false;
   }
 
@@ -94,7 +99,7 @@ export class Stage<T> {
       const nth = BigInt(row[names.length - 1] ?? 0n) % rowsOfPartition;
       const value = JSON.stringify(String(row[column] ?? '').slice(0, 60));
       throw new SinkError(
-        `Row ${nth}: ${error.column} is ${value}, which ${this.#table} can't store: ${error.message}. Change the column, or the value with pipePages(map(…)).`,
+        `Row ${nth}: ${error.column} is ${value}, which ${this.#table.given} can't store: ${error.message}. Change the column, or the value with pipePages(map(…)).`,
         { details: { row: Number(nth), column: error.column }, cause: error },
       );
     }
@@ -108,21 +113,21 @@ export class Stage<T> {
     );
   }
 
-  /** @throws SinkError if the target has rows that this mode does not touch, or other columns. */
+  /** @throws ConfigError if it is a view; SinkError if the target has rows that this mode does not touch, or other columns. */
   async checkTarget(session: Session, mode: TableMode): Promise<void> {
-    const existing = await session.columnsOf(this.#table);
+    const existing = await session.columnsOf(this.#table.full);
     if (!existing) return;
-    if (!(await session.isWritable(this.#table)))
-      throw new SinkError(`${this.#table} takes no rows, since it is a view or the like. Name a table.`, {
-        details: { table: this.#table },
+    if ((await session.kindOf(this.#table.full)) === 'other')
+      throw new ConfigError(`${this.#table.given} takes no rows, since it is a view or the like. Name a table.`, {
+        table: this.#table.given,
       });
-    checkTable(this.#database, this.#table, this.#shape, existing);
+    checkTable(this.#database, this.#table.given, this.#shape, existing);
     if (mode !== 'fail') return;
     const [row] = await session.rows(`SELECT 1 AS found FROM ${this.#target} LIMIT 1`);
     if (row)
       throw new SinkError(
-        `The table ${this.#table} has rows already. Name another table, or say in mode what becomes of them: append, merge or replace.`,
-        { details: { option: 'mode', table: this.#table } },
+        `The table ${this.#table.given} has rows already. Name another table, or say in mode what becomes of them: append, merge or replace.`,
+        { details: { option: 'mode', table: this.#table.given } },
       );
   }
 
@@ -130,7 +135,7 @@ export class Stage<T> {
   async publish(session: Session, mode: TableMode): Promise<void> {
     await this.checkTarget(session, mode);
     if (this.#shape.key.length > 0) await this.#keepLastPerKey(session);
-    if ((await session.columnsOf(this.#table)) === undefined) return this.#becomeTarget(session);
+    if ((await session.columnsOf(this.#table.full)) === undefined) return this.#becomeTarget(session);
     if (mode === 'merge') await this.#update(session);
     if (mode === 'replace') await this.#removeFromTarget(session);
     await this.#insertMissing(session, mode);
@@ -140,24 +145,23 @@ export class Stage<T> {
   async #becomeTarget(session: Session): Promise<void> {
     const { order } = this.#database;
     if (order.definition !== undefined) await session.run(`ALTER TABLE ${this.#stage} DROP COLUMN ${order.column}`);
-    const { hasSchemas } = this.#database;
-    const name = hasSchemas ? (this.#table.split('.').at(-1) ?? '') : this.#table;
-    await session.run(`ALTER TABLE ${this.#stage} RENAME TO ${quoted(name)}`);
+    const name = quoted(nameInSchema(this.#table.full, this.#database));
+    await session.run(`ALTER TABLE ${this.#stage} RENAME TO ${name}`);
     if (this.#shape.key.length === 0) return;
-    const stageIndex = besideTable(this.#table, `_sluice_stage_${hashOf(this.#table)}`, this.#database);
+    const stageIndex = besideTable(this.#table.full, `_sluice_stage_${this.#hash}`, this.#database);
     await session.run(`DROP INDEX ${quotedTable(stageIndex, this.#database)}`);
     await this.createKey(session);
   }
 
   /** Makes the key of the target unique, and fast to find. */
   async createKey(session: Session): Promise<void> {
-    const index = quoted(`_sluice_key_${hashOf(this.#table)}`);
+    const index = quoted(`_sluice_key_${this.#hash}`);
     await session.run(`CREATE UNIQUE INDEX IF NOT EXISTS ${index} ON ${this.#target} (${this.#keyNames})`);
   }
 
   /** The last row of a key is the one that the API sent last, by the order of the plan. */
   async #keepLastPerKey(session: Session): Promise<void> {
-    const index = quoted(`_sluice_stage_${hashOf(this.#table)}`);
+    const index = quoted(`_sluice_stage_${this.#hash}`);
     const same = this.#shape.key.map((name) => `${later}.${quoted(name)} = ${this.#stage}.${quoted(name)}`);
     await session.run(`CREATE INDEX ${index} ON ${this.#stage} (${this.#keyNames})`);
     await session.run(
@@ -226,7 +230,7 @@ export class Stage<T> {
   }
 }
 
-/** Short, since PostgreSQL cuts names at 63 bytes. */
-function hashOf(table: string): string {
+/** For names beside a table. Short, since PostgreSQL cuts names at 63 bytes. */
+export function hashOf(table: string): string {
   return createHash('sha256').update(table).digest('hex').slice(0, 12);
 }

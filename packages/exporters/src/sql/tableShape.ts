@@ -1,8 +1,9 @@
 import { ConfigError, SinkError, type RowKey, type RowSchema } from '@sluice/core';
 import { checkColumns } from '../columns.js';
 import { fieldReader, fieldsOf, type Fields } from '../fields.js';
-import type { Column, Database, ExistingColumn, SqlValue } from './database.js';
-import { sqlValue } from './sqlValue.js';
+import { nameInSchema, type Column, type Database, type ExistingColumn, type SqlValue } from './database.js';
+import { plainText } from '../columnValue.js';
+import { sqlValue, storableText } from './sqlValue.js';
 
 /** The column of a row's key, where no columns are. */
 const keyColumn = '_key';
@@ -78,11 +79,14 @@ export function tableShape<T>(
       const values: SqlValue[] = [];
       for (const { column, read, isKey } of fields) {
         const value = read(given);
-        if (value !== null && value !== undefined) values.push(stored(database, column, value, nth));
-        else if (!isKey) values.push(null);
+        if (value !== null && value !== undefined) {
+          const found = stored(database, column, value, nth);
+          if (isKey) checkUnchanged(column, value, found, nth);
+          values.push(found);
+        } else if (!isKey) values.push(null);
         else throw new SinkError(`Row ${nth} has no ${column.name}, which is a part of its key.`);
       }
-      if (hasKeyColumn && rowKey) values.push(sqlValue('text', keyText(rowKey(row))) ?? null);
+      if (hasKeyColumn && rowKey) values.push(keyText(rowKey(row), nth));
       return values;
     },
   };
@@ -109,9 +113,31 @@ function checkFields(given: Fields, known: ReadonlySet<string>, nth: number): vo
   );
 }
 
-/** Numbers and text are never the same key. */
-function keyText(key: RowKey): string {
-  return typeof key === 'number' ? `#${key}` : key;
+/** Numbers and text are never the same key: text that begins with # is escaped. */
+function keyText(key: RowKey, nth: number): string {
+  if (typeof key === 'string') return storableKey(key, '#');
+  if (Number.isSafeInteger(key)) return `#${key}`;
+  throw new SinkError(
+    `Row ${nth}: its key in the source is ${String(key)}, and must be text or a whole number. Name the columns that identify a row, as key.`,
+    { details: { row: nth, option: 'key' } },
+  );
+}
+
+/** A part of a key with another character in it could be that of another row. */
+function checkUnchanged({ name, type }: Column, value: unknown, found: SqlValue, nth: number): void {
+  if (type !== 'text' || plainText(value) === found) return;
+  throw new SinkError(
+    `Row ${nth}: ${name}, which is a part of its key, has a character that no table can store: ${JSON.stringify(plainText(value)?.slice(0, 60))}. Name other columns as key, or change the value with pipePages(map(…)).`,
+    { details: { row: nth, column: name } },
+  );
+}
+
+/**
+ * A key as text of the column `_key`, where no two keys have the same. What can't be stored, or begins with what is
+ * reserved, is `#` and its JSON.
+ */
+export function storableKey(key: string, reserved: '#' | '#"'): string {
+  return storableText(key) === key && !key.startsWith(reserved) ? key : `#${JSON.stringify(key)}`;
 }
 
 function stored(database: Database, { name, type }: Column, value: unknown, nth: number): SqlValue {
@@ -123,6 +149,15 @@ function stored(database: Database, { name, type }: Column, value: unknown, nth:
     `Row ${nth}: ${name} is ${shown}, which is not ${type === 'integer' ? 'an' : 'a'} ${type} that ${database.name} can store unchanged. Declare another type for the column, or change the value with pipePages(map(…)).`,
     { details: { row: nth, column: name } },
   );
+}
+
+/** @throws ConfigError if a table can't have this name. */
+export function checkTableName(database: Database, table: string): void {
+  if (table === '') throw new ConfigError('The name of the table is empty.', { option: 'table' });
+  const isOwn = /^_sluice/i.test(nameInSchema(table, database));
+  const fault = isOwn ? "is one of Sluice's own" : database.faultOfName(table, 'table');
+  if (fault === undefined) return;
+  throw new ConfigError(`The table can't be ${JSON.stringify(table)}: its name ${fault}.`, { option: 'table' });
 }
 
 /** @throws SinkError, which names the columns, if an existing table can't take the rows unchanged. */

@@ -3,15 +3,14 @@ import {
   CheckpointError,
   ConfigError,
   type Json,
-  type Sink,
   type SinkContext,
   type SinkReport,
   type SinkWriter,
 } from '@sluice/core';
 import type { Database, SqlValue } from './database.js';
-import { Ledger } from './ledger.js';
+import { Ledger, type TableSink } from './ledger.js';
 import { Stage, type TableMode } from './stage.js';
-import { tableShape, type NewFields, type TableShape } from './tableShape.js';
+import { checkTableName, tableShape, type NewFields, type TableShape } from './tableShape.js';
 
 /** Where and how rows become a table. */
 export interface TableOptions {
@@ -54,14 +53,11 @@ interface TablePosition {
 }
 
 /** A sink that commits rows and checkpoint in one transaction. */
-export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): Sink<T> {
+export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): TableSink<T> {
   const { table, mode = 'fail', columns, key, schema } = options;
   if (key && mode !== 'merge' && mode !== 'replace')
     throw new ConfigError("key is for mode: 'merge' and mode: 'replace'.", { option: 'key' });
-  if (table === '') throw new ConfigError('The name of the table is empty.', { option: 'table' });
-  const fault = /^_sluice/i.test(table) ? "is one of Sluice's own" : database.faultOfName(table, 'table');
-  if (fault !== undefined)
-    throw new ConfigError(`The table can't be ${JSON.stringify(table)}: its name ${fault}.`, { option: 'table' });
+  checkTableName(database, table);
   const ledger = new Ledger(database, table);
   const shapeOf = (context: SinkContext<T>): TableShape<T> => {
     if (context.isEndless)
@@ -87,7 +83,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
   const modeOf = async ({ restart }: SinkContext<T>): Promise<TableMode> =>
     restart && mode === 'fail' && (await isOurs()) ? 'replace' : mode;
   const check = async (context: SinkContext<T>): Promise<void> => {
-    const stage = new Stage(database, table, shapeOf(context));
+    const stage = new Stage(database, ledger.table, shapeOf(context));
     const effective = await modeOf(context);
     await ledger.read((session) => stage.checkTarget(session, effective));
   };
@@ -108,7 +104,7 @@ export function tableSink<T extends object>(database: Database, target: string, 
     async open(context) {
       const shape = shapeOf(context);
       const { resumeAt } = context;
-      const parts = { ledger, shape, target, stage: new Stage(database, table, shape) };
+      const parts = { ledger, shape, target, stage: new Stage(database, ledger.table, shape) };
       if (!resumeAt) {
         const begun = { stage: randomUUID(), mode: await modeOf(context), nth: 0 };
         await ledger.commit(async (session) => {

@@ -22,7 +22,7 @@ interface SqliteStatement {
 
 /** Ms that a transaction waits for the one of another program. */
 const longestWait = 15_000;
-const sqlite = { busy: 5, readOnly: 8, full: 13, cantOpen: 14, notADatabase: 26 };
+const sqlite = { busy: 5, readOnly: 8, io: 10, full: 13, cantOpen: 14, notADatabase: 26 };
 
 /** Opens a database file, and creates it if it is not there. */
 export async function openSqlite(path: string, signal: AbortSignal): Promise<Connection> {
@@ -35,7 +35,7 @@ export async function openSqlite(path: string, signal: AbortSignal): Promise<Con
   }
   let journal = 'delete';
   try {
-    journal = journalOf(db);
+    await whenFree(() => (journal = journalOf(db)), path, signal);
     // A commit survives a power cut, too; readers see the state before a transaction until it ends.
     await whenFree(
       () => db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL'),
@@ -142,7 +142,7 @@ function isMissing(error: unknown): boolean {
 }
 
 /** Another program may have a transaction of its own. Waiting inside of SQLite would block this process. */
-async function whenFree(work: () => void, path: string, signal: AbortSignal): Promise<void> {
+async function whenFree(work: () => unknown, path: string, signal: AbortSignal): Promise<void> {
   for (let waited = 0, pause = 1; ; waited += pause, pause = Math.min(2 * pause, 100)) {
     try {
       work();
@@ -198,9 +198,9 @@ function sessionOf(db: SqliteDatabase): Session {
         })),
       );
     },
-    isWritable(table) {
+    kindOf(table) {
       const views = prepared("SELECT 1 FROM sqlite_schema WHERE type = 'view' AND name = ? COLLATE NOCASE").all(table);
-      return Promise.resolve(views.length === 0);
+      return Promise.resolve(views.length === 0 ? 'table' : 'other');
     },
   };
 }
@@ -231,6 +231,8 @@ function reasonOf(code: number, message: string): string {
   switch (code) {
     case sqlite.full:
       return 'the disk is full. Make room, then run it again: what was committed is kept.';
+    case sqlite.io:
+      return `the disk reports an error (${message}). Check it and its limits, then run it again: what was committed is kept.`;
     case sqlite.readOnly:
       return 'there is no permission to write it.';
     case sqlite.cantOpen:

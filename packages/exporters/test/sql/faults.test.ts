@@ -1,8 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { exportTo } from '@sluice/core';
 import pg from 'pg';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { Random } from '../../../../test/kit/random.js';
+import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
 import { casesOf, someOf } from '../../../../scripts/testEffort.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
@@ -54,6 +56,18 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
     await expect(run()).rejects.toMatchObject({ code: 'sink', message: expect.stringContaining("can't be reached") });
     await run();
     expect(await ids()).toEqual(range(0, 4));
+  });
+
+  test('that is cut while somebody looks at a checkpoint is opened again, or is an error that says why', async () => {
+    const { database, proxy, sink } = await openBehindProxy((nth) => (nth === 1 ? 'before the commit' : 'none'));
+    await exportTo(itemSource([itemsOf(range(0, 4))]), database.sink<Item>({ table: 'items', mode: 'append' })).run();
+    expect(await sink().state.load('checkpoint')).toMatchObject({ rows: 4 });
+    expect(proxy.commits).toBe(2);
+    const always = await openBehindProxy(() => 'before the commit');
+    await expect(always.sink().state.load('checkpoint')).rejects.toMatchObject({
+      ...{ code: 'sink', message: expect.stringMatching(/^127\.0\.0\.1:\d+\/db\d+: the server can't be reached/) },
+    });
+    expect(always.proxy.commits).toBeGreaterThan(2);
   });
 
   test('that is cut at random, again and again, leads to the rows of an undisturbed export', async () => {
@@ -114,6 +128,21 @@ describe.runIf(postgresPrograms !== undefined)('D2 a connection to PostgreSQL', 
       `${at}: the server refused the user or the password: password authentication failed for user "guarded". Give the password in PGPASSWORD or a file.`,
     );
     expect(await failed(`postgres://guarded@${at}`, 'hunter22&+ %')).toBe('written');
+    const passwords = join(temporaryFolder(), 'passwords');
+    vi.stubEnv('PGPASSFILE', passwords);
+    onTestEnd(() => vi.unstubAllEnvs());
+    const warned = vi.fn();
+    process.on('warning', warned);
+    onTestEnd(() => process.off('warning', warned));
+    await writeFile(passwords, `# none\n127.0.0.1:1:*:*:x\n*:${String(server.port)}:postgres:guarded:hunter22&+ %\n`);
+    await chmod(passwords, 0o644);
+    expect(await failed(`postgres://guarded@${at}`)).toBe(
+      `${passwords} may be read by other users, so its passwords are not used. Run: chmod 600 ${passwords}`,
+    );
+    await chmod(passwords, 0o600);
+    await server.query('DROP TABLE items');
+    expect(await failed(`postgres://guarded@${at}`)).toBe('written');
+    expect(warned).not.toHaveBeenCalled();
     expect(await failed('postgres://guarded@localhost:1/postgres')).toMatch(/can't be reached \(.*ECONNREFUSED/);
   });
 
@@ -208,6 +237,34 @@ describe.runIf(postgresPrograms !== undefined)('a lock that somebody holds', () 
     expect(await limitOf(url)).toBe('1min');
     await query("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET lock_timeout = 7000', current_database()); END $$");
     expect(await limitOf(url)).toBe('7s');
+  });
+
+  test('D8 names the holder in the same database, and nobody in another one of the server', async () => {
+    const { signal } = new AbortController();
+    const databases = [await servers.open(), await servers.open()];
+    for (const database of databases) {
+      const release = await database.sink<Item>({ table: 'items' }).state?.lock(signal);
+      onTestEnd(async () => release?.());
+    }
+    for (const { query, sink } of databases) {
+      const [holder] = await query(
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'sluice %'",
+      );
+      await expect(sink<Item>({ table: 'items' }).state?.lock(signal)).rejects.toThrow(
+        `(backend ${String(holder?.['pid'])})`,
+      );
+    }
+  });
+
+  test('D8 names the holder to another user, who may not see where it is', async () => {
+    const { signal } = new AbortController();
+    const database = await servers.open();
+    const release = await database.sink<Item>({ table: 'items' }).state?.lock(signal);
+    onTestEnd(async () => release?.());
+    await database.query('CREATE ROLE other_user LOGIN');
+    const sink = postgres<Item>({ url: database.url.replace('tester', 'other_user'), table: 'items' });
+    await expect(sink.state.lock(signal)).rejects.toThrow(/ is being written by sluice \d+ \(backend \d+\)\./);
+    expect(await sink.state.look()).toEqual({ isThere: false, holder: { pid: process.pid, isRunning: true } });
   });
 
   test('is told, and what was committed is kept', async () => {

@@ -1,4 +1,4 @@
-import { exportTo, watch, type Change, type Sink } from '@sluice/core';
+import { ConfigError, exportTo, watch, type Change, type Sink } from '@sluice/core';
 import { afterAll, describe, expect, test } from 'vitest';
 import { forkChild } from '../../../core/test/node/forkChild.js';
 import { SkippingClock } from '../../../core/test/watch/skippingClock.js';
@@ -96,6 +96,27 @@ describe.each(databaseKinds(servers))('a mirror in $name', ({ open, name: kind }
     ]);
   });
 
+  test('D5 two keys of the watch are never one row, whatever their characters', async () => {
+    const database = await open();
+    const keys = ['a\0', 'a\uFFFD', 'a\ud800', '#5', '#"a\\u0000"'];
+    const rows = keys.map((name) => ({ name }));
+    const source = itemSource([rows], {}, { columns: ['name'], key: ({ name }: { readonly name: string }) => name });
+    const mirrored = database.mirror<{ readonly name: string }>({ table: 'items' });
+    await exportTo(
+      watch(source, { every: 1_000, clock: new SkippingClock(), polls: 1, state: mirrored.state }),
+      mirrored,
+    ).run();
+    expect((await database.query('SELECT _key FROM items')).map(({ _key }) => _key).sort()).toEqual(
+      [
+        String.raw`#"a\u0000"`,
+        'a\uFFFD',
+        String.raw`#"a\ud800"`,
+        '#5',
+        JSON.stringify('#"a\\u0000"').replace(/^/, '#'),
+      ].sort(),
+    );
+  });
+
   test('D5 keeps removed rows with their time if it is told to, until they come back', async () => {
     const database = await open();
     const gone = kind === 'SQLite' ? '1' : 't';
@@ -148,6 +169,18 @@ describe.each(databaseKinds(servers))('a mirror in $name', ({ open, name: kind }
     const shaped = await open();
     await shaped.query('CREATE TABLE items (id text, name text)');
     await expect(after(shaped, listing)).rejects.toThrow('other columns than the rows: amount is missing');
+  });
+
+  test('D5 refuses a view, also one that takes rows', async () => {
+    const database = await open();
+    await database.query('CREATE TABLE others (id text, name text, amount text)');
+    await database.query('CREATE VIEW items AS SELECT * FROM others');
+    await expect(after(database, new Items([item(1, 'a')]))).rejects.toThrow(
+      new ConfigError("items is a view or the like, in which keys can't be made unique. Name a table.", {
+        table: 'items',
+      }),
+    );
+    expect(await database.query('SELECT * FROM others')).toEqual([]);
   });
 
   test('D5 refuses the rows that an export has published, and goes on only with its own settings', async () => {

@@ -220,7 +220,9 @@ export class ServerSession {
       return resultOf([{ pg_terminate_backend: other !== undefined }]);
     }
     if (text.includes('FROM pg_attribute')) return resultOf(this.#columnsOf(first ?? ''));
-    if (text.includes('FROM pg_class')) return resultOf([{ writable: true }]);
+    // No table needs the name of its schema.
+    if (text.includes('FROM pg_namespace')) return resultOf([]);
+    if (text.includes('FROM pg_class')) return resultOf([{ table: true }]);
     return undefined;
   }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { exportTo } from '@sluice/core';
 import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../../../test/kit/temporaryFolder.js';
@@ -31,10 +32,24 @@ test('D4 a file that can be no database of SQLite is explained, and not changed'
 test('what can be no database of SQLite is explained to who only reads its checkpoint', async () => {
   const path = join(temporaryFolder(), 'folder');
   mkdirSync(path);
-  await expect(sqlite<Item>({ path, table: 'items' }).state?.load('checkpoint')).rejects.toMatchObject({
+  await expect(sqlite<Item>({ path, table: 'items' }).state.load('checkpoint')).rejects.toMatchObject({
     code: 'sink',
     message: expect.stringContaining(`${path} can't be read: `),
   });
+});
+
+test('a file that another program keeps for itself is waited for', async () => {
+  const path = join(temporaryFolder(), 'a.sqlite');
+  const other = new DatabaseSync(path);
+  other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE others (id)');
+  const writing = failed(path);
+  const reading = sqlite<Item>({ path, table: 'items' }).state.load('checkpoint');
+  setTimeout(() => {
+    other.exec('ROLLBACK');
+    other.close();
+  }, 50);
+  expect(await reading).toBeUndefined();
+  expect(await writing).toBe('written');
 });
 
 test('a table may have a name that is longer than that of a file', async () => {

@@ -88,12 +88,37 @@ describe.each(databaseKinds(servers))('a table of $name', ({ open, name: kind })
     expect([pages, await ids(database)]).toEqual([0, [1, 2]]);
   });
 
-  test('D4 a key of the source has any characters', async () => {
+  test('D3 two keys of the source are never one row, whatever their characters', async () => {
     const database = await open();
-    const schema = { columns: ['id'], key: ({ id }: { readonly id: string }) => `${id}\0\ud800` };
+    const keys = [5, '5', '#5', '##5', '#"#5"', '', '#', 'a\0', 'a\uFFFD', 'a\ud800', '#"a\\u0000"', -1, '-1'];
+    const rows = keys.map((key, nth) => ({ id: nth, key }));
+    const schema = { columns: ['id'], key: ({ key }: (typeof rows)[number]) => key };
+    for (const restart of [false, true])
+      await exportTo(
+        itemSource([rows], {}, schema),
+        database.sink<(typeof rows)[number]>({ table: 'items', mode: 'merge' }),
+        {
+          restart,
+        },
+      ).run();
+    const found = await database.query('SELECT id, _key FROM items');
+    expect(found.map(({ id }) => Number(id)).sort((a, b) => a - b)).toEqual(range(0, keys.length));
+    expect(found.filter(({ id }) => ['0', '1', '2', '7'].includes(String(id))).map(({ _key }) => _key)).toEqual([
+      ...['#5', '5', '#"#5"', String.raw`#"a\u0000"`],
+    ]);
+  });
+
+  test('D3 merge refuses a key that could be that of another row', async () => {
+    const database = await open();
+    const schema = { columns: ['id'], key: () => 2 ** 53 };
     const source = itemSource([[{ id: 'a' }]], {}, schema);
-    await exportTo(source, database.sink<{ readonly id: string }>({ table: 'items', mode: 'merge' })).run();
-    expect(await database.query('SELECT id, _key FROM items')).toEqual([{ id: 'a', _key: 'a\uFFFD\uFFFD' }]);
+    await expect(
+      exportTo(source, database.sink<{ id: string }>({ table: 'items', mode: 'merge' })).run(),
+    ).rejects.toThrow('Row 1: its key in the source is 9007199254740992, and must be text or a whole number.');
+    const cut = itemSource([[{ id: 'a' }, { id: 'b\0' }]], {}, { columns: ['id'] });
+    await expect(
+      exportTo(cut, database.sink<{ id: string }>({ table: 'items', mode: 'merge', key: ['id'] })).run(),
+    ).rejects.toThrow('Row 2: id, which is a part of its key, has a character that no table can store: "b\\u0000".');
   });
 
   test('D2 running a finished plan again writes a table that was dropped since', async () => {

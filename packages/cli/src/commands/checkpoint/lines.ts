@@ -24,7 +24,7 @@ export function reportLines(report: CheckpointReport, now: number): ReportLine[]
 }
 
 function finishedLines(
-  { target, source, rows, pages, file, holder }: CheckpointReport,
+  { target, source, rows, pages, file, holder, table }: CheckpointReport,
   finishedAt: string,
   now: number,
 ): ReportLine[] {
@@ -33,8 +33,9 @@ function finishedLines(
     ['source', source],
     ['finished', `${formatCount(rows, 'row')} in ${formatCount(pages, 'page')}, ${writtenText(finishedAt, now)}`],
     ...(file ? [['file', finishedFileText(file)] as const] : []),
+    ...(table ? [missingTable] : []),
     ...(holder ? [['in use', holderText(holder)] as const] : []),
-    ['next', afterFinish(file)],
+    ['next', table ? exportedAgain : afterFinish(file)],
   ];
 }
 
@@ -46,8 +47,11 @@ function finishedFileText({ path, bytes = 0, keptBytes, fit }: PartFileState): s
     : `${name} was changed since: it has ${formatBytes(bytes)}, and had ${formatBytes(keptBytes)}`;
 }
 
+const missingTable: ReportLine = ['table', 'it no longer exists: somebody has dropped it'];
+const exportedAgain = 'The same command exports it again, from the start.';
+
 function afterFinish(file: PartFileState | undefined): string {
-  if (file?.fit === 'missing') return 'The same command exports it again, from the start.';
+  if (file?.fit === 'missing') return exportedAgain;
   if (file?.fit === 'shorter' || file?.fit === 'longer')
     return 'The same command is refused, since the name is taken; with --if-exists overwrite it exports again, from the start.';
   const again = file ? '--if-exists overwrite' : '--restart';
@@ -101,7 +105,10 @@ function fileText({ path, bytes = 0, keptBytes, fit }: PartFileState): string {
 }
 
 function holderText({ pid, host, isRunning }: ReportedHolder): string {
-  const who = pid === undefined ? 'a process that left no readable name' : `process ${String(pid)} on ${host ?? ''}`;
+  const who =
+    pid === undefined
+      ? 'a process that left no readable name'
+      : `process ${String(pid)}${host === undefined ? '' : ` on ${host}`}`;
   return `by ${who}, ${isRunning ? 'which is running' : 'and whether it still runs is unknown'}`;
 }
 
@@ -122,9 +129,9 @@ function nextText({
 }
 
 /** Explains the state of a watch to people. @param now ms since 1970. */
-export function watchReportLines({ log, written, holder }: WatchReport, now: number): ReportLine[] {
+export function watchReportLines({ log, written, holder, table }: WatchReport, now: number): ReportLine[] {
   const { target, source, changes = 0, generation = 0, file, forwarded } = written ?? {};
-  const isLost = 'isMissing' in log && generation > 0;
+  const isLost = table !== undefined || ('isMissing' in log && generation > 0);
   return [
     ...(target === undefined ? [] : [['target', target] as const]),
     ...(source === undefined ? [] : [['source', source] as const]),
@@ -139,6 +146,7 @@ export function watchReportLines({ log, written, holder }: WatchReport, now: num
       : []),
     ...('writtenAt' in log ? [['written', writtenText(log.writtenAt, now)] as const] : []),
     ...(file ? [['file', fileText(file)] as const] : []),
+    ...(table ? [missingTable] : []),
     ...(holder ? [['in use', holderText(holder)] as const] : []),
     ['next', nextText({ ...(file && { file }), ...(holder && { holder }), isDamaged: isLost })],
   ];

@@ -40,6 +40,8 @@ export interface CheckpointReport {
   /** ISO 8601; absent if the state is in a plugin's store. */
   readonly writtenAt?: string;
   readonly file?: PartFileState;
+  /** Somebody has dropped the table that was filled. */
+  readonly table?: 'missing';
   readonly holder?: ReportedHolder;
 }
 

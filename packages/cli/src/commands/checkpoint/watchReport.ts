@@ -19,7 +19,14 @@ export interface WatchReport {
   readonly log: KnownLog | MissingLog | StoredLog;
   /** Absent if there is no checkpoint, e.g. for stdout. */
   readonly written?: WrittenChanges;
+  /** Somebody has dropped the table that was filled. */
+  readonly table?: 'missing';
   readonly holder?: ReportedHolder;
+}
+
+/** Whether the checkpoint is that of a watch. */
+export function isWatch({ source }: Checkpoint): boolean {
+  return source.endsWith('.changes');
 }
 
 interface KnownLog {
@@ -63,7 +70,7 @@ export async function readWatchState({ folder, target }: StateFolder): Promise<W
   const record = await state.load('checkpoint');
   const checkpoint = record === undefined ? undefined : decodeCheckpoint(record);
   const isThere = found?.isFile() === true;
-  if (!isThere && !checkpoint?.source.endsWith('.changes')) return undefined;
+  if (!isThere && !(checkpoint && isWatch(checkpoint))) return undefined;
   const holder = await state.holder('watch');
   return {
     log: isThere ? { path, bytes: found.size, writtenAt: found.mtime.toISOString() } : { path, isMissing: true },

@@ -1,0 +1,14 @@
+// One of several processes with one key: it sends requests at the rate that a limiter in Redis permits, to the server that its
+// first message names, and exits.
+import { once } from 'node:events';
+import { createClient } from '@sluice/core';
+import { redisLimiter } from '@sluice/cluster';
+import { type ClientTask, rate, requestsOf } from './rate.js';
+
+const [said] = await once(process, 'message');
+const task: ClientTask = said;
+const limiter = redisLimiter({ url: task.redisUrl, name: 'prove:rate', limits: rate });
+const client = createClient({ apiKey: task.apiKey, limiter, retry: { retries: 0 } });
+await requestsOf(client, task);
+await client.close();
+process.disconnect();
