@@ -347,13 +347,13 @@ export const mutantList: readonly Mutant[] = [
     ['the sequence of a run is not checked', 'if (changed !== 1) {', 'if (changed > 1) {'],
     [
       'a transaction whose COMMIT was lost is repeated',
-      'if (await isCommitted()) return;\n        const changed = await session.run(\n          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,\n          ...[this.#table, control, JSON.stringify(this.#token), BigInt(before)],\n        );',
-      'const changed = await session.run(\n          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ?`,\n          ...[this.#table, control, JSON.stringify(this.#token)],\n        );',
+      'if (await isCommitted()) return;\n        const changed = await session.run(\n          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ? AND nth = ?`,\n          ...[this.target, control, JSON.stringify(this.#token), BigInt(before)],\n        );',
+      'const changed = await session.run(\n          `UPDATE ${this.ledger} SET nth = nth + 1 WHERE target = ? AND name = ? AND record = ?`,\n          ...[this.target, control, JSON.stringify(this.#token)],\n        );',
     ],
     [
       'a COMMIT that was on its way is taken for another run',
-      'if (await isCommitted()) return;\n          throw takenOver(this.#table);',
-      'throw takenOver(this.#table);',
+      'if (await isCommitted()) return;\n          throw takenOver(this.#table.given);',
+      'throw takenOver(this.#table.given);',
     ],
     [
       'a run does not take the table over',
@@ -368,8 +368,8 @@ export const mutantList: readonly Mutant[] = [
     ['rows that are committed are written again', 'joined?.settled();', ''],
     [
       'a connection that is lost at the start has no advice',
-      'throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table, error) : error;',
-      'throw error;',
+      'await this.#connect(signal);\n    } catch (error) {\n      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table.given, error) : error;',
+      'await this.#connect(signal);\n    } catch (error) {\n      throw error;',
     ],
     ['a lost connection stays open at the end', 'await open?.connection.close().catch(() => undefined);', ''],
   ]),
