@@ -47,7 +47,7 @@ async function fixtureOf<Row extends object>(
 
 describe('A6 a listing for each row of another one', () => {
   testSource({
-    ...allBut('a source with increments', '`useUpQuota` of the fixture'),
+    ...allBut('a source with increments', '`useUpQuota` of the fixture', 'partitions that are known before a walk'),
     factory: () =>
       fixtureOf<Issue>(
         (url) => answerOf({ repos, issues }, url),
@@ -65,7 +65,7 @@ describe('A5 a listing for each row of another one, from the mark of each', () =
   forge.advance(130_000);
 
   testSource({
-    ...allBut('`useUpQuota` of the fixture'),
+    ...allBut('`useUpQuota` of the fixture', 'partitions that are known before a walk'),
     factory: () =>
       fixtureOf<TableEntry>(
         (url) => forge.answer(url),
