@@ -1,11 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { ConfigError, SluiceError, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
+import { SluiceError, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
 import { Redis } from 'ioredis';
 import { limitsText } from './decodeLimits.js';
 import { decodeReply } from './decodeReply.js';
 import type { LimiterCall, LimiterReply } from './limiterBook.js';
 import { limiterScript } from './limiterScript.js';
 import { SharedLimiter, type LimiterBookAccess } from './sharedLimiter.js';
+import { checkedRedisUrl, checkEviction } from '../redis.js';
 
 /** Options of {@link redisLimiter}. */
 export interface RedisLimiterOptions {
@@ -47,28 +48,13 @@ export function redisLimiter(options: RedisLimiterOptions): Limiter {
     ...{ name, limits: all.length === 0 ? '' : limitsText(all), clock, waitForBook: waitForRedis, maxPause },
     concurrency: Math.min(...all.map(({ concurrency = Infinity }) => concurrency)),
     worker: randomUUID(),
-    access: new RedisBook(checkedUrl(url), name),
+    access: new RedisBook(checkedRedisUrl(url), name),
   });
 }
 
 /** The keys of limiters have one slot each in a cluster of Redis. */
 function limiterKey(name: string): string {
   return `{sluice:limiter:${name}}`;
-}
-
-/** A book that is evicted would look like one that was never there, again and again. */
-async function checkEviction(redis: Redis): Promise<void> {
-  const policy = /maxmemory_policy:(\S+)/.exec(await redis.info('memory'))?.[1];
-  if (policy === undefined || policy === 'noeviction') return;
-  throw new ConfigError(
-    `Redis evicts keys when its memory is full (maxmemory-policy ${policy}), also those of the limiter. Set maxmemory-policy noeviction, or use another Redis.`,
-    { policy },
-  );
-}
-
-function checkedUrl(url: string): string {
-  if (URL.canParse(url) && ['redis:', 'rediss:'].includes(new URL(url).protocol)) return url;
-  throw new ConfigError('The URL of Redis must begin with redis:// or rediss://, e.g. redis://127.0.0.1:6379.');
 }
 
 const sha1 = createHash('sha1').update(limiterScript).digest('hex');

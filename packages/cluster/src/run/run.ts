@@ -47,6 +47,8 @@ export interface PlanPiece {
 
 /** Where rows and the record of what is done are stored, together. The dispatcher of work only gives hints. */
 export interface RunTarget {
+  /** Where it is, as workers on other machines find it: the path of a folder, or a URL without a password. */
+  readonly address: string;
   /**
    * Stores a plan, or resumes to store it, whenever an earlier call was interrupted.
    *

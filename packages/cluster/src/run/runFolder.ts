@@ -24,7 +24,11 @@ import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js'
  */
 export function segments(folder: string, options: SegmentsOptions = {}): RunTarget {
   const store = new RunStore(folder, options);
-  return { submit: (plan) => submitTo(store, plan), open: (sources) => openFolder(store, sources) };
+  return {
+    address: store.path,
+    submit: (plan) => submitTo(store, plan),
+    open: (sources) => openFolder(store, sources),
+  };
 }
 
 /** The run in a folder. @throws ConfigError if there is none, or its plan is not complete */

@@ -1,0 +1,37 @@
+import { SluiceError } from '@sluice/core';
+import { LimiterUnavailableError } from '../limiter/limiterUnavailableError.js';
+
+/** Failures in a row without a saved page, after which a partition is given up. */
+export const maxFailures = 5;
+
+/**
+ * Whose fault an error is.
+ * - `machine`: this machine lacks something, e.g. the folder, the source, the right key, or Redis. Another one may have
+ *   it, so the partition is not to blame.
+ * - `partition`: whatever else there is. A fault of the API or of the target counts here, too: nobody can tell it from
+ *   rows that can't be fetched or stored.
+ */
+export function blameOf(error: unknown): 'machine' | 'partition' {
+  return SluiceError.is(error, 'config') || error instanceof LimiterUnavailableError ? 'machine' : 'partition';
+}
+
+/** Failures in a row, after one more. A partition that gets on is not poisonous, however long it takes. */
+export function failuresAfter(before: number, hasSaved: boolean): number {
+  // Whoever was given up and is tried again, e.g. by hand, starts over.
+  if (hasSaved || before >= maxFailures) return hasSaved ? 0 : 1;
+  return before + 1;
+}
+
+/** Ms until the next attempt: 2 s, 8 s, 32 s, 128 s. */
+export function backoffAfter(failures: number, unit = 2_000): number {
+  return unit * 4 ** Math.max(0, failures - 1);
+}
+
+/**
+ * What others may read of an error: Redis keeps it. Errors of this library have no secrets; what foreign code throws
+ * stays in the worker's own log.
+ */
+export function reasonOf(error: unknown): string {
+  if (SluiceError.is(error)) return error.message;
+  return `${error instanceof Error ? error.name : 'An error'}: see the log of the worker.`;
+}

@@ -1,0 +1,94 @@
+import { hostname } from 'node:os';
+import type { LimiterState } from '@sluice/core';
+import type { Redis } from 'ioredis';
+import { isRecord } from '../run/rowLine.js';
+import { parsed } from './registry.js';
+import type { WorkedPartition } from './runWorker.js';
+
+/** A worker, as it described itself some seconds ago. */
+export interface WorkerPresence {
+  /** Random: two workers may have the same host and process id. */
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Ms since 1970. */
+  readonly startedAt: number;
+  readonly runs: readonly WorkerOnRun[];
+  /** Of the worker's client, if it told. */
+  readonly limiter?: LimiterState;
+}
+
+/** What a worker does for a run. */
+export interface WorkerOnRun {
+  readonly run: string;
+  readonly working: readonly WorkedPartition[];
+  /** Rows that the worker fetched, of all its partitions. */
+  readonly rows: number;
+  /** Why it can't work on the run. */
+  readonly unable?: string;
+}
+
+const workersKey = '{sluice:workers}';
+/** Ms after which nobody believes in a worker that says nothing. */
+const presentFor = 15_000;
+
+function keyOf(id: string): string {
+  return `${workersKey}:${id}`;
+}
+
+/** Says that a worker is there. */
+export async function tellPresence(redis: Redis, worker: Omit<WorkerPresence, 'host' | 'pid'>): Promise<void> {
+  const presence: WorkerPresence = { ...worker, host: hostname(), pid: process.pid };
+  await redis.set(keyOf(worker.id), JSON.stringify(presence), 'PX', presentFor);
+  await redis.sadd(workersKey, worker.id);
+}
+
+export async function endPresence(redis: Redis, id: string): Promise<void> {
+  await redis.del(keyOf(id));
+  await redis.srem(workersKey, id);
+}
+
+/** All workers that were heard of lately. */
+export async function workersPresent(redis: Redis): Promise<readonly WorkerPresence[]> {
+  const ids = await redis.smembers(workersKey);
+  const texts = ids.length === 0 ? [] : await redis.mget(ids.map(keyOf));
+  const gone = ids.filter((_, at) => texts[at] === null);
+  if (gone.length > 0) await redis.srem(workersKey, ...gone);
+  const found = texts.flatMap((text) => (text === null ? [] : decodePresence(parsed(text))));
+  return found.sort((a, b) => a.startedAt - b.startedAt);
+}
+
+/** Whoever writes them may be of another version, so each field is checked. */
+function decodePresence(value: unknown): WorkerPresence[] {
+  if (!isRecord(value)) return [];
+  const { id, host, pid, startedAt, runs, limiter } = value;
+  if (typeof id !== 'string' || typeof host !== 'string' || typeof pid !== 'number' || typeof startedAt !== 'number')
+    return [];
+  const on = Array.isArray(runs) ? runs.flatMap(decodeOnRun) : [];
+  return [{ id, host, pid, startedAt, runs: on, ...limiterIn(limiter) }];
+}
+
+function decodeOnRun(value: unknown): WorkerOnRun[] {
+  if (!isRecord(value) || typeof value['run'] !== 'string') return [];
+  const { run, working, rows, unable } = value;
+  return [
+    {
+      ...{ run, rows: typeof rows === 'number' ? rows : 0 },
+      working: Array.isArray(working) ? working.flatMap(decodeWorked) : [],
+      ...(typeof unable === 'string' && { unable }),
+    },
+  ];
+}
+
+function decodeWorked(value: unknown): WorkedPartition[] {
+  if (!isRecord(value) || typeof value['partition'] !== 'number' || typeof value['since'] !== 'number') return [];
+  const { partition, since, savedAt } = value;
+  return [{ partition, since, ...(typeof savedAt === 'number' && { savedAt }) }];
+}
+
+function limiterIn(value: unknown): Pick<WorkerPresence, 'limiter'> {
+  if (!isRecord(value)) return {};
+  const { queued, running, pausedFor } = value;
+  if (typeof queued !== 'number' || typeof running !== 'number' || typeof pausedFor !== 'number') return {};
+  return { limiter: { queued, running, pausedFor } };
+}

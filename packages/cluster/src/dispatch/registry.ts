@@ -1,0 +1,102 @@
+import { ConfigError } from '@sluice/core';
+import type { Redis } from 'ioredis';
+import { isRecord } from '../run/rowLine.js';
+
+/** A run that workers know of. */
+export interface RegisteredRun {
+  readonly name: string;
+  /** The id in the run's header: another one with the same name is another run. */
+  readonly id: string;
+  /** The name by which workers know the source. */
+  readonly source: string;
+  readonly partitions: number;
+  /** Where rows go, as `RunTarget.address` says. It has no secrets. */
+  readonly target: string;
+  /**
+   * - `active`: workers work on it.
+   * - `finished`: nothing is left to do, unless partitions have failed.
+   * - `cancelled`.
+   */
+  readonly state: 'active' | 'finished' | 'cancelled';
+  /** When that state began, in ms since 1970 by the clock of whoever stored it. */
+  readonly since: number;
+  /** Partitions that were given up. */
+  readonly failed: number;
+}
+
+const registryKey = '{sluice:runs}';
+
+/**
+ * The runs of a Redis. It may be lost: workers register the runs again that they know, and so does whoever submits a run
+ * again. What a run has done is in its target.
+ */
+export class RunRegistry {
+  readonly #redis: Redis;
+
+  constructor(redis: Redis) {
+    this.#redis = redis;
+  }
+
+  /** All runs, in the order of their states' beginnings. */
+  async list(): Promise<readonly RegisteredRun[]> {
+    const found = Object.values(await this.#redis.hgetall(registryKey)).map(decodeRun);
+    return found.flatMap((run) => (run ? [run] : [])).sort((a, b) => a.since - b.since);
+  }
+
+  /** @throws ConfigError if there is none of this name */
+  async get(name: string): Promise<RegisteredRun> {
+    const run = await this.find(name);
+    if (run) return run;
+    const names = (await this.list()).map((each) => each.name);
+    throw new ConfigError(
+      `Redis knows no run ${JSON.stringify(name)}. ${names.length > 0 ? `There are: ${names.slice(0, 10).join(', ')}.` : 'It knows none at all.'} The command that submitted it registers it again.`,
+    );
+  }
+
+  async find(name: string): Promise<RegisteredRun | undefined> {
+    return decodeRun((await this.#redis.hget(registryKey, name)) ?? '');
+  }
+
+  /** Stores a run, whatever is there. */
+  async set(run: RegisteredRun): Promise<void> {
+    await this.#redis.hset(registryKey, run.name, JSON.stringify(run));
+  }
+
+  /** Stores a run, unless one of its name is there. */
+  async add(run: RegisteredRun): Promise<void> {
+    await this.#redis.hsetnx(registryKey, run.name, JSON.stringify(run));
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#redis.hdel(registryKey, name);
+  }
+}
+
+/** A name is part of keys in Redis, and of what people type. @throws ConfigError */
+export function checkedRunName(name: string): string {
+  if (/^[\w.-]{1,100}$/.test(name)) return name;
+  throw new ConfigError(
+    `${JSON.stringify(name.slice(0, 120))} can't name a run: use at most 100 letters, digits, dots, hyphens and underscores.`,
+    { option: 'name' },
+  );
+}
+
+function decodeRun(text: string): RegisteredRun | undefined {
+  const value = parsed(text);
+  if (!isRecord(value)) return undefined;
+  const { name, id, source, partitions, target, state, since, failed } = value;
+  if (typeof name !== 'string' || typeof id !== 'string' || typeof source !== 'string') return undefined;
+  if (typeof partitions !== 'number' || typeof target !== 'string' || typeof since !== 'number') return undefined;
+  if ((state !== 'active' && state !== 'finished' && state !== 'cancelled') || typeof failed !== 'number')
+    return undefined;
+  return { name, id, source, partitions, target, state, since, failed };
+}
+
+/** `undefined` if it is not JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,121 @@
+import { UnrecoverableError, WaitingError, Worker, type Job } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { Run } from '../run/run.js';
+import { runPartition, type PartitionOutcome } from '../run/runPartition.js';
+import { backoffAfter, blameOf, failuresAfter, maxFailures, reasonOf } from './failures.js';
+import { queuePrefix, type PartitionJob } from './runQueue.js';
+
+/** What became of a job. */
+export type JobEnd =
+  | ({ readonly type: 'partition'; readonly partition: number } & PartitionOutcome)
+  | {
+      readonly type: 'failed';
+      readonly partition: number;
+      readonly error: unknown;
+      /** In a row, without a saved page. */
+      readonly failures: number;
+      readonly isGivenUp: boolean;
+    }
+  /** This machine can't work on the run. The job goes to another one. */
+  | { readonly type: 'unable'; readonly error: unknown };
+
+/** A partition that is worked on. */
+export interface WorkedPartition {
+  readonly partition: number;
+  /** Ms since 1970. */
+  readonly since: number;
+  /** Ms since 1970 when rows were saved last. */
+  readonly savedAt?: number;
+}
+
+/** Options of {@link RunWorker}. */
+interface RunWorkerOptions {
+  readonly run: Run;
+  /** The connection that waits for jobs. */
+  readonly connection: Redis;
+  readonly concurrency: number;
+  /** Ms after which a job goes to another worker if nothing is heard of this one. */
+  readonly lostAfter: number;
+  /** Ms before the second attempt; each further one waits four times longer. */
+  readonly retryAfter: number;
+  readonly onEnd: (end: JobEnd) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Works off the jobs of one run. BullMQ may give a partition to several workers: what counts is decided by its claim. */
+export class RunWorker {
+  readonly #options: RunWorkerOptions;
+  readonly #worker: Worker<PartitionJob>;
+  readonly #drain = new AbortController();
+  readonly #working = new Map<string, WorkedPartition>();
+
+  constructor(options: RunWorkerOptions) {
+    this.#options = options;
+    const { connection, concurrency, lostAfter, retryAfter, run } = options;
+    this.#worker = new Worker<PartitionJob>(run.header.name, (job, token) => this.#process(job, token), {
+      ...{ connection, prefix: queuePrefix, concurrency },
+      ...{ lockDuration: lostAfter, stalledInterval: lostAfter, maxStalledCount: 1_000_000 },
+      settings: {
+        backoffStrategy: (_attempts, _type, _error, job?: Job<PartitionJob>) =>
+          backoffAfter(job?.data.failures ?? 1, retryAfter),
+      },
+    });
+    this.#worker.on('error', options.onError);
+  }
+
+  get working(): readonly WorkedPartition[] {
+    return [...this.#working.values()];
+  }
+
+  /** Ends it: what was fetched is saved, and the jobs go to other workers. */
+  async close(): Promise<void> {
+    // BullMQ gives out no job any more from here on, so none that is given back returns.
+    const closed = this.#worker.close();
+    this.#drain.abort();
+    await closed;
+  }
+
+  async #process(job: Job<PartitionJob>, token: string | undefined): Promise<void> {
+    const { run, onEnd } = this.#options;
+    const { partition } = job.data;
+    // A job of a run of the same name that was removed.
+    if (job.data.run !== run.header.id) return;
+    const id = String(job.id);
+    let hasSaved = false;
+    this.#working.set(id, { partition, since: Date.now() });
+    const onSaved = (): void => {
+      hasSaved = true;
+      this.#working.set(id, { partition, since: Date.now(), ...this.#working.get(id), savedAt: Date.now() });
+    };
+    try {
+      const outcome = await runPartition({ run, partition, signal: this.#drain.signal, onSaved });
+      onEnd({ type: 'partition', partition, ...outcome });
+    } catch (error) {
+      if (this.#drain.signal.aborted) return await giveBack(job, token);
+      if (blameOf(error) === 'machine') {
+        onEnd({ type: 'unable', error });
+        return await giveBack(job, token);
+      }
+      return await this.#fail(job, error, hasSaved);
+    } finally {
+      this.#working.delete(id);
+    }
+  }
+
+  async #fail(job: Job<PartitionJob>, error: unknown, hasSaved: boolean): Promise<never> {
+    const failures = failuresAfter(job.data.failures, hasSaved);
+    const isGivenUp = failures >= maxFailures;
+    this.#options.onEnd({ type: 'failed', partition: job.data.partition, error, failures, isGivenUp });
+    await job.updateData({ ...job.data, failures });
+    const kept = isGivenUp ? new UnrecoverableError(reasonOf(error)) : new Error(reasonOf(error));
+    // BullMQ stores it, and shows it to whoever sees its dashboards.
+    kept.stack = '';
+    throw kept;
+  }
+}
+
+/** Lets another worker have the job. That is no failure. */
+async function giveBack(job: Job, token: string | undefined): Promise<never> {
+  await job.moveToWait(token);
+  throw new WaitingError();
+}

@@ -1,0 +1,279 @@
+import { randomUUID } from 'node:crypto';
+import { ConfigError, SluiceError, type LimiterState } from '@sluice/core';
+import type { Redis } from 'ioredis';
+import type { OpenSource, ProgressHints, Run, RunTarget } from '../run/run.js';
+import { Feeder } from './feeder.js';
+import { reasonOf } from './failures.js';
+import { endPresence, tellPresence, type WorkerOnRun } from './presence.js';
+import { RunRegistry, type RegisteredRun } from './registry.js';
+import { RunQueue } from './runQueue.js';
+import { RunWorker, type JobEnd } from './runWorker.js';
+
+/** What a worker tells. */
+export type WorkEvent =
+  /** It works on a run now. */
+  | { readonly type: 'joined'; readonly run: string; readonly partitions: number; readonly target: string }
+  /** It can't work on a run, and tries again later. */
+  | { readonly type: 'unable'; readonly run: string; readonly error: unknown }
+  | ({ readonly run: string } & Exclude<JobEnd, { readonly type: 'unable' }>)
+  /** Nothing of a run is left to do. */
+  | { readonly type: 'ended'; readonly run: string; readonly state: 'finished' | 'cancelled'; readonly failed: number }
+  /** Redis can't be reached. It is told once, until it can. */
+  | { readonly type: 'redis'; readonly error: unknown }
+  | { readonly type: 'reconnected' };
+
+/** Options of a worker. */
+export interface WorkOptions {
+  /** Makes sources by their names. */
+  readonly sources: Readonly<Record<string, OpenSource>>;
+  /** Opens the target of a run by its address. Default: a folder. */
+  readonly openTarget?: (address: string, hints: ProgressHints) => RunTarget | Promise<RunTarget>;
+  /** Partitions of a run at the same time. Default 4. */
+  readonly concurrency?: number;
+  /** Drains the worker: what was fetched is saved, and the rest goes to others. */
+  readonly signal?: AbortSignal;
+  /** Ends once no run is left to work on, instead of waiting for one. Default `false`. */
+  readonly untilDone?: boolean;
+  /** The limiter of the sources' client: others see its state. */
+  readonly limiter?: { readonly state: LimiterState };
+  readonly onEvent?: (event: WorkEvent) => void;
+  /** Ms after which partitions of a worker that says nothing go to others. Default 30,000. */
+  readonly lostAfter?: number;
+  /** Ms before a failed partition is tried again; each further attempt waits four times longer. Default 2,000. */
+  readonly retryAfter?: number;
+}
+
+/** What a worker has done. */
+export interface WorkReport {
+  /** Partitions that it finished. */
+  readonly partitions: number;
+  /** Rows that it fetched, also of partitions that others finished. */
+  readonly rows: number;
+  /** Commits that were refused, since another worker was first. */
+  readonly refused: number;
+  /** Partitions that were given up, in all runs that it saw end. */
+  readonly failed: number;
+}
+
+/** The connections of a worker. */
+export interface WorkConnections {
+  /** Rejects soon if Redis is away. */
+  readonly redis: Redis;
+  /** Waits for Redis. */
+  readonly waiting: Redis;
+}
+
+/** Ms between looks at what there is to do. */
+const lookEvery = 1_000;
+/** Ms until a run is tried again that this machine could not work on. */
+const unableFor = 30_000;
+/** Ms that a worker waits for Redis when it ends. Jobs that it could not give back go to others after `lostAfter`. */
+const closeWithin = 10_000;
+
+/** A run that the worker works on, or can't. */
+interface JoinedRun {
+  readonly registered: RegisteredRun;
+  readonly run: Run;
+  readonly queue: RunQueue;
+  readonly feeder: Feeder;
+  readonly worker: RunWorker;
+  rows: number;
+  isEnding: boolean;
+}
+
+/** Works on all runs of a Redis, until it is told to end. */
+export class WorkLoop {
+  readonly #connections: WorkConnections;
+  readonly #options: WorkOptions;
+  readonly #registry: RunRegistry;
+  readonly #id = randomUUID();
+  readonly #startedAt = Date.now();
+  readonly #joined = new Map<string, JoinedRun>();
+  /** Runs that this machine can't work on, and when it tries again. */
+  readonly #unable = new Map<string, { readonly until: number; readonly reason: string }>();
+  #isAway = false;
+  #report: WorkReport = { partitions: 0, rows: 0, refused: 0, failed: 0 };
+
+  constructor(connections: WorkConnections, options: WorkOptions) {
+    this.#connections = connections;
+    this.#options = options;
+    this.#registry = new RunRegistry(connections.redis);
+  }
+
+  async run(): Promise<WorkReport> {
+    const { signal } = this.#options;
+    try {
+      while (!(signal?.aborted ?? false)) {
+        if ((await this.#look()) && this.#options.untilDone === true) break;
+        await until(lookEvery, signal);
+      }
+    } finally {
+      await this.#close();
+    }
+    return this.#report;
+  }
+
+  /** Returns whether nothing is left to work on. */
+  async #look(): Promise<boolean> {
+    try {
+      const registered = await this.#registry.list();
+      const active = registered.filter(({ state }) => state === 'active');
+      for (const joined of this.#joined.values()) await this.#keep(joined, registered);
+      for (const run of active) await this.#join(run);
+      for (const joined of this.#joined.values()) await this.#feed(joined);
+      await this.#tellPresence();
+      if (this.#isAway) this.#tell({ type: 'reconnected' });
+      this.#isAway = false;
+      return active.length === 0 && this.#joined.size === 0;
+    } catch (error) {
+      this.#tellAway(error);
+      return false;
+    }
+  }
+
+  /** Leaves a run that ended, and registers it again if Redis lost it. */
+  async #keep(joined: JoinedRun, registered: readonly RegisteredRun[]): Promise<void> {
+    const { name, id } = joined.registered;
+    const found = registered.find((run) => run.name === name);
+    if (!found) {
+      const { isCancelled } = await joined.run.status();
+      if (!isCancelled) await this.#registry.add(joined.registered);
+    } else if (found.id !== id || found.state !== 'active') {
+      await this.#leave(joined);
+      if (found.id === id && found.state !== 'active') this.#tellEnded(found);
+    }
+  }
+
+  async #join(registered: RegisteredRun): Promise<void> {
+    const { name, id, target } = registered;
+    if (this.#joined.has(name) || (this.#unable.get(name)?.until ?? 0) > Date.now()) return;
+    const queue = new RunQueue(this.#connections.redis, name);
+    try {
+      const { sources, openTarget, concurrency = 4, lostAfter = 30_000, retryAfter = 2_000 } = this.#options;
+      if (!(registered.source in sources)) throw new ConfigError(missingSource(registered, Object.keys(sources)));
+      const run = await (await (openTarget ?? noTarget)(target, queue)).open(sources);
+      if (run.header.id !== id)
+        throw new ConfigError(`${target} has another run here than the one that was submitted. Is it mounted?`);
+      // A wrong key or another version is told before any job is taken.
+      await run.sourceOf(0);
+      const worker = new RunWorker({
+        ...{ run, concurrency, lostAfter, retryAfter },
+        connection: this.#connections.waiting,
+        onEnd: (end) => this.#onEnd(name, end),
+        onError: (error) => this.#tellAway(error),
+      });
+      const feeder = new Feeder({ run, queue, worker: this.#id });
+      this.#joined.set(name, { registered, run, queue, feeder, worker, rows: 0, isEnding: false });
+      this.#unable.delete(name);
+      this.#tell({ type: 'joined', run: name, partitions: run.partitions, target });
+    } catch (error) {
+      await queue.close();
+      if (!SluiceError.is(error)) throw error;
+      this.#tellUnable(name, error);
+    }
+  }
+
+  async #feed({ registered, feeder, queue, isEnding }: JoinedRun): Promise<void> {
+    if (isEnding) return;
+    const failed = await feeder.step();
+    if (failed === undefined) return;
+    if (failed === 0) await queue.remove();
+    await this.#registry.set({ ...registered, state: 'finished', since: Date.now(), failed });
+  }
+
+  #onEnd(name: string, end: JobEnd): void {
+    const joined = this.#joined.get(name);
+    if (end.type === 'unable') {
+      this.#tellUnable(name, end.error);
+      if (joined && !joined.isEnding) void this.#leave(joined).catch((error: unknown) => this.#tellAway(error));
+      return;
+    }
+    if (end.type === 'partition') {
+      const { partitions, rows, refused, failed } = this.#report;
+      this.#report = {
+        partitions: partitions + (end.outcome === 'committed' ? 1 : 0),
+        rows: rows + end.rows,
+        refused: refused + (end.outcome === 'refused' ? 1 : 0),
+        failed,
+      };
+      if (joined) joined.rows += end.rows;
+    }
+    this.#tell({ run: name, ...end });
+  }
+
+  async #leave(joined: JoinedRun): Promise<void> {
+    if (joined.isEnding) return;
+    joined.isEnding = true;
+    await joined.worker.close();
+    await joined.feeder.close();
+    await joined.queue.close();
+    this.#joined.delete(joined.registered.name);
+  }
+
+  async #tellPresence(): Promise<void> {
+    const { limiter } = this.#options;
+    const runs: WorkerOnRun[] = [
+      ...Array.from(this.#joined.values(), ({ registered, worker, rows }) => {
+        return { run: registered.name, working: worker.working, rows };
+      }),
+      ...Array.from(this.#unable, ([run, { reason }]) => ({ run, working: [], rows: 0, unable: reason })),
+    ];
+    await tellPresence(this.#connections.redis, {
+      ...{ id: this.#id, startedAt: this.#startedAt, runs },
+      ...(limiter && { limiter: limiter.state }),
+    });
+  }
+
+  #tellUnable(run: string, error: unknown): void {
+    const reason = reasonOf(error);
+    const isKnown = this.#unable.get(run)?.reason === reason;
+    this.#unable.set(run, { until: Date.now() + unableFor, reason });
+    if (!isKnown) this.#tell({ type: 'unable', run, error });
+  }
+
+  #tellEnded({ name, state, failed }: RegisteredRun): void {
+    if (state === 'active') return;
+    this.#report = { ...this.#report, failed: this.#report.failed + failed };
+    this.#tell({ type: 'ended', run: name, state, failed });
+  }
+
+  #tellAway(error: unknown): void {
+    if (this.#isAway) return;
+    this.#isAway = true;
+    this.#tell({ type: 'redis', error });
+  }
+
+  #tell(event: WorkEvent): void {
+    this.#options.onEvent?.(event);
+  }
+
+  async #close(): Promise<void> {
+    const left = Promise.all(Array.from(this.#joined.values(), (joined) => this.#leave(joined)));
+    const told = left.then(() => endPresence(this.#connections.redis, this.#id));
+    const late = new AbortController();
+    await Promise.race([told.catch(() => undefined), until(closeWithin, late.signal)]);
+    late.abort();
+  }
+}
+
+function noTarget(address: string): never {
+  throw new ConfigError(`This worker can't open the target ${address}.`);
+}
+
+function missingSource({ name, source }: RegisteredRun, known: readonly string[]): string {
+  return `${name} needs the source ${source}, which this machine does not have. It has: ${known.slice(0, 20).join(', ') || 'none'}.`;
+}
+
+/** Resolves after `ms`, or when the signal aborts. */
+function until(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    if (signal?.aborted === true) end();
+    else signal?.addEventListener('abort', end, { once: true });
+  });
+}
