@@ -352,8 +352,8 @@ export const mutantList: readonly Mutant[] = [
     ],
     [
       'a COMMIT that was on its way is taken for another run',
-      'if (await isCommitted()) return;\n          throw takenOver(this.#table.given);',
-      'throw takenOver(this.#table.given);',
+      'if (await isCommitted()) return;\n          throw takenOver(this.table.given);',
+      'throw takenOver(this.table.given);',
     ],
     [
       'a run does not take the table over',
@@ -366,6 +366,8 @@ export const mutantList: readonly Mutant[] = [
       'await joined?.write(session);\n    });\n    await this.commit((session) => this.put(session, name, record));',
     ],
     ['rows that are committed are written again', 'joined?.settled();', ''],
+  ]),
+  ...inFile('packages/exporters/src/sql/tableConnection.ts', [
     [
       'a connection that is lost at the start has no advice',
       'await this.#connect(signal);\n    } catch (error) {\n      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table.given, error) : error;',

@@ -88,7 +88,7 @@ export class Store {
   databaseOf(life: Life): Database {
     const { breakLock } = this.#model;
     const place = { url: 'postgres://tester@db.world/rows', breakLock };
-    return postgresDatabase(place, () => Promise.resolve(this.#driverOf(life))).database;
+    return postgresDatabase(place, { load: () => Promise.resolve(this.#driverOf(life)) }).database;
   }
 
   /** Nothing disturbs it from now on. */

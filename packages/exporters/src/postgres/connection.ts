@@ -23,6 +23,8 @@ const mostOfExchange = { statements: 500, characters: 1_000_000 };
 const connectTimeout = 15_000;
 /** Whoever waits for a lock for ever says nothing, so a server without a limit gets one. */
 const begin = "BEGIN; SELECT set_config('lock_timeout', '60s', true) WHERE current_setting('lock_timeout') = '0'";
+/** A worker that was stopped keeps no lock for longer. Shorter than what others wait for it. */
+const beginAsWorker = `${begin}; SET LOCAL idle_in_transaction_session_timeout = '10s'`;
 /** Ms that a cancelled export waits for a server that does not respond, and that the end of a connection may take. */
 const longestEnd = 2_000;
 
@@ -59,6 +61,17 @@ export interface PostgresResult {
   readonly rowCount: number | null;
 }
 
+/** Options of {@link openPostgres}. */
+export interface OpenOptions {
+  /** Gives the driver. Default: that of the packages `pg` and `pg-copy-streams`. */
+  readonly load?: (() => Promise<PostgresDriver>) | undefined;
+  /**
+   * The connection of one worker of many: it stays open while nothing is written, which does not keep the process alive,
+   * and a transaction ends whose worker was stopped. Default `false`.
+   */
+  readonly isWorker?: boolean;
+}
+
 /**
  * Opens a connection to a server.
  *
@@ -69,7 +82,7 @@ export async function openPostgres(
   config: Pick<PostgresConfig, 'connectionString'>,
   where: string,
   signal: AbortSignal,
-  load = loadDriver,
+  { load = loadDriver, isWorker = false }: OpenOptions = {},
 ): Promise<Connection> {
   const driver = await load();
   signal.throwIfAborted();
@@ -101,12 +114,14 @@ export async function openPostgres(
   } finally {
     opening.release();
   }
+  if (isWorker) socket.unref();
   return {
     async transaction(work) {
       if (isLost()) throw new ConnectionLost(`The connection to ${where} has ended.`);
       const waiting = endIfAborted(signal, socket);
+      socket.ref();
       try {
-        await client.query(begin);
+        await client.query(isWorker ? beginAsWorker : begin);
         const result = await work(session);
         await client.query('COMMIT');
         return result;
@@ -117,6 +132,7 @@ export async function openPostgres(
         throw explained(error, where);
       } finally {
         waiting.release();
+        if (isWorker) socket.unref();
       }
     },
     close: () => close(client, socket),
@@ -139,6 +155,7 @@ function endIfAborted(signal: AbortSignal, socket: Socket): { readonly release: 
 
 async function close(client: PostgresClient, socket: Socket): Promise<void> {
   const timer = setTimeout(() => socket.destroy(), longestEnd);
+  socket.ref();
   // A socket that is gone already emits nothing that would end the wait.
   if (!socket.destroyed) await client.end().catch(() => undefined);
   clearTimeout(timer);

@@ -9,7 +9,7 @@ import {
   type TableHolder,
   type TableName,
 } from '../sql/database.js';
-import { openPostgres, type PostgresDriver } from './connection.js';
+import { openPostgres, type OpenOptions } from './connection.js';
 
 /** Where a database of PostgreSQL is. */
 export interface PostgresPlace {
@@ -24,12 +24,11 @@ export interface PostgresPlace {
 /**
  * What the sinks need to know of PostgreSQL.
  *
- * @param load gives the driver. Default: that of the packages `pg` and `pg-copy-streams`.
  * @throws ConfigError if the URL is not one of PostgreSQL.
  */
 export function postgresDatabase(
   { url, password, breakLock = false }: PostgresPlace,
-  load?: () => Promise<PostgresDriver>,
+  options?: OpenOptions,
 ): { readonly database: Database; readonly where: string } {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol))
@@ -42,8 +41,8 @@ export function postgresDatabase(
   const config = { connectionString: parsed.href };
   const database: Database = {
     name: 'postgres',
-    connect: (signal) => openPostgres(config, where, signal, load),
-    lock: (connection, table, signal) => lockTable(connection, table, { signal, breakLock }),
+    connect: (signal) => openPostgres(config, where, signal, options),
+    lock: (connection, table, signal, isShared = false) => lockTable(connection, table, { signal, breakLock, isShared }),
     async holder(session, table) {
       const found = await holderOf(session, lockName(table));
       return found && reportedHolder(found);
@@ -130,16 +129,25 @@ const oldestYear = -4_711;
 /** Ms that a lock is waited for: the server may not have noticed yet that its holder is gone. */
 const lockPauses = [100, 400, 1_500];
 
+interface LockOptions {
+  readonly signal: AbortSignal;
+  readonly breakLock: boolean;
+  readonly isShared: boolean;
+}
+
 /** An advisory lock, which ends with its connection. */
 async function lockTable(
   connection: Connection,
   table: TableName,
-  { signal, breakLock }: { readonly signal: AbortSignal; readonly breakLock: boolean },
+  { signal, breakLock, isShared }: LockOptions,
 ): Promise<Release> {
   const name = lockName(table);
   for (const pause of [...lockPauses, undefined]) {
     const isLocked = await connection.transaction(async (session) => {
-      const [found] = await session.rows('SELECT pg_try_advisory_lock(hashtextextended(?, 0)) AS locked', name);
+      const [found] = await session.rows(
+        `SELECT pg_try_advisory_lock${isShared ? '_shared' : ''}(hashtextextended(?, 0)) AS locked`,
+        name,
+      );
       return found?.['locked'] === true;
     });
     if (isLocked) return () => Promise.resolve();
@@ -176,7 +184,7 @@ type Holder = Readonly<Record<string, unknown>>;
 
 async function holderOf(session: Session, name: string): Promise<Holder | undefined> {
   const [holder] = await session.rows(
-    `SELECT a.pid, a.application_name, a.client_addr, a.client_port FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+    `SELECT a.pid, a.application_name, a.client_addr, a.client_port, l.mode = 'ShareLock' AS shared FROM pg_locks l JOIN pg_stat_activity a USING (pid)
      WHERE l.locktype = 'advisory' AND l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
      AND (l.classid::bigint << 32) + l.objid::bigint = hashtextextended(?, 0)`,
     name,
@@ -187,7 +195,8 @@ async function holderOf(session: Session, name: string): Promise<Holder | undefi
 function lockedBy(table: string, holder: Holder | undefined): LockError {
   const host = holder && hostOf(holder);
   const from = host === undefined ? '' : ` from ${host}`;
-  const who = holder ? ` by ${String(holder['application_name'])}${from} (backend ${String(holder['pid'])})` : '';
+  const whose = holder?.['shared'] === true ? 'a run of several workers, e.g. ' : '';
+  const who = holder ? ` by ${whose}${String(holder['application_name'])}${from} (backend ${String(holder['pid'])})` : '';
   return new LockError(`The table ${table} is being written${who}.`, { table }, [
     { kind: 'allow', option: 'breakLock' },
   ]);

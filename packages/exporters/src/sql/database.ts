@@ -90,9 +90,10 @@ export interface Database {
    * Keeps other writers off a table while the lock is held. It is a courtesy, which names the holder: what keeps the
    * rows right is the ledger's sequence.
    *
+   * @param isShared the workers of a run hold it together. A database that no run can write ignores that.
    * @throws LockError if somebody else holds it.
    */
-  lock(connection: Connection, table: TableName, signal: AbortSignal): Promise<Release>;
+  lock(connection: Connection, table: TableName, signal: AbortSignal, isShared?: boolean): Promise<Release>;
   /** Who holds that lock, as far as anybody can tell. Locks nothing. */
   holder(session: Session, table: TableName): Promise<TableHolder | undefined>;
   /** Locks definitions until the transaction ends, where two runs that create the same table at once would fail. */
@@ -147,4 +148,11 @@ export function nameInSchema(table: string, { hasSchemas }: Pick<Database, 'hasS
 export function identityOf(table: string, database: Pick<Database, 'hasSchemas' | 'foldName'>): string {
   const name = nameInSchema(table, database);
   return database.foldName?.(name) ?? name;
+}
+
+/** Drivers give a large integer as one or as its text. */
+export function integerOf(value: unknown): bigint {
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'number' || typeof value === 'string') return BigInt(value);
+  throw new Error('The ledger has a number that is not one.');
 }

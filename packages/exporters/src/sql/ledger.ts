@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   CheckpointError,
   lockQueues,
   LockError,
   SinkError,
-  SluiceError,
   type Release,
   type Sink,
   type StateLog,
@@ -14,25 +12,23 @@ import {
 } from '@sluice/core';
 import {
   besideTable,
-  ConnectionLost,
   identityOf,
+  integerOf,
   quoted,
   quotedTable,
-  type Connection,
   type Database,
   type Session,
   type TableHolder,
   type TableName,
 } from './database.js';
 import { hashOf } from './stage.js';
+import { TableConnection } from './tableConnection.js';
 
 /** The name of the row that each transaction of a run changes first. */
 const control = '';
 
-/** Ms before each attempt to reach a database again whose connection was lost. */
-const reconnectAfter = [100, 500, 1_000, 2_000, 4_000, 8_000, 15_000];
-/** The same for whoever only looks, without a signal to cancel it. */
-const lookAgainAfter = reconnectAfter.slice(0, 4);
+/** The record of what was published last. */
+export const published = 'published';
 
 /** What anybody can see of a table. */
 export interface TableLook {
@@ -70,14 +66,11 @@ export interface Joined {
  */
 export class Ledger implements TableState {
   readonly #database: Database;
-  /** Its schema is known once the ledger is locked. */
-  #table: TableName;
+  readonly #connection: TableConnection;
   /** The table, whichever of its names was given. */
   readonly target: string;
   /** Rows that wait for the next record. */
   joined: Joined | undefined;
-  #open: { connection: Connection; release: Release } | undefined;
-  #signal: AbortSignal | undefined;
   /** Whoever locks first connects for all. */
   #begun: Promise<void> | undefined;
   #holders = 0;
@@ -85,23 +78,21 @@ export class Ledger implements TableState {
   /** Its run and number. The first one of a run takes the ledger over from any other. */
   #token = '';
   #sequence = 0;
-  /** The last transaction that was asked for. */
-  #last: Promise<unknown> = Promise.resolve();
 
-  constructor(database: Database, table: string) {
+  constructor(database: Database, table: string, connection = new TableConnection(database, table)) {
     this.#database = database;
-    this.#table = { given: table, full: table };
+    this.#connection = connection;
     this.target = identityOf(table, database);
   }
 
   /** The table of the rows. */
   get table(): TableName {
-    return this.#table;
+    return this.#connection.table;
   }
 
   /** The table of checkpoints as SQL has it. */
   get ledger(): string {
-    return quotedTable(this.#ledgerOf(this.#table), this.#database);
+    return quotedTable(this.#ledgerOf(this.table), this.#database);
   }
 
   /** In the schema of the rows: a user may have rights in no other one. */
@@ -134,20 +125,15 @@ export class Ledger implements TableState {
     this.#holders -= 1;
     if (this.#holders > 0) return;
     this.#begun = undefined;
-    await this.#disconnect();
+    await this.#connection.close();
   }
 
   async #begin(signal: AbortSignal): Promise<void> {
-    this.#signal = signal;
-    try {
-      await this.#connect(signal);
-    } catch (error) {
-      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table.given, error) : error;
-    }
+    await this.#connection.open(signal);
     try {
       await this.#takeOver();
     } catch (error) {
-      await this.#disconnect();
+      await this.#connection.close();
       throw error;
     }
   }
@@ -161,8 +147,8 @@ export class Ledger implements TableState {
       );
       return found && decoded(found['record'], name);
     };
-    if (this.#holders > 0) return this.read((session) => loaded(session, this.#ledgerOf(this.#table), this.target));
-    return this.#look(async (session, table) => {
+    if (this.#holders > 0) return this.read((session) => loaded(session, this.#ledgerOf(this.table), this.target));
+    return this.#connection.look(async (session, table) => {
       const ledger = this.#ledgerOf(table);
       if ((await session.columnsOf(ledger)) === undefined) return undefined;
       return (await loaded(session, ledger, this.target)) ?? loaded(session, ledger, table.given);
@@ -170,7 +156,7 @@ export class Ledger implements TableState {
   }
 
   async look(): Promise<TableLook> {
-    return this.#look(async (session, table) => {
+    return this.#connection.look(async (session, table) => {
       const isThere = (await session.columnsOf(table.full)) !== undefined;
       const holder = await this.#database.holder(session, table);
       return { isThere, ...(holder && { holder }) };
@@ -181,37 +167,7 @@ export class Ledger implements TableState {
   hasTable(): Promise<boolean> {
     const found = async (session: Session, { full }: TableName): Promise<boolean> =>
       (await session.columnsOf(full)) !== undefined;
-    return this.#holders > 0 ? this.read((session) => found(session, this.#table)) : this.#look(found);
-  }
-
-  /** Reads without the lock, and creates nothing. */
-  async #look<R>(work: (session: Session, table: TableName) => Promise<R>): Promise<R> {
-    const { signal } = new AbortController();
-    const looked = async (): Promise<R> => {
-      const connection = await (this.#database.connectToRead?.(signal) ?? this.#database.connect(signal));
-      try {
-        return await connection.transaction(async (session) => work(session, await this.#named(session)));
-      } finally {
-        await connection.close();
-      }
-    };
-    for (const pause of lookAgainAfter) {
-      try {
-        return await looked();
-      } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error;
-        await delay(pause);
-      }
-    }
-    return looked().catch((error: unknown) => {
-      throw error instanceof ConnectionLost ? unreachable(this.#database, this.#table.given, error) : error;
-    });
-  }
-
-  /** The table with its schema, which the server knows. */
-  async #named(session: Session): Promise<TableName> {
-    const { given } = this.#table;
-    return { given, full: (await this.#database.withSchema?.(session, given)) ?? given };
+    return this.#holders > 0 ? this.read((session) => found(session, this.table)) : this.#connection.look(found);
   }
 
   async save(name: string, record: object): Promise<void> {
@@ -250,11 +206,11 @@ export class Ledger implements TableState {
 
   /** Runs queries. They are repeated if the connection is lost. @throws LockError if another run has taken over. */
   read<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    return this.#inTurn(() =>
-      this.#repeated(async (session) => {
+    return this.#connection.inTurn(() =>
+      this.#connection.repeated(async (session) => {
         // After the queries, or what they found could be the other run's.
         const checkOurs = async (): Promise<void> => {
-          if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.#table.given);
+          if ((await this.#current(session))?.token !== this.#token) throw takenOver(this.table.given);
         };
         const result = await work(session).catch(async (error: unknown) => {
           // After an error of the server, a transaction takes no more queries.
@@ -269,10 +225,10 @@ export class Ledger implements TableState {
 
   /** Runs a transaction of this run, once, whatever happens to the connection. */
   commit<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    return this.#inTurn(async () => {
+    return this.#connection.inTurn(async () => {
       const before = this.#sequence;
       let outcome: { readonly result: R } | undefined;
-      await this.#repeated(async (session) => {
+      await this.#connection.repeated(async (session) => {
         const isCommitted = async (): Promise<boolean> => {
           const now = outcome && (await this.#current(session));
           return now?.token === this.#token && now.sequence === before + 1;
@@ -286,7 +242,7 @@ export class Ledger implements TableState {
         if (changed !== 1) {
           // Its COMMIT may have been on the way still, and arrived while this statement waited for its lock.
           if (await isCommitted()) return;
-          throw takenOver(this.#table.given);
+          throw takenOver(this.table.given);
         }
         outcome = { result: await work(session) };
       });
@@ -300,7 +256,7 @@ export class Ledger implements TableState {
   async #takeOver(): Promise<void> {
     this.#token = randomUUID();
     this.#sequence = 0;
-    await this.#repeated(async (session) => {
+    await this.#connection.repeated(async (session) => {
       await this.#database.lockDefinitions?.(session);
       await session.run(
         `CREATE TABLE IF NOT EXISTS ${this.ledger} (target text NOT NULL, name text NOT NULL, nth bigint NOT NULL, record text NOT NULL, PRIMARY KEY (target, name, nth))`,
@@ -316,7 +272,7 @@ export class Ledger implements TableState {
 
   /** Records were once kept by the name that was given, so a table could have those of several. */
   async #adopt(session: Session): Promise<void> {
-    const { given, full } = this.#table;
+    const { given, full } = this.table;
     if (given === this.target) return;
     const ours = await session.rows(`SELECT 1 AS found FROM ${this.ledger} WHERE target = ? LIMIT 1`, this.target);
     if (ours.length > 0) return;
@@ -333,63 +289,6 @@ export class Ledger implements TableState {
       ...[this.target, control],
     );
     return found && { token: decoded(found['record'], 'the run'), sequence: Number(integerOf(found['nth'])) };
-  }
-
-  #inTurn<R>(work: () => Promise<R>): Promise<R> {
-    const turn = this.#last.then(work, work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
-  }
-
-  /** Repeats a transaction on a new connection, if that of an attempt was lost. */
-  async #repeated<R>(work: (session: Session) => Promise<R>): Promise<R> {
-    for (const pause of [...reconnectAfter, undefined]) {
-      try {
-        return await this.#opened.transaction(work);
-      } catch (error) {
-        if (!(error instanceof ConnectionLost)) throw error;
-        if (pause === undefined) throw unreachable(this.#database, this.#table.given, error);
-        await this.#reconnect(pause);
-      }
-    }
-    throw new Error('Unreachable.');
-  }
-
-  async #reconnect(pause: number): Promise<void> {
-    await this.#disconnect();
-    await delay(pause, undefined, { signal: this.#signal });
-    try {
-      await this.#connect(this.#signal ?? new AbortController().signal);
-    } catch (error) {
-      // The next attempt of the loop fails alike, and counts.
-      const lost = new ConnectionLost('The database could not be reached again.', { cause: error });
-      const connection = { transaction: () => Promise.reject(lost), close: () => Promise.resolve() };
-      this.#open = { connection, release: () => Promise.resolve() };
-    }
-  }
-
-  async #connect(signal: AbortSignal): Promise<void> {
-    const connection = await this.#database.connect(signal);
-    try {
-      if (this.#database.withSchema) this.#table = await connection.transaction((session) => this.#named(session));
-      const release = await this.#database.lock(connection, this.#table, signal);
-      this.#open = { connection, release };
-    } catch (error) {
-      await connection.close();
-      throw error;
-    }
-  }
-
-  async #disconnect(): Promise<void> {
-    const open = this.#open;
-    this.#open = undefined;
-    await open?.release().catch(() => undefined);
-    await open?.connection.close().catch(() => undefined);
-  }
-
-  get #opened(): Connection {
-    if (!this.#open) throw new Error('The ledger is not locked.');
-    return this.#open.connection;
   }
 }
 
@@ -473,13 +372,6 @@ class LedgerLog implements StateLog {
   }
 }
 
-/** Drivers give a large integer as one or as its text. */
-function integerOf(value: unknown): bigint {
-  if (typeof value === 'bigint') return value;
-  if (typeof value === 'number' || typeof value === 'string') return BigInt(value);
-  throw new Error('The ledger has a number that is not one.');
-}
-
 /** Records never have the name of the control row, nor that of a log. */
 function recordName(name: string): string {
   return `record/${name}`;
@@ -496,13 +388,5 @@ function decoded(record: unknown, name: string): unknown {
 function takenOver(table: string): LockError {
   return new LockError(
     `Another run has taken over the table ${table}: this one ends. What it had committed is kept, and the other run goes on from there.`,
-  );
-}
-
-function unreachable(database: Database, table: string, { cause, ...lost }: ConnectionLost): SluiceError {
-  if (SluiceError.is(cause)) return cause;
-  return new SinkError(
-    `The connection to the database of ${table} (${database.name}) was lost, and could not be opened again. What was committed is kept: the same export goes on from there.`,
-    { cause: cause ?? lost },
   );
 }

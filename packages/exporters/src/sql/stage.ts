@@ -32,8 +32,10 @@ const [staged, later] = ['_sluice_staged', '_sluice_later'];
 export class Stage<T> {
   readonly #database: Database;
   readonly #table: TableName;
-  /** Part of the names beside it. */
+  /** Part of the names beside the table. */
   readonly #hash: string;
+  /** Part of the names of the staging table. */
+  readonly #own: string;
   readonly #shape: TableShape<T>;
   readonly #stageName: string;
   /** As SQL has them. */
@@ -41,15 +43,23 @@ export class Stage<T> {
   readonly #target: string;
   readonly #columns: string;
 
-  constructor(database: Database, table: TableName, shape: TableShape<T>) {
+  /** @param of whose it is. Default: of the table's exports, of which one writes at a time. */
+  constructor(database: Database, table: TableName, shape: TableShape<T>, of?: string) {
     this.#database = database;
     this.#table = table;
     this.#shape = shape;
-    this.#hash = hashOf(identityOf(table.full, database));
-    this.#stageName = besideTable(table.full, `_sluice_${this.#hash}`, database);
+    const identity = identityOf(table.full, database);
+    this.#hash = hashOf(identity);
+    this.#own = of === undefined ? this.#hash : hashOf(`${of} ${identity}`);
+    this.#stageName = besideTable(table.full, `_sluice_${this.#own}`, database);
     this.#stage = quotedTable(this.#stageName, database);
     this.#target = quotedTable(table.full, database);
     this.#columns = shape.columns.map(({ name }) => quoted(name)).join(', ');
+  }
+
+  /** Its name, as SQL has it. */
+  get name(): string {
+    return this.#stage;
   }
 
   /** Begins anew, and drops what an earlier run left. */
@@ -148,7 +158,7 @@ export class Stage<T> {
     const name = quoted(nameInSchema(this.#table.full, this.#database));
     await session.run(`ALTER TABLE ${this.#stage} RENAME TO ${name}`);
     if (this.#shape.key.length === 0) return;
-    const stageIndex = besideTable(this.#table.full, `_sluice_stage_${this.#hash}`, this.#database);
+    const stageIndex = besideTable(this.#table.full, `_sluice_stage_${this.#own}`, this.#database);
     await session.run(`DROP INDEX ${quotedTable(stageIndex, this.#database)}`);
     await this.createKey(session);
   }
@@ -161,7 +171,7 @@ export class Stage<T> {
 
   /** The last row of a key is the one that the API sent last, by the order of the plan. */
   async #keepLastPerKey(session: Session): Promise<void> {
-    const index = quoted(`_sluice_stage_${this.#hash}`);
+    const index = quoted(`_sluice_stage_${this.#own}`);
     const same = this.#shape.key.map((name) => `${later}.${quoted(name)} = ${this.#stage}.${quoted(name)}`);
     await session.run(`CREATE INDEX ${index} ON ${this.#stage} (${this.#keyNames})`);
     await session.run(

@@ -7,8 +7,9 @@ import {
   type SinkReport,
   type SinkWriter,
 } from '@sluice/core';
-import type { Database, SqlValue } from './database.js';
-import { Ledger, type TableSink } from './ledger.js';
+import type { Database } from './database.js';
+import { Ledger, published, type TableSink } from './ledger.js';
+import { RowBuffer } from './rowBuffer.js';
 import { Stage, type TableMode } from './stage.js';
 import { checkTableName, tableShape, type NewFields, type TableShape } from './tableShape.js';
 
@@ -31,15 +32,6 @@ export interface TableOptions {
    */
   readonly schema?: NewFields;
 }
-
-/** The record of what was published. */
-const published = 'published';
-
-/**
- * Rows and characters of text, about, after which rows are committed. With more, each row costs more time: a transaction
- * outgrows SQLite's cache of pages, and the garbage collector copies rows that wait.
- */
-const fullAt = { rows: 5_000, characters: 16_000_000 };
 
 /** Where rows of the table go on, which is in the checkpoint. */
 interface TablePosition {
@@ -139,37 +131,32 @@ class TableWriter<T> implements SinkWriter<T> {
   readonly #mode: TableMode;
   readonly #isPublished: boolean;
   #nth: number;
-  /** Rows that wait for a commit, and their characters. */
-  #rows: (readonly SqlValue[])[] = [];
-  #characters = 0;
+  readonly #buffer: RowBuffer<T>;
 
   constructor(parts: WriterParts<T>, { stage, mode, nth }: TablePosition, { isPublished = false } = {}) {
     this.#parts = parts;
+    this.#buffer = new RowBuffer(parts.shape);
     this.#id = stage;
     this.#mode = mode;
     this.#nth = nth;
     this.#isPublished = isPublished;
     this.start = this.#position;
     parts.ledger.joined = {
-      write: (session) => (this.#rows.length === 0 ? Promise.resolve() : parts.stage.insert(session, this.#rows)),
-      settled: () => {
-        this.#rows = [];
-        this.#characters = 0;
+      write: async (session) => {
+        if (this.#buffer.rows.length > 0) await parts.stage.insert(session, this.#buffer.rows);
       },
+      settled: () => this.#buffer.clear(),
     };
   }
 
   get isFull(): boolean {
-    return this.#rows.length >= fullAt.rows || this.#characters >= fullAt.characters;
+    return this.#buffer.isFull;
   }
 
   write({ items, partition }: { readonly items: readonly T[]; readonly partition: number }): Promise<void> {
     for (const item of items) {
-      const values = this.#parts.shape.valuesOf(item, this.#nth + 1);
+      this.#buffer.add(item, partition, this.#nth + 1);
       this.#nth += 1;
-      for (const value of values) if (typeof value === 'string') this.#characters += value.length;
-      values.push(Stage.placeOf(partition, this.#nth));
-      this.#rows.push(values);
     }
     return Promise.resolve();
   }

@@ -1,0 +1,41 @@
+import type { SqlValue } from './database.js';
+import { Stage } from './stage.js';
+import type { TableShape } from './tableShape.js';
+
+/**
+ * Rows and characters of text, about, after which rows are committed. With more, each row costs more time: a transaction
+ * outgrows SQLite's cache of pages, and the garbage collector copies rows that wait.
+ */
+const fullAt = { rows: 5_000, characters: 16_000_000 };
+
+/** Rows that wait for a commit, with their places in the plan. */
+export class RowBuffer<T> {
+  readonly #shape: TableShape<T>;
+  #rows: (readonly SqlValue[])[] = [];
+  #characters = 0;
+
+  constructor(shape: TableShape<T>) {
+    this.#shape = shape;
+  }
+
+  get rows(): readonly (readonly SqlValue[])[] {
+    return this.#rows;
+  }
+
+  get isFull(): boolean {
+    return this.#rows.length >= fullAt.rows || this.#characters >= fullAt.characters;
+  }
+
+  /** @param nth the number of the row, from 1 @throws SinkError if a value does not fit, which names row and column */
+  add(row: T, partition: number, nth: number): void {
+    const values = this.#shape.valuesOf(row, nth);
+    for (const value of values) if (typeof value === 'string') this.#characters += value.length;
+    values.push(Stage.placeOf(partition, nth));
+    this.#rows.push(values);
+  }
+
+  clear(): void {
+    this.#rows = [];
+    this.#characters = 0;
+  }
+}
