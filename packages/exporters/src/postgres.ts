@@ -5,11 +5,14 @@
  */
 
 import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
+import { RunTable } from './postgres/runTable.js';
 import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableSink } from './sql/tableSink.js';
 
 export type { PostgresPlace } from './postgres/database.js';
+export type { NewRun, RunTable, StoredRun } from './postgres/runTable.js';
+export type { ClaimRequest, ClaimVerdict, RunRows, TableClaim } from './postgres/tableClaim.js';
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
@@ -61,4 +64,16 @@ export function postgres<T extends object>(options: PostgresOptions): TableSink<
 export function postgresMirror<T extends object>(options: PostgresMirrorOptions): Mirror<T> {
   const { database, where } = postgresDatabase(options);
   return mirrorSink<T>(database, `${where}#${options.table}`, options);
+}
+
+/**
+ * A table of PostgreSQL that the workers of a run fill together, for `postgresRun` of `@sluice/cluster`: exports of the
+ * table are refused meanwhile.
+ *
+ * @example const holdings = postgresRunTable({ url: 'postgres://me@10.0.0.6/nfts', table: 'holdings' });
+ *
+ * @throws ConfigError if an option is invalid. Later: what {@link postgres} throws.
+ */
+export function postgresRunTable({ table, ...place }: PostgresPlace & Pick<TableOptions, 'table'>): RunTable {
+  return new RunTable(postgresDatabase(place, { isWorker: true }).database, table);
 }

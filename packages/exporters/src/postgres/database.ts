@@ -42,7 +42,8 @@ export function postgresDatabase(
   const database: Database = {
     name: 'postgres',
     connect: (signal) => openPostgres(config, where, signal, options),
-    lock: (connection, table, signal, isShared = false) => lockTable(connection, table, { signal, breakLock, isShared }),
+    lock: (connection, table, signal, isShared = false) =>
+      lockTable(connection, table, { signal, breakLock, isShared }),
     async holder(session, table) {
       const found = await holderOf(session, lockName(table));
       return found && reportedHolder(found);
@@ -196,7 +197,9 @@ function lockedBy(table: string, holder: Holder | undefined): LockError {
   const host = holder && hostOf(holder);
   const from = host === undefined ? '' : ` from ${host}`;
   const whose = holder?.['shared'] === true ? 'a run of several workers, e.g. ' : '';
-  const who = holder ? ` by ${whose}${String(holder['application_name'])}${from} (backend ${String(holder['pid'])})` : '';
+  const who = holder
+    ? ` by ${whose}${String(holder['application_name'])}${from} (backend ${String(holder['pid'])})`
+    : '';
   return new LockError(`The table ${table} is being written${who}.`, { table }, [
     { kind: 'allow', option: 'breakLock' },
   ]);

@@ -57,9 +57,9 @@ export class Stage<T> {
     this.#columns = shape.columns.map(({ name }) => quoted(name)).join(', ');
   }
 
-  /** Its name, as SQL has it. */
+  /** Its name, with the schema. */
   get name(): string {
-    return this.#stage;
+    return this.#stageName;
   }
 
   /** Begins anew, and drops what an earlier run left. */

@@ -47,8 +47,7 @@ interface TablePosition {
 /** A sink that commits rows and checkpoint in one transaction. */
 export function tableSink<T extends object>(database: Database, target: string, options: TableOptions): TableSink<T> {
   const { table, mode = 'fail', columns, key, schema } = options;
-  if (key && mode !== 'merge' && mode !== 'replace')
-    throw new ConfigError("key is for mode: 'merge' and mode: 'replace'.", { option: 'key' });
+  checkKeyOption(options);
   checkTableName(database, table);
   const ledger = new Ledger(database, table);
   const shapeOf = (context: SinkContext<T>): TableShape<T> => {
@@ -115,6 +114,12 @@ export function tableSink<T extends object>(database: Database, target: string, 
       return new TableWriter<T>(parts, position);
     },
   };
+}
+
+/** @throws ConfigError if rows have a key that their mode does not use */
+export function checkKeyOption({ key, mode }: Pick<TableOptions, 'key' | 'mode'>): void {
+  if (key && mode !== 'merge' && mode !== 'replace')
+    throw new ConfigError("key is for mode: 'merge' and mode: 'replace'.", { option: 'key' });
 }
 
 interface WriterParts<T> {

@@ -1,0 +1,237 @@
+import { SluiceError, type RowSchema } from '@sluice/core';
+import { integerOf, type Session } from '../sql/database.js';
+import { RowBuffer } from '../sql/rowBuffer.js';
+import type { Stage } from '../sql/stage.js';
+import type { TableConnection } from '../sql/tableConnection.js';
+import type { TableShape } from '../sql/tableShape.js';
+import type { TableOptions } from '../sql/tableSink.js';
+
+/** What becomes of the rows of a run. All its workers have the same. */
+export interface RunRows<T> {
+  readonly options: Omit<TableOptions, 'table'>;
+  readonly schema: RowSchema<T> | undefined;
+}
+
+/** A partition that a worker is about to write. */
+export interface ClaimRequest<T> extends RunRows<T> {
+  readonly run: string;
+  readonly partition: number;
+  /** Of this claim alone. */
+  readonly id: string;
+  /** Discards what the partition has, for so many times now. */
+  readonly restarts?: number | undefined;
+}
+
+/** The tables of runs, as SQL has them. */
+export interface RunTables {
+  readonly runs: string;
+  readonly plans: string;
+  readonly partitions: string;
+}
+
+/**
+ * What became of a save or a commit.
+ * - `refused`: another claim took the partition over, or has finished it.
+ * - `cancelled`: the run was.
+ */
+export type ClaimVerdict = 'accepted' | 'refused' | 'cancelled';
+
+interface ClaimParts<T> {
+  readonly connection: TableConnection;
+  readonly tables: RunTables;
+  readonly stage: Stage<T>;
+  readonly shape: TableShape<T>;
+  /** Makes the rows of all partitions those of the table. */
+  readonly publish: (session: Session) => Promise<void>;
+}
+
+/** What a partition has of earlier claims. */
+interface Found {
+  readonly position: unknown;
+  readonly rows: number;
+  readonly restarts: number;
+}
+
+/**
+ * The right to write a partition, until another claim has it.
+ *
+ * Each transaction adds rows, and then changes the partition's record where claim and number of saves are those that it
+ * knows. If none matches, all of it is rolled back. The record comes last, since its lock would keep others off while a
+ * worker is stopped that sends rows.
+ */
+export class TableClaim<T> {
+  readonly id: string;
+  readonly restarts: number;
+  /** What the last save was given, which comes from the database; `undefined` at the start. */
+  readonly startAt: unknown;
+  readonly #request: ClaimRequest<T>;
+  readonly #parts: ClaimParts<T>;
+  readonly #buffer: RowBuffer<T>;
+  #position: string | undefined;
+  #rows: number;
+  #saves = 0;
+  /** What ended the claim. */
+  #end: Exclude<ClaimVerdict, 'accepted'> | undefined;
+
+  private constructor(request: ClaimRequest<T>, parts: ClaimParts<T>, { position, rows, restarts }: Found) {
+    this.id = request.id;
+    this.restarts = restarts;
+    this.startAt = position === null ? undefined : JSON.parse(String(position));
+    this.#request = request;
+    this.#parts = parts;
+    this.#buffer = new RowBuffer(parts.shape);
+    this.#position = position === null ? undefined : String(position);
+    this.#rows = rows;
+  }
+
+  /** Takes the partition from whoever has it, unless that has finished it. */
+  static async begin<T>(
+    session: Session,
+    request: ClaimRequest<T>,
+    parts: ClaimParts<T>,
+  ): Promise<TableClaim<T> | 'done'> {
+    const { run, partition, id, restarts } = request;
+    const { partitions } = parts.tables;
+    const [found] = await session.rows(
+      `INSERT INTO ${partitions} AS known (run, partition, claim, state, saves, rows, restarts) VALUES (?, ?, ?, 'open', 0, 0, 0)
+       ON CONFLICT (run, partition) DO UPDATE SET claim = excluded.claim, saves = 0 WHERE known.state = 'open'
+       RETURNING position, rows, restarts`,
+      ...[run, BigInt(partition), id],
+    );
+    if (!found) return 'done';
+    const { position, rows, restarts: before } = found;
+    if (restarts === undefined)
+      return new TableClaim(request, parts, { position, rows: numberOf(rows), restarts: numberOf(before) });
+    await session.run(
+      `UPDATE ${partitions} SET position = NULL, rows = 0, restarts = ? WHERE run = ? AND partition = ?`,
+      ...[BigInt(restarts), run, BigInt(partition)],
+    );
+    await parts.stage.dropPartition(session, partition);
+    return new TableClaim(request, parts, { position: null, rows: 0, restarts });
+  }
+
+  /** Takes rows, and where the walk continues after them. Saves them if there are many. */
+  async write(items: readonly T[], position: unknown): Promise<void> {
+    if (this.#end) return;
+    for (const item of items) {
+      this.#buffer.add(item, this.#request.partition, this.#rows + 1);
+      this.#rows += 1;
+    }
+    this.#position = JSON.stringify(position);
+    if (this.#buffer.isFull) await this.save();
+  }
+
+  /** Makes the rows durable, so that another claim may continue after them. */
+  save(): Promise<ClaimVerdict> {
+    return this.#transact('open');
+  }
+
+  /** Makes the rows durable, and ends the partition. The last one of a run publishes all. */
+  commit(): Promise<ClaimVerdict> {
+    return this.#transact('done');
+  }
+
+  async #transact(state: 'open' | 'done'): Promise<ClaimVerdict> {
+    if (this.#end) return this.#end;
+    const { connection } = this.#parts;
+    let attempts = 0;
+    try {
+      await connection.inTurn(() =>
+        connection.repeated(async (session) => {
+          attempts += 1;
+          // The transaction of an attempt before this one may be committed, and only its response was lost.
+          if (attempts > 1 && (await this.#isSaved(session))) return;
+          if (this.#buffer.rows.length > 0) await this.#parts.stage.insert(session, this.#buffer.rows);
+          await this.#advance(session, state);
+          await (state === 'done' ? this.#finish(session) : this.#checkOpen(session));
+        }),
+      );
+    } catch (error) {
+      const end = error instanceof ClaimEnd ? error.verdict : await this.#endBehind(error);
+      if (end === undefined) throw error;
+      this.#end = end;
+      this.#buffer.clear();
+      return end;
+    }
+    this.#saves += 1;
+    this.#buffer.clear();
+    return 'accepted';
+  }
+
+  /** Whether the transaction that is about to run was committed. Waits until it is, or never will be. */
+  async #isSaved(session: Session): Promise<boolean> {
+    const [found] = await session.rows(
+      `SELECT claim, saves FROM ${this.#parts.tables.partitions} WHERE run = ? AND partition = ? FOR UPDATE`,
+      ...this.#place,
+    );
+    return found?.['claim'] === this.id && numberOf(found['saves']) === this.#saves + 1;
+  }
+
+  /** Changes the partition's record, from what this claim knows of it. */
+  async #advance(session: Session, state: 'open' | 'done'): Promise<void> {
+    const changed = await session.run(
+      `UPDATE ${this.#parts.tables.partitions} SET saves = saves + 1, position = ?, rows = ?, state = ? WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
+      ...[this.#position ?? null, BigInt(this.#rows), state, ...this.#place, this.id, BigInt(this.#saves)],
+    );
+    if (changed !== 1) throw new ClaimEnd('refused');
+  }
+
+  /** Counts the partition. The lock of the run's record lets cancels and other commits wait: they are all in one order. */
+  async #finish(session: Session): Promise<void> {
+    const { run } = this.#request;
+    const { runs } = this.#parts.tables;
+    const [found] = await session.rows(
+      `UPDATE ${runs} SET done = done + 1, rows = rows + ? WHERE run = ? AND state = 'open' RETURNING done = partitions AS last`,
+      ...[BigInt(this.#rows), run],
+    );
+    if (!found) throw new ClaimEnd('cancelled');
+    if (found['last'] !== true) return;
+    await this.#parts.publish(session);
+    await session.run(`UPDATE ${runs} SET state = 'finished' WHERE run = ?`, run);
+  }
+
+  async #checkOpen(session: Session): Promise<void> {
+    const { run } = this.#request;
+    const [found] = await session.rows(`SELECT state FROM ${this.#parts.tables.runs} WHERE run = ?`, run);
+    if (found?.['state'] === 'cancelled') throw new ClaimEnd('cancelled');
+  }
+
+  /** Whether it was the end of the claim that made a transaction fail, e.g. since the staging table is gone. */
+  async #endBehind(error: unknown): Promise<Exclude<ClaimVerdict, 'accepted'> | undefined> {
+    if (!SluiceError.is(error, 'sink')) return undefined;
+    const { connection } = this.#parts;
+    try {
+      return await connection.inTurn(() =>
+        connection.repeated(async (session) => {
+          await this.#checkOpen(session);
+          const [found] = await session.rows(
+            `SELECT 1 AS found FROM ${this.#parts.tables.partitions} WHERE run = ? AND partition = ? AND claim = ? AND saves = ? AND state = 'open'`,
+            ...[...this.#place, this.id, BigInt(this.#saves)],
+          );
+          return found ? undefined : 'refused';
+        }),
+      );
+    } catch (fault) {
+      // What made the transaction fail says more than what makes this fail.
+      return fault instanceof ClaimEnd ? fault.verdict : undefined;
+    }
+  }
+
+  get #place(): readonly [string, bigint] {
+    return [this.#request.run, BigInt(this.#request.partition)];
+  }
+}
+
+/** Rolls a transaction back, since the claim has ended. */
+class ClaimEnd extends Error {
+  readonly verdict: Exclude<ClaimVerdict, 'accepted'>;
+
+  constructor(verdict: Exclude<ClaimVerdict, 'accepted'>) {
+    super(`The claim is ${verdict}.`);
+    this.verdict = verdict;
+  }
+}
+
+function numberOf(value: unknown): number {
+  return Number(integerOf(value));
+}
