@@ -13,6 +13,8 @@ const isCommand = manifest.bin !== undefined;
 // A peer of the command is there for those who import its types: the command itself runs without.
 /** What is compiled for a machine, or is there for another one, can't be inlined. */
 const native = ['@photostructure/sqlite', 'pg-native', 'pg-cloudflare'];
+/** What only some users of the command need is for them to install. */
+const optional = ['@sluice/cluster'];
 const installed = Object.keys({ ...manifest.dependencies, ...(!isCommand && manifest.peerDependencies) });
 
 for (const file of readdirSync(dist, { recursive: true })) if (/\.js(\.map)?$/.test(file)) rmSync(join(dist, file));
@@ -28,7 +30,7 @@ const options = {
   platform: 'node',
   target: 'node20.19',
   // `#adapter` is for whoever imports the package to resolve, by their own conditions. In the command it is Node's.
-  external: [...installed, ...(isCommand ? native : ['#adapter'])],
+  external: [...installed, ...(isCommand ? [...native, ...optional] : ['#adapter'])],
   // `module` is esbuild's own default, unless others are asked for: without it tslib is CommonJS.
   conditions: ['@sluice/source', 'module'],
   mainFields: ['module', 'main'],

@@ -98,6 +98,38 @@ export async function runProgram(args: readonly string[], environment: Environme
     )
     .action(runs(async () => (await import('./commands/checkpoint.js')).checkpointShow));
 
+  const cluster = program
+    .command('cluster')
+    .description('export with several machines; needs @sluice/cluster and Redis');
+  const submit = cluster.command('submit').description('let workers do an export');
+  declare(
+    'cluster submit nfts export',
+    'the holdings of Aptos wallets',
+    submit.command('nfts').description('the NFTs of Aptos wallets'),
+  ).action(configured(async () => (await import('./commands/cluster/submit.js')).submitNfts));
+  declare('cluster submit export', 'the rows of any source, including those of plugins', submit)
+    .argument(...source)
+    .action(configured(async () => (await import('./commands/cluster/submit.js')).submitSource));
+  declare('cluster work', 'work on all runs, until SIGTERM', cluster).action(
+    configured(async () => (await import('./commands/cluster/work.js')).clusterWork),
+  );
+  const run = ['<run>', 'the name of a run, or the path of its folder (./FOLDER)'] as const;
+  declare('cluster status', 'show how far a run is and who works on it, or list all runs', cluster)
+    .argument('[run]', run[1])
+    .action(runs(async () => (await import('./commands/cluster/status.js')).clusterStatus));
+  declare('cluster merge', 'write the rows of a finished run to one target', cluster)
+    .argument(...run)
+    .action(configured(async () => (await import('./commands/cluster/manage.js')).clusterMerge));
+  declare('cluster cancel', 'stop a run for good: nothing more is committed', cluster)
+    .argument(...run)
+    .action(runs(async () => (await import('./commands/cluster/manage.js')).clusterCancel));
+  declare('cluster clean', 'remove what interrupted workers left behind, and forget a run that ended', cluster)
+    .argument(...run)
+    .action(runs(async () => (await import('./commands/cluster/manage.js')).clusterClean));
+  declare('cluster limit', 'show the rate limit that workers share, or change it for all', cluster)
+    .argument('<name>', 'the name of the limit; that of workers is "api" by default')
+    .action(runs(async () => (await import('./commands/cluster/manage.js')).clusterLimit));
+
   declare('sandbox', 'run a local server that simulates both APIs').action(
     runs(async () => (await import('./commands/sandbox.js')).sandbox),
   );

@@ -5,7 +5,8 @@
  */
 
 // The limit
-export { redisLimiter, type RedisLimiterOptions } from './limiter/redisLimiter.js';
+export { redisLimiter, type RedisLimiter, type RedisLimiterOptions } from './limiter/redisLimiter.js';
+export type { LimitWindow, NamedLimit } from './limiter/namedLimit.js';
 export { LimiterUnavailableError } from './limiter/limiterUnavailableError.js';
 
 // Runs that workers work off

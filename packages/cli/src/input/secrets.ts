@@ -68,6 +68,39 @@ export const whereKeysGo = `Set ${keyVariable}, or store it in a file and give $
 export const secretVariable = 'SLUICE_WEBHOOK_SECRET';
 const secretOption = '--secret-file';
 
+export const redisVariable = 'SLUICE_REDIS_URL';
+
+/** Where Redis is if nobody says it. */
+const localRedis = 'redis://127.0.0.1:6379';
+
+/**
+ * The URL of Redis: of the file, else of the option, else of the environment.
+ *
+ * @throws UsageError if it is none, or an argument has the password
+ */
+export async function findRedisUrl(
+  { redis, redisUrlFile }: { readonly redis?: string; readonly redisUrlFile?: string },
+  environment: Environment,
+): Promise<string> {
+  if (redis !== undefined && redisUrlFile !== undefined)
+    throw new UsageError('--redis and --redis-url-file exclude each other: both say where Redis is.');
+  if (redis !== undefined && URL.canParse(redis) && new URL(redis).password !== '')
+    throw new UsageError(
+      `--redis has a password, which others on this machine can read. Set ${redisVariable}, or store the URL in a file and give --redis-url-file FILE.`,
+    );
+  const from = redisUrlFile === undefined ? (redis === undefined ? redisVariable : '--redis') : '--redis-url-file';
+  const text =
+    redisUrlFile === undefined
+      ? (redis ?? environment.variables[redisVariable] ?? '')
+      : await readNamedFile(redisUrlFile, { option: from, holds: 'the URL of Redis' }, environment);
+  const found = text.trim() || localRedis;
+  if (!URL.canParse(found) || !['redis:', 'rediss:'].includes(new URL(found).protocol))
+    throw new UsageError(`${from} must be a URL of Redis, like redis://10.0.0.5:6379 or rediss://10.0.0.5.`);
+  const { password } = new URL(found);
+  if (password !== '') for (const form of [password, decodeURIComponent(password)]) environment.secrets.add(form);
+  return found;
+}
+
 export const whereSecretsGo = `Store it in a file and give ${secretOption} FILE, or set ${secretVariable}.`;
 
 /** @throws UsageError if an argument is an API key or a signing secret. Does not quote it. */

@@ -17,6 +17,9 @@ const grouped = ['ownersPerRequest', 'concurrency of wallets'] as const;
 const anyRows = ['param', 'pageSize of any source', 'concurrency'] as const;
 const webhook = ['secretFile', 'headerFile', 'allowAddress'] as const;
 const delivery = ['deliveries', 'batch', 'deadLetters', 'maxDeadLetters', 'onDead'] as const;
+const ownApi = ['apiKeyFile', 'timeout', 'retryFor', 'config'] as const;
+/** Of an API that is not requested. */
+const plannedApi = ['apiKeyFile', 'config'] as const;
 const api = ['apiKeyFile', 'rate', 'timeout', 'retryFor', 'config'] as const;
 
 /** Groups that several commands have. */
@@ -57,11 +60,15 @@ const groups = {
   streamsApi: group('Connection:', 'streamsUrl', ...api),
   aptosApi: group('Connection:', 'aptosUrl', ...api),
   progress: group('Progress, on stderr:', 'progress', 'quiet'),
+  run: group('Run (the same command again resumes it):', 'to of a run', 'name', 'trustFilesystem of a run'),
+  redis: group('Redis:', 'redis', 'redisUrlFile'),
   watchProgress: group('Progress, on stderr:', 'progress of a watch', 'quiet'),
 };
 
 const exportTo = [groups.target, groups.forward, groups.resume];
 const watchTo = [groups.polls, groups.changeTarget, groups.forwardChanges, groups.watchState];
+
+const submitTo = [groups.run, groups.redis];
 
 /** The options of each command, in the order of its help. */
 const commandOptions = {
@@ -98,6 +105,28 @@ const commandOptions = {
   watch: [group('Which rows:', ...anyRows, 'key'), ...watchTo, groups.anyApi, groups.watchProgress],
   sources: [group('Options:', 'config', 'format of a list')],
   get: [group('Options:', 'param of a request'), groups.anyApi],
+  'cluster submit nfts export': [
+    group('Which holdings:', ...wallets, 'ownersPerRequest'),
+    ...submitTo,
+    group('Connection:', 'aptosUrl', ...plannedApi),
+  ],
+  'cluster submit export': [
+    group('Which rows:', 'param', 'pageSize of any source'),
+    ...submitTo,
+    group('Connection:', 'streamsUrl', 'aptosUrl', ...plannedApi),
+  ],
+  'cluster work': [
+    group('Work:', 'concurrency of a worker', 'untilDone'),
+    group('Limit:', 'rate of workers', 'limit'),
+    groups.redis,
+    group('Connection:', 'streamsUrl', 'aptosUrl', ...ownApi),
+    group('Progress, on stderr:', 'progress of a worker', 'quiet'),
+  ],
+  'cluster status': [group('Options:', 'format of a list', 'wait'), groups.redis],
+  'cluster merge': [groups.target, groups.resume, groups.redis, groups.progress],
+  'cluster cancel': [groups.redis],
+  'cluster clean': [groups.redis],
+  'cluster limit': [group('Options:', 'set', 'format of a list'), groups.redis],
   'dlq show': [group('Options:', 'format of a list')],
   'dlq replay': [
     group('Target:', 'to of letters', ...webhook, 'deliveries of letters', 'timeout of letters', 'retryFor of letters'),

@@ -1,6 +1,6 @@
 import { flagOf } from '../errors/cliTerms.js';
 import { apis } from '../input/baseUrl.js';
-import { keyVariable, secretVariable } from '../input/secrets.js';
+import { keyVariable, redisVariable, secretVariable } from '../input/secrets.js';
 import { progressModes } from '../progress/reporter.js';
 import {
   collect,
@@ -106,6 +106,14 @@ const table = {
     value: '<format>',
     read: ['table', 'csv', 'jsonl'],
     help: 'output format (default: table on a terminal, else csv)',
+  },
+  'to of a run': {
+    ...{ value: '<target>', isForOneRun: true },
+    help: 'a new or empty folder that all machines see at the same path',
+  },
+  name: {
+    ...{ value: '<name>', isForOneRun: true },
+    help: 'name of the run: letters, digits, . - and _ (default: that of the folder)',
   },
   'format of a list': show,
   columns: { value: '<names>', ...list, about: 'file', help: 'only these columns, in this order: a,b,c' },
@@ -217,6 +225,9 @@ const table = {
     help: 'break the lock of a process that cannot be checked from here, e.g. in another container',
   },
   trustFilesystem: { about: 'state', help: 'allow the state on a network file system, at your own risk' },
+  'trustFilesystem of a run': {
+    help: 'allow a network file system, which must have exclusive links and durable syncs',
+  },
   'trustFilesystem of letters': { help: 'allow a network file system, at your own risk' },
   commitEvery: {
     ...{ ...number, about: 'state' },
@@ -234,6 +245,22 @@ const table = {
     isForOneRun: true,
     help: 'report removals at once, even if the listing shrank suspiciously',
   },
+
+  redis: {
+    ...{ ...url, variable: redisVariable },
+    help: `URL of Redis without a password [env: ${redisVariable}, with or without one] (default: redis://127.0.0.1:6379)`,
+  },
+  redisUrlFile: { ...file, help: 'file with the URL of Redis, if it has a password' },
+  'concurrency of a worker': { ...number, help: 'partitions of a run fetched in parallel (default: 4)' },
+  limit: { value: '<name>', help: 'name of the rate limit that all workers share (default: api)' },
+  'rate of workers': {
+    ...{ value: '<rate>', read: parseRate },
+    help: 'maximum request rate of all workers together: 25/s, 100/m or unlimited (default: that of the limit, or 5/s)',
+  },
+  untilDone: { isForOneRun: true, help: 'end when no run is left to work on, instead of waiting for one' },
+  wait: { isForOneRun: true, help: 'wait until the run has ended' },
+  set: { value: '<rate>', read: parseRate, isForOneRun: true, help: 'change the limit for all: 25/s, 100/m or 3600/h' },
+  'progress of a worker': { value: '<mode>', read: ['plain', 'json'], help: 'how to show progress (default: plain)' },
 
   streamsUrl: {
     ...{ ...url, variable: apis.streams.variable },

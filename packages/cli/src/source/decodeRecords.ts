@@ -1,4 +1,4 @@
-import type { Change, PageSource } from '@sluice/core';
+import type { Change, Json, PageSource } from '@sluice/core';
 
 type Rows = Record<string, unknown>;
 
@@ -10,4 +10,9 @@ export function asRecords(source: PageSource<unknown>): PageSource<Rows> {
 /** The same for changes. */
 export function asRecordChanges(source: PageSource<Change<unknown>>): PageSource<Change<Rows>> {
   return source as PageSource<Change<Rows>>;
+}
+
+/** Values as they are after they were stored as JSON. */
+export function asJson(values: Rows): Json {
+  return JSON.parse(JSON.stringify(values)) as Json;
 }

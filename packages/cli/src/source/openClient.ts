@@ -1,5 +1,5 @@
 import { aptos } from '@sluice/aptos';
-import { type Client, type ClientOptions, createClient, SluiceError, type Timeouts } from '@sluice/core';
+import { type Client, type ClientOptions, createClient, type Limiter, SluiceError, type Timeouts } from '@sluice/core';
 import { streams } from '@sluice/streams';
 import { type Observable, startWith } from 'rxjs';
 import type { Config } from '../config/config.js';
@@ -7,7 +7,16 @@ import type { Environment } from '../environment/environment.js';
 import { sentenceOf } from '../errors/cliTerms.js';
 import { UsageError } from '../errors/errors.js';
 import { errorSentence } from '../errors/formatError.js';
-import { type ApiName, apiNames, apis, baseUrlOf, type BaseUrls, baseUrlOption, isApiName } from '../input/baseUrl.js';
+import {
+  type ApiName,
+  apiNames,
+  apis,
+  baseUrlOf,
+  type BaseUrls,
+  baseUrlOption,
+  findBaseUrl,
+  isApiName,
+} from '../input/baseUrl.js';
 import { findApiKey, missingKey } from '../input/secrets.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
@@ -40,6 +49,7 @@ interface OpenClient<C extends Client> {
  * built-in APIs require a key; those of plugins are used without one if there is none.
  *
  * @param add adds the API of the command.
+ * @param limiter instead of a rate; the client closes it.
  * @throws UsageError if a required key or base URL is missing; what the client raises for a plugin that can't be added.
  */
 export async function openClient<Added>(
@@ -47,9 +57,13 @@ export async function openClient<Added>(
   environment: Environment,
   { plugins }: Pick<Config, 'plugins'>,
   add: (client: Client) => Client & Added,
+  limiter?: Limiter,
 ): Promise<OpenClient<Client & Added>> {
   const found = await findApiKey(options.apiKeyFile, environment);
-  const client = createClient(clientOptions(options, found?.key ?? false, environment));
+  const client = createClient({
+    ...clientOptions(options, found?.key ?? false, environment),
+    ...(limiter && { limiter }),
+  });
   // Subscribes before plugins are added, since they may emit warnings.
   const notices = noticesOf(client);
   try {
@@ -90,6 +104,20 @@ export function addRequired(
 /** Whether a plugin requires a built-in API. */
 export function isRequired(name: ApiName, plugins: Config['plugins']): boolean {
   return plugins.some(({ requires = [] }) => requires.includes(name));
+}
+
+/** Adds the built-in APIs whose base URL is set. */
+export function withKnownApis(
+  options: BaseUrls,
+  { variables }: Pick<Environment, 'variables'>,
+): (client: Client) => Client {
+  return (client) => {
+    for (const name of apiNames) {
+      const baseUrl = findBaseUrl(name, options, variables);
+      if (baseUrl !== undefined) addApi(client, name, baseUrl);
+    }
+    return client;
+  };
 }
 
 /** Adds the API of a source, if it is a built-in one. @throws UsageError if its base URL is not set. */

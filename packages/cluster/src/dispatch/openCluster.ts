@@ -1,5 +1,6 @@
-import { ConfigError, NetworkError } from '@sluice/core';
+import { ConfigError, NetworkError, type Limit } from '@sluice/core';
 import { Redis } from 'ioredis';
+import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
 import { checkedRedisUrl, checkEviction } from '../redis.js';
 import type { ProgressHints, Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';
 import { segments } from '../run/runFolder.js';
@@ -29,6 +30,8 @@ export interface ClusterStatus extends RunStatus, Pick<RegisteredRun, 'name' | '
   readonly failures: readonly FailedPartition[];
   /** Workers that were heard of within 15 s, and know the run. */
   readonly workers: readonly WorkerPresence[];
+  /** The limits that these workers share. */
+  readonly limits: readonly NamedLimit[];
 }
 
 /** Gives out runs to workers, by a Redis that all of them reach. */
@@ -57,6 +60,14 @@ export interface Cluster {
    * @throws ConfigError if workers may still write
    */
   clean(name: string, run: Run): Promise<number>;
+  /** The limit that processes share by this name; `undefined` if nobody has used it. */
+  limit(name: string): Promise<NamedLimit | undefined>;
+  /**
+   * Changes that limit for all processes, also those that were given another one. Nothing starts for one window.
+   *
+   * @throws ConfigError if a limit is invalid
+   */
+  changeLimit(name: string, limits: Limit | readonly Limit[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -145,12 +156,17 @@ class RedisCluster implements Cluster {
     const { source, target, state } = await this.find(name);
     const status = await run.status();
     const workers = await this.#workersOn(name);
+    const names = new Set(workers.flatMap(({ limit }) => limit ?? []));
+    const limits = await Promise.all(Array.from(names, (limit) => namedLimit(this.#redis, limit)));
     return this.#with(name, async (queue) => {
       const counts = await queue.queue.getJobCounts('waiting', 'active', 'delayed');
       const { waiting = 0, active = 0, delayed = 0 } = counts;
       const failed = await queue.failedCount();
       const failures = failed === 0 ? [] : await queue.failed(10);
-      return { name, source, target, state, ...status, jobs: { waiting, active, delayed }, failed, failures, workers };
+      return {
+        ...{ name, source, target, state, ...status, jobs: { waiting, active, delayed }, failed, failures, workers },
+        limits: limits.flatMap((limit) => limit ?? []),
+      };
     });
   }
 
@@ -175,6 +191,16 @@ class RedisCluster implements Cluster {
     await this.#with(name, (queue) => queue.remove());
     await this.#registry.remove(name);
     return removed;
+  }
+
+  async limit(name: string): Promise<NamedLimit | undefined> {
+    await this.#ready();
+    return namedLimit(this.#redis, name);
+  }
+
+  async changeLimit(name: string, limits: Limit | readonly Limit[]): Promise<void> {
+    await this.#ready();
+    await changeNamedLimit(this.#redis, name, [limits].flat());
   }
 
   close(): Promise<void> {

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os';
-import type { LimiterState } from '@sluice/core';
 import type { Redis } from 'ioredis';
 import { isRecord } from '../run/rowLine.js';
 import { parsed } from './registry.js';
@@ -14,8 +13,8 @@ export interface WorkerPresence {
   /** Ms since 1970. */
   readonly startedAt: number;
   readonly runs: readonly WorkerOnRun[];
-  /** Of the worker's client, if it told. */
-  readonly limiter?: LimiterState;
+  /** The name of the limit that it shares with others. */
+  readonly limit?: string;
 }
 
 /** What a worker does for a run. */
@@ -61,11 +60,11 @@ export async function workersPresent(redis: Redis): Promise<readonly WorkerPrese
 /** Whoever writes them may be of another version, so each field is checked. */
 function decodePresence(value: unknown): WorkerPresence[] {
   if (!isRecord(value)) return [];
-  const { id, host, pid, startedAt, runs, limiter } = value;
+  const { id, host, pid, startedAt, runs, limit } = value;
   if (typeof id !== 'string' || typeof host !== 'string' || typeof pid !== 'number' || typeof startedAt !== 'number')
     return [];
   const on = Array.isArray(runs) ? runs.flatMap(decodeOnRun) : [];
-  return [{ id, host, pid, startedAt, runs: on, ...limiterIn(limiter) }];
+  return [{ id, host, pid, startedAt, runs: on, ...(typeof limit === 'string' && { limit }) }];
 }
 
 function decodeOnRun(value: unknown): WorkerOnRun[] {
@@ -84,11 +83,4 @@ function decodeWorked(value: unknown): WorkedPartition[] {
   if (!isRecord(value) || typeof value['partition'] !== 'number' || typeof value['since'] !== 'number') return [];
   const { partition, since, savedAt } = value;
   return [{ partition, since, ...(typeof savedAt === 'number' && { savedAt }) }];
-}
-
-function limiterIn(value: unknown): Pick<WorkerPresence, 'limiter'> {
-  if (!isRecord(value)) return {};
-  const { queued, running, pausedFor } = value;
-  if (typeof queued !== 'number' || typeof running !== 'number' || typeof pausedFor !== 'number') return {};
-  return { limiter: { queued, running, pausedFor } };
 }

@@ -48,8 +48,9 @@ export class RunRegistry {
     const run = await this.find(name);
     if (run) return run;
     const names = (await this.list()).map((each) => each.name);
+    const known = names.length > 0 ? `It knows ${names.slice(0, 10).join(', ')}.` : 'It knows none at all.';
     throw new ConfigError(
-      `Redis knows no run ${JSON.stringify(name)}. ${names.length > 0 ? `There are: ${names.slice(0, 10).join(', ')}.` : 'It knows none at all.'} The command that submitted it registers it again.`,
+      `Redis does not know the run ${JSON.stringify(name)}. ${known} The command that submitted a run registers it again.`,
     );
   }
 

@@ -56,7 +56,7 @@ export class RunWorker {
       ...{ connection, prefix: queuePrefix, concurrency },
       ...{ lockDuration: lostAfter, stalledInterval: lostAfter, maxStalledCount: 1_000_000 },
       settings: {
-        backoffStrategy: (_attempts, _type, _error, job?: Job<PartitionJob>) =>
+        backoffStrategy: (_attempts, _type, _error, job?: Pick<Job<PartitionJob>, 'data'>) =>
           backoffAfter(job?.data.failures ?? 1, retryAfter),
       },
     });

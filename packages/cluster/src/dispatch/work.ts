@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { ConfigError, SluiceError, type LimiterState } from '@sluice/core';
+import { ConfigError, SluiceError } from '@sluice/core';
 import type { Redis } from 'ioredis';
+import type { RedisLimiter } from '../limiter/redisLimiter.js';
 import type { OpenSource, ProgressHints, Run, RunTarget } from '../run/run.js';
 import { Feeder } from './feeder.js';
 import { reasonOf } from './failures.js';
@@ -34,8 +35,8 @@ export interface WorkOptions {
   readonly signal?: AbortSignal;
   /** Ends once no run is left to work on, instead of waiting for one. Default `false`. */
   readonly untilDone?: boolean;
-  /** The limiter of the sources' client: others see its state. */
-  readonly limiter?: { readonly state: LimiterState };
+  /** The limiter of the sources' client, if workers share one: who asks for a run's status sees how much of it is used. */
+  readonly limiter?: Pick<RedisLimiter, 'name'>;
   readonly onEvent?: (event: WorkEvent) => void;
   /** Ms after which partitions of a worker that says nothing go to others. Default 30,000. */
   readonly lostAfter?: number;
@@ -220,7 +221,7 @@ export class WorkLoop {
     ];
     await tellPresence(this.#connections.redis, {
       ...{ id: this.#id, startedAt: this.#startedAt, runs },
-      ...(limiter && { limiter: limiter.state }),
+      ...(limiter && { limit: limiter.name }),
     });
   }
 

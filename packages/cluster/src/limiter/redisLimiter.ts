@@ -26,6 +26,11 @@ export interface RedisLimiterOptions {
   readonly clock?: Clock;
 }
 
+/** A limiter that {@link redisLimiter} made. */
+export interface RedisLimiter extends Limiter {
+  readonly name: string;
+}
+
 /**
  * A limiter that all processes with the same `name` share, on any number of machines: together they start no more
  * requests than the limits allow, by the clock of one Redis. Give it to `createClient`, which closes it.
@@ -41,7 +46,7 @@ export interface RedisLimiterOptions {
  * const limiter = redisLimiter({ url: 'redis://10.0.0.5', name: 'api', limits: { requests: 25, per: 1000 } });
  * const client = createClient({ apiKey, limiter });
  */
-export function redisLimiter(options: RedisLimiterOptions): Limiter {
+export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
   const { url, name, limits = [], clock = systemClock, waitForRedis = 30_000, maxPause = 60_000 } = options;
   const all = [limits].flat();
   return new SharedLimiter({
@@ -53,7 +58,7 @@ export function redisLimiter(options: RedisLimiterOptions): Limiter {
 }
 
 /** The keys of limiters have one slot each in a cluster of Redis. */
-function limiterKey(name: string): string {
+export function limiterKey(name: string): string {
   return `{sluice:limiter:${name}}`;
 }
 

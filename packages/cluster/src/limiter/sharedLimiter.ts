@@ -63,6 +63,7 @@ const longestReport = 500;
  * once, and reports with the next call when that was.
  */
 export class SharedLimiter implements Limiter {
+  readonly name: string;
   readonly #options: SharedLimiterOptions;
   readonly #clock: Clock;
   readonly #serverClock: ServerClock;
@@ -89,6 +90,7 @@ export class SharedLimiter implements Limiter {
 
   constructor(options: SharedLimiterOptions) {
     this.#options = options;
+    this.name = options.name;
     this.#clock = options.clock;
     this.#serverClock = new ServerClock();
     this.#known = options.limits;

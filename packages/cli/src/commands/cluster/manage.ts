@@ -1,0 +1,78 @@
+import type { PageSource } from '@sluice/core';
+import type { Invocation } from '../../config/config.js';
+import type { Environment } from '../../environment/environment.js';
+import { exitCodes, UsageError } from '../../errors/errors.js';
+import { runExport } from '../../export/runExport.js';
+import type { CommandOptions } from '../../options/commandOptions.js';
+import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
+import { openRun, withCluster } from './withCluster.js';
+
+interface RunArgument {
+  readonly run: string;
+}
+
+/** `sluice cluster merge RUN --to FILE`: writes the rows of a finished run, as one machine would have. */
+export async function clusterMerge(
+  { run: named, ...options }: CommandOptions<'cluster merge'> & RunArgument,
+  environment: Environment,
+  invocation: Invocation,
+): Promise<number> {
+  const source: PageSource<object> = await withCluster(options, environment, async (opened) => {
+    const { target } = await openRun(named, opened, environment);
+    return opened.library.sourceOfRun(target);
+  });
+  return runExport({ add: (client) => client, source: () => source }, options, environment, invocation);
+}
+
+/** `sluice cluster cancel RUN`: lets no worker commit any more. */
+export function clusterCancel(
+  { run: named, ...options }: CommandOptions<'cluster cancel'> & RunArgument,
+  environment: Environment,
+): Promise<number> {
+  return withCluster(options, environment, async (opened) => {
+    const { run, name } = await openRun(named, opened, environment);
+    await opened.cluster.cancel(name, run);
+    const { done, partitions } = await run.status();
+    environment.stderr.print(
+      `${name} is cancelled for good. ${formatNumber(done)} of ${formatCount(partitions, 'partition')} were done.\n`,
+    );
+    return exitCodes.done;
+  });
+}
+
+/** `sluice cluster clean RUN`: removes what a run left behind, but not its rows. */
+export function clusterClean(
+  { run: named, ...options }: CommandOptions<'cluster clean'> & RunArgument,
+  environment: Environment,
+): Promise<number> {
+  return withCluster(options, environment, async (opened) => {
+    const { run, name } = await openRun(named, opened, environment);
+    const removed = await opened.cluster.clean(name, run);
+    environment.stderr.print(`Removed ${formatCount(removed, 'file')} that no record of ${name} names.\n`);
+    return exitCodes.done;
+  });
+}
+
+/** `sluice cluster limit NAME`: shows the limit that workers share, or changes it for all. */
+export function clusterLimit(
+  { name, set, format, ...options }: CommandOptions<'cluster limit'> & { readonly name: string },
+  environment: Environment,
+): Promise<number> {
+  if (set === false)
+    throw new UsageError('A shared limit is a rate, like 25/s. Workers with --rate unlimited use none.');
+  return withCluster(options, environment, async ({ cluster }) => {
+    if (set) await cluster.changeLimit(name, set);
+    const limit = await cluster.limit(name);
+    if (!limit)
+      throw new UsageError(
+        `Redis knows no limit ${JSON.stringify(name)}. Give it one, e.g. --set 25/s, or start a worker.`,
+      );
+    const used = limit.windows.map(({ max, used: starts, per }) => {
+      return `${formatNumber(starts)} of ${formatNumber(max)} used in the last ${formatDuration(per)}`;
+    });
+    await environment.stdout.write(
+      format === 'json' ? `${JSON.stringify(limit)}\n` : `${name}: ${limit.limits}; ${used.join(', ')}\n`,
+    );
+    return exitCodes.done;
+  });
+}

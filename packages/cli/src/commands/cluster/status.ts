@@ -1,0 +1,103 @@
+import type { ClusterStatus, NamedLimit, RegisteredRun, WorkerPresence } from '@sluice/cluster';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Environment } from '../../environment/environment.js';
+import { refuseClosed } from '../../environment/output.js';
+import { exitCodes } from '../../errors/errors.js';
+import type { CommandOptions } from '../../options/commandOptions.js';
+import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
+import { table } from '../../terminal/table.js';
+import { visibleText } from '../../terminal/text.js';
+import { openRun, withCluster, type OpenedCluster } from './withCluster.js';
+
+/** Ms between looks while a run is waited for. */
+const lookEvery = 2_000;
+/** Workers that are listed. */
+const maxShown = 20;
+
+/** `sluice cluster status [RUN]`: says how far a run is and who works on it, or lists all runs. */
+export function clusterStatus(
+  options: CommandOptions<'cluster status'> & { readonly run?: string },
+  environment: Environment,
+): Promise<number> {
+  refuseClosed(environment.stdout);
+  return withCluster(options, environment, (opened) =>
+    options.run === undefined
+      ? listRuns(options, environment, opened)
+      : showRun({ ...options, run: options.run }, environment, opened),
+  );
+}
+
+async function listRuns(
+  { format }: CommandOptions<'cluster status'>,
+  { stdout, stderr }: Environment,
+  { cluster }: OpenedCluster,
+): Promise<number> {
+  const runs = await cluster.runs();
+  if (format === 'json') await stdout.write(`${JSON.stringify(runs)}\n`);
+  else if (runs.length > 0) await stdout.write(table(runColumns, runs, stdout).text);
+  else stderr.print('Redis knows no run.\n');
+  return exitCodes.done;
+}
+
+const runColumns = [
+  { title: 'run', cell: ({ name }: RegisteredRun) => name },
+  { title: 'state', cell: ({ state, failed }: RegisteredRun) => (failed > 0 ? `${state}, ${failed} failed` : state) },
+  { title: 'partitions', cell: ({ partitions }: RegisteredRun) => formatNumber(partitions) },
+  { title: 'source', cell: ({ source }: RegisteredRun) => source },
+  { title: 'to', cell: ({ target }: RegisteredRun) => target },
+];
+
+async function showRun(
+  { run: named, format, wait = false }: CommandOptions<'cluster status'> & { readonly run: string },
+  environment: Environment,
+  opened: OpenedCluster,
+): Promise<number> {
+  const { stdout, stderr, signal } = environment;
+  const { run, name } = await openRun(named, opened, environment);
+  let status = await opened.cluster.status(name, run);
+  while (wait && status.state === 'active') {
+    stderr.print(`${doneText(status)}\n`);
+    await delay(lookEvery, undefined, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
+    status = await opened.cluster.status(name, run);
+  }
+  await stdout.write(format === 'json' ? `${JSON.stringify(status)}\n` : linesOf(status, Date.now()).join('\n') + '\n');
+  return status.failed > 0 && status.state !== 'active' ? exitCodes.failed : exitCodes.done;
+}
+
+function doneText({ done, partitions, rows }: ClusterStatus): string {
+  const share = partitions === 0 ? '' : ` (${((100 * done) / partitions).toFixed(1)} %)`;
+  return `${formatNumber(done)} of ${formatCount(partitions, 'partition')}${share}, ${formatCount(rows, 'row')}`;
+}
+
+function linesOf(status: ClusterStatus, now: number): string[] {
+  const { name, state, source, target, jobs, failed, failures, workers, limits, isCancelled } = status;
+  const facts: [label: string, text: string][] = [
+    ['state', isCancelled ? 'cancelled' : state],
+    ['source', source],
+    ['to', target],
+    ['done', doneText(status)],
+    ['jobs', `${jobs.active} active, ${formatNumber(jobs.waiting)} waiting, ${jobs.delayed} to be tried again`],
+    ...limits.map((limit): [string, string] => ['limit', limitText(limit)]),
+    ['workers', workers.length === 0 ? 'none was heard of in the last 15 s' : formatNumber(workers.length)],
+    ...workers.slice(0, maxShown).map((worker): [string, string] => ['', workerText(worker, name, now)]),
+    ...(workers.length > maxShown ? [['', `and ${workers.length - maxShown} more`] satisfies [string, string]] : []),
+    ...(failed > 0 ? [['failed', formatNumber(failed)] satisfies [string, string]] : []),
+    ...failures.map(({ partition, reason }): [string, string] => ['', `partition ${partition}: ${reason}`]),
+  ];
+  return [name, ...facts.map(([label, text]) => `  ${label.padEnd(9)}${visibleText(text)}`)];
+}
+
+function limitText({ name, windows }: NamedLimit): string {
+  const used = windows.map(({ used, max, per }) => `${used} of ${max} used in ${formatDuration(per)}`);
+  return `${name}: ${used.join(', ')}`;
+}
+
+function workerText({ host, pid, runs }: WorkerPresence, name: string, now: number): string {
+  const { working = [], rows = 0, unable } = runs.find(({ run }) => run === name) ?? {};
+  const who = `${host}, process ${pid}: `;
+  if (unable !== undefined) return `${who}can't work on it. ${unable}`;
+  const what = working.map(({ partition, since }) => `${partition} (${formatDuration(Math.max(0, now - since))})`);
+  const does = what.length === 0 ? 'idle' : `partition${what.length === 1 ? '' : 's'} ${what.join(', ')}`;
+  return `${who}${does}; ${formatCount(rows, 'row')} so far`;
+}
