@@ -1,7 +1,7 @@
 /**
  * The architecture, as rules. Data moves left to right, and a file imports only from its left:
  *
- *   core  <-  streams, aptos, exporters, cluster, testing  <-  cli          (sandbox stands alone)
+ *   core  <-  streams, aptos, exporters, testing  <-  cluster  <-  cli          (sandbox stands alone)
  *
  * and inside core:
  *
@@ -38,6 +38,9 @@ const cliRooms = [
   ...['watch', 'commands'],
 ].map((name) => [name, `${cli}${name}/`]);
 
+/** The files of cluster behind its entry for tables. */
+const tablesOfRuns = `${src('cluster')}(postgres|run/(tableRun|decodeTableRun))\\.ts$`;
+
 /** A room may not know what comes after it. */
 const leftOnly = (owner, rooms, last) =>
   [...rooms, last].slice(0, -1).map(([name, path], place) => {
@@ -58,6 +61,7 @@ const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|index)\\
 const doors = [
   `${core}(index|node/index)\\.ts$`,
   `${src('(streams|aptos|cluster|testing|sandbox)')}index\\.ts$`,
+  `${src('cluster')}postgres\\.ts$`,
   `${src('exporters')}[^/]+\\.ts$`,
 ];
 
@@ -96,8 +100,22 @@ module.exports = {
       name: 'cluster-knows-core-only',
       comment: 'Several machines share the work of any source, into any sink: it knows no API and no format.',
       severity: 'error',
-      from: { path: src('cluster') },
+      from: { path: src('cluster'), pathNot: tablesOfRuns },
       to: { path: '^packages/', pathNot: [src('cluster'), core] },
+    },
+    {
+      name: 'runs-of-tables-know-tables',
+      comment: 'What a run writes into a table is what an export of it writes. Whoever uses folders loads none of it.',
+      severity: 'error',
+      from: { path: tablesOfRuns },
+      to: { path: '^packages/', pathNot: [src('cluster'), core, `${src('exporters')}postgres\\.ts$`] },
+    },
+    {
+      name: 'folders-of-runs-know-no-table',
+      comment: 'The main entry of cluster loads no database.',
+      severity: 'error',
+      from: { path: `${src('cluster')}index\\.ts$` },
+      to: { path: src('exporters'), reachable: true },
     },
     {
       name: 'testing-knows-core-only',

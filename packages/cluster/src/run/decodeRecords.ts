@@ -89,13 +89,14 @@ export function decodeParams(params: unknown): never {
   return params as never;
 }
 
-function opened(value: unknown, path: string): unknown {
+/** A record without its checksum. @throws ConfigError if it is damaged, or of another version */
+export function opened(value: unknown, path: string): unknown {
   if (isSealed(value)) return value;
   const format = isRecord(value) ? value['format'] : undefined;
   throw new ConfigError(
     typeof format === 'number' && format !== formatVersion
       ? `${path} has format ${format}, and this version of Sluice knows ${formatVersion}. Use the same version on all machines.`
-      : `${path} is damaged: it is not what Sluice wrote. Restore it, or submit to another folder.`,
+      : `${path} is damaged: it is not what Sluice wrote. Restore it, or submit to another target.`,
     { path },
   );
 }

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { ConfigError, type Json, type PageSource, type SourceInfo } from '@sluice/core';
-import { decodeParams, sha256, type PlanChunk } from './decodeRecords.js';
-import type { OpenSource, PlanPiece, RunHeader, RunPlan } from './run.js';
+import { decodeParams, sha256, type CompletePlan, type PlanChunk } from './decodeRecords.js';
+import type { OpenSource, PlanPiece, RunHeader, RunPlan, SourcePartition } from './run.js';
 import { partitionsPerShard } from './storedFile.js';
 
 /** Partitions in one file of a plan. */
@@ -15,12 +16,73 @@ interface OpenedPiece {
   readonly source: PageSource<unknown>;
 }
 
+/** Where a target keeps a plan. Whatever is there already stays as it is. */
+export interface PlanStore {
+  /** Names it in errors. */
+  readonly name: string;
+  /** What to submit another plan to: `folder`. */
+  readonly kind: string;
+  /** The run's header, or a new one. @throws ConfigError if it is another run's */
+  header(source: PageSource<unknown>): Promise<RunHeader>;
+  /** Whether the plan of that run is complete. Only then its chunks need not be stored again. */
+  isComplete(): Promise<boolean>;
+  /** Stores a chunk, or finds the same one. @throws ConfigError if there is another one */
+  putChunk(chunk: PlanChunk): Promise<void>;
+  /** The number of chunks that are stored. */
+  chunks(): Promise<number>;
+  /** Marks the plan as complete, or finds it so. @throws ConfigError if it is another one */
+  complete(plan: CompletePlan): Promise<void>;
+}
+
+/**
+ * Stores a plan. Each part is stored once or found to be the same, so a submit that was killed is resumed by another one
+ * of the same plan.
+ *
+ * @throws ConfigError if the target has another plan, or the source can't be divided
+ */
+export async function storePlan(plan: RunPlan, store: PlanStore): Promise<void> {
+  let found: { readonly header: RunHeader; readonly isComplete: boolean } | undefined;
+  const hash = createHash('sha256');
+  let [partitions, chunks] = [0, 0];
+  const check = async (source: PageSource<unknown>): Promise<void> => {
+    found ??= { header: await store.header(source), isComplete: await store.isComplete() };
+    await checkSource(found.header, source);
+  };
+  for await (const chunk of chunksOf(plan, check)) {
+    hash.update(JSON.stringify(chunk));
+    // A complete plan is compared by its hash.
+    if (found?.isComplete === false) await store.putChunk(chunk);
+    partitions = chunk.first + chunk.pieces.reduce((sum, piece) => sum + piece.partitions, 0);
+    chunks += 1;
+  }
+  if ((await store.chunks()) > chunks)
+    throw new ConfigError(
+      `${store.name} has another plan, with more partitions than these ${partitions}. Submit the same parameters again, or another plan to another ${store.kind}.`,
+      { path: store.name, changed: ['params'] },
+    );
+  await store.complete({ hash: hash.digest('hex'), partitions });
+}
+
+/** A header for a new run, with these random bits. */
+export async function newHeader(
+  { name, source }: RunPlan,
+  { info }: PageSource<unknown>,
+  newId: () => string,
+): Promise<RunHeader> {
+  const salt = newId();
+  const fingerprint = await info.keyFingerprint?.(salt);
+  return {
+    ...{ id: newId(), name, source, ...rowsHeaderOf(info) },
+    ...(fingerprint !== undefined && { key: { salt, fingerprint } }),
+  };
+}
+
 /**
  * Cuts a plan into chunks of at most 1,000 partitions, the same ones for the same plan, and checks each piece.
  *
  * @throws ConfigError if the source of a piece can't be divided among machines
  */
-export async function* chunksOf(
+async function* chunksOf(
   plan: RunPlan,
   check: (source: PageSource<unknown>) => void | Promise<void>,
 ): AsyncGenerator<PlanChunk> {
@@ -55,27 +117,62 @@ function openPiece(open: OpenSource, given: Json): OpenedPiece {
 }
 
 /** The columns of a source's rows. */
-export function rowsHeaderOf({ schema }: SourceInfo<never>): RowsHeader {
+function rowsHeaderOf({ schema }: SourceInfo<never>): RowsHeader {
   return {
     columns: schema?.columns ?? null,
     types: Object.fromEntries(Object.entries(schema?.types ?? {}).flatMap(([name, of]) => (of ? [[name, of]] : []))),
   };
 }
 
-/** The sources of a plan's pieces, as this machine makes them. */
+/** Options of {@link PieceSources}. */
+interface PieceSourcesOptions {
+  readonly header: RunHeader;
+  readonly partitions: number;
+  /** `undefined` if this machine does not have the source. */
+  readonly open: OpenSource | undefined;
+  /** Reads the chunk that has a partition. */
+  readonly chunkOf: (partition: number) => Promise<PlanChunk | undefined>;
+}
+
+/** The sources of a plan's partitions, as this machine makes them. */
 export class PieceSources {
   readonly #header: RunHeader;
+  readonly #partitions: number;
+  readonly #chunkOf: (partition: number) => Promise<PlanChunk | undefined>;
   readonly #open: OpenSource | undefined;
   /** The last piece: to make a source of ten thousand wallets takes longer than a commit. */
   #last: { readonly piece: PlanPiece; readonly source: Promise<PageSource<unknown>> } | undefined;
 
-  constructor(header: RunHeader, open: OpenSource | undefined) {
+  /** The last chunk that was needed: mostly the next one, too. */
+  #chunk: { readonly chunk: PlanChunk; readonly end: number } | undefined;
+
+  constructor({ header, partitions, open, chunkOf }: PieceSourcesOptions) {
     this.#header = header;
+    this.#partitions = partitions;
     this.#open = open;
+    this.#chunkOf = chunkOf;
   }
 
   /** @throws ConfigError if it differs from the submitted one: its rows would not belong together */
-  async of(piece: PlanPiece): Promise<PageSource<unknown>> {
+  async of(partition: number): Promise<SourcePartition> {
+    let at = this.#chunk;
+    if (!at || partition < at.chunk.first || partition >= at.end) {
+      const chunk = await this.#chunkOf(partition);
+      const size = chunk?.pieces.reduce((sum, piece) => sum + piece.partitions, 0) ?? 0;
+      at = chunk && { chunk, end: chunk.first + size };
+      this.#chunk = at;
+    }
+    let within = partition - (at?.chunk.first ?? 0);
+    for (const piece of at?.chunk.pieces ?? []) {
+      if (within >= 0 && within < piece.partitions) return { source: await this.#sourceOf(piece), partition: within };
+      within -= piece.partitions;
+    }
+    throw new ConfigError(
+      `${this.#header.name} has no partition ${partition}: its plan has ${this.#partitions}, from 0.`,
+    );
+  }
+
+  async #sourceOf(piece: PlanPiece): Promise<PageSource<unknown>> {
     if (this.#last?.piece !== piece) this.#last = { piece, source: this.#checked(piece) };
     const { source } = this.#last;
     try {

@@ -92,6 +92,8 @@ export interface Run {
   cancel(): Promise<void>;
   /** Removes what no commit refers to. Resolves to the number of files. */
   clean(options: CleanOptions): Promise<number>;
+  /** Ends its connections, if it has any. They are opened again when they are needed. */
+  close?(): Promise<void>;
 }
 
 /** A partition of a source. */
@@ -118,7 +120,8 @@ export interface CleanOptions {
 /**
  * What a target made of a save or a commit.
  * - `accepted`.
- * - `refused`: another claim has finished the partition. Not an error: its rows are those that count.
+ * - `refused`: another claim has finished the partition, or taken it over in a database. Not an error: its rows are
+ *   those that count.
  * - `cancelled`: the run was.
  */
 export type Verdict = 'accepted' | 'refused' | 'cancelled';

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { ConfigError, type PageSource } from '@sluice/core';
 import { explained, unlinkIfThere } from '@sluice/core/node';
 import { decodeChunk, decodePartition, type CompletePlan, type PlanChunk, type RunRecord } from './decodeRecords.js';
 import { FolderClaim } from './folderClaim.js';
-import { checkSource, chunksOf, PieceSources, rowsHeaderOf } from './plan.js';
+import { newHeader, PieceSources, storePlan } from './plan.js';
 import type { Claim, CleanOptions, OpenSource, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
 import { isRecord } from './rowLine.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
@@ -43,38 +42,23 @@ export async function openFolder(
   });
 }
 
-/** Each file is written once or found to be the same, so a killed submit is resumed by another one of the same plan. */
 async function submitTo(store: RunStore, plan: RunPlan): Promise<Run> {
   await store.folder();
-  let header: RunRecord | undefined;
-  const known = await store.complete();
-  const hash = createHash('sha256');
-  let partitions = 0;
-  let chunks = 0;
-  const check = async (source: PageSource<unknown>): Promise<void> => {
-    header ??= await headerFor(store, plan, source);
-    await checkSource(header, source);
-  };
-  for await (const chunk of chunksOf(plan, check)) {
-    const folder = await store.folder('plan');
-    hash.update(JSON.stringify(chunk));
-    // A complete plan is compared by its hash.
-    if (!known) await store.publishSame(join(folder, chunkName(chunk.first)), chunk);
-    partitions = chunk.first + chunk.pieces.reduce((sum, piece) => sum + piece.partitions, 0);
-    chunks += 1;
-  }
-  const found = (await namesIn(store.fileSystem, store.in('plan'))).filter((name) => name.endsWith('.json')).length;
-  if (found > chunks)
-    throw new ConfigError(
-      `${store.path} has another plan, with more partitions than these ${partitions}. Submit the same parameters again, or another plan to another folder.`,
-      { path: store.path, changed: ['params'] },
-    );
-  await store.publishSame(store.in('plan', 'complete'), { hash: hash.digest('hex'), partitions });
+  await storePlan(plan, {
+    name: store.path,
+    kind: 'folder',
+    header: (source) => headerFor(store, plan, source),
+    isComplete: async () => (await store.complete()) !== undefined,
+    putChunk: async (chunk) => store.publishSame(join(await store.folder('plan'), chunkName(chunk.first)), chunk),
+    chunks: async () =>
+      (await namesIn(store.fileSystem, store.in('plan'))).filter((name) => name.endsWith('.json')).length,
+    complete: (complete) => store.publishSame(store.in('plan', 'complete'), complete),
+  });
   return openFolder(store, { [plan.source]: plan.open });
 }
 
 /** The header in the folder, or a new one. @throws ConfigError if it is another run's */
-async function headerFor(store: RunStore, plan: RunPlan, { info }: PageSource<unknown>): Promise<RunRecord> {
+async function headerFor(store: RunStore, plan: RunPlan, source: PageSource<unknown>): Promise<RunRecord> {
   await store.checkVolume(false);
   const path = store.in('run.json');
   if (!(await store.exists(path))) {
@@ -83,11 +67,8 @@ async function headerFor(store: RunStore, plan: RunPlan, { info }: PageSource<un
       throw new ConfigError(`${store.path} has other files (${others.slice(0, 3).join(', ')}). Give an empty folder.`, {
         path: store.path,
       });
-    const salt = store.newId();
-    const fingerprint = await info.keyFingerprint?.(salt);
     const record: RunRecord = {
-      ...{ id: store.newId(), name: plan.name, source: plan.source, ...rowsHeaderOf(info) },
-      ...(fingerprint !== undefined && { key: { salt, fingerprint } }),
+      ...(await newHeader(plan, source, () => store.newId())),
       trustFileSystem: store.isTrusted,
     };
     // Somebody else may submit at the same moment: the first one counts.
@@ -109,11 +90,12 @@ export class RunFolder implements Run {
   readonly #sources: PieceSources;
   /** The first partitions of all chunks, once they are known. */
   #chunks: Promise<readonly number[]> | undefined;
-  /** The last chunk that was needed: mostly the next one, too. */
-  #chunk: PlanChunk | undefined;
 
   constructor(store: RunStore, header: RunRecord, plan: CompletePlan, open: OpenSource | undefined) {
-    this.#sources = new PieceSources(header, open);
+    this.#sources = new PieceSources({
+      ...{ header, partitions: plan.partitions, open },
+      chunkOf: (partition) => this.#chunkOf(partition),
+    });
     this.store = store;
     this.header = header;
     this.plan = plan;
@@ -123,16 +105,8 @@ export class RunFolder implements Run {
     return this.plan.partitions;
   }
 
-  async sourceOf(partition: number): Promise<SourcePartition> {
-    const chunk = await this.#chunkOf(partition);
-    let at = partition - chunk.first;
-    for (const piece of chunk.pieces) {
-      if (at < piece.partitions) return { source: await this.#sources.of(piece), partition: at };
-      at -= piece.partitions;
-    }
-    throw new ConfigError(
-      `${this.header.name} has no partition ${partition}: its plan has ${this.partitions}, from 0.`,
-    );
+  sourceOf(partition: number): Promise<SourcePartition> {
+    return this.#sources.of(partition);
   }
 
   async claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'> {
@@ -219,11 +193,8 @@ export class RunFolder implements Run {
 
   async #chunkOf(partition: number): Promise<PlanChunk> {
     const firsts = await (this.#chunks ??= this.#firsts());
-    const first = firsts.findLast((each) => each <= partition) ?? 0;
-    if (this.#chunk?.first === first) return this.#chunk;
-    const name = chunkName(first);
-    this.#chunk = decodeChunk(await this.store.read('plan', name), this.store.in('plan', name));
-    return this.#chunk;
+    const name = chunkName(firsts.findLast((each) => each <= partition) ?? 0);
+    return decodeChunk(await this.store.read('plan', name), this.store.in('plan', name));
   }
 
   async #firsts(): Promise<readonly number[]> {

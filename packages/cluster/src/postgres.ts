@@ -1,0 +1,48 @@
+/**
+ * Runs of several machines into a table of PostgreSQL.
+ *
+ * @module @sluice/cluster/postgres
+ */
+
+import { postgresRunTable, type PostgresOptions } from '@sluice/exporters/postgres';
+import type { RunTarget } from './run/run.js';
+import { tableTarget } from './run/tableRun.js';
+
+/** Options of {@link postgresRun}. */
+export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'>;
+
+/**
+ * A table of PostgreSQL that all machines reach, as the target of runs, one after the other. Its database has the plan,
+ * and how far each partition is: progress survives whatever Redis loses. Rows become visible all at once, in the commit
+ * of the last partition, as `mode` says. Exports of the table are refused while workers write it, and workers while an
+ * export does.
+ *
+ * Workers need `url` and `table` only; the other options are those of whoever submitted the run. It needs the packages
+ * `pg` and `pg-copy-streams`.
+ *
+ * @example
+ * const run = await postgresRun({ url: 'postgres://me@10.0.0.6/nfts', table: 'holdings', mode: 'replace' }).submit({
+ *   name: 'holdings',
+ *   source: 'aptos.walletNfts',
+ *   open: (params) => client.aptos.walletNfts(params),
+ *   params: [{ ownerAddresses }],
+ * });
+ *
+ * @throws ConfigError if an option is invalid. Later: SinkError if the server refuses, the table has other columns, or a
+ * value does not fit; LockError if an export writes the table.
+ */
+export function postgresRun({ url, password, table, ...rows }: PostgresRunOptions): RunTarget {
+  const place = { url, table, ...(password !== undefined && { password }) };
+  const { mode = 'fail', columns, key, schema } = rows;
+  const options = { mode, ...(columns && { columns }), ...(key && { key }), ...(schema && { schema }) };
+  return tableTarget(postgresRunTable(place), addressOf(url, table), options);
+}
+
+/** Where a table is, without a password. */
+function addressOf(url: string, table: string): string {
+  const address = new URL(url);
+  address.password = '';
+  address.searchParams.delete('password');
+  address.hash = table;
+  return address.href;
+}

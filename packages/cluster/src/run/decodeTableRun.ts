@@ -1,0 +1,20 @@
+import type { Position } from '@sluice/core';
+import type { RunRows } from '@sluice/exporters/postgres';
+import { opened } from './decodeRecords.js';
+import type { RunHeader, StoredRow } from './run.js';
+
+/** A run's record in a database. */
+export interface TableRunRecord extends RunHeader {
+  /** What becomes of its rows. */
+  readonly rows: RunRows<StoredRow>['options'];
+}
+
+/** @throws ConfigError if the record is damaged, or of another version */
+export function decodeTableRun(text: string, table: string): TableRunRecord {
+  return opened(JSON.parse(text), table) as TableRunRecord;
+}
+
+/** Where a walk continues, as a database has it. Who walks there checks it. */
+export function decodePosition(position: unknown): Position | undefined {
+  return position as Position | undefined;
+}

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import { ConfigError, type Page, type PageSource } from '@sluice/core';
+import type { RunTable, StoredRun, TableClaim } from '@sluice/exporters/postgres';
+import { decodeChunk, decodeComplete, sealed, type CompletePlan, type PlanChunk } from './decodeRecords.js';
+import { decodePosition, decodeTableRun, type TableRunRecord } from './decodeTableRun.js';
+import { newHeader, PieceSources, storePlan } from './plan.js';
+import type { Claim, OpenSource, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
+
+/** Partitions of which one query says which are done. */
+const partitionsPerQuery = 10_000;
+/** A row's place in the plan is a number of 63 bits, of which its partition has these. */
+const maxPartitions = 2 ** 23;
+
+/** How rows become those of the table. */
+type RowsOptions = TableRunRecord['rows'];
+
+/** A table of a database as the target of runs, one after the other. */
+export function tableTarget(table: RunTable, address: string, rows: RowsOptions): RunTarget {
+  return {
+    address,
+    async submit(plan) {
+      try {
+        return await submitTo(table, plan, rows);
+      } finally {
+        await table.close();
+      }
+    },
+    async open(sources = {}) {
+      const found = await table.find();
+      if (found) return runOf(table, found, sources);
+      throw new ConfigError(`${table.name} has no run: nothing was submitted to it.`, { table: table.name });
+    },
+  };
+}
+
+async function submitTo(table: RunTable, plan: RunPlan, rows: RowsOptions): Promise<Run> {
+  let known: StoredRun | undefined;
+  const begun = (): StoredRun => {
+    if (!known) throw new Error('The run has not begun.');
+    return known;
+  };
+  const another = (): ConfigError =>
+    new ConfigError(
+      `${table.name} has another plan of ${plan.name}. Submit the same parameters again, or another plan by another name.`,
+      { table: table.name, changed: ['params'] },
+    );
+  await storePlan(plan, {
+    ...{ name: table.name, kind: 'table' },
+    async header(source) {
+      known = await begunRun(table, plan, source, rows);
+      return decodeTableRun(known.record, table.name);
+    },
+    isComplete: async () => begun().plan !== undefined,
+    async putChunk(chunk) {
+      if (!(await table.putChunk(begun().id, chunk.first, textOf(chunk)))) throw another();
+    },
+    chunks: () => table.chunks(begun().id),
+    async complete(complete) {
+      if (complete.partitions > maxPartitions)
+        throw new ConfigError(
+          `The plan of ${plan.name} has ${complete.partitions} partitions. A table takes ${maxPartitions}: cut the plan into several.`,
+        );
+      if ((await table.complete(begun().id, textOf(complete), complete.partitions)) !== textOf(complete))
+        throw another();
+    },
+  });
+  const stored = await table.find({ id: begun().id });
+  return runOf(table, stored ?? begun(), { [plan.source]: plan.open });
+}
+
+/** The run in the database, or a new one. @throws ConfigError if it is of another source, or its rows become other ones */
+async function begunRun(
+  table: RunTable,
+  plan: RunPlan,
+  source: PageSource<unknown>,
+  rows: RowsOptions,
+): Promise<StoredRun> {
+  const header = await newHeader(plan, source, newId);
+  const record: TableRunRecord = { ...header, rows };
+  const run = { id: header.id, name: plan.name, record: textOf(record) };
+  const stored =
+    (await table.find({ name: plan.name })) ?? (await table.begin(run, { options: rows, schema: source.info.schema }));
+  const { source: name, rows: known } = decodeTableRun(stored.record, table.name);
+  if (name !== plan.source)
+    throw new ConfigError(
+      `${table.name} has a run ${plan.name} of ${name}. Submit that of ${plan.source} by another name.`,
+      { table: table.name },
+    );
+  if (JSON.stringify(known) === JSON.stringify(rows)) return stored;
+  throw new ConfigError(
+    `${plan.name} was submitted to ${table.name} with other options: ${JSON.stringify(known)}, and not ${JSON.stringify(rows)}. Use the same ones, or another name.`,
+    { table: table.name, changed: ['mode'] },
+  );
+}
+
+/** @throws ConfigError if the plan is not complete */
+function runOf(table: RunTable, stored: StoredRun, sources: Readonly<Record<string, OpenSource>>): Run {
+  const header = decodeTableRun(stored.record, table.name);
+  if (stored.plan === undefined)
+    throw new ConfigError(`The plan of ${header.name} is not complete: submit it again, which resumes it.`, {
+      table: table.name,
+    });
+  const plan = decodeComplete(JSON.parse(stored.plan), table.name);
+  return new TableRun(table, header, plan, sources[header.source]);
+}
+
+/** A run in a database whose plan is complete. */
+class TableRun implements Run {
+  readonly header: TableRunRecord;
+  readonly partitions: number;
+  readonly #table: RunTable;
+  readonly #sources: PieceSources;
+
+  constructor(table: RunTable, header: TableRunRecord, { partitions }: CompletePlan, open: OpenSource | undefined) {
+    this.header = header;
+    this.partitions = partitions;
+    this.#table = table;
+    const chunkOf = (partition: number): Promise<PlanChunk | undefined> => this.#chunkOf(partition);
+    this.#sources = new PieceSources({ header, partitions, open, chunkOf });
+  }
+
+  sourceOf(partition: number): Promise<SourcePartition> {
+    return this.#sources.of(partition);
+  }
+
+  async claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'> {
+    const { id: run, rows: options } = this.header;
+    const { source } = await this.sourceOf(partition);
+    const { schema } = source.info;
+    const claim = await this.#table.claim({ ...{ run, partition, id: newId(), restarts }, ...{ options, schema } });
+    return typeof claim === 'string' ? claim : claimOf(claim);
+  }
+
+  async *pending(): AsyncGenerator<number, void, undefined> {
+    for (let first = 0; first < this.partitions; first += partitionsPerQuery) {
+      const end = Math.min(first + partitionsPerQuery, this.partitions);
+      const done = new Set(await this.#table.done(this.header.id, first, end));
+      for (let partition = first; partition < end; partition += 1) if (!done.has(partition)) yield partition;
+    }
+  }
+
+  async status(): Promise<RunStatus> {
+    const { done, rows, state } = await this.#stored();
+    return { partitions: this.partitions, done, rows, isCancelled: state === 'cancelled' };
+  }
+
+  cancel(): Promise<void> {
+    return this.#table.cancel(this.header.id);
+  }
+
+  clean(): Promise<number> {
+    return this.#table.clean(this.header.id);
+  }
+
+  close(): Promise<void> {
+    return this.#table.close();
+  }
+
+  async #stored(): Promise<StoredRun> {
+    const found = await this.#table.find({ id: this.header.id });
+    if (found) return found;
+    throw new ConfigError(`${this.header.name} is gone from the database of ${this.#table.name}: somebody removed it.`);
+  }
+
+  async #chunkOf(partition: number): Promise<PlanChunk | undefined> {
+    const chunk = await this.#table.chunkOf(this.header.id, partition);
+    return chunk === undefined ? undefined : decodeChunk(JSON.parse(chunk), this.#table.name);
+  }
+}
+
+function claimOf(claim: TableClaim<unknown>): Claim {
+  const startAt = decodePosition(claim.startAt);
+  return {
+    ...{ id: claim.id, startAt, restarts: claim.restarts },
+    write: ({ items, position }: Page<unknown>) => claim.write(items, position),
+    save: () => claim.save(),
+    commit: () => claim.commit(),
+    // The connection is the run's.
+    close: () => Promise.resolve(),
+  };
+}
+
+function newId(): string {
+  return randomBytes(16).toString('hex');
+}
+
+function textOf(record: object): string {
+  return JSON.stringify(sealed(record));
+}
