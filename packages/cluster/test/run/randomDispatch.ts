@@ -3,6 +3,7 @@ import { bundled } from '../../../../scripts/bundled.js';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { Random } from '../../../../test/kit/random.js';
 import { submitted, type Holdings } from './holdingsRun.js';
+import { submittedTo, type TablePlace } from './postgresHoldings.js';
 import type { FromWorker, ToWorker, WorkerOptions } from './children/messages.js';
 
 interface DispatchOptions {
@@ -13,6 +14,8 @@ interface DispatchOptions {
   readonly isUnfenced?: boolean;
   /** All workers get the same partition at once, and none hears of the others before it commits. */
   readonly isTogether?: boolean;
+  /** Default: the folder of the holdings. */
+  readonly place?: TablePlace;
 }
 
 /** What happened while partitions were dispatched at random. */
@@ -31,7 +34,7 @@ export interface DispatchReport {
  * one to several, workers are killed, stopped and woken up, and hints are lost or older than they were.
  */
 export async function dispatchAtRandom(holdings: Holdings, options: DispatchOptions): Promise<DispatchReport> {
-  const run = await submitted(holdings);
+  const run = await (options.place ? submittedTo(holdings, options.place) : submitted(holdings));
   const random = new Random(`${options.seed} dispatch`);
   const hints = new FickleHints(random);
   const crew = new Crew(holdings, options, random, hints);
@@ -39,9 +42,10 @@ export async function dispatchAtRandom(holdings: Holdings, options: DispatchOpti
   for (let isDone = false; !isDone;) {
     const pending: number[] = [];
     for await (const partition of run.pending()) pending.push(partition);
-    isDone = pending.length === 0;
+    // What two have committed may never be done.
+    isDone = pending.length === 0 || crew.report.committedTwice.length > 0;
     const [first, ...rest] = pending;
-    if (first !== undefined) await crew.dispatch([first, ...rest]);
+    if (!isDone && first !== undefined) await crew.dispatch([first, ...rest]);
   }
   await crew.finish();
   return { ...crew.report, hintsLost: hints.lost };
@@ -142,8 +146,11 @@ class Crew {
 
   #start(): void {
     const { runFolder: folder, sandbox } = this.#holdings;
-    const { isUnfenced = false } = this.#options;
-    const options: WorkerOptions = { folder, baseUrl: sandbox.aptosUrl, apiKey: sandbox.apiKey, isUnfenced };
+    const { isUnfenced = false, place } = this.#options;
+    const options: WorkerOptions = {
+      ...{ folder, baseUrl: sandbox.aptosUrl, apiKey: sandbox.apiKey, isUnfenced },
+      ...(place && { place }),
+    };
     const child = fork(bundled(new URL('children/worker.ts', import.meta.url)), [JSON.stringify(options)]);
     const worker: Worker = { process: child, isIdle: false, isStopped: false };
     this.#workers.add(worker);

@@ -1,8 +1,11 @@
+import type { TablePlace } from '../postgresHoldings.js';
 import type { PartitionOutcome } from '../../../src/index.js';
 
 /** What a worker's process is started with. */
 export interface WorkerOptions {
   readonly folder: string;
+  /** A table instead of the folder. */
+  readonly place?: TablePlace;
   readonly baseUrl: string;
   readonly apiKey: string;
   /** Commits replace each other, as if there was no fence. */

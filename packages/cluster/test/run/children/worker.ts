@@ -2,8 +2,12 @@ import { rename } from 'node:fs/promises';
 import { aptos, type WalletNftsOptions } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
-import type { ProgressHints } from '../../../src/run/run.js';
+import { RunTable } from '../../../../exporters/src/postgres/runTable.js';
+import { postgresDatabase } from '../../../../exporters/src/postgres/database.js';
+import type { ProgressHints, RunTarget } from '../../../src/run/run.js';
+import { tableTarget } from '../../../src/run/tableRun.js';
 import { runPartition, segments } from '../../../src/index.js';
+import { unfencedDatabase } from '../unfencedDatabase.js';
 import type { FromWorker, ToWorker, WorkerOptions } from './messages.js';
 
 /** A process that runs the partitions that its parent sends, and asks its parent for hints. */
@@ -32,16 +36,19 @@ const unfenced: FileSystem = {
   link: (from, to) => (to.includes('/done/') ? rename(from, to) : nodeFileSystem.link(from, to)),
 };
 
+function targetAt({ place, folder, isUnfenced }: WorkerOptions): RunTarget {
+  if (!place) return segments(folder, { hints, ...(isUnfenced && { fileSystem: unfenced }) });
+  const { database } = postgresDatabase(place, { isWorker: true });
+  return tableTarget(new RunTable(isUnfenced ? unfencedDatabase(database) : database, place.table), place.url, {});
+}
+
 const client = createClient({
   apiKey: options.apiKey,
   rateLimit: false,
   retry: { for: 60_000, baseDelay: 1, maxDelay: 20 },
 }).use(aptos({ baseUrl: options.baseUrl }));
 const open = (params: WalletNftsOptions) => client.aptos.walletNfts(params);
-const run = await segments(options.folder, {
-  hints,
-  ...(options.isUnfenced && { fileSystem: unfenced }),
-}).open({ 'aptos.walletNfts': open });
+const run = await targetAt(options).open({ 'aptos.walletNfts': open });
 const { signal } = new AbortController();
 
 process.on('message', (message: ToWorker) => {
