@@ -99,10 +99,13 @@ class RedisCluster implements Cluster {
   readonly #redis: Redis;
   readonly #registry: RunRegistry;
   #checked: Promise<void> | undefined;
+  /** Why the connection failed: a command says only that it did. */
+  #lastError: string | undefined;
 
   constructor(url: string) {
     this.#url = url;
     this.#redis = connection(url, 2);
+    this.#redis.on('error', ({ message }: Error) => (this.#lastError = message));
     this.#registry = new RunRegistry(this.#redis);
   }
 
@@ -230,9 +233,9 @@ class RedisCluster implements Cluster {
       this.#checked = undefined;
       if (error instanceof ConfigError) throw error;
       const { hostname, port } = new URL(this.#url);
-      // Errors of the driver have the arguments of a command, e.g. the password.
-      const why = error instanceof Error ? error.message : String(error);
-      throw new NetworkError(`Redis at ${hostname}:${port || '6379'} can't be used: ${why}`);
+      // Errors of the driver have the arguments of a command, e.g. the password, but not in their messages.
+      const why = this.#lastError ?? (error instanceof Error ? error.message : String(error));
+      throw new NetworkError(`Redis at ${hostname}:${port || '6379'} can't be used: ${why}`, { fault: 'machine' });
     }
   }
 }

@@ -4,6 +4,7 @@ import type { Invocation } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
+import { thrownText } from '../../errors/thrown.js';
 import type { CommandOptions } from '../../options/commandOptions.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';
@@ -145,7 +146,7 @@ function lineOf(event: Exclude<WorkEvent, { readonly type: 'partition' }>): stri
         ? `${event.run}: all partitions are done.`
         : `${event.run}: ended, and ${formatCount(event.failed, 'partition')} failed.`;
     case 'redis':
-      return `Redis is away: ${errorSentence(event.error)} What is being fetched goes on.`;
+      return `Redis can't be used: ${thrownText(event.error)} What is being fetched goes on.`;
     case 'reconnected':
       return 'Redis is back.';
   }
