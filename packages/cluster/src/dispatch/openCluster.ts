@@ -60,8 +60,14 @@ export interface Cluster {
    * @throws ConfigError if workers may still write
    */
   clean(name: string, run: Run): Promise<number>;
-  /** The limit that processes share by this name; `undefined` if nobody has used it. */
-  limit(name: string): Promise<NamedLimit | undefined>;
+  /**
+   * The limit that processes share by this name; `undefined` if nobody has used it.
+   *
+   * @param expected what the caller would give its own limiter
+   *
+   * @throws ConfigError if that is another limit
+   */
+  limit(name: string, expected?: Limit | readonly Limit[]): Promise<NamedLimit | undefined>;
   /**
    * Changes that limit for all processes, also those that were given another one. Nothing starts for one window.
    *
@@ -196,9 +202,9 @@ class RedisCluster implements Cluster {
     return removed;
   }
 
-  async limit(name: string): Promise<NamedLimit | undefined> {
+  async limit(name: string, expected: Limit | readonly Limit[] = []): Promise<NamedLimit | undefined> {
     await this.#ready();
-    return namedLimit(this.#redis, name);
+    return namedLimit(this.#redis, name, [expected].flat());
   }
 
   async changeLimit(name: string, limits: Limit | readonly Limit[]): Promise<void> {
