@@ -22,7 +22,7 @@ function librarySentence(error: SluiceError): string {
 
 /** Whether a wrong base URL, key or proxy is a likely reason. */
 function isAboutSettings(error: SluiceError): boolean {
-  if (error.fault === 'endpoint') return false;
+  if (error.fault === 'endpoint' || error.fault === 'machine') return false;
   if (error.code === 'network' || error.code === 'unexpected-redirect') return true;
   const { status } = error.details;
   return error.code === 'http' && typeof status === 'number' && [401, 403, 404, 407].includes(status);

@@ -5,7 +5,7 @@ import type { RunQueue } from './runQueue.js';
 const leaseFor = 15_000;
 
 /** Partitions that were given up, beyond which no more jobs are added: something is wrong with all of them. */
-export const maxFailed = 1_000;
+const maxFailed = 1_000;
 
 /** Options of {@link Feeder}. */
 interface FeederOptions {

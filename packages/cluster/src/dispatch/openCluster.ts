@@ -60,8 +60,14 @@ export interface Cluster {
    * @throws ConfigError if workers may still write
    */
   clean(name: string, run: Run): Promise<number>;
-  /** The limit that processes share by this name; `undefined` if nobody has used it. */
-  limit(name: string): Promise<NamedLimit | undefined>;
+  /**
+   * The limit that processes share by this name; `undefined` if nobody has used it.
+   *
+   * @param expected what the caller would give its own limiter
+   *
+   * @throws ConfigError if that is another limit
+   */
+  limit(name: string, expected?: Limit | readonly Limit[]): Promise<NamedLimit | undefined>;
   /**
    * Changes that limit for all processes, also those that were given another one. Nothing starts for one window.
    *
@@ -99,10 +105,13 @@ class RedisCluster implements Cluster {
   readonly #redis: Redis;
   readonly #registry: RunRegistry;
   #checked: Promise<void> | undefined;
+  /** Why the connection failed: a command says only that it did. */
+  #lastError: string | undefined;
 
   constructor(url: string) {
     this.#url = url;
     this.#redis = connection(url, 2);
+    this.#redis.on('error', ({ message }: Error) => (this.#lastError = message));
     this.#registry = new RunRegistry(this.#redis);
   }
 
@@ -193,9 +202,9 @@ class RedisCluster implements Cluster {
     return removed;
   }
 
-  async limit(name: string): Promise<NamedLimit | undefined> {
+  async limit(name: string, expected: Limit | readonly Limit[] = []): Promise<NamedLimit | undefined> {
     await this.#ready();
-    return namedLimit(this.#redis, name);
+    return namedLimit(this.#redis, name, [expected].flat());
   }
 
   async changeLimit(name: string, limits: Limit | readonly Limit[]): Promise<void> {
@@ -230,9 +239,9 @@ class RedisCluster implements Cluster {
       this.#checked = undefined;
       if (error instanceof ConfigError) throw error;
       const { hostname, port } = new URL(this.#url);
-      // Errors of the driver have the arguments of a command, e.g. the password.
-      const why = error instanceof Error ? error.message : String(error);
-      throw new NetworkError(`Redis at ${hostname}:${port || '6379'} can't be used: ${why}`);
+      // Errors of the driver have the arguments of a command, e.g. the password, but not in their messages.
+      const why = this.#lastError ?? (error instanceof Error ? error.message : String(error));
+      throw new NetworkError(`Redis at ${hostname}:${port || '6379'} can't be used: ${why}`, { fault: 'machine' });
     }
   }
 }

@@ -19,7 +19,7 @@ export type WorkEvent =
   | ({ readonly run: string } & Exclude<JobEnd, { readonly type: 'unable' }>)
   /** Nothing of a run is left to do. */
   | { readonly type: 'ended'; readonly run: string; readonly state: 'finished' | 'cancelled'; readonly failed: number }
-  /** Redis can't be reached. It is told once, until it can. */
+  /** Redis can't be reached, which is told once until it can, or it refuses a command. */
   | { readonly type: 'redis'; readonly error: unknown }
   | { readonly type: 'reconnected' };
 
@@ -64,8 +64,9 @@ export interface WorkConnections {
   readonly waiting: Redis;
 }
 
-/** Ms between looks at what there is to do. */
+/** Ms between looks at what there is to do, unless a run has no work for this worker. */
 const lookEvery = 1_000;
+const leastBetweenLooks = 100;
 /** Ms until a run is tried again that this machine could not work on. */
 const unableFor = 30_000;
 /** Ms that a worker waits for Redis when it ends. Jobs that it could not give back go to others after `lostAfter`. */
@@ -92,7 +93,10 @@ export class WorkLoop {
   readonly #joined = new Map<string, JoinedRun>();
   /** Runs that this machine can't work on, and when it tries again. */
   readonly #unable = new Map<string, { readonly until: number; readonly reason: string }>();
+  readonly #refusals = new Set<string>();
   #isAway = false;
+  /** Looks again at once. */
+  #wake = (): void => undefined;
   #report: WorkReport = { partitions: 0, rows: 0, refused: 0, failed: 0 };
 
   constructor(connections: WorkConnections, options: WorkOptions) {
@@ -106,7 +110,8 @@ export class WorkLoop {
     try {
       while (!(signal?.aborted ?? false)) {
         if ((await this.#look()) && this.#options.untilDone === true) break;
-        await until(lookEvery, signal);
+        await until(leastBetweenLooks, signal);
+        await until(lookEvery, signal, (wake) => (this.#wake = wake));
       }
     } finally {
       await this.#close();
@@ -161,7 +166,7 @@ export class WorkLoop {
         ...{ run, concurrency, lostAfter, retryAfter },
         connection: this.#connections.waiting,
         onEnd: (end) => this.#onEnd(name, end),
-        onError: (error) => this.#tellAway(error),
+        onError: (error) => this.#tellRefusal(error),
       });
       const feeder = new Feeder({ run, queue, worker: this.#id });
       this.#joined.set(name, { registered, run, queue, feeder, worker, rows: 0, isEnding: false });
@@ -200,6 +205,8 @@ export class WorkLoop {
       if (joined) joined.rows += end.rows;
     }
     this.#tell({ run: name, ...end });
+    // The job that has ended is still among them.
+    if (joined && joined.worker.working.length <= 1) this.#wake();
   }
 
   async #leave(joined: JoinedRun): Promise<void> {
@@ -238,6 +245,16 @@ export class WorkLoop {
     this.#tell({ type: 'ended', run: name, state, failed });
   }
 
+  /**
+   * Tells what the server refuses, e.g. since the user has too few rights. BullMQ's other errors are no news: that a
+   * connection was cut is noticed here, too, and that a job went to another worker is nothing to act on.
+   */
+  #tellRefusal(error: unknown): void {
+    if (!(error instanceof Error) || error.name !== 'ReplyError' || this.#refusals.has(error.message)) return;
+    this.#refusals.add(error.message);
+    this.#tell({ type: 'redis', error });
+  }
+
   #tellAway(error: unknown): void {
     if (this.#isAway) return;
     this.#isAway = true;
@@ -265,8 +282,8 @@ function missingSource({ name, source }: RegisteredRun, known: readonly string[]
   return `${name} needs the source ${source}, which this machine does not have. It has: ${known.slice(0, 20).join(', ') || 'none'}.`;
 }
 
-/** Resolves after `ms`, or when the signal aborts. */
-function until(ms: number, signal: AbortSignal | undefined): Promise<void> {
+/** Resolves after `ms`, when the signal aborts, or when whoever `wakes` it does. */
+function until(ms: number, signal: AbortSignal | undefined, wakes?: (wake: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       clearTimeout(timer);
@@ -276,5 +293,6 @@ function until(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const timer = setTimeout(end, ms);
     if (signal?.aborted === true) end();
     else signal?.addEventListener('abort', end, { once: true });
+    wakes?.(end);
   });
 }

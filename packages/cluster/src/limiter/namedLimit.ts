@@ -6,6 +6,7 @@ import { decodeReply } from './decodeReply.js';
 import type { LimiterCall } from './limiterBook.js';
 import { limiterScript } from './limiterScript.js';
 import { limiterKey } from './redisLimiter.js';
+import { otherLimits } from './sharedLimiter.js';
 
 /** The limit that processes share by a name, and how much of it is used now. */
 export interface NamedLimit {
@@ -41,19 +42,32 @@ for w, window in ipairs(cjson.decode(book.inForce).windows) do
   end
   for _, permit in ipairs(book.granted) do used[w] = used[w] + permit.costs[w] end
 end
-return cjson.encode({ inForce = book.inForce, used = used })
+return cjson.encode({ declared = book.declared, inForce = book.inForce, used = used })
 `;
 
-/** The limit of a name; `undefined` if nobody has used it. */
-export async function namedLimit(redis: Redis, name: string): Promise<NamedLimit | undefined> {
+/**
+ * The limit of a name; `undefined` if nobody has used it.
+ *
+ * @param expected what the caller would give its own limiter
+ *
+ * @throws ConfigError if that is another limit
+ */
+export async function namedLimit(
+  redis: Redis,
+  name: string,
+  expected: readonly Limit[] = [],
+): Promise<NamedLimit | undefined> {
   const text: unknown = await redis.eval(useScript, 1, limiterKey(name));
   const found: unknown = typeof text === 'string' && text !== '' ? JSON.parse(text) : undefined;
   if (!isRecord(found) || typeof found['inForce'] !== 'string' || !Array.isArray(found['used'])) return undefined;
+  const { declared, inForce } = found;
+  const given = expected.length === 0 ? inForce : limitsText(expected);
+  if (given !== inForce && given !== declared) throw otherLimits(name, given, inForce);
   const used = found['used'].map(Number);
-  const windows = decodeLimits(found['inForce']).windows.map(({ max, span }, w) => {
+  const windows = decodeLimits(inForce).windows.map(({ max, span }, w) => {
     return { max, used: used[w] ?? 0, per: span / 1_000 };
   });
-  return { name, limits: limitsInWords(found['inForce']), windows };
+  return { name, limits: limitsInWords(inForce), windows };
 }
 
 /** Changes the limit of a name for all processes, or makes it. Nothing starts for one window. */

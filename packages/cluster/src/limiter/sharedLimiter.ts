@@ -341,7 +341,7 @@ function costOf({ costs }: BookLimits, w: number, route: string): number {
   return (Object.hasOwn(ofRoutes, route) ? ofRoutes[route] : undefined) ?? 1;
 }
 
-function otherLimits(name: string, given: string, inForce: string): ConfigError {
+export function otherLimits(name: string, given: string, inForce: string): ConfigError {
   if (inForce === '')
     return new ConfigError(`The limiter "${name}" has no limits yet, and this process was given none: give limits.`);
   return new ConfigError(

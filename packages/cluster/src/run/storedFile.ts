@@ -76,9 +76,18 @@ export async function namesIn(fileSystem: FileSystem, path: string): Promise<rea
   }
 }
 
-/** Makes a folder with a durable name, unless it exists. */
+/**
+ * Makes a folder with a durable name, unless it exists. The one above it is not made: it may be a mount that is missing.
+ *
+ * @throws ConfigError if that is not there
+ */
 export async function makeFolder(fileSystem: FileSystem, path: string): Promise<void> {
-  await explained(fileSystem.makeFolder(path), path, 'created');
+  const made = fileSystem.makeFolder(path).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    const above = dirname(path);
+    throw new ConfigError(`${above} does not exist. Make it first, or mount it.`, { path: above });
+  });
+  await explained(made, path, 'created');
   // Also where somebody else made it, who may not have come to this yet.
   await explained(fileSystem.syncFolder(dirname(path)), path, 'created');
 }

@@ -1,4 +1,4 @@
-import type { Cluster, ClusterStatus, Run, RunTarget } from '@sluice/cluster';
+import type { Cluster, Run, RunTarget } from '@sluice/cluster';
 import { isAbsolute, resolve } from 'node:path';
 import type { Environment } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
@@ -15,7 +15,7 @@ function importCluster() {
 }
 
 /** @throws UsageError if the package is not installed */
-export async function loadCluster(): Promise<ClusterLibrary> {
+async function loadCluster(): Promise<ClusterLibrary> {
   try {
     return await importCluster();
   } catch (error) {
@@ -68,7 +68,7 @@ export async function openRun(
 }
 
 /** Names of runs have no slashes. */
-export function isPath(named: string): boolean {
+function isPath(named: string): boolean {
   return isAbsolute(named) || /[/\\]/.test(named) || named === '.' || named === '..';
 }
 
@@ -76,6 +76,3 @@ export function isPath(named: string): boolean {
 export function targetAt(address: string, { segments }: ClusterLibrary, trustFileSystem = false): RunTarget {
   return segments(address, { trustFileSystem });
 }
-
-/** What is known of a run. */
-export type KnownStatus = ClusterStatus;

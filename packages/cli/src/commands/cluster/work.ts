@@ -1,14 +1,15 @@
 import type { WorkEvent, WorkReport } from '@sluice/cluster';
-import { sourcesOf, type Client } from '@sluice/core';
+import { sourcesOf, type Client, type Limit } from '@sluice/core';
 import type { Invocation } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
+import { thrownText } from '../../errors/thrown.js';
 import type { CommandOptions } from '../../options/commandOptions.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';
 import { visibleText } from '../../terminal/text.js';
-import { withCluster } from './withCluster.js';
+import { type OpenedCluster, withCluster } from './withCluster.js';
 
 const defaultRate = { requests: 5, per: 1_000 };
 
@@ -20,12 +21,7 @@ export function clusterWork(
 ): Promise<number> {
   const { rate, limit = 'api', concurrency, untilDone = false, ...others } = options;
   return withCluster(options, environment, async ({ cluster, library, url }) => {
-    // A limit that is there counts, unless a rate is given: then it must be the same.
-    const limits = rate === undefined && (await cluster.limit(limit)) === undefined ? defaultRate : rate;
-    const limiter =
-      limits === false
-        ? undefined
-        : library.redisLimiter({ url, name: limit, ...(limits !== undefined && { limits }) });
+    const limiter = rate === false ? undefined : await limiterOf(rate, limit, { cluster, library, url });
     const add = withKnownApis(options, environment);
     const own = limiter ? others : { ...others, rate: false as const };
     return withClient(openClient(own, environment, config, add, limiter), environment, async (client) => {
@@ -41,6 +37,13 @@ export function clusterWork(
       return exitCodeAfter(report, environment);
     });
   });
+}
+
+/** The limiter of all workers. A limit that is there counts, unless a rate is given: then it must be the same. */
+async function limiterOf(rate: Limit | undefined, name: string, { cluster, library, url }: OpenedCluster) {
+  const known = await cluster.limit(name, rate ?? []);
+  const limits = rate ?? (known ? undefined : defaultRate);
+  return library.redisLimiter({ url, name, ...(limits && { limits }) });
 }
 
 /** All sources of a client, by name. */
@@ -145,7 +148,7 @@ function lineOf(event: Exclude<WorkEvent, { readonly type: 'partition' }>): stri
         ? `${event.run}: all partitions are done.`
         : `${event.run}: ended, and ${formatCount(event.failed, 'partition')} failed.`;
     case 'redis':
-      return `Redis is away: ${errorSentence(event.error)} What is being fetched goes on.`;
+      return `Redis can't be used: ${thrownText(event.error)} What is being fetched goes on.`;
     case 'reconnected':
       return 'Redis is back.';
   }

@@ -1,0 +1,227 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { aptos, type WalletNftsOptions } from '@sluice/aptos';
+import { openCluster } from '@sluice/cluster';
+import { createClient, SinkError } from '@sluice/core';
+import { startSandbox } from '@sluice/sandbox';
+import { describe, expect, test } from 'vitest';
+import { onTestEnd } from '../../../scripts/testScope.js';
+import { freePort } from '../../../test/kit/freePort.js';
+import { redisProgram, startRedis } from '../../../test/kit/redisServer.js';
+import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
+import { settingsFor, sluice, startSluice } from './runSluice.js';
+
+const password = 'word-of-redis';
+
+/** A sandbox of wallets with a Redis that wants a password, and a folder to work in. */
+async function startShared(latency = 0) {
+  const sandbox = await startSandbox({ holdings: 900, owners: 8, latency });
+  onTestEnd(() => sandbox.close());
+  const server = await startRedis(['--requirepass', password]);
+  onTestEnd(() => server.close());
+  const cwd = temporaryFolder();
+  writeFileSync(join(cwd, 'wallets.txt'), sandbox.owners.join('\n'));
+  const env = { ...settingsFor(sandbox), SLUICE_REDIS_URL: `redis://:${password}@127.0.0.1:${server.port}` };
+  const wallets = ['--owners-file', 'wallets.txt', '--owners-per-request', '1', '--page-size', '20'];
+  return { sandbox, server, cwd, env, wallets, at: { cwd, env } };
+}
+
+const unlimited = ['--rate', 'unlimited'];
+
+describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
+  test('exports with workers, and merges the file that one machine would have written', async () => {
+    const { cwd, wallets, at } = await startShared();
+    const submitted = await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run'], at);
+    expect(submitted).toMatchObject({ code: 0, stdout: 'run\n' });
+    expect(submitted.stderr).toBe(
+      `8 partitions to ${join(cwd, 'run')}. Workers on any machine: sluice cluster work\nHow far it is: sluice cluster status run\n`,
+    );
+    const listed = await sluice(['cluster', 'status'], at);
+    expect(listed.stdout).toMatch(
+      /^run +state +partitions +source +to\nrun +active +8 +aptos\.walletNfts +\S+\/run\n$/,
+    );
+    const early = await sluice(['cluster', 'merge', 'run', '--to', 'rows.csv'], at);
+    expect(early).toMatchObject({ code: 2, stderr: expect.stringContaining('8 of 8 partitions of run are missing') });
+
+    const worked = await sluice(['cluster', 'work', '--until-done', ...unlimited], at);
+    expect(worked.code).toBe(0);
+    expect(worked.stderr).toMatch(/run: working on it\. 8 partitions, to \S+\/run\n/);
+    expect(worked.stderr).toMatch(
+      /run: all partitions are done\.\nEnded: finished 8 partitions, fetched 900 rows\.\n$/,
+    );
+    for (const name of ['run', './run', join(cwd, 'run')]) {
+      const status = await sluice(['cluster', 'status', name, '--wait'], at);
+      expect(status.code).toBe(0);
+      expect(status.stdout).toMatch(/^run\n {2}state +finished\n/);
+      expect(status.stdout).toContain('8 of 8 partitions (100.0 %), 900 rows');
+    }
+    const merged = await sluice(['cluster', 'merge', 'run', '--to', 'rows.csv'], at);
+    expect(merged).toMatchObject({ code: 0, stderr: expect.stringContaining('900 rows') });
+    await sluice(['nfts', 'export', ...wallets, ...unlimited, '--to', 'single.csv'], at);
+    expect(readFileSync(join(cwd, 'rows.csv'))).toEqual(readFileSync(join(cwd, 'single.csv')));
+
+    expect(await sluice(['cluster', 'clean', 'run'], at)).toMatchObject({ code: 0 });
+    expect(await sluice(['cluster', 'status'], at)).toMatchObject({ code: 0, stderr: 'Redis knows no run.\n' });
+    expect(await sluice(['cluster', 'status', 'run'], at)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Redis does not know the run "run". It knows none at all.'),
+    });
+  });
+
+  test('finishes although a worker is killed and another one is told to end', async () => {
+    const { sandbox, cwd, wallets, at } = await startShared(20);
+    await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run', '--name', 'night'], at);
+    const work = ['cluster', 'work', '--concurrency', '1', '--progress', 'json', ...unlimited];
+    const doomed = startSluice(work, at);
+    await once(doomed.process.stderr, 'data');
+    const drained = startSluice(work, at);
+    await once(drained.process.stderr, 'data');
+    doomed.process.kill('SIGKILL');
+    drained.process.kill('SIGTERM');
+    const { code, stderr } = await drained.ended;
+    expect(code).toBe(0);
+    const events = stderr
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    expect(events[0]).toEqual({ type: 'joined', run: 'night', partitions: 8, target: join(cwd, 'run') });
+    expect(events.at(-1)).toMatchObject({ type: 'report', failed: 0 });
+
+    const status = await sluice(['cluster', 'status', 'night', '--format', 'json'], at);
+    expect(JSON.parse(status.stdout)).toMatchObject({ name: 'night', state: 'active', partitions: 8 });
+    expect(stderr + status.stdout).not.toContain(sandbox.apiKey);
+  });
+
+  test('says why a worker does not work on a run', async () => {
+    const { cwd, env, at } = await startShared();
+    writeFileSync(join(cwd, 'wallets.txt'), ['0x1', '0x2'].join('\n'));
+    await sluice(['cluster', 'submit', 'nfts', 'export', '--owners-file', 'wallets.txt', '--to', 'run'], at);
+    const wrong = { cwd, env: { ...env, SLUICE_API_KEY: 'key-of-another-project' } };
+    const unable = startSluice(['cluster', 'work', ...unlimited], wrong);
+    await once(unable.process.stderr, 'data');
+    await once(unable.process.stderr, 'data');
+    const { stdout } = await sluice(['cluster', 'status', 'run'], at);
+    expect(stdout).toMatch(/workers +1\n.*can't work on it\. run was submitted with another API key/);
+    unable.process.kill('SIGINT');
+    const { code, stderr } = await unable.ended;
+    expect(code).toBe(130);
+    expect(stderr).toContain(
+      "run: this worker can't work on it, and tries again in 30 s. run was submitted with another API key",
+    );
+    expect(stderr).not.toContain('key-of-another-project');
+  });
+
+  test('says which partitions were given up, and exits with 1', async () => {
+    const { sandbox, cwd, env, wallets, at } = await startShared();
+    await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run'], at);
+    const cluster = openCluster({ url: env.SLUICE_REDIS_URL });
+    const client = createClient({ apiKey: sandbox.apiKey, rateLimit: false }).use(aptos({ baseUrl: sandbox.aptosUrl }));
+    onTestEnd(async () => {
+      await cluster.close();
+      await client.close();
+    });
+    const open = (params: WalletNftsOptions) => ({
+      info: client.aptos.walletNfts(params).info,
+      pages: () => {
+        throw new SinkError('Not today.');
+      },
+    });
+    await cluster.work({ sources: { 'aptos.walletNfts': open }, untilDone: true, retryAfter: 1 });
+    const status = await sluice(['cluster', 'status', 'run', '--wait'], at);
+    expect(status).toMatchObject({ code: 1, stderr: '' });
+    expect(status.stdout).toMatch(/state +finished\n/);
+    expect(status.stdout).toMatch(/failed +8\n +partition \d: Not today\.\n/);
+    expect((await sluice(['cluster', 'status'], at)).stdout).toContain('finished, 8 failed');
+
+    await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run'], at);
+    expect(await sluice(['cluster', 'work', '--until-done', ...unlimited], at)).toMatchObject({ code: 0 });
+    expect(await sluice(['cluster', 'status', join(cwd, 'run')], at)).toMatchObject({ code: 0 });
+  });
+
+  test('cancels a run for good', async () => {
+    const { wallets, at } = await startShared();
+    const submit = ['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run'];
+    await sluice(submit, at);
+    expect(await sluice(['cluster', 'cancel', 'run'], at)).toMatchObject({
+      code: 0,
+      stderr: 'run is cancelled for good. 0 of 8 partitions were done.\n',
+    });
+    expect(await sluice(submit, at)).toMatchObject({ code: 2, stderr: expect.stringContaining('cancelled for good') });
+    expect((await sluice(['cluster', 'status', 'run'], at)).stdout).toContain('cancelled');
+  });
+
+  test('shows and changes the limit that workers share', async () => {
+    const { wallets, at } = await startShared();
+    expect(await sluice(['cluster', 'limit', 'api'], at)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Redis knows no limit "api"'),
+    });
+    expect(await sluice(['cluster', 'limit', 'api', '--set', '200/s'], at)).toMatchObject({
+      code: 0,
+      stdout: 'api: 200 per 1000 ms; 0 of 200 used in the last 1.0 s\n',
+    });
+    await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run'], at);
+    // Another rate than that of the others is refused; without one, theirs holds.
+    const other = await sluice(['cluster', 'work', '--until-done', '--rate', '25/s', '--quiet'], at);
+    expect(other.stderr).toContain('has other limits than this process: 200 per 1000 ms, not 25 per 1000 ms');
+    const work = await sluice(['cluster', 'work', '--until-done'], at);
+    expect(work).toMatchObject({ code: 0, stderr: expect.stringContaining('fetched 900 rows') });
+  });
+
+  test('exports any source', async () => {
+    const { at } = await startShared();
+    const submitted = await sluice(
+      ['cluster', 'submit', 'export', 'streams.list', '--to', 'all', '--page-size', '10'],
+      at,
+    );
+    expect(submitted).toMatchObject({ code: 0, stdout: 'all\n' });
+    expect((await sluice(['cluster', 'work', '--until-done', ...unlimited], at)).code).toBe(0);
+    expect(await sluice(['cluster', 'merge', 'all', '--to', 'streams.jsonl'], at)).toMatchObject({ code: 0 });
+    const wrong = await sluice(['cluster', 'submit', 'export', 'streams.list', '--to', 'b', '--param', 'x=1'], at);
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('streams.list takes no parameters') });
+  });
+
+  test('refuses a password as an argument, and shows none (K10)', async () => {
+    const { cwd, env, server, at } = await startShared();
+    const url = `redis://:${password}@127.0.0.1:${server.port}`;
+    const refused = await sluice(['cluster', 'status', '--redis', url], { cwd, env: {} });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--redis has a password') });
+    writeFileSync(join(cwd, 'redis.url'), `${url}\n`, { mode: 0o600 });
+    expect(await sluice(['cluster', 'status', '--redis-url-file', 'redis.url'], { cwd })).toMatchObject({ code: 0 });
+    const both = await sluice(['cluster', 'status', '--redis', 'redis://127.0.0.1', '--redis-url-file', 'redis.url'], {
+      cwd,
+    });
+    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('exclude each other') });
+    const wrong = `redis://:wrong-${password}@127.0.0.1:${server.port}`;
+    const denied = await sluice(['cluster', 'status'], { cwd, env: { ...env, SLUICE_REDIS_URL: wrong } });
+    expect(denied.code).toBe(1);
+    expect(denied.stderr).toMatch(/^sluice: Redis at 127\.0\.0\.1:\d+ can't be used: /);
+    const nowhere = `redis://:${password}@127.0.0.1:${await freePort()}`;
+    const away = await sluice(['cluster', 'status'], { cwd, env: { SLUICE_REDIS_URL: nowhere } });
+    expect(away.stderr).toMatch(/can't be used: connect ECONNREFUSED 127\.0\.0\.1:\d+\n$/);
+    for (const { stderr } of [refused, both, denied, away]) expect(stderr).not.toContain(password);
+    expect(await sluice(['cluster', 'status', '--redis', 'http://127.0.0.1'], at)).toMatchObject({ code: 2 });
+  });
+
+  test('says where a run can be put', async () => {
+    const { cwd, wallets, at } = await startShared();
+    const submit = (...args: string[]) => sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, ...args], at);
+    expect(await submit()).toMatchObject({ code: 2, stderr: expect.stringContaining('Where to? Give --to DIR') });
+    expect(await submit('--to', 'a/b')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('does not exist. Make it first'),
+    });
+    expect(existsSync(join(cwd, 'a'))).toBe(false);
+    mkdirSync(join(cwd, 'full'));
+    writeFileSync(join(cwd, 'full', 'notes'), '');
+    expect(await submit('--to', 'full')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Give an empty folder'),
+    });
+    expect(await submit('--to', 'run', '--name', 'a b')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("can't name a run"),
+    });
+  });
+});

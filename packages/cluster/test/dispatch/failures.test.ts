@@ -1,0 +1,40 @@
+import { ConfigError, HttpError, SinkError } from '@sluice/core';
+import { describe, expect, test } from 'vitest';
+import { backoffAfter, blameOf, failuresAfter, maxFailures, reasonOf } from '../../src/dispatch/failures.js';
+import { LimiterUnavailableError } from '../../src/index.js';
+
+describe('K5 failures of a partition', () => {
+  test('count in a row, and a saved page begins them anew', () => {
+    let failures = 0;
+    for (const hasSaved of [false, false, false, true, false, false, false, false])
+      failures = failuresAfter(failures, hasSaved);
+    expect(failures).toBe(4);
+    expect(failuresAfter(failures, false)).toBe(maxFailures);
+    expect(failuresAfter(failures, true)).toBe(0);
+  });
+
+  test('begin anew when somebody lets a partition that was given up be tried again', () => {
+    expect(failuresAfter(maxFailures, false)).toBe(1);
+  });
+
+  test('are tried again after 2 s, and each time four times later', () => {
+    expect([0, 1, 2, 3, 4].map((failures) => backoffAfter(failures))).toEqual([2_000, 2_000, 8_000, 32_000, 128_000]);
+  });
+
+  test('are none if the machine is to blame', () => {
+    expect(blameOf(new ConfigError('no mount'))).toBe('machine');
+    expect(blameOf(new LimiterUnavailableError('api', 'no Redis'))).toBe('machine');
+    for (const error of [
+      new SinkError('disk full'),
+      new HttpError('HTTP 500', { status: 500, excerpt: '' }),
+      new Error('any'),
+    ])
+      expect(blameOf(error)).toBe('partition');
+  });
+
+  test('are told to others without what foreign code says', () => {
+    expect(reasonOf(new SinkError('The disk is full.'))).toBe('The disk is full.');
+    expect(reasonOf(new TypeError('secret'))).toBe('TypeError: see the log of the worker.');
+    expect(reasonOf('secret')).toBe('An error: see the log of the worker.');
+  });
+});
