@@ -6,6 +6,7 @@
 
 import { postgresRunTable, type PostgresOptions } from '@sluice/exporters/postgres';
 import type { RunTarget } from './run/run.js';
+
 import { tableTarget } from './run/tableRun.js';
 
 /** Options of {@link postgresRun}. */
@@ -28,21 +29,25 @@ export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'>;
  *   params: [{ ownerAddresses }],
  * });
  *
+ * // On each machine:
+ * const openTarget = () => postgresRun({ url: 'postgres://me@10.0.0.6/nfts', table: 'holdings' });
+ * await cluster.work({ sources: { 'aptos.walletNfts': (params) => client.aptos.walletNfts(params) }, openTarget, signal });
+ *
  * @throws ConfigError if an option is invalid. Later: SinkError if the server refuses, the table has other columns, or a
  * value does not fit; LockError if an export writes the table.
  */
-export function postgresRun({ url, password, table, ...rows }: PostgresRunOptions): RunTarget {
+export function postgresRun(run: PostgresRunOptions): RunTarget {
+  const { url, password, table, mode = 'fail', columns, key, schema } = run;
   const place = { url, table, ...(password !== undefined && { password }) };
-  const { mode = 'fail', columns, key, schema } = rows;
   const options = { mode, ...(columns && { columns }), ...(key && { key }), ...(schema && { schema }) };
   return tableTarget(postgresRunTable(place), addressOf(url, table), options);
 }
 
-/** Where a table is, without a password. */
+/** Where a table is, without a password: as `--to` of the command line has it. */
 function addressOf(url: string, table: string): string {
   const address = new URL(url);
   address.password = '';
   address.searchParams.delete('password');
-  address.hash = table;
+  address.searchParams.set('table', table);
   return address.href;
 }

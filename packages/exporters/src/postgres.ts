@@ -5,14 +5,22 @@
  */
 
 import { postgresDatabase, type PostgresPlace } from './postgres/database.js';
-import { RunTable } from './postgres/runTable.js';
+import { PostgresRunTable } from './postgres/postgresRunTable.js';
+import type { RunTable } from './postgres/runTable.js';
 import { type Mirror, type MirrorOptions, mirrorSink } from './sql/mirror.js';
 import type { TableSink } from './sql/ledger.js';
 import { type TableOptions, tableSink } from './sql/tableSink.js';
 
 export type { PostgresPlace } from './postgres/database.js';
-export type { NewRun, RunTable, StoredRun } from './postgres/runTable.js';
-export type { ClaimRequest, ClaimVerdict, RunRows, TableClaim } from './postgres/tableClaim.js';
+export type {
+  ClaimRequest,
+  ClaimVerdict,
+  NewRun,
+  RunClaim,
+  RunRows,
+  RunTable,
+  StoredRun,
+} from './postgres/runTable.js';
 export type { TableHolder } from './sql/database.js';
 export type { TableLook, TableSink, TableState } from './sql/ledger.js';
 export type { Mirror, MirrorOptions } from './sql/mirror.js';
@@ -74,6 +82,7 @@ export function postgresMirror<T extends object>(options: PostgresMirrorOptions)
  *
  * @throws ConfigError if an option is invalid. Later: what {@link postgres} throws.
  */
-export function postgresRunTable({ table, ...place }: PostgresPlace & Pick<TableOptions, 'table'>): RunTable {
-  return new RunTable(postgresDatabase(place, { isWorker: true }).database, table);
+export function postgresRunTable(options: PostgresPlace & Pick<TableOptions, 'table'>): RunTable {
+  const { database } = postgresDatabase(options, { isWorker: true });
+  return new PostgresRunTable(database, options.table);
 }

@@ -6,13 +6,14 @@ export const maxFailures = 5;
 
 /**
  * Whose fault an error is.
- * - `machine`: this machine lacks something, e.g. the folder, the source, the right key, or Redis. Another one may have
- *   it, so the partition is not to blame.
+ * - `machine`: this machine lacks something, e.g. the folder, the source, the right key, or Redis, or an export holds the
+ *   table. Another one may have it, or this one later, so the partition is not to blame.
  * - `partition`: whatever else there is. A fault of the API or of the target counts here, too: nobody can tell it from
  *   rows that can't be fetched or stored.
  */
 export function blameOf(error: unknown): 'machine' | 'partition' {
-  return SluiceError.is(error, 'config') || error instanceof LimiterUnavailableError ? 'machine' : 'partition';
+  const isMachine = SluiceError.is(error, 'config') || SluiceError.is(error, 'lock');
+  return isMachine || error instanceof LimiterUnavailableError ? 'machine' : 'partition';
 }
 
 /** Failures in a row, after one more. A partition that gets on is not poisonous, however long it takes. */

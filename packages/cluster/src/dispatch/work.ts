@@ -215,6 +215,7 @@ export class WorkLoop {
     await joined.worker.close();
     await joined.feeder.close();
     await joined.queue.close();
+    await joined.run.close?.();
     this.#joined.delete(joined.registered.name);
   }
 

@@ -203,7 +203,7 @@ export class PieceSources {
 }
 
 /** @throws ConfigError if a source's columns or key differ from those of the run. */
-export async function checkSource(header: RunHeader, { info }: PageSource<unknown>): Promise<void> {
+async function checkSource(header: RunHeader, { info }: PageSource<unknown>): Promise<void> {
   const { columns, types } = rowsHeaderOf(info);
   const changed = [
     ...(JSON.stringify(columns) === JSON.stringify(header.columns) ? [] : ['columns']),

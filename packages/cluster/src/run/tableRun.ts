@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ConfigError, type Page, type PageSource } from '@sluice/core';
-import type { RunTable, StoredRun, TableClaim } from '@sluice/exporters/postgres';
+import type { RunClaim, RunTable, StoredRun } from '@sluice/exporters/postgres';
 import { decodeChunk, decodeComplete, sealed, type CompletePlan, type PlanChunk } from './decodeRecords.js';
 import { decodePosition, decodeTableRun, type TableRunRecord } from './decodeTableRun.js';
 import { newHeader, PieceSources, storePlan } from './plan.js';
@@ -168,7 +168,7 @@ class TableRun implements Run {
   }
 }
 
-function claimOf(claim: TableClaim<unknown>): Claim {
+function claimOf(claim: RunClaim<unknown>): Claim {
   const startAt = decodePosition(claim.startAt);
   return {
     ...{ id: claim.id, startAt, restarts: claim.restarts },

@@ -1,4 +1,4 @@
-import { ConfigError, HttpError, SinkError } from '@sluice/core';
+import { ConfigError, HttpError, LockError, SinkError } from '@sluice/core';
 import { describe, expect, test } from 'vitest';
 import { backoffAfter, blameOf, failuresAfter, maxFailures, reasonOf } from '../../src/dispatch/failures.js';
 import { LimiterUnavailableError } from '../../src/index.js';
@@ -23,6 +23,7 @@ describe('K5 failures of a partition', () => {
 
   test('are none if the machine is to blame', () => {
     expect(blameOf(new ConfigError('no mount'))).toBe('machine');
+    expect(blameOf(new LockError('an export writes the table'))).toBe('machine');
     expect(blameOf(new LimiterUnavailableError('api', 'no Redis'))).toBe('machine');
     for (const error of [
       new SinkError('disk full'),

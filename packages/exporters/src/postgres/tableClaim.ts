@@ -1,26 +1,10 @@
-import { SluiceError, type RowSchema } from '@sluice/core';
+import { SluiceError } from '@sluice/core';
 import { integerOf, type Session } from '../sql/database.js';
 import { RowBuffer } from '../sql/rowBuffer.js';
 import type { Stage } from '../sql/stage.js';
 import type { TableConnection } from '../sql/tableConnection.js';
 import type { TableShape } from '../sql/tableShape.js';
-import type { TableOptions } from '../sql/tableSink.js';
-
-/** What becomes of the rows of a run. All its workers have the same. */
-export interface RunRows<T> {
-  readonly options: Omit<TableOptions, 'table'>;
-  readonly schema: RowSchema<T> | undefined;
-}
-
-/** A partition that a worker is about to write. */
-export interface ClaimRequest<T> extends RunRows<T> {
-  readonly run: string;
-  readonly partition: number;
-  /** Of this claim alone. */
-  readonly id: string;
-  /** Discards what the partition has, for so many times now. */
-  readonly restarts?: number | undefined;
-}
+import type { ClaimRequest, ClaimVerdict, RunClaim } from './runTable.js';
 
 /** The tables of runs, as SQL has them. */
 export interface RunTables {
@@ -28,13 +12,6 @@ export interface RunTables {
   readonly plans: string;
   readonly partitions: string;
 }
-
-/**
- * What became of a save or a commit.
- * - `refused`: another claim took the partition over, or has finished it.
- * - `cancelled`: the run was.
- */
-export type ClaimVerdict = 'accepted' | 'refused' | 'cancelled';
 
 interface ClaimParts<T> {
   readonly connection: TableConnection;
@@ -47,22 +24,21 @@ interface ClaimParts<T> {
 
 /** What a partition has of earlier claims. */
 interface Found {
-  readonly position: unknown;
+  readonly position: string | undefined;
   readonly rows: number;
   readonly restarts: number;
 }
 
 /**
- * The right to write a partition, until another claim has it.
+ * A claim as its partition's record has it.
  *
  * Each transaction adds rows, and then changes the partition's record where claim and number of saves are those that it
  * knows. If none matches, all of it is rolled back. The record comes last, since its lock would keep others off while a
  * worker is stopped that sends rows.
  */
-export class TableClaim<T> {
+export class TableClaim<T> implements RunClaim<T> {
   readonly id: string;
   readonly restarts: number;
-  /** What the last save was given, which comes from the database; `undefined` at the start. */
   readonly startAt: unknown;
   readonly #request: ClaimRequest<T>;
   readonly #parts: ClaimParts<T>;
@@ -76,11 +52,11 @@ export class TableClaim<T> {
   private constructor(request: ClaimRequest<T>, parts: ClaimParts<T>, { position, rows, restarts }: Found) {
     this.id = request.id;
     this.restarts = restarts;
-    this.startAt = position === null ? undefined : JSON.parse(String(position));
+    this.startAt = position === undefined ? undefined : JSON.parse(position);
     this.#request = request;
     this.#parts = parts;
     this.#buffer = new RowBuffer(parts.shape);
-    this.#position = position === null ? undefined : String(position);
+    this.#position = position;
     this.#rows = rows;
   }
 
@@ -99,7 +75,8 @@ export class TableClaim<T> {
       ...[run, BigInt(partition), id],
     );
     if (!found) return 'done';
-    const { position, rows, restarts: before } = found;
+    const { rows, restarts: before } = found;
+    const position = typeof found['position'] === 'string' ? found['position'] : undefined;
     if (restarts === undefined)
       return new TableClaim(request, parts, { position, rows: numberOf(rows), restarts: numberOf(before) });
     await session.run(
@@ -107,10 +84,9 @@ export class TableClaim<T> {
       ...[BigInt(restarts), run, BigInt(partition)],
     );
     await parts.stage.dropPartition(session, partition);
-    return new TableClaim(request, parts, { position: null, rows: 0, restarts });
+    return new TableClaim(request, parts, { position: undefined, rows: 0, restarts });
   }
 
-  /** Takes rows, and where the walk continues after them. Saves them if there are many. */
   async write(items: readonly T[], position: unknown): Promise<void> {
     if (this.#end) return;
     for (const item of items) {
@@ -121,12 +97,10 @@ export class TableClaim<T> {
     if (this.#buffer.isFull) await this.save();
   }
 
-  /** Makes the rows durable, so that another claim may continue after them. */
   save(): Promise<ClaimVerdict> {
     return this.#transact('open');
   }
 
-  /** Makes the rows durable, and ends the partition. The last one of a run publishes all. */
   commit(): Promise<ClaimVerdict> {
     return this.#transact('done');
   }

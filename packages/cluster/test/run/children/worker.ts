@@ -2,7 +2,7 @@ import { rename } from 'node:fs/promises';
 import { aptos, type WalletNftsOptions } from '@sluice/aptos';
 import { createClient } from '@sluice/core';
 import { nodeFileSystem, type FileSystem } from '@sluice/core/node';
-import { RunTable } from '../../../../exporters/src/postgres/runTable.js';
+import { PostgresRunTable } from '../../../../exporters/src/postgres/postgresRunTable.js';
 import { postgresDatabase } from '../../../../exporters/src/postgres/database.js';
 import type { ProgressHints, RunTarget } from '../../../src/run/run.js';
 import { tableTarget } from '../../../src/run/tableRun.js';
@@ -39,7 +39,11 @@ const unfenced: FileSystem = {
 function targetAt({ place, folder, isUnfenced }: WorkerOptions): RunTarget {
   if (!place) return segments(folder, { hints, ...(isUnfenced && { fileSystem: unfenced }) });
   const { database } = postgresDatabase(place, { isWorker: true });
-  return tableTarget(new RunTable(isUnfenced ? unfencedDatabase(database) : database, place.table), place.url, {});
+  return tableTarget(
+    new PostgresRunTable(isUnfenced ? unfencedDatabase(database) : database, place.table),
+    place.url,
+    {},
+  );
 }
 
 const client = createClient({

@@ -1,0 +1,272 @@
+import { ConfigError } from '@sluice/core';
+import {
+  besideTable,
+  identityOf,
+  integerOf,
+  quotedTable,
+  type Database,
+  type Session,
+  type TableName,
+} from '../sql/database.js';
+import { Ledger, published } from '../sql/ledger.js';
+import { Stage } from '../sql/stage.js';
+import { TableConnection } from '../sql/tableConnection.js';
+import { checkTableName, tableShape, type TableShape } from '../sql/tableShape.js';
+import { checkKeyOption } from '../sql/tableSink.js';
+import type { ClaimRequest, NewRun, RunClaim, RunRows, RunTable, StoredRun } from './runTable.js';
+import { TableClaim, type RunTables } from './tableClaim.js';
+
+/**
+ * The tables of runs beside the table that they fill.
+ *
+ * Rows wait in a staging table of the run, in the order of the plan. The commit of the last partition moves them to the
+ * table, in its own transaction. So readers never see a part of a run, and a run whose partitions are done is in its
+ * table: nothing can stop between.
+ */
+export class PostgresRunTable implements RunTable {
+  readonly #database: Database;
+  readonly #connection: TableConnection;
+  readonly #ledger: Ledger;
+  /** The table, whichever of its names was given. */
+  readonly #target: string;
+  #opened: Promise<void> | undefined;
+
+  constructor(database: Database, table: string) {
+    checkTableName(database, table);
+    this.#database = database;
+    this.#connection = new TableConnection(database, table, { isShared: true });
+    this.#ledger = new Ledger(database, table, this.#connection);
+    this.#target = identityOf(table, database);
+  }
+
+  get name(): string {
+    return this.#connection.table.given;
+  }
+
+  find(by: { readonly id?: string; readonly name?: string } = {}): Promise<StoredRun | undefined> {
+    return this.#read(async (session, { runs }, table) => {
+      if ((await session.columnsOf(this.#beside(table, '_sluice_runs'))) === undefined) return undefined;
+      const [where, ...values] =
+        by.id !== undefined ? [' AND run = ?', by.id] : by.name !== undefined ? [' AND name = ?', by.name] : [''];
+      const [found] = await session.rows(
+        `SELECT * FROM ${runs} WHERE target = ?${where} ORDER BY nth DESC LIMIT 1`,
+        ...[this.#target, ...values],
+      );
+      return found && decodeRun(found);
+    });
+  }
+
+  begin<T>(run: NewRun, rows: RunRows<T>): Promise<StoredRun> {
+    checkKeyOption(rows.options);
+    const shape = this.#shapeOf(rows);
+    return this.#write(async (session, tables, table) => {
+      await this.#database.lockDefinitions?.(session);
+      await create(session, tables);
+      const { runs } = tables;
+      const known = await session.rows(`SELECT * FROM ${runs} WHERE target = ? ORDER BY nth`, this.#target);
+      const same = known.map(decodeRun).find(({ name }) => name === run.name);
+      if (same) return same;
+      for (const other of known.map(decodeRun)) {
+        if (other.state === 'open')
+          throw new ConfigError(
+            `The table ${table.given} has the run ${other.name}, which is not finished. Let workers finish it, or cancel it. To go on with it, submit it by this name.`,
+            { table: table.given },
+          );
+        // It was never worked on, since its plan is not complete.
+        if (other.state === 'planned') await this.#remove(session, tables, table, other.id);
+      }
+      const stage = new Stage(this.#database, table, shape, run.id);
+      await stage.checkTarget(session, rows.options.mode ?? 'fail');
+      await stage.create(session);
+      // Few bytes, whatever the rows: it finds those of a partition that starts over.
+      const order = `(${this.#database.order.column}) WITH (autosummarize = on)`;
+      await session.run(`CREATE INDEX ON ${quotedTable(stage.name)} USING brin ${order}`);
+      await session.run(
+        `INSERT INTO ${runs} (run, target, name, state, record) VALUES (?, ?, ?, 'planned', ?)`,
+        ...[run.id, this.#target, run.name, run.record],
+      );
+      return { ...run, state: 'planned', plan: undefined, partitions: 0, done: 0, rows: 0 };
+    });
+  }
+
+  putChunk(run: string, first: number, chunk: string): Promise<boolean> {
+    return this.#write(async (session, { plans }) => {
+      await session.run(
+        `INSERT INTO ${plans} (run, first, chunk) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+        ...[run, BigInt(first), chunk],
+      );
+      const [found] = await session.rows(`SELECT chunk FROM ${plans} WHERE run = ? AND first = ?`, run, BigInt(first));
+      return found?.['chunk'] === chunk;
+    });
+  }
+
+  chunkOf(run: string, partition: number): Promise<string | undefined> {
+    return this.#read(async (session, { plans }) => {
+      const [found] = await session.rows(
+        `SELECT chunk FROM ${plans} WHERE run = ? AND first <= ? ORDER BY first DESC LIMIT 1`,
+        ...[run, BigInt(partition)],
+      );
+      return found && String(found['chunk']);
+    });
+  }
+
+  chunks(run: string): Promise<number> {
+    return this.#read(async (session, { plans }) => {
+      const [found] = await session.rows(`SELECT count(*) AS chunks FROM ${plans} WHERE run = ?`, run);
+      return numberOf(found?.['chunks']);
+    });
+  }
+
+  complete(run: string, plan: string, partitions: number): Promise<string | undefined> {
+    return this.#write(async (session, { runs }) => {
+      await session.run(
+        `UPDATE ${runs} SET state = 'open', plan = ?, partitions = ? WHERE run = ? AND state = 'planned'`,
+        ...[plan, BigInt(partitions), run],
+      );
+      const [found] = await session.rows(`SELECT plan FROM ${runs} WHERE run = ?`, run);
+      return found && String(found['plan']);
+    });
+  }
+
+  done(run: string, from: number, before: number): Promise<readonly number[]> {
+    return this.#read(async (session, { partitions }) => {
+      const found = await session.rows(
+        `SELECT partition FROM ${partitions} WHERE run = ? AND partition >= ? AND partition < ? AND state = 'done'`,
+        ...[run, BigInt(from), BigInt(before)],
+      );
+      return found.map(({ partition }) => numberOf(partition));
+    });
+  }
+
+  async claim<T>(request: ClaimRequest<T>): Promise<RunClaim<T> | 'done' | 'cancelled'> {
+    const shape = this.#shapeOf(request);
+    const { run, options } = request;
+    return this.#write(async (session, tables, table) => {
+      const [found] = await session.rows(`SELECT state FROM ${tables.runs} WHERE run = ?`, run);
+      if (!found) throw new ConfigError(`The run is gone from the database of ${table.given}: somebody removed it.`);
+      if (found['state'] === 'cancelled') return 'cancelled';
+      const stage = new Stage(this.#database, table, shape, run);
+      return TableClaim.begin(session, request, {
+        ...{ connection: this.#connection, tables, stage, shape },
+        publish: async (within) => {
+          await this.#endStale(within, stage.name);
+          await stage.publish(within, options.mode ?? 'fail');
+          if ((await within.columnsOf(this.#beside(table, '_sluice'))) !== undefined)
+            await this.#ledger.put(within, published, { stage: run, mode: options.mode ?? 'fail' });
+        },
+      });
+    });
+  }
+
+  async cancel(run: string): Promise<void> {
+    await this.#aside((session, { runs }) =>
+      session.run(`UPDATE ${runs} SET state = 'cancelled' WHERE run = ? AND state IN ('planned', 'open')`, run),
+    );
+  }
+
+  clean(run: string): Promise<number> {
+    return this.#aside(async (session, { runs, partitions }, table) => {
+      const [found] = await session.rows(`SELECT state FROM ${runs} WHERE run = ?`, run);
+      if (found?.['state'] !== 'cancelled' && found?.['state'] !== 'finished') return 0;
+      await this.#dropStage(session, table, run);
+      return session.run(`DELETE FROM ${partitions} WHERE run = ?`, run);
+    });
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await opened?.catch(() => undefined);
+    await this.#connection.close();
+  }
+
+  async #remove(session: Session, tables: RunTables, table: TableName, run: string): Promise<void> {
+    await this.#dropStage(session, table, run);
+    for (const each of [tables.plans, tables.partitions, tables.runs])
+      await session.run(`DELETE FROM ${each} WHERE run = ?`, run);
+  }
+
+  async #dropStage(session: Session, table: TableName, run: string): Promise<void> {
+    const stage = new Stage(this.#database, table, { columns: [], key: [], valuesOf: () => [] }, run);
+    await this.#endStale(session, stage.name);
+    await stage.drop(session);
+  }
+
+  /**
+   * Ends the connections of workers that still write the staging table, though no commit of theirs is accepted any more:
+   * one that was stopped while it sent rows would keep the table for ever, since the server waits for those.
+   */
+  async #endStale(session: Session, stage: string): Promise<void> {
+    await session.rows(
+      `SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+       WHERE l.locktype = 'relation' AND l.relation = to_regclass(?) AND l.pid <> pg_backend_pid()
+       AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       AND a.application_name LIKE 'sluice %' AND a.usename = current_user`,
+      quotedTable(stage),
+    );
+  }
+
+  #shapeOf<T>({ options, schema }: RunRows<T>): TableShape<T> {
+    return tableShape(this.#database, schema, { ...options, needsKey: options.mode === 'merge' });
+  }
+
+  #beside({ full }: TableName, name: string): string {
+    return besideTable(full, name, this.#database);
+  }
+
+  #tables(table: TableName): RunTables {
+    const named = (name: string): string => quotedTable(this.#beside(table, name));
+    return { runs: named('_sluice_runs'), plans: named('_sluice_plans'), partitions: named('_sluice_partitions') };
+  }
+
+  /** Without the lock, unless it is held anyway. */
+  #read<R>(work: (session: Session, tables: RunTables, table: TableName) => Promise<R>): Promise<R> {
+    return this.#opened ? this.#write(work) : this.#aside(work);
+  }
+
+  /** In a transaction that may be repeated, without the lock: beside workers and exports. */
+  #aside<R>(work: (session: Session, tables: RunTables, table: TableName) => Promise<R>): Promise<R> {
+    return this.#connection.look((session, table) => work(session, this.#tables(table), table));
+  }
+
+  /** In a transaction that may be repeated, with the lock. */
+  async #write<R>(work: (session: Session, tables: RunTables, table: TableName) => Promise<R>): Promise<R> {
+    const opened = (this.#opened ??= this.#connection.open(new AbortController().signal));
+    try {
+      await opened;
+    } catch (error) {
+      if (this.#opened === opened) this.#opened = undefined;
+      throw error;
+    }
+    const { table } = this.#connection;
+    return this.#connection.inTurn(() =>
+      this.#connection.repeated((session) => work(session, this.#tables(table), table)),
+    );
+  }
+}
+
+async function create(session: Session, { runs, plans, partitions }: RunTables): Promise<void> {
+  await session.run(
+    `CREATE TABLE IF NOT EXISTS ${runs} (run text PRIMARY KEY, nth bigint GENERATED ALWAYS AS IDENTITY, target text NOT NULL, name text NOT NULL, state text NOT NULL, record text NOT NULL, plan text, partitions bigint NOT NULL DEFAULT 0, done bigint NOT NULL DEFAULT 0, rows bigint NOT NULL DEFAULT 0, UNIQUE (target, name))`,
+  );
+  await session.run(
+    `CREATE TABLE IF NOT EXISTS ${plans} (run text NOT NULL, first bigint NOT NULL, chunk text NOT NULL, PRIMARY KEY (run, first))`,
+  );
+  await session.run(
+    `CREATE TABLE IF NOT EXISTS ${partitions} (run text NOT NULL, partition bigint NOT NULL, claim text NOT NULL, position text, state text NOT NULL, saves bigint NOT NULL, rows bigint NOT NULL, restarts bigint NOT NULL, PRIMARY KEY (run, partition))`,
+  );
+}
+
+function decodeRun(found: Readonly<Record<string, unknown>>): StoredRun {
+  const { run, name, record, state, plan, partitions, done, rows } = found;
+  return {
+    ...{ id: String(run), name: String(name), record: String(record) },
+    state: state === 'planned' || state === 'finished' || state === 'cancelled' ? state : 'open',
+    plan: typeof plan === 'string' ? plan : undefined,
+    ...{ partitions: numberOf(partitions), done: numberOf(done), rows: numberOf(rows) },
+  };
+}
+
+function numberOf(value: unknown): number {
+  return Number(integerOf(value));
+}
