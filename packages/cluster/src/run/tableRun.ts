@@ -132,6 +132,8 @@ class TableRun implements Run {
   }
 
   async *pending(): AsyncGenerator<number, void, undefined> {
+    // The records of its partitions may have been removed.
+    if ((await this.#stored()).state === 'finished') return;
     for (let first = 0; first < this.partitions; first += partitionsPerQuery) {
       const end = Math.min(first + partitionsPerQuery, this.partitions);
       const done = new Set(await this.#table.done(this.header.id, first, end));

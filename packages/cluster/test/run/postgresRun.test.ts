@@ -1,6 +1,7 @@
 import { exportTo, PaginationError, type Json } from '@sluice/core';
 import { postgres, type TableMode } from '@sluice/exporters/postgres';
 import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
 import { afterAll, describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { postgresPrograms } from '../../../../test/kit/postgresServer.js';
@@ -241,6 +242,8 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     await finish(plan, second);
     expect(await ids()).toEqual([...idsOf(plan), ...idsOf(plan)].sort());
     expect(await run.clean({ isAlive: () => false })).toBe(1);
+    expect(await run.claim(0)).toBe('done');
+    await finish(plan, run);
     expect(await second.status()).toMatchObject({ done: 1, rows: 4 });
     expect(await database.query('SELECT run FROM _sluice_partitions')).toEqual([{ run: second.header.id }]);
   });
@@ -299,7 +302,10 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     const stopped = new pg.Client({ connectionString: database.url, application_name: 'sluice 1' });
     const ended = new Promise((resolve) => stopped.on('error', resolve));
     await stopped.connect();
-    await stopped.query(`BEGIN; LOCK TABLE ${stage?.['relname'] ?? ''} IN ROW EXCLUSIVE MODE`);
+    await stopped.query('BEGIN');
+    const copy = stopped.query(copyFrom(`COPY ${stage?.['relname'] ?? ''} (id, _sluice_order) FROM STDIN`));
+    copy.on('error', () => undefined);
+    await new Promise((resolve) => copy.write('x\t1\n', resolve));
     await finish(plan, run);
     expect(await ids()).toEqual(idsOf(plan));
     await ended;

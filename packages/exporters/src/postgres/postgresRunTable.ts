@@ -145,6 +145,7 @@ export class PostgresRunTable implements RunTable {
       const [found] = await session.rows(`SELECT state FROM ${tables.runs} WHERE run = ?`, run);
       if (!found) throw new ConfigError(`The run is gone from the database of ${table.given}: somebody removed it.`);
       if (found['state'] === 'cancelled') return 'cancelled';
+      if (found['state'] === 'finished') return 'done';
       const stage = new Stage(this.#database, table, shape, run);
       return TableClaim.begin(session, request, {
         ...{ connection: this.#connection, tables, stage, shape },
