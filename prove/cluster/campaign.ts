@@ -85,6 +85,8 @@ class Campaign {
   #runs = 0;
   #refused = 0;
   #resubmitted = 0;
+  /** A partition came to its end since the last disturbance. */
+  #hasProgressed = false;
 
   constructor(order: ClusterOrder, sandbox: Awaited<ReturnType<typeof startSandbox>>, redis: RedisServer) {
     this.#order = order;
@@ -183,6 +185,7 @@ class Campaign {
 
   #hear(message: WorkerMessage): void {
     if (message.type !== 'partition') return;
+    this.#hasProgressed = true;
     if (message.outcome === 'refused') this.#refused += 1;
     if (message.outcome !== 'committed') return;
     const name = `${message.run}, partition ${message.partition}`;
@@ -197,6 +200,9 @@ class Campaign {
     const member = awake[this.#random.int(0, Math.max(0, awake.length - 1))];
     // One worker stays awake, or the run would only wait.
     if (next === undefined || !member || (next === 'stop' && awake.length < 2)) return;
+    // Who is disturbed all the time never comes to where it matters.
+    if (!this.#hasProgressed && !this.#random.chance(0.1)) return;
+    this.#hasProgressed = false;
     this.#planned.pop();
     this.#happened[next] += 1;
     switch (next) {
