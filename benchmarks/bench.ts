@@ -15,6 +15,7 @@ import type { Figure } from './figures/figure.js';
 import { keepFigures, keptFigures } from './figures/keepFigures.js';
 import { lost } from './figures/lost.js';
 import { printFigures } from './figures/printFigures.js';
+import { clusters } from './works/clusters.js';
 import { commits } from './works/commits.js';
 import { exports } from './works/exports.js';
 import { formats } from './works/formats.js';
@@ -30,7 +31,21 @@ import { watches } from './works/watches.js';
 import type { Work } from './works/work.js';
 
 const works: Readonly<Record<string, Work>> = {
-  ...{ exports, formats, tables, mirrors, commits, latencies, rates, growth, watches, forwards, starts, sizes },
+  ...{
+    exports,
+    formats,
+    tables,
+    mirrors,
+    commits,
+    latencies,
+    rates,
+    growth,
+    watches,
+    forwards,
+    starts,
+    sizes,
+    clusters,
+  },
 };
 /** Benchmarks whose ratios are steady enough to be compared on any machine. */
 const checked = ['exports', 'formats', 'starts'];

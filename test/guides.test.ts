@@ -11,6 +11,7 @@ import { someOf } from '../scripts/testEffort.js';
 import { onTestEnd } from '../scripts/testScope.js';
 import { run as runScript } from './run.js';
 import { codeIn, runShown } from './shownCode.js';
+import { redisProgram, startRedis } from './kit/redisServer.js';
 import { temporaryFolder } from './kit/temporaryFolder.js';
 
 const root = join(import.meta.dirname, '..');
@@ -20,7 +21,13 @@ const schedule = /^(?:\S+ ){5}/;
 
 const guides = readdirSync(folder)
   .map((name) => ({ name, guide: readFileSync(join(folder, name), 'utf8') }))
-  .filter(({ guide }) => codeIn(guide, 'sh').length > 0);
+  .filter(({ guide }) => codeIn(guide, 'sh').length > 0)
+  .filter(({ guide }) => redisProgram !== undefined || !needsRedis(guide));
+
+/** Whether a guide is about several machines. */
+function needsRedis(guide: string): boolean {
+  return codeIn(guide, 'sh').some((code) => code.includes('sluice cluster'));
+}
 
 describe.concurrent.each(someOf(guides))('the guide $name', ({ guide }) => {
   test('shows commands that run', async () => {
@@ -28,8 +35,11 @@ describe.concurrent.each(someOf(guides))('the guide $name', ({ guide }) => {
     await using receiver = await startReceiver({ secrets: [secret] });
     const coins = await startListing<unknown>(byOffsetAndTotal, [{ id: 'eur', name: 'Euro', price: 1.1 }]);
     onTestEnd(() => coins.close());
+    const redis = needsRedis(guide) ? await startRedis() : undefined;
+    onTestEnd(async () => redis?.close());
     for (const code of codeIn(guide, 'sh')) {
       const cwd = temporaryFolder();
+      writeFileSync(join(cwd, 'wallets.txt'), sandbox.owners.join('\n'));
       writeFileSync(join(cwd, 'secret'), `${secret}\n`);
       // The folder contains the plugins of the page, their dependencies, and the configuration that names the plugins.
       cpSync(join(root, 'examples/plugins'), cwd, { recursive: true });
@@ -39,7 +49,8 @@ describe.concurrent.each(someOf(guides))('the guide $name', ({ guide }) => {
       if (config) writeFileSync(join(cwd, `sluice.config.${json ? 'json' : 'ts'}`), config);
       // The guide's service runs on this machine, so its address must be allowed.
       const here = code.replaceAll('https://hooks.example.com/changes', `${receiver.url} --allow-address 127.0.0.1`);
-      const outcome = await runShown(`set -e; ${here}`, { sandbox, cwd });
+      const variables = redis && { SLUICE_REDIS_URL: redis.url };
+      const outcome = await runShown(`set -e; ${here}`, { sandbox, cwd, ...(variables && { variables }) });
       expect({ shown: code, ...outcome }).toMatchObject({ code: 0 });
     }
     expect(receiver.counts).toMatchObject({ refused: 0, differing: 0, doubled: 0 });

@@ -40,14 +40,19 @@ export interface ShownOutcome {
   readonly mails: readonly string[];
 }
 
+/** Where a shell snippet runs. */
+interface ShownPlace {
+  readonly sandbox: Sandbox;
+  readonly cwd: string;
+  /** More of its environment. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
 /**
  * Runs a shell snippet as a reader would paste it, against a sandbox, with a `mail` that only records its input. A
  * watch that would run forever is stopped as soon as it reports that it is watching.
  */
-export function runShown(
-  code: string,
-  { sandbox, cwd }: { readonly sandbox: Sandbox; readonly cwd: string },
-): Promise<ShownOutcome> {
+export function runShown(code: string, { sandbox, cwd, variables }: ShownPlace): Promise<ShownOutcome> {
   // A database's driver is found from where the command is installed.
   const bin = binFor({ cwd, isInstalled: code.includes('.sqlite') });
   const commands = temporaryFolder();
@@ -65,6 +70,7 @@ export function runShown(
       SLUICE_API_KEY: sandbox.apiKey,
       SLUICE_APTOS_URL: sandbox.aptosUrl,
       SLUICE_STREAMS_URL: sandbox.streamsUrl,
+      ...variables,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError } from 'commander';
 import { type Invocation, noConfig } from './config/config.js';
 import type { Environment } from './environment/environment.js';
 import { exitCodes } from './errors/errors.js';
 import { addOptions, type CommandName } from './options/commandOptions.js';
+import { exampleText } from './options/examples.js';
 import { refuseSecretArguments } from './input/secrets.js';
 
 /** Runs a command and returns its exit code. */
@@ -39,11 +40,15 @@ export async function runProgram(args: readonly string[], environment: Environme
       exitCode = await runConfigured(call, environment);
     };
   const declare = (name: CommandName, description: string, parent = program): Command =>
-    addOptions(parent.command(name.split(' ').at(-1) ?? name).description(description), name);
+    addOptions(parent.command(name.split(' ').at(-1) ?? name).description(description), name).addHelpText(
+      'after',
+      exampleText(name),
+    );
 
   program
     .command('demo')
     .description('run a tour against a local sandbox; needs no API key')
+    .addHelpText('after', exampleText('demo'))
     .action(runs(async () => (await import('./commands/demo.js')).demo));
 
   const nfts = program.command('nfts').description('export or watch the NFTs of Aptos wallets');
@@ -137,6 +142,15 @@ export async function runProgram(args: readonly string[], environment: Environme
     configured(async () => (await import('./commands/doctor.js')).doctor, { reportsErrors: true }),
   );
 
+  addHelpCommand(program);
+  if (args[0] === 'complete') {
+    const { answerCompletion } = await import('./commands/completion.js');
+    if (await answerCompletion(program, args.slice(2), environment)) return exitCodes.done;
+  } else
+    declare('completion', 'print a script that completes commands and options in a shell')
+      .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
+      .action(runs(async () => (await import('./commands/completion.js')).completion));
+
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
@@ -150,6 +164,27 @@ export async function runProgram(args: readonly string[], environment: Environme
     throw error;
   }
   return exitCode;
+}
+
+/** `sluice help nfts export`: commander's own command knows the first word only. */
+function addHelpCommand(program: Command): void {
+  program
+    .helpCommand(false)
+    .command('help')
+    .description('show the help of a command')
+    .argument('[command...]')
+    .action((words: readonly string[]) => {
+      let found = program;
+      for (const word of words) {
+        const next = found.commands.find((each) => each.name() === word);
+        if (!next)
+          return program.error(`There is no command ${JSON.stringify(words.join(' '))}.`, {
+            exitCode: exitCodes.wrongUsage,
+          });
+        found = next;
+      }
+      found.outputHelp();
+    });
 }
 
 /** The command among the arguments that commander passes to an action. */

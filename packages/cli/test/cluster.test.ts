@@ -182,7 +182,7 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('streams.list takes no parameters') });
   });
 
-  test('refuses a password as an argument, and shows none (K10)', async () => {
+  test('K10 refuses a password as an argument, and shows none', async () => {
     const { cwd, env, server, at } = await startShared();
     const url = `redis://:${password}@127.0.0.1:${server.port}`;
     const refused = await sluice(['cluster', 'status', '--redis', url], { cwd, env: {} });

@@ -42,12 +42,16 @@ export async function doctor(
   invocation: Invocation,
 ): Promise<number> {
   const { stdout, secrets } = environment;
+  const { json = false, quiet = false } = options;
+  const shown: Finding[] = [];
   let hasFailed = false;
   for await (const finding of findings(options, environment, invocation)) {
     hasFailed ||= finding.level === 'fail';
-    if (options.quiet && finding.level !== 'fail') continue;
-    await stdout.write(redactValues(findingLine(finding, stdout.colors), secrets));
+    if (quiet && finding.level !== 'fail') continue;
+    shown.push(finding);
+    if (!json) await stdout.write(redactValues(findingLine(finding, stdout.colors), secrets));
   }
+  if (json) await stdout.write(redactValues(`${JSON.stringify({ isWell: !hasFailed, findings: shown })}\n`, secrets));
   return hasFailed ? exitCodes.failed : exitCodes.done;
 }
 

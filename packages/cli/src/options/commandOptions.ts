@@ -139,7 +139,8 @@ const commandOptions = {
     group('What it holds:', 'seed', 'holdings', 'owners', 'streams', 'nasty', 'shape'),
     group('How it behaves:', 'rateLimit', 'latency', 'cursorTtl', 'fail', 'statusEvery', 'cors'),
   ],
-  doctor: [groups.anyApi, group('Connection:', 'quiet of doctor')],
+  completion: [],
+  doctor: [groups.anyApi, group('Output:', 'json', 'quiet of doctor')],
 };
 
 type KeysOf<Groups extends readonly Group<OptionKey>[]> = Groups[number]['keys'][number];

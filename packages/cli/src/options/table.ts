@@ -299,6 +299,7 @@ const table = {
   },
   'progress of letters': { value: '<mode>', read: ['plain', 'json'], help: 'how to show progress (default: plain)' },
   quiet: { help: 'show only errors' },
+  json: { help: 'print one JSON object, for programs' },
   'quiet of doctor': { help: 'show only failures' },
 
   port: { ...number, help: 'port on 127.0.0.1 (default: any free one)' },

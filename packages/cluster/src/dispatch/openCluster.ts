@@ -93,6 +93,7 @@ export interface Cluster {
  *   to: segments('/mnt/out/holdings'),
  * });
  * // On each machine:
+ * const { signal } = new AbortController();
  * await cluster.work({ sources: { 'aptos.walletNfts': (params) => client.aptos.walletNfts(params) }, signal });
  */
 export function openCluster({ url }: ClusterOptions): Cluster {

@@ -6,7 +6,14 @@ import { describe, expect, test, vi } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { redisProgram } from '../../../../test/kit/redisServer.js';
 import { RunQueue } from '../../src/dispatch/runQueue.js';
-import { segments, type WorkEvent } from '../../src/index.js';
+import {
+  openCluster,
+  redisLimiter,
+  segments,
+  type OpenSource,
+  type RedisLimiter,
+  type WorkEvent,
+} from '../../src/index.js';
 import { bothFiles } from '../run/holdingsRun.js';
 import { startCluster, withSecondPartition } from './startCluster.js';
 
@@ -236,6 +243,52 @@ describe.runIf(redisProgram !== undefined)('K10 secrets', () => {
     const stored = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1')).join('\n');
     expect(stored).toContain('holdings');
     expect(stored).not.toContain(setup.holdings.sandbox.apiKey);
+  });
+});
+
+describe.runIf(redisProgram !== undefined)('K10 rights', () => {
+  test('need be no more than the guide says', async () => {
+    const guide = readFileSync(join(import.meta.dirname, '../../../../docs/guides/severalMachines.md'), 'utf8');
+    const [, rights = ''] = /^ACL SETUSER sluice on >PASSWORD (.*)$/m.exec(guide) ?? [];
+    const setup = await startCluster({ latency: 2 });
+    await setup.redis.call('ACL', 'SETUSER', 'sluice', 'on', '>PASSWORD', ...rights.split(' '));
+    const url = setup.server.url.replace('redis://', 'redis://sluice:PASSWORD@');
+    const cluster = openCluster({ url });
+    onTestEnd(() => cluster.close());
+    const { plan, open, runFolder } = setup.holdings;
+    const fails = withSecondPartition(
+      open,
+      () =>
+        async function* () {
+          await Promise.reject(new SinkError('Not this one.'));
+          yield* [];
+        },
+    );
+    const to = segments(runFolder);
+    await cluster.submit({ ...plan, to });
+    const work = (source: OpenSource, limiter?: RedisLimiter) =>
+      cluster.work({
+        sources: { 'aptos.walletNfts': source },
+        untilDone: true,
+        retryAfter: 1,
+        ...(limiter && { limiter }),
+      });
+    expect(await work(fails)).toMatchObject({ failed: 3 });
+    await cluster.submit({ ...plan, to });
+    await cluster.changeLimit('api', { requests: 500, per: 1_000 });
+    const limiter = redisLimiter({ url, name: 'api' });
+    const client = createClient({ apiKey: setup.holdings.sandbox.apiKey, limiter }).use(
+      aptos({ baseUrl: setup.holdings.sandbox.aptosUrl }),
+    );
+    onTestEnd(() => client.close());
+    await work((params: WalletNftsOptions) => client.aptos.walletNfts(params), limiter);
+    const run = await to.open();
+    expect(await cluster.status('holdings', run)).toMatchObject({ done: 8, failed: 0 });
+    await cluster.clean('holdings', run);
+    await cluster.submit({ ...plan, name: 'other', to: segments(`${runFolder}-2`) });
+    await cluster.cancel('other', await segments(`${runFolder}-2`).open());
+    expect(await cluster.limit('api')).toMatchObject({ limits: '500 per 1000 ms' });
+    expect(await setup.redis.call('ACL', 'LOG')).toEqual([]);
   });
 });
 
