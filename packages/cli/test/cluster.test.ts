@@ -8,6 +8,7 @@ import { startSandbox } from '@sluice/sandbox';
 import { describe, expect, test } from 'vitest';
 import { onTestEnd } from '../../../scripts/testScope.js';
 import { freePort } from '../../../test/kit/freePort.js';
+import { postgresPrograms, startPostgres } from '../../../test/kit/postgresServer.js';
 import { redisProgram, startRedis } from '../../../test/kit/redisServer.js';
 import { temporaryFolder } from '../../../test/kit/temporaryFolder.js';
 import { settingsFor, sluice, startSluice } from './runSluice.js';
@@ -167,6 +168,30 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     expect(other.stderr).toContain('has other limits than this process: 200 per 1000 ms, not 25 per 1000 ms');
     const work = await sluice(['cluster', 'work', '--until-done'], at);
     expect(work).toMatchObject({ code: 0, stderr: expect.stringContaining('fetched 900 rows') });
+  });
+
+  test.runIf(postgresPrograms !== undefined)('fills a table of PostgreSQL (K2)', async () => {
+    const { cwd, env, wallets } = await startShared();
+    const database = await startPostgres();
+    onTestEnd(() => database.close());
+    const at = { cwd, env };
+    const to = `${database.url}?table=nfts`;
+    const submit = ['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', to, '--mode', 'replace'];
+    expect(await sluice(submit, at)).toMatchObject({ code: 0, stdout: 'nfts\n' });
+    expect((await sluice(['cluster', 'work', '--until-done', ...unlimited], at)).stderr).toContain(
+      'all partitions are done',
+    );
+    for (const name of ['nfts', to])
+      expect((await sluice(['cluster', 'status', name], at)).stdout).toContain('8 of 8 partitions (100.0 %), 900 rows');
+    expect(await database.query('SELECT count(*) FROM nfts')).toBe('900');
+    expect(await sluice(['cluster', 'merge', 'nfts', '--to', 'rows.csv'], at)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The rows of nfts are in its table'),
+    });
+    const folder = await sluice([...submit.slice(0, -4), '--to', 'run', '--mode', 'append'], at);
+    expect(folder).toMatchObject({ code: 2, stderr: expect.stringContaining('--to run is a folder') });
+    const sqlite = await sluice([...submit.slice(0, -4), '--to', 'rows.sqlite#nfts'], at);
+    expect(sqlite).toMatchObject({ code: 2, stderr: expect.stringContaining('SQLite is a file of one machine') });
   });
 
   test('exports any source', async () => {

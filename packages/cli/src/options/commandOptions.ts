@@ -60,7 +60,16 @@ const groups = {
   streamsApi: group('Connection:', 'streamsUrl', ...api),
   aptosApi: group('Connection:', 'aptosUrl', ...api),
   progress: group('Progress, on stderr:', 'progress', 'quiet'),
-  run: group('Run (the same command again resumes it):', 'to of a run', 'name', 'trustFilesystem of a run'),
+  run: group(
+    'Run (the same command again resumes it):',
+    'to of a run',
+    'name',
+    'trustFilesystem of a run',
+    'mode',
+    'keyColumns',
+    'columns',
+    'schema',
+  ),
   redis: group('Redis:', 'redis', 'redisUrlFile'),
   watchProgress: group('Progress, on stderr:', 'progress of a watch', 'quiet'),
 };

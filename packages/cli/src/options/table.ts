@@ -109,7 +109,7 @@ const table = {
   },
   'to of a run': {
     ...{ value: '<target>', isForOneRun: true },
-    help: 'a new or empty folder that all machines see at the same path',
+    help: 'a new or empty folder that all machines see at the same path, or postgres://user@host/database?table=TABLE',
   },
   name: {
     ...{ value: '<name>', isForOneRun: true },

@@ -108,7 +108,7 @@ export function mirrorTarget<T extends object>(
 }
 
 /** Where a server is, with the password of the environment. */
-function serverOf(
+export function serverOf(
   url: string,
   { variables, secrets }: Pick<Environment, 'variables' | 'secrets'>,
 ): { readonly url: string; readonly password?: string } {

@@ -5,7 +5,8 @@ import { exitCodes, UsageError } from '../../errors/errors.js';
 import { runExport } from '../../export/runExport.js';
 import type { CommandOptions } from '../../options/commandOptions.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
-import { openRun, withCluster } from './withCluster.js';
+import { tableName } from '../../target/tableTarget.js';
+import { withCluster, withRun } from './withCluster.js';
 
 interface RunArgument {
   readonly run: string;
@@ -17,9 +18,9 @@ export async function clusterMerge(
   environment: Environment,
   invocation: Invocation,
 ): Promise<number> {
-  const source: PageSource<object> = await withCluster(options, environment, async (opened) => {
-    const { target } = await openRun(named, opened, environment);
-    return opened.library.sourceOfRun(target);
+  const source: PageSource<object> = await withRun(named, options, environment, ({ target }, { library }) => {
+    if (tableName(target)) throw new UsageError(`The rows of ${named} are in its table: there is nothing to merge.`);
+    return library.sourceOfRun(target);
   });
   return runExport({ add: (client) => client, source: () => source }, options, environment, invocation);
 }
@@ -29,9 +30,8 @@ export function clusterCancel(
   { run: named, ...options }: CommandOptions<'cluster cancel'> & RunArgument,
   environment: Environment,
 ): Promise<number> {
-  return withCluster(options, environment, async (opened) => {
-    const { run, name } = await openRun(named, opened, environment);
-    await opened.cluster.cancel(name, run);
+  return withRun(named, options, environment, async ({ run, name }, { cluster }) => {
+    await cluster.cancel(name, run);
     const { done, partitions } = await run.status();
     environment.stderr.print(
       `${name} is cancelled for good. ${formatNumber(done)} of ${formatCount(partitions, 'partition')} were done.\n`,
@@ -45,9 +45,8 @@ export function clusterClean(
   { run: named, ...options }: CommandOptions<'cluster clean'> & RunArgument,
   environment: Environment,
 ): Promise<number> {
-  return withCluster(options, environment, async (opened) => {
-    const { run, name } = await openRun(named, opened, environment);
-    const removed = await opened.cluster.clean(name, run);
+  return withRun(named, options, environment, async ({ run, name }, { cluster }) => {
+    const removed = await cluster.clean(name, run);
     environment.stderr.print(`Removed ${formatCount(removed, 'file')} that no record of ${name} names.\n`);
     return exitCodes.done;
   });

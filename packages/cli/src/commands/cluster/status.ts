@@ -7,7 +7,7 @@ import type { CommandOptions } from '../../options/commandOptions.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { table } from '../../terminal/table.js';
 import { visibleText } from '../../terminal/text.js';
-import { openRun, withCluster, type OpenedCluster } from './withCluster.js';
+import { withCluster, withRun, type NamedRun, type OpenedCluster } from './withCluster.js';
 
 /** Ms between looks while a run is waited for. */
 const lookEvery = 2_000;
@@ -20,11 +20,9 @@ export function clusterStatus(
   environment: Environment,
 ): Promise<number> {
   refuseClosed(environment.stdout);
-  return withCluster(options, environment, (opened) =>
-    options.run === undefined
-      ? listRuns(options, environment, opened)
-      : showRun({ ...options, run: options.run }, environment, opened),
-  );
+  if (options.run === undefined)
+    return withCluster(options, environment, (opened) => listRuns(options, environment, opened));
+  return withRun(options.run, options, environment, (run, opened) => showRun(run, options, environment, opened));
 }
 
 async function listRuns(
@@ -48,12 +46,12 @@ const runColumns = [
 ];
 
 async function showRun(
-  { run: named, format, wait = false }: CommandOptions<'cluster status'> & { readonly run: string },
+  { run, name }: NamedRun,
+  { format, wait = false }: CommandOptions<'cluster status'>,
   environment: Environment,
   opened: OpenedCluster,
 ): Promise<number> {
   const { stdout, stderr, signal } = environment;
-  const { run, name } = await openRun(named, opened, environment);
   let status = await opened.cluster.status(name, run);
   while (wait && status.state === 'active') {
     stderr.print(`${doneText(status)}\n`);

@@ -10,6 +10,7 @@ import { findSource, sourceName } from '../../source/findSource.js';
 import { type ConnectionOptions, openClient, withApi, withClient } from '../../source/openClient.js';
 import { readParams, withParams } from '../../source/params.js';
 import { formatCount } from '../../terminal/format.js';
+import { tableName } from '../../target/tableTarget.js';
 import { targetAt, withCluster } from './withCluster.js';
 
 /** Options of every command that submits a run. */
@@ -77,25 +78,30 @@ async function submit(
   environment: Environment,
   { config }: Invocation,
 ): Promise<number> {
-  const { to, trustFilesystem = false } = options;
-  if (to === undefined) throw new UsageError('Where to? Give --to DIR, a folder that all machines see.');
-  const address = resolve(environment.folder, to);
-  const name = options.name ?? basename(address).replaceAll(/[^\w.-]/g, '-');
+  const { to } = options;
+  if (to === undefined)
+    throw new UsageError('Where to? Give --to DIR, a folder that all machines see, or --to postgres://….');
+  const name = options.name ?? nameOf(to, environment);
   const { stderr, stdout, command } = environment;
   return withCluster(options, environment, ({ cluster, library }) => {
     const opening = openClient(options, environment, config, withApi(sourceName(source), options, environment));
     return withClient(opening, environment, async (client) => {
       const run = await cluster.submit({
         ...{ name, source, open: open(client), params: params(client) },
-        to: targetAt(address, library, trustFilesystem),
+        to: await targetAt(to, library, environment, options),
       });
       await stdout.write(`${name}\n`);
       stderr.print(
-        `${formatCount(run.partitions, 'partition')} to ${address}. Workers on any machine: ${command} cluster work\nHow far it is: ${command} cluster status ${name}\n`,
+        `${formatCount(run.partitions, 'partition')} to ${run.target}. Workers on any machine: ${command} cluster work\nHow far it is: ${command} cluster status ${name}\n`,
       );
       return exitCodes.done;
     });
   });
+}
+
+/** The name of a run that has none: that of its folder or table. */
+function nameOf(to: string, { folder }: Pick<Environment, 'folder'>): string {
+  return (tableName(to)?.table ?? basename(resolve(folder, to))).replaceAll(/[^\w.-]/g, '-');
 }
 
 function* piecesOf(owners: readonly string[], size: number, others: Readonly<Record<string, unknown>>) {

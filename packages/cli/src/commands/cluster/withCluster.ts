@@ -1,9 +1,11 @@
-import type { Cluster, Run, RunTarget } from '@sluice/cluster';
+import type { Cluster, ProgressHints, Run, RunTarget } from '@sluice/cluster';
 import { isAbsolute, resolve } from 'node:path';
 import type { Environment } from '../../environment/environment.js';
 import { UsageError } from '../../errors/errors.js';
 import { findRedisUrl } from '../../input/secrets.js';
 import type { GroupOptions } from '../../options/commandOptions.js';
+import { flagAbout, type OptionsOf } from '../../options/table.js';
+import { serverOf, tableName } from '../../target/tableTarget.js';
 
 /** What `@sluice/cluster` exports. It is loaded only for what several machines do, and needs to be there only then. */
 export type ClusterLibrary = Awaited<ReturnType<typeof importCluster>>;
@@ -56,15 +58,24 @@ export interface NamedRun {
   readonly target: string;
 }
 
-/** Opens a run by its name in Redis, or by its folder, which needs no Redis. */
-export async function openRun(
+/** Opens a run by its name in Redis, or by where its rows are, for as long as `work` takes. */
+export async function withRun<R>(
   named: string,
-  { cluster, library }: OpenedCluster,
-  { folder }: Pick<Environment, 'folder'>,
-): Promise<NamedRun> {
-  const target = isPath(named) ? resolve(folder, named) : (await cluster.find(named)).target;
-  const run = await targetAt(target, library).open();
-  return { run, target, name: run.header.name };
+  options: RedisOptions,
+  environment: Environment,
+  work: (run: NamedRun, opened: OpenedCluster) => Promise<R>,
+): Promise<R> {
+  return withCluster(options, environment, async (opened) => {
+    const isPlace = isPath(named) || tableName(named) !== undefined;
+    const target = isPlace ? named : (await opened.cluster.find(named)).target;
+    const place = await targetAt(target, opened.library, environment);
+    const run = await place.open();
+    try {
+      return await work({ run, target: place.address, name: run.header.name }, opened);
+    } finally {
+      await run.close?.();
+    }
+  });
 }
 
 /** Names of runs have no slashes. */
@@ -72,7 +83,37 @@ function isPath(named: string): boolean {
   return isAbsolute(named) || /[/\\]/.test(named) || named === '.' || named === '..';
 }
 
-/** The target of a run at an address. */
-export function targetAt(address: string, { segments }: ClusterLibrary, trustFileSystem = false): RunTarget {
-  return segments(address, { trustFileSystem });
+/** How rows go into a target. */
+type RunTargetOptions = OptionsOf<'trustFilesystem' | 'mode' | 'keyColumns' | 'columns' | 'schema'>;
+
+/**
+ * The target of a run, as `--to` names it and as Redis has it: a folder, or a table of PostgreSQL.
+ *
+ * @throws UsageError for a table that is not one of PostgreSQL
+ */
+export async function targetAt(
+  to: string,
+  { segments }: ClusterLibrary,
+  environment: Environment,
+  options: RunTargetOptions = {},
+  hints?: ProgressHints,
+): Promise<RunTarget> {
+  const { trustFilesystem: trustFileSystem = false, mode, keyColumns: key, columns, schema } = options;
+  const table = tableName(to);
+  if (!table) {
+    const flag = flagAbout('table', options);
+    if (flag !== undefined) throw new UsageError(`${flag} is for a table; --to ${to} is a folder.`);
+    return segments(resolve(environment.folder, to), { trustFileSystem, ...(hints && { hints }) });
+  }
+  if (table.kind !== 'postgres')
+    throw new UsageError('SQLite is a file of one machine. Give a folder, and merge it into SQLite at the end.');
+  const { postgresRun } = await import('@sluice/cluster/postgres');
+  return postgresRun({
+    ...serverOf(table.url, environment),
+    table: table.table,
+    ...(mode && { mode }),
+    ...(key && { key }),
+    ...(columns && { columns }),
+    ...(schema && { schema }),
+  });
 }

@@ -9,7 +9,7 @@ import type { CommandOptions } from '../../options/commandOptions.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';
 import { visibleText } from '../../terminal/text.js';
-import { type OpenedCluster, withCluster } from './withCluster.js';
+import { type OpenedCluster, targetAt, withCluster } from './withCluster.js';
 
 const defaultRate = { requests: 5, per: 1_000 };
 
@@ -29,6 +29,7 @@ export function clusterWork(
       reporter.begin(new URL(url).host);
       const report = await cluster.work({
         ...{ sources: openersOf(client), untilDone, signal: environment.signal },
+        openTarget: (address, hints) => targetAt(address, library, environment, {}, hints),
         ...(concurrency !== undefined && { concurrency }),
         ...(limiter && { limiter }),
         onEvent: (event) => reporter.tell(event),
