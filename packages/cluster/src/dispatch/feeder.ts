@@ -1,9 +1,6 @@
 import type { Run } from '../run/run.js';
 import type { RunQueue } from './runQueue.js';
 
-/** Ms for which a worker alone adds jobs, unless it renews that. */
-const leaseFor = 15_000;
-
 /** Partitions that were given up, beyond which no more jobs are added: something is wrong with all of them. */
 const maxFailed = 1_000;
 
@@ -12,6 +9,8 @@ interface FeederOptions {
   readonly run: Run;
   readonly queue: RunQueue;
   readonly worker: string;
+  /** Ms for which a worker alone adds jobs, unless it renews that. Default 15,000. */
+  readonly leaseFor?: number;
 }
 
 /**
@@ -29,7 +28,7 @@ export class Feeder {
 
   /** Adds jobs if need be. Returns how many partitions have failed once nothing else is left to do. */
   async step(): Promise<number | undefined> {
-    const { queue, worker, run } = this.#options;
+    const { queue, worker, run, leaseFor = 15_000 } = this.#options;
     const lease = await queue.lease(worker, leaseFor);
     if (lease !== 'held') await this.#startAt(lease === undefined ? undefined : await queue.fed());
     if (lease === undefined) return undefined;

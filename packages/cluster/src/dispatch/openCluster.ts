@@ -47,9 +47,13 @@ export interface Cluster {
   work(options: WorkOptions): Promise<WorkReport>;
   /** The runs that Redis knows. */
   runs(): Promise<readonly RegisteredRun[]>;
-  /** @throws ConfigError if Redis knows no run of this name */
+  /** The run of a name. @throws ConfigError if Redis knows none */
   find(name: string): Promise<RegisteredRun>;
-  /** @param run the same run, as its target has it: that says what is done, and Redis who works on the rest */
+  /**
+   * Says how far a run is, and who works on it.
+   *
+   * @param run the same run, as its target has it: that says what is done, and Redis who works on the rest
+   */
   status(name: string, run: Run): Promise<ClusterStatus>;
   /** Lets no worker commit any more, for good, and removes the run's jobs. */
   cancel(name: string, run: Run): Promise<void>;
@@ -74,6 +78,7 @@ export interface Cluster {
    * @throws ConfigError if a limit is invalid
    */
   changeLimit(name: string, limits: Limit | readonly Limit[]): Promise<void>;
+  /** Ends the connection. */
   close(): Promise<void>;
 }
 

@@ -37,6 +37,7 @@ export interface WorkOptions {
   readonly untilDone?: boolean;
   /** The limiter of the sources' client, if workers share one: who asks for a run's status sees how much of it is used. */
   readonly limiter?: Pick<RedisLimiter, 'name'>;
+  /** Told what happens, e.g. for a log. */
   readonly onEvent?: (event: WorkEvent) => void;
   /** Ms after which partitions of a worker that says nothing go to others. Default 30,000. */
   readonly lostAfter?: number;

@@ -6,6 +6,9 @@ import { Feeder } from '../../src/dispatch/feeder.js';
 import { RunQueue } from '../../src/dispatch/runQueue.js';
 import type { Run } from '../../src/index.js';
 
+/** No lease lapses while a slow machine removes jobs. */
+const leaseFor = 600_000;
+
 /** A run of so many partitions, none of which is done but those that are said. */
 function pretended(partitions: number) {
   const done = new Set<number>();
@@ -41,10 +44,12 @@ async function openQueue() {
   /** Takes jobs as a worker does that finishes them at once, the first ones first. */
   const take = async (count: number): Promise<number[]> => {
     const taken: number[] = [];
+    const removed: Promise<unknown>[] = [];
     for (const job of await queue.queue.getJobs(['waiting'], 0, count - 1, true)) {
       taken.push(job.data.partition);
-      await job.remove();
+      removed.push(job.remove());
     }
+    await Promise.all(removed);
     return taken;
   };
   return { redis, queue, waiting, take };
@@ -54,7 +59,7 @@ describe.runIf(redisProgram !== undefined)('K4 the feeder', () => {
   test('keeps at most 10,000 jobs queued, and reads no more of the plan than that', async () => {
     const { queue, waiting, take } = await openQueue();
     const { run, asked } = pretended(25_000);
-    const feeder = new Feeder({ run, queue, worker: 'a' });
+    const feeder = new Feeder({ run, queue, worker: 'a', leaseFor });
     expect(await feeder.step()).toBeUndefined();
     expect(await waiting()).toBe(10_000);
     expect(asked()).toBe(10_000);
@@ -71,7 +76,10 @@ describe.runIf(redisProgram !== undefined)('K4 the feeder', () => {
   test('is one at a time, and the next one goes on where the first one was', async () => {
     const { queue, waiting, take } = await openQueue();
     const { run } = pretended(12_000);
-    const [first, second] = [new Feeder({ run, queue, worker: 'a' }), new Feeder({ run, queue, worker: 'b' })];
+    const [first, second] = [
+      new Feeder({ run, queue, worker: 'a', leaseFor }),
+      new Feeder({ run, queue, worker: 'b', leaseFor }),
+    ];
     await first.step();
     await take(9_000);
     await second.step();
@@ -87,7 +95,7 @@ describe.runIf(redisProgram !== undefined)('K4 the feeder', () => {
   test('adds everything that is missing again when Redis has lost its data, and then says what failed', async () => {
     const { redis, queue, take } = await openQueue();
     const { run, done } = pretended(30);
-    const feeder = new Feeder({ run, queue, worker: 'a' });
+    const feeder = new Feeder({ run, queue, worker: 'a', leaseFor });
     await feeder.step();
     for (const partition of await take(10)) done.add(partition);
     await redis.flushall();
