@@ -29,9 +29,8 @@ export type PostgresRunOptions = Omit<PostgresOptions, 'breakLock'>;
  *   params: [{ ownerAddresses }],
  * });
  *
- * // On each machine:
+ * // On each machine, as the target that a worker opens:
  * const openTarget = () => postgresRun({ url: 'postgres://me@10.0.0.6/nfts', table: 'holdings' });
- * await cluster.work({ sources: { 'aptos.walletNfts': (params) => client.aptos.walletNfts(params) }, openTarget, signal });
  *
  * @throws ConfigError if an option is invalid. Later: SinkError if the server refuses, the table has other columns, or a
  * value does not fit; LockError if an export writes the table.
