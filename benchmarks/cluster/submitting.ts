@@ -1,14 +1,14 @@
 // Submits a run of so many partitions, one wallet each, and prints what that took.
 //
-//   node submitting.js REDIS_URL FOLDER PARTITIONS
+//   node submitting.js REDIS_URL FOLDER PARTITIONS BASE_URL
 import { aptos, type WalletNftsOptions } from '@sluice/aptos';
 import { openCluster, segments } from '@sluice/cluster';
 import { createClient, type Json } from '@sluice/core';
 
-const [url = '', folder = '', wanted = '0'] = process.argv.slice(2);
+const [url = '', folder = '', wanted = '0', baseUrl = ''] = process.argv.slice(2);
 const partitions = Number(wanted);
 // Nothing is requested.
-const client = createClient({ apiKey: 'no-key-is-asked-for' }).use(aptos({ baseUrl: 'https://api.invalid' }));
+const client = createClient({ apiKey: 'no-key-is-asked-for' }).use(aptos({ baseUrl }));
 
 /** A thousand wallets a piece, made when they are needed. */
 function* pieces(): Generator<Json> {

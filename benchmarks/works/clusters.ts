@@ -110,17 +110,25 @@ async function worked(workers: number, { sandbox, owners, pageSize, folder }: Wa
 async function sizes(folder: string): Promise<Figure[]> {
   const figures: Figure[] = [];
   const used: number[] = [];
+  // Part of the plan is where the API is.
+  await using sandbox = await startSandbox({ script: () => ({ kind: 'never' }) });
   for (const partitions of [10_000, 1_000_000]) {
     const redis = await startRedis(['--appendfsync', 'everysec']);
     const to = join(folder, 'many');
     try {
       const script = bundled(new URL('../cluster/submitting.ts', import.meta.url));
-      const { stdout } = await promisify(execFile)(process.execPath, [script, redis.url, to, String(partitions)]);
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        script,
+        redis.url,
+        to,
+        String(partitions),
+        sandbox.aptosUrl,
+      ]);
       const { ms, peakRss } = JSON.parse(stdout) as { readonly ms: number; readonly peakRss: number };
       const many = { work: `to submit ${partitions.toLocaleString('en')} partitions`, against: '' };
       figures.push(figureOf({ ...many, unit: 'ms' }, [ms]));
       figures.push(figureOf({ ...many, work: `peak RSS ${many.work}`, unit: 'MiB' }, [peakRss / mebibyte]));
-      used.push(await usedMemory(redis.url));
+      used.push(await usedMemory(redis.url, sandbox.aptosUrl));
     } finally {
       await redis.close();
       await rm(to, { recursive: true, force: true });
@@ -142,11 +150,8 @@ async function sizes(folder: string): Promise<Figure[]> {
 }
 
 /** Of a Redis whose queue a worker has filled, while the API does not answer. */
-async function usedMemory(url: string): Promise<number> {
-  await using sandbox = await startSandbox({ script: () => ({ kind: 'never' }) });
-  const client = createClient({ apiKey: 'no-key-is-asked-for', rateLimit: false }).use(
-    aptos({ baseUrl: sandbox.aptosUrl }),
-  );
+async function usedMemory(url: string, aptosUrl: string): Promise<number> {
+  const client = createClient({ apiKey: 'no-key-is-asked-for', rateLimit: false }).use(aptos({ baseUrl: aptosUrl }));
   const cluster = openCluster({ url });
   const redis = new Redis(url);
   const stop = new AbortController();
