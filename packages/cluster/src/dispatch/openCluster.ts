@@ -201,7 +201,7 @@ class RedisCluster implements Cluster {
       throw new ConfigError(
         `${workers.length === 1 ? 'A worker' : `${workers.length} workers`} may still write, e.g. process ${first.pid} of ${first.host}. End it, or wait until the run has ended.`,
       );
-    const removed = await run.clean({ isAlive: () => false });
+    const removed = await run.clean();
     if (state === 'active') return removed;
     await this.#with(name, (queue) => queue.remove());
     await this.#registry.remove(name);
