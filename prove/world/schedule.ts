@@ -5,6 +5,8 @@ import type { Trace } from './trace.js';
 export class Life {
   readonly name: string;
   isAlive = true;
+  /** Ms until when it is stopped, as by SIGSTOP: what was due by then happens when it wakes up. */
+  stoppedUntil = 0;
   /** Events of this life so far. */
   events = 0;
 
@@ -15,7 +17,7 @@ export class Life {
 
 /** What happens at one moment of virtual time. */
 interface Event {
-  readonly at: number;
+  at: number;
   /** Events of one moment happen in this order: immediates first, the others as chance has it. */
   readonly order: number;
   readonly n: number;
@@ -92,6 +94,12 @@ export class Schedule {
       const event = pop(this.#events);
       if (!event) throw new Stuck(`Nothing is left that could happen after ${last === '' ? 'the start' : last}.`);
       if (event.isCancelled || event.life?.isAlive === false) {
+        last = '';
+        continue;
+      }
+      if (event.life && event.life.stoppedUntil > event.at) {
+        event.at = event.life.stoppedUntil;
+        push(this.#events, event);
         last = '';
         continue;
       }
