@@ -478,7 +478,7 @@ export const mutantList: readonly Mutant[] = [
     [
       'a book that was lost opens at once',
       'const book = found ?? newBook(first);',
-      'const book = found ?? { ...newBook(first), runId: clock.runId, closedUntil: [0, 0], log: [[], []] };',
+      'const book = found ?? { ...newBook(first), runId: clock.runId, openedAt: clock.time, closedUntil: [0, 0], log: [[], []] };',
     ],
     [
       'a failover is not noticed',

@@ -83,11 +83,16 @@ export class ClusterJob {
     }
   }
 
+  /** Clears away what nothing refers to, while nobody works. */
+  async clean(process: Process): Promise<void> {
+    const run = await this.#target(process).open();
+    await run.clean();
+  }
+
   /** Clears away what is left, and exports the run into one file. */
   async merge(process: Process): Promise<void> {
     const { fileSystem, processes, clock, signal } = process;
-    const run = await this.#target(process).open();
-    await run.clean();
+    await this.clean(process);
     const state = fileState(`${merged}.sluice`, { fileSystem, processes, clock });
     const rows = await sourceOfRun(folder, { fileSystem });
     await exportTo(rows, csv({ path: merged, fileSystem }), { state, clock, commitEvery: 2 }).run({ signal });

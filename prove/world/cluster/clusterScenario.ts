@@ -23,7 +23,7 @@ export interface ClusterScenario {
   readonly spread: number;
   /** Ms. */
   readonly saveEvery: number;
-  /** Somebody asks for the status again and again. */
+  /** Somebody asks for the status again and again, and clears away after a power cut. */
   readonly hasOperator: boolean;
   /** Of all processes together; `concurrency` is that of each. */
   readonly limit: {
@@ -117,7 +117,7 @@ export function clusterScenarioOf(seed: number): ClusterScenario {
     disk: random.chance(0.2) ? { io: share(0.005), full: share(0.01) } : { io: 0, full: 0 },
     redis: redisOf(random),
     clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
-    disturbances: Array.from({ length: random.int(1, 10) }, () => disturbanceOf(random)),
+    disturbances: Array.from({ length: random.int(1, 8) }, () => disturbancesOf(random)).flat(),
   };
 }
 
@@ -126,8 +126,17 @@ function redisOf(random: Random): RedisModel {
   return {
     ...{ distance: random.pick([0.3, 2, 12, 30]), lost: share(0.03), unanswered: share(0.03), slow: share(0.05) },
     ...{ stale: share(0.3), lag: random.pick([5, 200, 1_000]) },
-    events: Array.from({ length: random.int(0, 5) }, () => redisEventOf(random)).sort((a, b) => a.at - b.at),
+    events: Array.from({ length: random.int(0, 5) }, () => redisEventsOf(random))
+      .flat()
+      .sort((a, b) => a.at - b.at),
   };
+}
+
+/** One, or two in a row: the clock is set soon after the log was lost. */
+function redisEventsOf(random: Random): readonly RedisEvent[] {
+  const event = redisEventOf(random);
+  if (event.what === 'step' || event.what === 'down' || !random.chance(0.3)) return [event];
+  return [event, { at: event.at + random.int(500, 4_000), what: 'step', by: random.pick([2_000, 3_600_000]) }];
 }
 
 function redisEventOf(random: Random): RedisEvent {
@@ -150,8 +159,12 @@ function redisEventOf(random: Random): RedisEvent {
   }
 }
 
-function disturbanceOf(random: Random): Disturbance {
-  return { ...whenOf(random), ...whatOf(random) };
+/** One, or two in a row: what a killed process left unsynced is only lost when the power goes then. */
+function disturbancesOf(random: Random): readonly Disturbance[] {
+  const first = { ...whenOf(random), ...whatOf(random) };
+  if (first.what !== 'kill' || !random.chance(0.3)) return [first];
+  const cut = { what: 'power cut', leaves: random.pick(powerCuts) } as const;
+  return [first, { events: random.int(1, random.pick([30, 300])), ...cut }];
 }
 
 function whatOf(random: Random) {

@@ -15,10 +15,13 @@ import { addresses, apiKey, Apis } from '../services.js';
 import { Trace } from '../trace.js';
 import { ClusterJob } from './clusterJob.js';
 import type { ClusterScenario, Disturbance } from './clusterScenario.js';
-import { WorldRedis } from './redis.js';
+import { RedisGone, WorldRedis } from './redis.js';
 
 /** Ms in which a worker that is asked to stop has ended: it may wait for its disk, and for Redis as it closes. */
 const longestStop = 12_000;
+
+/** Ms that a limiter waits for Redis, without the call that it makes at the end of them. */
+const longestCall = 25_000;
 
 /** Plays a world of several machines to its end. */
 export async function playCluster(
@@ -76,6 +79,8 @@ class ClusterWorld {
   /** Processes whose requests have failed. How long they are tried again (T9) is judged with one machine. */
   readonly #failing = new Set<Life>();
   readonly #disturbances: Disturbance[];
+  /** Somebody clears away, so nobody may work. */
+  #isCleaned = false;
   #isDue: (last: string) => boolean = () => false;
   #disk: SimulatedDisk = simulatedDisk();
 
@@ -136,9 +141,7 @@ class ClusterWorld {
   /** Processes at the same time, until each seat has done what it is for. */
   async #phase(tasks: readonly (readonly [name: string, task: Task])[]): Promise<void> {
     if (this.violations.length > 0) return;
-    const seats = tasks.map(([name, task]): Seat => ({
-      ...{ name, task, process: undefined, ended: undefined, stoppedAt: undefined, processes: 0, isDone: false },
-    }));
+    const seats = tasks.map(([name, task]) => seatOf(name, task));
     for (const seat of seats) this.#startIn(seat, this.#random.next());
     const hasEnded = (): boolean => seats.some(({ ended }) => ended);
     while (this.violations.length === 0 && seats.some(({ isDone }) => !isDone)) {
@@ -187,7 +190,11 @@ class ClusterWorld {
   }
 
   #startIn(seat: Seat, ms: number): void {
-    this.schedule.after(ms, 'start', () => this.#start(seat), null);
+    const start = (): void => {
+      if (this.#isCleaned) this.schedule.after(100, 'wait', start, null);
+      else this.#start(seat);
+    };
+    this.schedule.after(ms, 'start', start, null);
   }
 
   #start(seat: Seat): void {
@@ -273,8 +280,23 @@ class ClusterWorld {
         this.schedule.note(`power cut: ${next.leaves}`, null);
         this.#disk = restarted(this.#disk, next.leaves, this.#random);
         this.#job.judgeDone(this.#disk);
+        if (this.#scenario.hasOperator && working.some(({ name }) => name.startsWith('worker'))) await this.#clean();
       }
     }
+  }
+
+  /** Somebody clears away what nothing refers to now, before anybody works again. Hints of it may come back. */
+  async #clean(): Promise<void> {
+    const seat = seatOf(`clean after ${this.kills}`, (process) => this.#job.clean(process));
+    this.#isCleaned = true;
+    this.#start(seat);
+    await this.schedule.until(() => seat.ended !== undefined);
+    await this.schedule.finishMoment();
+    this.#isCleaned = false;
+    const { process, ended } = seat;
+    // Without Redis nobody knows what may be continued.
+    const error = ended?.error instanceof RedisGone ? undefined : ended?.error;
+    if (process) this.#checkEnd(process, error, undefined);
   }
 
   #kill(seat: Seat, { life }: Process): void {
@@ -312,8 +334,8 @@ class ClusterWorld {
   /** Whether the faults of this world are a reason for an error. */
   #isExplained(error: unknown, life: Life): boolean {
     const { network, disk, api, redis, clockSteps } = this.#scenario;
-    const isAway = redis.slow + redis.lost + redis.unanswered > 0 || redis.events.some(({ what }) => what === 'down');
-    if (error instanceof LimiterUnavailableError) return isAway;
+    if (error instanceof LimiterUnavailableError)
+      return redis.events.some((event) => event.what === 'down' && event.during > longestCall);
     if (!SluiceError.is(error) || error instanceof ConfigError) return false;
     const hasTried = this.#failing.has(life);
     switch (error.code) {
@@ -335,6 +357,10 @@ class ClusterWorld {
         return false;
     }
   }
+}
+
+function seatOf(name: string, task: Task): Seat {
+  return { name, task, process: undefined, ended: undefined, stoppedAt: undefined, processes: 0, isDone: false };
 }
 
 function sentenceOf(error: unknown): string {
