@@ -467,13 +467,6 @@ export const mutantList: readonly Mutant[] = [
       '',
     ],
   ]),
-  ...inFile('packages/cluster/src/run/runStore.ts', [
-    [
-      'the plan of a submitter that died has no durable name',
-      "        await explained(this.fileSystem.syncFolder(dirname(path)), path, 'written');\n",
-      '',
-    ],
-  ]),
   ...inFile('packages/cluster/src/limiter/limiterBook.ts', [
     [
       'a book that was lost opens at once',
