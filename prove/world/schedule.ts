@@ -19,7 +19,7 @@ export class Life {
 interface Event {
   at: number;
   /** Events of one moment happen in this order: immediates first, the others as chance has it. */
-  readonly order: number;
+  order: number;
   readonly n: number;
   readonly label: string;
   readonly life: Life | null;
@@ -32,6 +32,9 @@ export type Cancel = () => void;
 
 /** A world that does not come to its end: nothing is left that could happen, or things happen for ever. */
 export class Stuck extends Error {}
+
+/** Before immediates, whose order is -1. */
+const overdue = -3;
 
 /** More events than any world needs. */
 const maxEvents = 400_000;
@@ -106,6 +109,8 @@ export class Schedule {
         continue;
       }
       if (event.life && event.life.stoppedUntil > event.at) {
+        // In the order in which they were due: parts of a body must not be mixed up.
+        event.order = overdue + event.at * 1e-9;
         event.at = event.life.stoppedUntil;
         push(this.#events, event);
         last = '';

@@ -17,8 +17,8 @@ import { ClusterJob } from './clusterJob.js';
 import type { ClusterScenario, Disturbance } from './clusterScenario.js';
 import { RedisGone, WorldRedis } from './redis.js';
 
-/** Ms in which a worker that is asked to stop has ended: it may wait for its disk, and for Redis as it closes. */
-const longestStop = 12_000;
+/** Ms in which a worker that is asked to stop has ended: it may wait for Redis to save a hint, and as its limiter closes. */
+const longestStop = 10_000 + 5_000 + 1_000;
 
 /** Ms that a limiter waits for Redis, without the call that it makes at the end of them. */
 const longestCall = 25_000;

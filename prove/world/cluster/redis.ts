@@ -67,7 +67,9 @@ export class WorldRedis {
   /** Of the server in charge, and of its replica. */
   #runIds: readonly [string, string] = ['server 1', 'replica 1'];
   #stepped = 0;
-  #step: { readonly by: number; readonly openedAt: number | undefined } | undefined;
+  #step:
+    | { readonly by: number; readonly openedAt: number | undefined; readonly heardBefore: ReadonlyMap<Life, number> }
+    | undefined;
   /** When the log was opened of which a process heard last. */
   readonly #heard = new Map<Life, number>();
   readonly #onBlind: () => void;
@@ -151,8 +153,10 @@ export class WorldRedis {
    * notice, unless the log seems older than the time since it last heard of another one.
    */
   #isBlind(life: Life, openedAt: number): boolean {
-    if (!this.#step || this.#step.openedAt !== openedAt || this.#heard.get(life) === openedAt) return false;
-    return !this.#heard.has(life) || Math.abs(this.#step.by) < longestGap;
+    if (this.#step?.openedAt !== openedAt) return false;
+    const { by, heardBefore } = this.#step;
+    if (heardBefore.get(life) === openedAt) return false;
+    return !heardBefore.has(life) || Math.abs(by) < longestGap;
   }
 
   #checkKey(text: string): void {
@@ -166,7 +170,7 @@ export class WorldRedis {
         this.#downUntil = Math.max(this.#downUntil, this.#schedule.now + event.during);
         return;
       case 'step':
-        this.#step = { by: event.by, openedAt: this.#read()?.openedAt };
+        this.#step = { by: event.by, openedAt: this.#read()?.openedAt, heardBefore: new Map(this.#heard) };
         this.#stepped += event.by;
         return;
       case 'evict':
