@@ -17,6 +17,10 @@ const shortestEncoded = 6;
  */
 export const shortestSecret = 8;
 
+/** Longest text whose redaction is remembered, and how many of them are. */
+const longestName = 100;
+const maxNames = 32;
+
 /** What may remain of an escape at the end of a cut text. */
 const brokenEscape = /(%[0-9a-f]?|\\(u[0-9a-f]{0,3}|x[0-9a-f]?)?|&#?x?\w{0,5})$/i;
 
@@ -38,6 +42,8 @@ export class Secrets {
   readonly #secrets = new Map<string, KnownSecret>();
   #needles: Needle[] = [];
   #longest = 0;
+  /** Short texts and what is shown of them: the events of each page repeat the names of its route and source. */
+  readonly #names = new Map<string, string>();
 
   /** Redacts a text from now on; an empty one is ignored. */
   // No `RegExp` is made of a secret: the error message of one that is too long would quote it.
@@ -48,6 +54,7 @@ export class Secrets {
       known.count += 1;
       return;
     }
+    this.#names.clear();
     const needles = needlesOf(secret);
     this.#secrets.set(secret, { count: 1, needles });
     this.#longest = Math.max(this.#longest, secret.length);
@@ -60,6 +67,7 @@ export class Secrets {
     if (!known) return;
     known.count -= 1;
     if (known.count > 0) return;
+    this.#names.clear();
     this.#secrets.delete(secret);
     this.#longest = Math.max(0, ...Array.from(this.#secrets.keys(), ({ length }) => length));
     this.#needles = Array.from(this.#secrets.values(), ({ needles }) => needles).flat();
@@ -67,6 +75,16 @@ export class Secrets {
 
   /** The first `length` characters of `text` (default: all) without secrets, including one that a cut splits. */
   redact(text: string, length = text.length): string {
+    if (text.length > longestName || text.length > length) return this.#redacted(text, length);
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    if (this.#names.size >= maxNames) this.#names.clear();
+    const shown = this.#redacted(text, length);
+    this.#names.set(text, shown);
+    return shown;
+  }
+
+  #redacted(text: string, length: number): string {
     const parts: string[] = [];
     let at = 0;
     const searched = text.slice(0, length + this.#longest * longestEscape);

@@ -168,6 +168,19 @@ describe('secrets', () => {
     expect(secrets.has('')).toBe(false);
   });
 
+  test('T2 are hidden in a text that was shown before they were known', () => {
+    const secrets = new Secrets();
+    const names = Array.from({ length: 100 }, (_, nth) => `route ${nth} of 3f2b8c1e-7a64`);
+    for (const isKnown of [false, true]) {
+      if (isKnown) secrets.add('3f2b8c1e-7a64');
+      for (const name of [...names, ...names.slice(0, 3)])
+        expect(secrets.redact(name, 500)).toBe(isKnown ? name.replace('3f2b8c1e-7a64', '[hidden]') : name);
+    }
+    // A shorter length is another text.
+    expect(secrets.redact('route 1 of nothing', 5)).toBe('route');
+    expect(secrets.redact('route 1 of nothing')).toBe('route 1 of nothing');
+  });
+
   test('T2 are shown again when each addition is undone, and others are not', () => {
     const secrets = new Secrets();
     for (const secret of ['token-of-today', 'token-of-today', 'qx81-zz09-kk']) secrets.add(secret);
