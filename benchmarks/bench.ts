@@ -28,6 +28,7 @@ import { sizes } from './works/sizes.js';
 import { starts } from './works/starts.js';
 import { tables } from './works/tables.js';
 import { watches } from './works/watches.js';
+import { wholes } from './works/wholes.js';
 import type { Work } from './works/work.js';
 
 const works: Readonly<Record<string, Work>> = {
@@ -45,6 +46,7 @@ const works: Readonly<Record<string, Work>> = {
     starts,
     sizes,
     clusters,
+    wholes,
   },
 };
 /** Benchmarks whose ratios are steady enough to be compared on any machine. */

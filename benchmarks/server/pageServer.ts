@@ -8,17 +8,19 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { pageTemplates } from './pageTemplates.js';
 import type { ServedPages, ServerAddress } from './servedPages.js';
 
-const { pages, parts, latency }: ServedPages = JSON.parse(process.argv[2] ?? '');
-const templates = await pageTemplates();
+const { pages, parts, latency, texts, isReady = false }: ServedPages = JSON.parse(process.argv[2] ?? '');
+const templates = await pageTemplates(texts);
 const owners = Array.from({ length: parts }, (_, part) => `0x${String(part + 1).padStart(64, '0')}`);
 const partOf = new Map(owners.map((owner, part) => [owner, part]));
+const bodyOf = (nth: number): Buffer => templates.page(nth, (nth % pages) + 1 < pages ? (nth % pages) + 1 : undefined);
+const ready = isReady ? Array.from({ length: pages * parts }, (_, nth) => bodyOf(nth)) : [];
 let served = 0;
 
 const server = createServer((request, response) => {
   const { searchParams } = new URL(request.url ?? '', 'http://localhost');
   const part = partOf.get(searchParams.get('owner_addresses[]') ?? '') ?? 0;
   const page = Number(searchParams.get('cursor') ?? 0);
-  const body = templates.page(part * pages + page, page + 1 < pages ? page + 1 : undefined);
+  const body = ready[part * pages + page] ?? bodyOf(part * pages + page);
   served += 1;
   const answer = (): void => {
     response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length });

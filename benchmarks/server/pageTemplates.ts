@@ -1,5 +1,5 @@
 import { startSandbox } from '@sluice/sandbox';
-import { rowsPerPage } from './servedPages.js';
+import { rowsPerPage, type ServedPages } from './servedPages.js';
 
 /** Generates any number of different pages from a few. */
 export interface PageTemplates {
@@ -21,11 +21,14 @@ interface Template {
   readonly cursor: number;
 }
 
-/** Pages of the sandbox's rows, including awkward ones, with gaps of a fixed width for the numbers that differ. */
-export async function pageTemplates(): Promise<PageTemplates> {
+/** Pages of the sandbox's rows, with gaps of a fixed width for the numbers that differ. */
+export async function pageTemplates(texts: ServedPages['texts'] = 'awkward'): Promise<PageTemplates> {
   // Properties as text, as in the published figures.
   const shape = { nested: 'reference' } as const;
-  await using sandbox = await startSandbox({ holdings: kept * rowsPerPage, owners: 1, shape });
+  await using sandbox = await startSandbox({
+    ...{ holdings: kept * rowsPerPage, owners: 1, shape },
+    ...(texts !== 'awkward' && { nasty: 0 }),
+  });
   const templates: Template[] = [];
   let cursor: string | null = null;
   do {
@@ -35,10 +38,21 @@ export async function pageTemplates(): Promise<PageTemplates> {
       headers: { 'X-API-Key': sandbox.apiKey },
     });
     const page = (await answer.json()) as { readonly cursor: string | null; readonly result: readonly object[] };
-    templates.push(templateOf(page.result));
+    templates.push(templateOf(texts === 'alphabets' ? page.result.map(inCyrillic) : page.result));
     cursor = page.cursor;
   } while (cursor !== null);
   return { page: (nth, next) => filled(templates[nth % templates.length]!, nth, next) };
+}
+
+/** A row whose names are of another alphabet. */
+function inCyrillic(row: object): object {
+  const written = (value: unknown): unknown =>
+    typeof value === 'string'
+      ? value.replace(/[a-z]/gi, (letter) => String.fromCodePoint(0x0410 + (letter.charCodeAt(0) & 31)))
+      : value;
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, /^(collection_)?name$/.test(name) ? written(value) : value]),
+  );
 }
 
 function templateOf(rows: readonly object[]): Template {
