@@ -19,6 +19,11 @@ export interface RedisLimiterOptions {
    * is that of each process. Default: the limits that the name has already.
    */
   readonly limits?: Limit | readonly Limit[];
+  /**
+   * Without `limits`: those that the name gets if it has none. Default: none, so requests fail until somebody gives it
+   * some.
+   */
+  readonly defaultLimits?: Limit | readonly Limit[];
   /** Ms that requests wait while Redis can't be reached, before they fail. Default 30,000. */
   readonly waitForRedis?: number;
   /** Longest pause in ms that an API may cause for all processes. Default 60,000. */
@@ -47,14 +52,20 @@ export interface RedisLimiter extends Limiter {
  * const client = createClient({ apiKey, limiter });
  */
 export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
-  const { url, name, limits = [], clock = systemClock, waitForRedis = 30_000, maxPause = 60_000 } = options;
+  const { url, name, limits = [], defaultLimits = [], clock = systemClock } = options;
+  const { waitForRedis = 30_000, maxPause = 60_000 } = options;
   const all = [limits].flat();
   return new SharedLimiter({
-    ...{ name, limits: all.length === 0 ? '' : limitsText(all), clock, waitForBook: waitForRedis, maxPause },
+    ...{ name, limits: textOf(all), defaultLimits: textOf([defaultLimits].flat()), clock },
+    ...{ waitForBook: waitForRedis, maxPause },
     concurrency: Math.min(...all.map(({ concurrency = Infinity }) => concurrency)),
     worker: randomUUID(),
     access: new RedisBook(checkedRedisUrl(url), name),
   });
+}
+
+function textOf(limits: readonly Limit[]): string {
+  return limits.length === 0 ? '' : limitsText(limits);
 }
 
 /** The keys of limiters have one slot each in a cluster of Redis. */

@@ -115,6 +115,8 @@ export interface RunStatus {
 export interface CleanOptions {
   /** Whether a claim may still write. Rows of such a claim are kept; if in doubt, say yes. */
   readonly isAlive: (claim: string) => boolean | Promise<boolean>;
+  /** Remembers progress whose rows are kept. Default: that of the target. */
+  readonly hints?: ProgressHints;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { ClusterStatus, NamedLimit, RegisteredRun, WorkerPresence } from '@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../../environment/environment.js';
 import { refuseClosed } from '../../environment/output.js';
-import { exitCodes } from '../../errors/errors.js';
+import { exitCodes, Failure } from '../../errors/errors.js';
 import type { CommandOptions } from '../../options/commandOptions.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { table } from '../../terminal/table.js';
@@ -46,21 +46,30 @@ const runColumns = [
 ];
 
 async function showRun(
-  { run, name }: NamedRun,
+  { run, name, target }: NamedRun,
   { format, wait = false }: CommandOptions<'cluster status'>,
   environment: Environment,
   opened: OpenedCluster,
 ): Promise<number> {
   const { stdout, stderr, signal } = environment;
   let status = await opened.cluster.status(name, run);
-  while (wait && status.state === 'active') {
+  while (wait && (status.state === 'active' || status.state === 'unknown')) {
     stderr.print(`${doneText(status)}\n`);
     await delay(lookEvery, undefined, { signal }).catch(() => undefined);
     signal.throwIfAborted();
     status = await opened.cluster.status(name, run);
   }
-  await stdout.write(format === 'json' ? `${JSON.stringify(status)}\n` : linesOf(status, Date.now()).join('\n') + '\n');
+  const shown = { ...status, target };
+  await stdout.write(format === 'json' ? `${JSON.stringify(shown)}\n` : linesOf(shown, Date.now()).join('\n') + '\n');
+  if (status.redisError !== undefined) throw new Failure(`Who works on ${name} is not known. ${status.redisError}`);
   return status.failed > 0 && status.state !== 'active' ? exitCodes.failed : exitCodes.done;
+}
+
+function stateText({ state, isCancelled, redisError }: ClusterStatus): string {
+  if (isCancelled) return 'cancelled';
+  return state === 'unknown' && redisError === undefined
+    ? 'unknown to Redis: unless a worker registers it again within seconds, submit it again'
+    : state;
 }
 
 function doneText({ done, partitions, rows }: ClusterStatus): string {
@@ -68,10 +77,10 @@ function doneText({ done, partitions, rows }: ClusterStatus): string {
   return `${formatNumber(done)} of ${formatCount(partitions, 'partition')}${share}, ${formatCount(rows, 'row')}`;
 }
 
-function linesOf(status: ClusterStatus, now: number): string[] {
-  const { name, state, source, target, jobs, failed, failures, workers, limits, isCancelled } = status;
+function linesOf(status: ClusterStatus & { readonly target: string }, now: number): string[] {
+  const { name, source, target, jobs, failed, failures, workers, limits } = status;
   const facts: [label: string, text: string][] = [
-    ['state', isCancelled ? 'cancelled' : state],
+    ['state', stateText(status)],
     ['source', source],
     ['to', target],
     ['done', doneText(status)],
@@ -83,7 +92,7 @@ function linesOf(status: ClusterStatus, now: number): string[] {
     ...(failed > 0 ? [['failed', formatNumber(failed)] satisfies [string, string]] : []),
     ...failures.map(({ partition, reason }): [string, string] => ['', `partition ${partition}: ${reason}`]),
   ];
-  return [name, ...facts.map(([label, text]) => `  ${label.padEnd(9)}${visibleText(text)}`)];
+  return [visibleText(name), ...facts.map(([label, text]) => `  ${label.padEnd(9)}${visibleText(text)}`)];
 }
 
 function limitText({ name, windows }: NamedLimit): string {
