@@ -56,7 +56,8 @@ export class RedisConnection {
     if (!isOfRedis(error)) return error;
     const isReply = error.name === 'ReplyError';
     // Redis appends where in a script that was.
-    const why = (isReply ? error.message : (this.#lastError ?? error.message)).replace(/\.? script: .*$/s, '.');
+    const failed = error.message === timedOut ? `it did not answer within ${replyWithin / 1_000} s` : error.message;
+    const why = (isReply ? error.message : (this.#lastError ?? failed)).replace(/\.? script: .*$/s, '.');
     const summary = `Redis at ${this.#host} can't be used: ${why.replace(/\.?$/, '.')} ${adviceFor(why)}`;
     return new NetworkError(summary, { fault: 'machine', details: { redis: this.#host } });
   }
@@ -85,10 +86,11 @@ function adviceFor(why: string): string {
   }
 }
 
+const timedOut = 'Command timed out';
 const driverErrors = ['ReplyError', 'ParserError', 'AbortError', 'InterruptError', 'MaxRetriesPerRequestError'];
 
 /** Whether the driver of Redis threw an error. */
 export function isOfRedis(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
-  return driverErrors.includes(error.name) || /^(Connection is closed\.|Command timed out)$/.test(error.message);
+  return driverErrors.includes(error.name) || ['Connection is closed.', timedOut].includes(error.message);
 }

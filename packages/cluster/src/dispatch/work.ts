@@ -81,6 +81,8 @@ interface JoinedRun {
   readonly feeder: Feeder;
   readonly worker: RunWorker;
   rows: number;
+  /** Its target says so. */
+  isCancelled: boolean;
   /** Settles once the worker has left it. */
   leaving?: Promise<void>;
 }
@@ -95,7 +97,8 @@ export class WorkLoop {
   readonly #joined = new Map<string, JoinedRun>();
   /** Runs that this machine can't work on, and when it tries again, by a clock that nobody sets. */
   readonly #unable = new Map<string, { until: number; readonly reason: string }>();
-  readonly #refusals = new Set<string>();
+  /** What was told of Redis. */
+  readonly #told = new Set<string>();
   #isAway = false;
   /** Looks again at once. */
   #wake = (): void => undefined;
@@ -186,7 +189,7 @@ export class WorkLoop {
         onError: (error) => this.#tellRefusal(error),
       });
       const feeder = new Feeder({ run, queue, worker: this.#id });
-      this.#joined.set(name, { registered, run, queue, feeder, worker, rows: 0 });
+      this.#joined.set(name, { registered, run, queue, feeder, worker, rows: 0, isCancelled: false });
       this.#unable.delete(name);
       this.#tell({ type: 'joined', run: name, partitions: run.partitions, target });
     } catch (error) {
@@ -196,14 +199,16 @@ export class WorkLoop {
     }
   }
 
-  async #feed({ registered, feeder, queue, leaving }: JoinedRun): Promise<void> {
+  async #feed({ registered, feeder, queue, leaving, isCancelled }: JoinedRun): Promise<void> {
     if (leaving) return;
     const { run, text } = await this.#registry.read(registered.name);
     if (run?.id !== registered.id || run.state !== 'active') return;
-    const failed = await feeder.step();
+    // Redis was away when it was cancelled.
+    const failed = isCancelled ? 0 : await feeder.step();
     if (failed === undefined) return;
     if (failed === 0) await queue.remove();
-    await this.#registry.replace(text, { ...run, state: 'finished', since: Date.now(), failed });
+    const state = isCancelled ? 'cancelled' : 'finished';
+    await this.#registry.replace(text, { ...run, state, since: Date.now(), failed });
   }
 
   #onEnd(name: string, end: JobEnd): void {
@@ -222,6 +227,7 @@ export class WorkLoop {
         failed,
       };
       if (joined) joined.rows += end.rows;
+      if (joined && end.outcome === 'cancelled') joined.isCancelled = true;
     }
     this.#tell({ run: name, ...end });
     // The job that has ended is still among them.
@@ -272,22 +278,25 @@ export class WorkLoop {
    */
   #tellRefusal(error: unknown): void {
     if (!(error instanceof Error) || error.name !== 'ReplyError') return;
-    const explained = this.#connections.own.explained(error);
-    const reason = reasonOf(explained);
-    if (this.#refusals.has(reason)) return;
-    this.#refusals.add(reason);
-    this.#tell({ type: 'redis', error: explained });
+    this.#tellOnce(this.#connections.own.explained(error));
   }
 
   #tellAway(error: unknown): void {
     if (this.#isAway) return;
     this.#isAway = true;
-    this.#tell({ type: 'redis', error: this.#connections.own.explained(error) });
+    this.#tellOnce(this.#connections.own.explained(error));
+  }
+
+  #tellOnce(error: unknown): void {
+    const reason = reasonOf(error);
+    if (this.#told.has(reason)) return;
+    this.#told.add(reason);
+    this.#tell({ type: 'redis', error });
   }
 
   #tellBack(): void {
     this.#isAway = false;
-    this.#refusals.clear();
+    this.#told.clear();
     // Most runs that it can't work on lacked Redis.
     for (const unable of this.#unable.values()) unable.until = 0;
     this.#tell({ type: 'reconnected' });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createClient } from '@sluice/core';
 import { aptos, type WalletNftsOptions } from '@sluice/aptos';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { onTestEnd } from '../../../../scripts/testScope.js';
 import { redisProgram, startRedis } from '../../../../test/kit/redisServer.js';
 import { openCluster, redisLimiter, segments, type RedisLimiterOptions, type WorkEvent } from '../../src/index.js';
@@ -103,10 +103,18 @@ describe.runIf(redisProgram !== undefined)('K9 a Redis', () => {
       /^holdings is cancelled for good, but its jobs are still in Redis\. Redis at /,
     );
     expect((await run.status()).isCancelled).toBe(true);
-    await setup.server.start({ isEmpty: true });
-    await expect
-      .poll(() => setup.cluster.status('holdings', run))
-      .toMatchObject({ state: 'cancelled', isCancelled: true });
+    await setup.server.start();
+    const { redis } = setup;
+    if (redis.status !== 'ready') await once(redis, 'ready');
+    await vi.waitUntil(async () => (await setup.cluster.status('holdings', run)).redisError === undefined, {
+      timeout: 60_000,
+    });
+    // Redis still has it as active. A worker finds out.
+    expect(await setup.cluster.runs()).toMatchObject([{ state: 'active' }]);
+    const worker = setup.work();
+    expect(await worker.report).toMatchObject({ partitions: 0, rows: 0 });
+    expect(worker.events.at(-1)).toMatchObject({ type: 'ended', state: 'cancelled' });
+    expect(await redis.keys('*')).toEqual(['{sluice:runs}']);
   });
 
   test('that has lost a limit gets it back from workers that were given none', async () => {

@@ -11,7 +11,7 @@ import { withCluster, withRun, type NamedRun, type OpenedCluster } from './withC
 
 /** Ms between looks while a run is waited for. */
 const lookEvery = 2_000;
-/** Workers that are listed. */
+/** Workers, and partitions of each, that are listed. */
 const maxShown = 20;
 
 /** `sluice cluster status [RUN]`: says how far a run is and who works on it, or lists all runs. */
@@ -78,21 +78,29 @@ function doneText({ done, partitions, rows }: ClusterStatus): string {
 }
 
 function linesOf(status: ClusterStatus & { readonly target: string }, now: number): string[] {
-  const { name, source, target, jobs, failed, failures, workers, limits } = status;
-  const facts: [label: string, text: string][] = [
+  const { name, source, target, redisError } = status;
+  const facts: Fact[] = [
     ['state', stateText(status)],
     ['source', source],
     ['to', target],
     ['done', doneText(status)],
-    ['jobs', `${jobs.active} active, ${formatNumber(jobs.waiting)} waiting, ${jobs.delayed} to be tried again`],
-    ...limits.map((limit): [string, string] => ['limit', limitText(limit)]),
-    ['workers', workers.length === 0 ? 'none was heard of in the last 15 s' : formatNumber(workers.length)],
-    ...workers.slice(0, maxShown).map((worker): [string, string] => ['', workerText(worker, name, now)]),
-    ...(workers.length > maxShown ? [['', `and ${workers.length - maxShown} more`] satisfies [string, string]] : []),
-    ...(failed > 0 ? [['failed', formatNumber(failed)] satisfies [string, string]] : []),
-    ...failures.map(({ partition, reason }): [string, string] => ['', `partition ${partition}: ${reason}`]),
+    ...(redisError === undefined ? factsOfRedis(status, now) : []),
   ];
   return [visibleText(name), ...facts.map(([label, text]) => `  ${label.padEnd(9)}${visibleText(text)}`)];
+}
+
+type Fact = readonly [label: string, text: string];
+
+function factsOfRedis({ name, jobs, failed, failures, workers, limits }: ClusterStatus, now: number): Fact[] {
+  return [
+    ['jobs', `${jobs.active} active, ${formatNumber(jobs.waiting)} waiting, ${jobs.delayed} to be tried again`],
+    ...limits.map((limit): Fact => ['limit', limitText(limit)]),
+    ['workers', workers.length === 0 ? 'none was heard of in the last 15 s' : formatNumber(workers.length)],
+    ...workers.slice(0, maxShown).map((worker): Fact => ['', workerText(worker, name, now)]),
+    ...(workers.length > maxShown ? [['', `and ${workers.length - maxShown} more`] satisfies Fact] : []),
+    ...(failed > 0 ? [['failed', formatNumber(failed)] satisfies Fact] : []),
+    ...failures.map(({ partition, reason }): Fact => ['', `partition ${partition}: ${reason}`]),
+  ];
 }
 
 function limitText({ name, windows }: NamedLimit): string {
@@ -104,7 +112,9 @@ function workerText({ host, pid, runs }: WorkerPresence, name: string, now: numb
   const { working = [], rows = 0, unable } = runs.find(({ run }) => run === name) ?? {};
   const who = `${host}, process ${pid}: `;
   if (unable !== undefined) return `${who}can't work on it. ${unable}`;
-  const what = working.map(({ partition, since }) => `${partition} (${formatDuration(Math.max(0, now - since))})`);
+  const what = working
+    .slice(0, maxShown)
+    .map(({ partition, since }) => `${partition} (${formatDuration(Math.max(0, now - since))})`);
   const does = what.length === 0 ? 'idle' : `partition${what.length === 1 ? '' : 's'} ${what.join(', ')}`;
   return `${who}${does}; ${formatCount(rows, 'row')} so far`;
 }
