@@ -1,4 +1,5 @@
 import type { Run } from '../run/run.js';
+import { backoffAfter, maxFailures } from './failures.js';
 import type { RunQueue } from './runQueue.js';
 
 /** Partitions that were given up, beyond which no more jobs are added: something is wrong with all of them. */
@@ -11,6 +12,8 @@ interface FeederOptions {
   readonly worker: string;
   /** Ms for which a worker alone adds jobs, unless it renews that. Default 15,000. */
   readonly leaseFor?: number;
+  /** Ms of the longest delay before a partition is tried again. Default 128,000. */
+  readonly longestDelay?: number;
 }
 
 /**
@@ -21,6 +24,8 @@ export class Feeder {
   readonly #options: FeederOptions;
   #pending: AsyncGenerator<number, void> | undefined;
   #isExhausted = false;
+  /** Since when all jobs are delayed, by a clock that nobody sets. */
+  #delayedSince: number | undefined;
 
   constructor(options: FeederOptions) {
     this.#options = options;
@@ -39,7 +44,18 @@ export class Feeder {
     }
     if (failed < maxFailed && !this.#isExhausted) return undefined;
     const { waiting, active, delayed } = await queue.counts();
+    if (delayed === 0 || waiting + active > 0) this.#delayedSince = undefined;
+    else await this.#endLongDelays();
     return waiting + active + delayed === 0 ? this.#sweep(failed) : undefined;
+  }
+
+  /** The worker that delayed a job has said until when, by its own clock. If that is ahead, others would wait for hours. */
+  async #endLongDelays(): Promise<void> {
+    const { queue, longestDelay = backoffAfter(maxFailures - 1) } = this.#options;
+    this.#delayedSince ??= performance.now();
+    if (performance.now() - this.#delayedSince < longestDelay) return;
+    await queue.queue.promoteJobs();
+    this.#delayedSince = undefined;
   }
 
   /** Looks for partitions whose jobs were lost, once the queue is empty. Only the target knows what is done. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { UnrecoverableError, WaitingError, Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Run } from '../run/run.js';
@@ -63,6 +64,8 @@ export class RunWorker {
       },
     });
     this.#worker.on('error', options.onError);
+    // Each partition listens to it, and Node warns of more than ten.
+    setMaxListeners(0, this.#drain.signal);
   }
 
   get working(): readonly WorkedPartition[] {

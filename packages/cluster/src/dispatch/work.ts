@@ -4,7 +4,7 @@ import type { RedisLimiter } from '../limiter/redisLimiter.js';
 import { isOfRedis, type RedisConnection } from '../redis.js';
 import type { OpenSource, ProgressHints, Run, RunTarget } from '../run/run.js';
 import { Feeder } from './feeder.js';
-import { reasonOf } from './failures.js';
+import { backoffAfter, maxFailures, reasonOf } from './failures.js';
 import { endPresence, tellPresence, type WorkerOnRun } from './presence.js';
 import { RunRegistry, type RegisteredRun } from './registry.js';
 import { RunQueue } from './runQueue.js';
@@ -188,7 +188,8 @@ export class WorkLoop {
         onEnd: (end) => this.#onEnd(name, end),
         onError: (error) => this.#tellRefusal(error),
       });
-      const feeder = new Feeder({ run, queue, worker: this.#id });
+      const longestDelay = backoffAfter(maxFailures - 1, retryAfter);
+      const feeder = new Feeder({ run, queue, worker: this.#id, longestDelay });
       this.#joined.set(name, { registered, run, queue, feeder, worker, rows: 0, isCancelled: false });
       this.#unable.delete(name);
       this.#tell({ type: 'joined', run: name, partitions: run.partitions, target });
