@@ -79,8 +79,9 @@ function adviceFor(why: string): string {
       return 'It is a replica: give the address of the primary.';
     case 'OOM':
       return 'Its memory is full: raise maxmemory, or remove what is not needed.';
+    case 'ERR':
     case 'WRONGTYPE':
-      return 'Something else uses keys that begin with {sluice: there. Remove them, or give another database, as in redis://HOST/1.';
+      return 'It must be Redis 7 or newer. Or something else uses keys that begin with {sluice: there: remove them, or give another database, as in redis://HOST/1.';
     default:
       return 'Check that it runs, can be reached from here, and that its URL is right.';
   }

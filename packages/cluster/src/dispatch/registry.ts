@@ -50,7 +50,7 @@ export class RunRegistry {
     const names = (await this.list()).map((each) => each.name);
     const known = names.length > 0 ? `It knows ${names.slice(0, 10).join(', ')}.` : 'It knows none at all.';
     throw new ConfigError(
-      `Redis does not know the run ${JSON.stringify(name)}. ${known} The command that submitted a run registers it again.`,
+      `Redis does not know the run ${JSON.stringify(name)}. ${known} Submit it again, which registers it. On the command line its folder or table does, too.`,
     );
   }
 

@@ -96,7 +96,7 @@ describe.runIf(redisProgram !== undefined)('K4 what others have written into Red
     const worker = setup.work();
     expect(await worker.report).toMatchObject({ partitions: 8 });
     const told = worker.events.flatMap((event) => (event.type === 'redis' ? [String(event.error)] : []));
-    expect(told).toEqual([expect.stringMatching(/WRONGTYPE .* Something else uses keys that begin with \{sluice:/)]);
+    expect(told).toEqual([expect.stringMatching(/WRONGTYPE .* something else uses keys that begin with \{sluice:/)]);
   });
 
   test('as progress is used only if it can be that of the partition', async () => {
