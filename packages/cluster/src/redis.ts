@@ -1,5 +1,5 @@
 import { ConfigError, NetworkError } from '@sluice/core';
-import { Redis } from 'ioredis';
+import { Redis, type RedisOptions } from 'ioredis';
 
 /** @throws ConfigError, which does not quote it, since it may have a password */
 export function checkedRedisUrl(url: string): string {
@@ -26,6 +26,17 @@ const replyWithin = 10_000;
 /** Ms without a byte after which a connection that waits is opened again. BullMQ waits at most 10 s for a job. */
 const silentFor = 30_000;
 
+type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** Commands fail soon, so that each caller can say that Redis is away. */
+export const failsSoon: ConnectionOptions = {
+  ...{ maxRetriesPerRequest: 2, lazyConnect: true },
+  ...{ commandTimeout: replyWithin, socketTimeout: replyWithin },
+};
+
+/** Commands wait until Redis answers. */
+export const waits: ConnectionOptions = { maxRetriesPerRequest: null, socketTimeout: silentFor };
+
 /** A connection to Redis, and what its errors mean. */
 export class RedisConnection {
   readonly redis: Redis;
@@ -33,16 +44,13 @@ export class RedisConnection {
   /** Why there is no connection: a command says only that there is none. */
   #lastError: string | undefined;
 
-  /** @param isPatient whether commands wait until Redis answers. Others fail soon, so that each caller can say so. */
-  constructor(url: string, isPatient: boolean) {
+  constructor(url: string, options: ConnectionOptions) {
     const { hostname, port } = new URL(checkedRedisUrl(url));
     this.#host = `${hostname}:${port || '6379'}`;
     this.redis = new Redis(url, {
-      ...(isPatient
-        ? { maxRetriesPerRequest: null, socketTimeout: silentFor }
-        : { maxRetriesPerRequest: 2, lazyConnect: true, commandTimeout: replyWithin, socketTimeout: replyWithin }),
       retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
       connectionName: 'sluice',
+      ...options,
     });
     this.redis.on('error', ({ message }: Error) => (this.#lastError = message));
     this.redis.on('ready', () => (this.#lastError = undefined));

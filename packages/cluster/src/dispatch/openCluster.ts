@@ -1,6 +1,6 @@
 import { ConfigError, NetworkError, type Limit } from '@sluice/core';
 import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
-import { checkEviction, RedisConnection } from '../redis.js';
+import { checkEviction, failsSoon, RedisConnection, waits } from '../redis.js';
 import type { ProgressHints, Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';
 import { segments } from '../run/runFolder.js';
 import { workersPresent, type WorkerPresence } from './presence.js';
@@ -122,7 +122,7 @@ class RedisCluster implements Cluster {
 
   constructor(url: string) {
     this.#url = url;
-    this.#connection = new RedisConnection(url, false);
+    this.#connection = new RedisConnection(url, failsSoon);
     this.#registry = new RunRegistry(this.#connection.redis);
   }
 
@@ -153,7 +153,7 @@ class RedisCluster implements Cluster {
 
   work(options: WorkOptions): Promise<WorkReport> {
     return this.#use(async () => {
-      const waiting = new RedisConnection(this.#url, true);
+      const waiting = new RedisConnection(this.#url, waits);
       try {
         const openTarget = (address: string, hints: ProgressHints): RunTarget => segments(address, { hints });
         return await new WorkLoop({ own: this.#connection, waiting }, { openTarget, ...options }).run();

@@ -325,7 +325,7 @@ export class SharedLimiter implements Limiter {
         waiter.refuse(
           new LimiterUnavailableError(
             name,
-            `The limiter "${name}" could not be reached for ${waitForBook / 1_000} s, so no request may start. Check that its Redis runs and can be reached from here; then go on where the walk stopped.`,
+            `The limiter "${name}" could not be reached for ${waitForBook / 1_000} s, so no request may start. ${error instanceof Error ? error.message : ''} Then go on where the walk stopped.`,
             error,
           ),
         );

@@ -51,6 +51,10 @@ describe.runIf(redisProgram !== undefined)('K9 a Redis', () => {
     await worker.next(({ type }) => type === 'unable');
     await setup.server.start({ isEmpty: true });
     expect((await worker.report).partitions).toBe(8);
+    const unable = worker.events.flatMap((event) => (event.type === 'unable' ? [String(event.error)] : []));
+    expect(unable[0]).toMatch(
+      /could not be reached for 0\.2 s, so no request may start\. Redis at 127\.0\.0\.1:\d+ can't be used: .* Then go on/,
+    );
   });
 
   test('that comes up later than the program is used then', async () => {
