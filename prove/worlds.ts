@@ -2,6 +2,7 @@
 // disturbed as a seed says.
 //
 //   npm run prove:worlds -- --minutes 5 --seed 7
+//   npm run prove:worlds -- --only cluster                        those of several machines
 //   npm run prove:worlds -- --seed 7 --trace                      one world, event by event
 //   npm run prove:worlds -- --replay reports/worlds/7.json --trace  the same for a world that was found
 import { fork } from 'node:child_process';
@@ -14,10 +15,12 @@ import { printTable } from './printTable.js';
 import type { Played } from './world/play.js';
 import { simulatePlatform } from './world/platform.js';
 import type { Found, Tally, WorldMessage } from './world/playSeeds.js';
-import type { Scenario } from './world/scenario.js';
+import type { AnyScenario, WorldKind } from './world/world.js';
 
 const { values } = parseArgs({
   options: {
+    /** Only worlds of one machine (`single`), or of several (`cluster`). */
+    only: { type: 'string' },
     /** How long new worlds are played. */
     minutes: { type: 'string', default: '5' },
     /** The first world's. Default: another one each time. */
@@ -40,6 +43,7 @@ const seed = wholeNumber('seed', values.seed, 0);
 const seconds = /^\d+(\.\d+)?$/.test(values.minutes)
   ? Number(values.minutes) * 60
   : refuse('--minutes takes a number.');
+const kind = kindOf(values.only);
 const [, script = ''] = process.argv;
 const found = join('reports', 'worlds');
 /** Ms in which a world comes to its end by far, on a machine that is busy. */
@@ -63,8 +67,8 @@ async function campaign(): Promise<boolean> {
   const finds: Found[] = [];
   let playing = seed;
   let began = performance.now();
-  const first = values.first ? ['--first'] : [];
-  const child = fork(script, ['--child', '--seed', String(seed), '--minutes', values.minutes, ...first], {
+  const options = [...(values.first ? ['--first'] : []), ...(kind ? ['--only', kind] : [])];
+  const child = fork(script, ['--child', '--seed', String(seed), '--minutes', values.minutes, ...options], {
     // Nearly all that a world makes is garbage when it ends.
     execArgv: [...process.execArgv, '--max-semi-space-size=64'],
   });
@@ -113,7 +117,7 @@ async function playForParent(): Promise<void> {
   const { playSeeds } = await import('./world/playSeeds.js');
   const send = (message: object): void => void process.send?.(message);
   await playSeeds({
-    ...{ from: seed, seconds, endsWithFirst: values.first, platform },
+    ...{ from: seed, seconds, kind, endsWithFirst: values.first, platform },
     onWorld: send,
     onFound: send,
   });
@@ -136,19 +140,19 @@ function tellOf({ seed: of, scenario, violations }: Found): void {
 }
 
 async function replayOne(): Promise<boolean> {
-  const { play, scenarioOf, platform } = await world();
-  const scenario = values.replay === undefined ? scenarioOf(seed) : scenarioIn(values.replay);
-  const played = await play(scenario, platform, { keepTrace: values.trace });
+  const { playWorld, worldOf, platform } = await world();
+  const scenario = values.replay === undefined ? worldOf(seed, kind) : scenarioIn(values.replay);
+  const played = await playWorld(scenario, platform, { keepTrace: values.trace });
   tellTrace(played);
   return tellViolations(`seed ${scenario.seed}`, played);
 }
 
 async function replayCorpus(): Promise<boolean> {
-  const { play, platform } = await world();
+  const { playWorld, platform } = await world();
   let isProven = true;
   const files = readdirSync(corpus).sort();
   for (const file of files)
-    isProven = tellViolations(file, await play(scenarioIn(join(corpus, file)), platform)) && isProven;
+    isProven = tellViolations(file, await playWorld(scenarioIn(join(corpus, file)), platform)) && isProven;
   console.log(`Worlds of the corpus: ${files.length}.`);
   return isProven;
 }
@@ -165,12 +169,17 @@ async function conformance(worlds: number): Promise<boolean> {
 /** The simulation has to be there before the code that it runs. */
 async function world() {
   const platform = simulatePlatform();
-  const [{ play }, { scenarioOf }] = await Promise.all([import('./world/play.js'), import('./world/scenario.js')]);
-  return { play, scenarioOf, platform };
+  const { playWorld, worldOf } = await import('./world/world.js');
+  return { playWorld, worldOf, platform };
 }
 
-function scenarioIn(file: string): Scenario {
+function scenarioIn(file: string): AnyScenario {
   return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+function kindOf(name: string | undefined): WorldKind | undefined {
+  if (name === undefined || name === 'single' || name === 'cluster') return name;
+  return refuse('--only takes single or cluster.');
 }
 
 function tellTrace({ trace, digest }: Played): void {

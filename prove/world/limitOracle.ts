@@ -5,15 +5,20 @@ import type { Life } from './schedule.js';
 /** Clocks are sums of fractions. */
 const rounding = 1e-6;
 
-/** Watches over the limit: no process starts more than it may in any window, or while it was told to pause. */
+/**
+ * Watches over the limit: no process starts more than it may in any window, or while it was told to pause; and all together
+ * no more, if they share one limit.
+ */
 export class LimitOracle {
   readonly #limit: Scenario['limit'];
   readonly #violated: (what: string) => void;
-  readonly #starts = new Map<Life, number[]>();
+  readonly #starts = new Map<Life | 'all', number[]>();
+  readonly #isShared: boolean;
 
-  constructor(limit: Scenario['limit'], violated: (what: string) => void) {
+  constructor(limit: Scenario['limit'], violated: (what: string) => void, { isShared = false } = {}) {
     this.#limit = limit;
     this.#violated = violated;
+    this.#isShared = isShared;
   }
 
   /** A request to whom no limit applies, but pauses that it asks for. */
@@ -21,10 +26,16 @@ export class LimitOracle {
     if (at < shutUntil - rounding) this.#violated(`A request started ${shutUntil - at} ms before a pause was over.`);
   }
 
+  /** What was started by now is not counted any more. */
+  forget(): void {
+    this.#starts.clear();
+  }
+
   sent(sent: Sent): void {
     const { at, life, underWay } = sent;
-    const starts = this.#starts.get(life) ?? [];
-    this.#starts.set(life, starts);
+    const whose = this.#isShared ? 'all' : life;
+    const starts = this.#starts.get(whose) ?? [];
+    this.#starts.set(whose, starts);
     starts.push(at);
     const { requests, per, concurrency, burst = requests } = this.#limit;
     const within = (span: number): number => starts.filter((start) => start > at - span + rounding).length;

@@ -427,4 +427,90 @@ export const mutantList: readonly Mutant[] = [
     ],
     ['a conflict ends the export', '|40001|40P01', ''],
   ]),
+  ...inFile('packages/cluster/src/run/storedFile.ts', [
+    ['a commit without a fence', 'await fileSystem.link(from, to);', 'await fileSystem.rename(from, to);'],
+    [
+      'the record of a commit has no durable name',
+      "    if (isFree) await explained(fileSystem.syncFolder(dirname(path)), path, 'written');\n",
+      '',
+    ],
+    [
+      'a record gets its name before its bytes are durable',
+      '    await file.append(text);\n    await file.flush();',
+      '    await file.append(text);',
+    ],
+  ]),
+  ...inFile('packages/cluster/src/run/folderClaim.ts', [
+    [
+      'hints are not verified',
+      "if (!(await isPrefix(store.fileSystem, paths[at] ?? '', segment)))",
+      'if (segment.bytes < 0 || paths[at] === undefined)',
+    ],
+    [
+      'rows are not durable when they count',
+      '    await this.#file?.flush();\n    if (!this.#file',
+      '    if (!this.#file',
+    ],
+    [
+      'the file of rows has no durable name when they count',
+      "    await explained(this.#store.fileSystem.syncFolder(dirname(this.#path)), this.#path, 'written');\n",
+      '',
+    ],
+    [
+      'a refused claim removes rows that were continued',
+      'if (done && !done.segments.some(({ claim }) => claim === this.id))',
+      'if (done)',
+    ],
+    [
+      'rows that were continued are missed, though the partition is done',
+      'if (missing !== undefined && (await this.#store.exists(done))) return this.#refused();',
+      '',
+    ],
+  ]),
+  ...inFile('packages/cluster/src/limiter/limiterBook.ts', [
+    [
+      'a book that was lost opens at once',
+      'const book = found ?? newBook(first);',
+      'const book = found ?? { ...newBook(first), runId: clock.runId, openedAt: clock.time, closedUntil: [0, 0], log: [[], []] };',
+    ],
+    [
+      'a failover is not noticed',
+      'if (book.runId !== clock.runId || isStepped)',
+      "if (book.runId === '' || isStepped)",
+    ],
+    ['a step of the clock is not noticed', '|| call.steppedSince === book.openedAt', '|| call.steppedSince < 0'],
+    [
+      'permits count from when they are granted',
+      'enter(book.log, windows, at + maxRoundTrip, costs);\n  book.granted',
+      'enter(book.log, windows, at, costs);\n  book.granted',
+    ],
+    [
+      'permits that are not reported do not count',
+      'used += costs[w] ?? 0;\n  return used;',
+      'used += 0 * (costs[w] ?? 0);\n  return used;',
+    ],
+  ]),
+  ...inFile('packages/cluster/src/limiter/sharedLimiter.ts', [
+    ['a late permit is used', 'isSteady && !isLate && now', 'isSteady && now'],
+    ['a timer outlives the limiter', '    if (this.#isClosed) return;\n', ''],
+    [
+      'a process that was stopped thinks that Redis is away',
+      'this.#failingSince ??= Math.max(sent, now - longestCall);',
+      'this.#failingSince ??= sent;',
+    ],
+  ]),
+  ...inFile('packages/cluster/src/limiter/serverClock.ts', [
+    [
+      'a log that was opened anew hides a step',
+      '    // A log that was opened',
+      '    if (last.openedAt !== reply.openedAt) return true;\n    // A log that was opened',
+    ],
+  ]),
+  ...inFile('packages/cluster/src/run/sourceOfRun.ts', [
+    [
+      'a merge that ends leaves a file open',
+      '    } finally {\n      // Also',
+      '    } finally {\n      if (page < 0) // Also',
+    ],
+  ]),
 ];

@@ -73,7 +73,9 @@ async function search({ name, file, from, to }: Mutant): Promise<string | undefi
   );
   try {
     const args = ['--import', 'tsx', 'scripts/runBundled.ts', 'prove/worlds.ts', '--first'];
-    const child = spawn(process.execPath, [...args, '--minutes', values.minutes, '--seed', values.seed], { cwd: copy });
+    const only = file.startsWith('packages/cluster/') ? ['--only', 'cluster'] : [];
+    const how = ['--minutes', values.minutes, '--seed', values.seed, ...only];
+    const child = spawn(process.execPath, [...args, ...how], { cwd: copy });
     let output = '';
     child.stdout.on('data', (data: Buffer) => (output += data.toString()));
     child.stderr.on('data', (data: Buffer) => (output += data.toString()));

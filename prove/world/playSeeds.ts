@@ -1,13 +1,13 @@
-import { play, type Played } from './play.js';
+import type { Played } from './play.js';
 import type { Platform } from './platform.js';
-import { type Scenario, scenarioOf } from './scenario.js';
 import { shrunk } from './shrink.js';
+import { type AnyScenario, playWorld, type WorldKind, worldOf } from './world.js';
 
 /** A world in which something went wrong. */
 export interface Found {
   readonly seed: number;
   /** The smallest world in which it does. */
-  readonly scenario: Scenario;
+  readonly scenario: AnyScenario;
   readonly violations: readonly string[];
 }
 
@@ -23,6 +23,7 @@ const maxFound = 3;
 export async function playSeeds({
   from,
   seconds,
+  kind,
   endsWithFirst,
   platform,
   onWorld,
@@ -30,6 +31,7 @@ export async function playSeeds({
 }: {
   readonly from: number;
   readonly seconds: number;
+  readonly kind: WorldKind | undefined;
   /** Ends with the first world that breaks a promise, and does not make it smaller. */
   readonly endsWithFirst: boolean;
   readonly platform: Platform;
@@ -41,8 +43,8 @@ export async function playSeeds({
   for (let seed = from; performance.now() < end && found < maxFound; seed += 1) {
     await platform.breathe();
     onWorld({ begins: seed });
-    const scenario = scenarioOf(seed);
-    const { violations, kills, failures, requests, events, duration } = await play(scenario, platform);
+    const scenario = worldOf(seed, kind);
+    const { violations, kills, failures, requests, events, duration } = await playWorld(scenario, platform);
     onWorld({ ended: seed, kills, failures, requests, events, duration });
     if (violations.length === 0) continue;
     found += 1;
@@ -54,8 +56,9 @@ export async function playSeeds({
   }
 }
 
-async function smallest(seed: number, scenario: Scenario, platform: Platform): Promise<Found> {
-  const wrongIn = async (smaller: Scenario): Promise<readonly string[]> => (await play(smaller, platform)).violations;
+async function smallest(seed: number, scenario: AnyScenario, platform: Platform): Promise<Found> {
+  const wrongIn = async (smaller: AnyScenario): Promise<readonly string[]> =>
+    (await playWorld(smaller, platform)).violations;
   const [first = ''] = await wrongIn(scenario);
   // Another violation, of what is made up by making it smaller, would lead away.
   const isSame = ([wrong = '']: readonly string[]): boolean => kindOf(wrong) === kindOf(first);

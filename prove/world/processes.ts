@@ -1,4 +1,4 @@
-import { type Client, type Clock, createClient } from '@sluice/core';
+import { type Client, type Clock, createClient, type Limiter } from '@sluice/core';
 import { aptos, type AptosApi } from '@sluice/aptos';
 import { streams, type StreamsApi } from '@sluice/streams';
 import type { FileSystem } from '@sluice/core/node';
@@ -34,7 +34,7 @@ export class Stopped extends Error {}
 export interface Surroundings {
   readonly schedule: Schedule;
   readonly random: Random;
-  readonly scenario: Scenario;
+  readonly scenario: Pick<Scenario, 'limit' | 'disk'>;
   readonly disk: SimulatedDisk;
   readonly adapterOf: (life: Life) => Adapter;
   /** Processes that run, by their names. */
@@ -43,15 +43,19 @@ export interface Surroundings {
   readonly wallOffset: () => number;
 }
 
-/** Starts a process. Nothing is asked or read yet. */
-export function startProcess(life: Life, world: Surroundings): Process {
+/**
+ * Starts a process. Nothing is asked or read yet.
+ *
+ * @param limiter that of several processes. Default: its own.
+ */
+export function startProcess(life: Life, world: Surroundings, limiter?: Limiter): Process {
   const { schedule, random, scenario } = world;
   const clock = clockOf(life, world);
   const next = (): number => random.next();
   const adapter = (): Adapter => world.adapterOf(life);
   const disk = new MountedDisk(world.disk, { schedule, random, faults: scenario.disk, life });
   const client = createClient({
-    ...{ apiKey, clock, random: next, rateLimit: scenario.limit, adapter },
+    ...{ apiKey, clock, random: next, adapter, ...(limiter ? { limiter } : { rateLimit: scenario.limit }) },
   })
     .use(aptos({ baseUrl: addresses.aptos }))
     .use(streams({ baseUrl: addresses.streams }));

@@ -240,19 +240,7 @@ export function scenarioOf(seed: number): Scenario {
       ...{ requests: random.int(2, 10), per: 1_000, concurrency: random.int(1, 4) },
       ...(random.chance(0.3) && { burst: 2 }),
     },
-    network: {
-      ...{
-        lost: share(0.1),
-        unanswered: share(0.1),
-        cut: share(0.05),
-        busy: share(0.1),
-        // Pauses that overlap show most where many requests are under way at once.
-        limited: random.chance(job.kind === 'forward' ? 0.4 : 0.15) ? 0.3 : share(0.05),
-      },
-      ...{ slow: random.chance(0.1) ? 0.06 : 0, stale: share(0.3) },
-      ...{ parts: random.chance(0.15) ? random.pick([0.05, 0.3, 1]) : 0, broken: random.pick([0, 0.1, 0.5]) },
-      outages: isDownAtStart ? [[0, 90_000]] : random.chance(0.2) ? [outage(random)] : [],
-    },
+    network: networkOf(random, { limited: job.kind === 'forward' ? 0.4 : 0.15, isDownAtStart }),
     ...(isStored(job) && { store: storeOf(random) }),
     disk: !isStored(job) && random.chance(0.25) ? { io: share(0.01), full: share(0.02) } : { io: 0, full: 0 },
     clockSteps: random.chance(0.2) ? [[random.int(0, 20_000), random.int(-3_600_000, 3_600_000)]] : [],
@@ -260,6 +248,19 @@ export function scenarioOf(seed: number): Scenario {
       ...(isDownAtStart || (job.kind === 'export' && random.chance(0.25)) ? [killAtUnlink(random)] : []),
       ...Array.from({ length: random.int(1, 5) }, () => killsOf(random, job)).flat(),
     ],
+  };
+}
+
+/** @param how the chance that many requests are refused, and whether nobody can be connected to at first */
+export function networkOf(random: Random, how = { limited: 0.15, isDownAtStart: false }): NetworkFaults {
+  const share = (max: number): number => (random.chance(0.5) ? random.next() * max : 0);
+  return {
+    ...{ lost: share(0.1), unanswered: share(0.1), cut: share(0.05), busy: share(0.1) },
+    // Pauses that overlap show most where many requests are under way at once.
+    limited: random.chance(how.limited) ? 0.3 : share(0.05),
+    ...{ slow: random.chance(0.1) ? 0.06 : 0, stale: share(0.3) },
+    ...{ parts: random.chance(0.15) ? random.pick([0.05, 0.3, 1]) : 0, broken: random.pick([0, 0.1, 0.5]) },
+    outages: how.isDownAtStart ? [[0, 90_000]] : random.chance(0.2) ? [outage(random)] : [],
   };
 }
 

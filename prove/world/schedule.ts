@@ -5,6 +5,8 @@ import type { Trace } from './trace.js';
 export class Life {
   readonly name: string;
   isAlive = true;
+  /** Ms until when it is stopped, as by SIGSTOP: what was due by then happens when it wakes up. */
+  stoppedUntil = 0;
   /** Events of this life so far. */
   events = 0;
 
@@ -15,7 +17,7 @@ export class Life {
 
 /** What happens at one moment of virtual time. */
 interface Event {
-  readonly at: number;
+  at: number;
   /** Events of one moment happen in this order: immediates first, the others as chance has it. */
   readonly order: number;
   readonly n: number;
@@ -34,6 +36,13 @@ export class Stuck extends Error {}
 /** More events than any world needs. */
 const maxEvents = 400_000;
 
+interface ScheduleOptions {
+  /** Whether what code schedules belongs to the process whose event ran last. Default `true`. */
+  readonly hasOwners?: boolean;
+  /** Default: more than any world needs. */
+  readonly maxEvents?: number;
+}
+
 /** Virtual time: it stands still while code runs, and jumps to the next event when nothing is left to run. */
 export class Schedule {
   readonly trace: Trace;
@@ -45,16 +54,17 @@ export class Schedule {
   /** Drains all promises. */
   readonly #turn: () => Promise<void>;
   readonly #hasOwners: boolean;
+  readonly #maxEvents: number;
   readonly #events: Event[] = [];
   #now = 0;
   #scheduled = 0;
 
-  /** @param hasOwners whether what code schedules belongs to the process whose event ran last */
-  constructor(trace: Trace, random: Random, turn: () => Promise<void>, { hasOwners = true } = {}) {
+  constructor(trace: Trace, random: Random, turn: () => Promise<void>, options: ScheduleOptions = {}) {
     this.trace = trace;
     this.#random = random;
     this.#turn = turn;
-    this.#hasOwners = hasOwners;
+    this.#hasOwners = options.hasOwners ?? true;
+    this.#maxEvents = options.maxEvents ?? maxEvents;
   }
 
   /** Ms since the world began. */
@@ -95,7 +105,13 @@ export class Schedule {
         last = '';
         continue;
       }
-      if ((this.happened += 1) > maxEvents) throw new Stuck(`${maxEvents} events, and no end.`);
+      if (event.life && event.life.stoppedUntil > event.at) {
+        event.at = event.life.stoppedUntil;
+        push(this.#events, event);
+        last = '';
+        continue;
+      }
+      if ((this.happened += 1) > this.#maxEvents) throw new Stuck(`${this.#maxEvents} events, and no end.`);
       this.#now = event.at;
       last = event.label;
       if (this.#hasOwners) this.current = event.life;

@@ -1,16 +1,18 @@
+import type { ClusterScenario } from './cluster/clusterScenario.js';
 import type { Scenario } from './scenario.js';
+import type { AnyScenario } from './world.js';
 
 /** The smallest scenario in which something still goes wrong, as far as taking one thing away at a time leads. */
 export async function shrunk(
-  scenario: Scenario,
-  goesWrong: (smaller: Scenario) => Promise<boolean>,
+  scenario: AnyScenario,
+  goesWrong: (smaller: AnyScenario) => Promise<boolean>,
   maxPlays = 300,
-): Promise<Scenario> {
+): Promise<AnyScenario> {
   let smallest = scenario;
   let plays = 0;
   for (let isSmaller = true; isSmaller;) {
     isSmaller = false;
-    for (const smaller of smallerThan(smallest)) {
+    for (const smaller of 'kind' in smallest ? smallerClusters(smallest) : smallerThan(smallest)) {
       if ((plays += 1) > maxPlays) return smallest;
       if (!(await goesWrong(smaller))) continue;
       smallest = smaller;
@@ -19,6 +21,32 @@ export async function shrunk(
     }
   }
   return smallest;
+}
+
+/** The same for several machines. */
+function* smallerClusters(scenario: ClusterScenario): Generator<ClusterScenario> {
+  const { disturbances, redis, network, disk, api, limit } = scenario;
+  if (disturbances.length > 1) yield { ...scenario, disturbances: [] };
+  for (const at of disturbances.keys()) yield { ...scenario, disturbances: disturbances.toSpliced(at, 1) };
+  for (const at of redis.events.keys())
+    yield { ...scenario, redis: { ...redis, events: redis.events.toSpliced(at, 1) } };
+  for (const name of ['lost', 'unanswered', 'slow', 'stale'] as const)
+    if (redis[name] > 0) yield { ...scenario, redis: { ...redis, [name]: 0 } };
+  if (disk.io > 0 || disk.full > 0) yield { ...scenario, disk: { io: 0, full: 0 } };
+  if (scenario.clockSteps.length > 0) yield { ...scenario, clockSteps: [] };
+  if (network.outages.length > 0) yield { ...scenario, network: { ...network, outages: [] } };
+  for (const [name, share] of Object.entries(network))
+    if (typeof share === 'number' && share > 0) yield { ...scenario, network: { ...network, [name]: 0 } };
+  if (api.cursorTtl !== null) yield { ...scenario, api: { ...api, cursorTtl: null } };
+  if (scenario.hasOperator) yield { ...scenario, hasOperator: false };
+  for (const name of ['submitters', 'workers', 'partitions', 'pieces', 'ownersPerRequest'] as const)
+    if (scenario[name] > 1) yield { ...scenario, [name]: scenario[name] - 1 };
+  const { owners, holdings } = api;
+  if (holdings > owners) yield { ...scenario, api: { ...api, holdings: Math.max(owners, Math.ceil(holdings / 2)) } };
+  if (owners > scenario.pieces)
+    yield { ...scenario, api: { ...api, owners: Math.max(scenario.pieces, Math.ceil(owners / 2)) } };
+  const { burst, ...even } = limit;
+  if (burst !== undefined) yield { ...scenario, limit: even };
 }
 
 /** What is left when one thing is taken away, the largest things first. */

@@ -12,10 +12,14 @@ function worlds(...options: readonly string[]): ReturnType<typeof run> {
   return run([harness, ...options], join(import.meta.dirname, '../..'), {});
 }
 
-test.each([7, 60])('S2 the world of seed %i is the same twice, event by event', async (seed) => {
+test.each([
+  [7, 'single'],
+  [60, 'single'],
+  [7, 'cluster'],
+])('S2 the world of seed %i (%s) is the same twice, event by event', async (seed, kind) => {
   const [first, second] = await Promise.all([
-    worlds('--seed', String(seed), '--trace'),
-    worlds('--seed', String(seed), '--trace'),
+    worlds('--only', kind, '--seed', String(seed), '--trace'),
+    worlds('--only', kind, '--seed', String(seed), '--trace'),
   ]);
   expect(first.output).toMatch(/^Trace [0-9a-f]{16}\.$/m);
   expect(first).toEqual({ ...second, code: 0 });

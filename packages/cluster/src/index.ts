@@ -30,7 +30,6 @@ export type { SegmentsOptions } from './run/runStore.js';
 export { sourceOfRun } from './run/sourceOfRun.js';
 export type {
   Claim,
-  CleanOptions,
   OpenSource,
   ProgressHints,
   Run,

@@ -222,9 +222,8 @@ class RedisCluster implements Cluster {
           `${writing.length === 1 ? 'A worker' : `${writing.length} workers`} may still write, e.g. process ${first.pid} of ${first.host}. End it, or wait until the run has ended.`,
         );
       return this.#with(name, async (queue) => {
-        const isAlive = (): boolean => false;
-        if (state === 'active') return run.clean({ isAlive, hints: queue });
-        const removed = await run.clean({ isAlive });
+        if (state === 'active') return run.clean(queue);
+        const removed = await run.clean();
         await queue.remove();
         await this.#registry.remove(name);
         return removed;

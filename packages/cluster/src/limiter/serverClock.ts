@@ -7,8 +7,6 @@ const maxDriftShare = 0.001;
 interface Times {
   readonly sent: number;
   readonly received: number;
-  /** Ms of the longest window. */
-  readonly longest: number;
 }
 
 /**
@@ -29,10 +27,11 @@ export class ServerClock {
     const last = this.#last;
     this.#last = { ...reply, ...times };
     this.#steppedSince = 0;
-    // A log that was opened since then, or a reply from before all windows, says nothing about this log.
-    if (last?.openedAt !== reply.openedAt || times.sent - last.received > times.longest) return true;
-    const passed = (reply.time - last.time) / 1_000;
-    const least = times.sent - last.received;
+    if (!last) return true;
+    // A log that was opened since the last reply is younger than that. It may be of another server, or of a clock set right.
+    const isSame = last.openedAt === reply.openedAt;
+    const passed = (reply.time - (isSame ? last.time : reply.openedAt)) / 1_000;
+    const least = isSame ? times.sent - last.received : 0;
     const most = times.received - last.sent;
     const drift = maxDrift + maxDriftShare * most;
     if (passed >= least - drift && passed <= most + drift) return true;

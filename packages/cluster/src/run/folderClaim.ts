@@ -104,16 +104,21 @@ export class FolderClaim implements Claim {
   async commit(): Promise<Verdict> {
     const { path, hints } = this.#store;
     await this.#flush();
-    await this.#checkFiles();
     const done = donePath(path, this.#partition);
+    // Rows that another claim began are removed once somebody has finished the partition.
+    const missing = await this.#missingFile();
+    if (missing !== undefined && (await this.#store.exists(done))) return this.#refused();
+    if (missing !== undefined)
+      throw new SinkError(`${missing} was removed while it was in use. Find out who did that: nothing was committed.`, {
+        details: { path: missing },
+      });
     await this.#store.folder('done');
     await this.#store.folder('done', shardOf(this.#partition));
     // The last moment at which it counts.
     if (await this.#store.isCancelled()) return 'cancelled';
-    const isFirst = await this.#store.publish(done, this.#record(), this.id);
-    if (isFirst) await hints.drop(this.#partition).catch(() => undefined);
-    else await this.#discard();
-    return isFirst ? 'accepted' : 'refused';
+    if (!(await this.#store.publish(done, this.#record()))) return this.#refused();
+    await hints.drop(this.#partition).catch(() => undefined);
+    return 'accepted';
   }
 
   async close(): Promise<void> {
@@ -140,22 +145,20 @@ export class FolderClaim implements Claim {
     this.#isNamed = true;
   }
 
-  /** @throws SinkError if somebody removed a file that the record is about to name */
-  async #checkFiles(): Promise<void> {
+  /** A file that the record is about to name, and that is not there. */
+  async #missingFile(): Promise<string | undefined> {
     const named = this.#segments.filter(({ bytes }) => bytes > 0);
     const paths = named.map(({ claim }) => segmentPath(this.#store.path, this.#partition, claim));
-    for (const path of paths)
-      if (!(await this.#store.exists(path)))
-        throw new SinkError(`${path} was removed while it was in use. Find out who did that: nothing was committed.`, {
-          details: { path },
-        });
+    for (const path of paths) if (!(await this.#store.exists(path))) return path;
+    return undefined;
   }
 
   /** Removes its rows, unless the claim that finished the partition has continued them. */
-  async #discard(): Promise<void> {
+  async #refused(): Promise<'refused'> {
     const done = await this.#store.done(this.#partition, this.#plan).catch(() => undefined);
-    if (!done || done.segments.some(({ claim }) => claim === this.id)) return;
-    await unlinkIfThere(this.#store.fileSystem, this.#path).catch(() => undefined);
+    if (done && !done.segments.some(({ claim }) => claim === this.id))
+      await unlinkIfThere(this.#store.fileSystem, this.#path).catch(() => undefined);
+    return 'refused';
   }
 
   async #saveHint(): Promise<void> {

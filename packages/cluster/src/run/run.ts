@@ -90,8 +90,13 @@ export interface Run {
   status(): Promise<RunStatus>;
   /** Lets no claim commit any more, for good. */
   cancel(): Promise<void>;
-  /** Removes what no commit refers to. Resolves to the number of files. */
-  clean(options: CleanOptions): Promise<number>;
+  /**
+   * Removes what no commit refers to. Nobody may work on the run meanwhile: a worker could be about to commit rows that
+   * another one began, although nothing refers to them now. Resolves to the number of files.
+   *
+   * @param hints remembers progress whose rows are kept. Default: that of the target.
+   */
+  clean(hints?: ProgressHints): Promise<number>;
   /** Ends its connections, if it has any. They are opened again when they are needed. */
   close?(): Promise<void>;
 }
@@ -109,14 +114,6 @@ export interface RunStatus {
   /** Rows of the partitions that are done. */
   readonly rows: number;
   readonly isCancelled: boolean;
-}
-
-/** Options of {@link Run.clean}. */
-export interface CleanOptions {
-  /** Whether a claim may still write. Rows of such a claim are kept; if in doubt, say yes. */
-  readonly isAlive: (claim: string) => boolean | Promise<boolean>;
-  /** Remembers progress whose rows are kept. Default: that of the target. */
-  readonly hints?: ProgressHints;
 }
 
 /**

@@ -4,17 +4,7 @@ import { explained, unlinkIfThere } from '@sluice/core/node';
 import { decodeChunk, decodePartition, type CompletePlan, type PlanChunk, type RunRecord } from './decodeRecords.js';
 import { FolderClaim } from './folderClaim.js';
 import { newHeader, PieceSources, storePlan } from './plan.js';
-import type {
-  Claim,
-  CleanOptions,
-  OpenSource,
-  ProgressHints,
-  Run,
-  RunPlan,
-  RunStatus,
-  RunTarget,
-  SourcePartition,
-} from './run.js';
+import type { Claim, OpenSource, ProgressHints, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
 import { isRecord } from './rowLine.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
 import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js';
@@ -73,7 +63,8 @@ async function headerFor(store: RunStore, plan: RunPlan, source: PageSource<unkn
   const path = store.in('run.json');
   if (!(await store.exists(path))) {
     const others = (await namesIn(store.fileSystem, store.path)).filter((name) => name !== 'tmp');
-    if (others.length > 0)
+    // Somebody else may have submitted at this moment.
+    if (others.length > 0 && !others.includes('run.json'))
       throw new ConfigError(`${store.path} has other files (${others.slice(0, 3).join(', ')}). Give an empty folder.`, {
         path: store.path,
       });
@@ -81,9 +72,10 @@ async function headerFor(store: RunStore, plan: RunPlan, source: PageSource<unkn
       ...(await newHeader(plan, source, () => store.newId())),
       trustFileSystem: store.isTrusted,
     };
-    // Somebody else may submit at the same moment: the first one counts.
     await store.publish(path, record);
   }
+  // Whoever gave it its name may have died before that was durable.
+  await explained(store.fileSystem.syncFolder(store.path), path, 'written');
   const header = await store.header();
   if (header.name === plan.name && header.source === plan.source) return header;
   throw new ConfigError(
@@ -121,11 +113,10 @@ export class RunFolder implements Run {
 
   async claim(partition: number, restarts?: number): Promise<Claim | 'done' | 'cancelled'> {
     const { store } = this;
-    const id = store.newId();
-    await store.checkMount(this.header, id);
+    await store.checkMount(this.header);
     if (await store.isCancelled()) return 'cancelled';
     if (await store.exists(donePath(store.path, partition))) return 'done';
-    return FolderClaim.begin(store, { id, partition, plan: this.plan.hash, restarts });
+    return FolderClaim.begin(store, { id: store.newId(), partition, plan: this.plan.hash, restarts });
   }
 
   async *pending(): AsyncGenerator<number, void, undefined> {
@@ -151,22 +142,20 @@ export class RunFolder implements Run {
     if (!(await this.store.exists(path))) await this.store.publish(path, { run: this.header.id });
   }
 
-  async clean({ isAlive, hints = this.store.hints }: CleanOptions): Promise<number> {
+  async clean(hints: ProgressHints = this.store.hints): Promise<number> {
     const { store } = this;
     let removed = 0;
-    const remove = async (path: string, owner: string): Promise<void> => {
-      if (await isAlive(owner)) return;
+    const remove = async (path: string): Promise<void> => {
       await explained(unlinkIfThere(store.fileSystem, path), path, 'removed');
       removed += 1;
     };
-    for (const name of await namesIn(store.fileSystem, store.in('tmp')))
-      await remove(store.in('tmp', name), name.slice(0, 32));
+    for (const name of await namesIn(store.fileSystem, store.in('tmp'))) await remove(store.in('tmp', name));
     for (const shard of await namesIn(store.fileSystem, store.in('rows')))
       for (const name of await namesIn(store.fileSystem, store.in('rows', shard))) {
         const [, partition, claim] = /^(\d+)-([0-9a-f]{32})\.jsonl$/.exec(name) ?? [];
         if (partition === undefined || claim === undefined) continue;
         const named = await this.#claimsNamedIn(Number(partition), hints);
-        if (!named.has(claim)) await remove(store.in('rows', shard, name), claim);
+        if (!named.has(claim)) await remove(store.in('rows', shard, name));
       }
     return removed;
   }

@@ -70,13 +70,23 @@ export async function runPartition(options: RunPartitionOptions): Promise<Partit
       const verdict = await walk.run();
       return { outcome: verdict === 'accepted' ? 'committed' : verdict, rows: rows + walk.rows };
     } catch (error) {
-      if (claim.restarts >= maxRestarts || !SluiceError.is(error, 'cursor-refused')) throw error;
+      if (!SluiceError.is(error, 'cursor-refused')) throw error;
+      if (claim.restarts >= maxRestarts) {
+        await forget(options);
+        throw error;
+      }
       restarts = claim.restarts + 1;
       rows += walk.rows;
     } finally {
       await claim.close();
     }
   }
+}
+
+/** Lets the next attempt start over: the position that is saved leads nowhere, for good. */
+async function forget({ run, partition }: RunPartitionOptions): Promise<void> {
+  const claim = await run.claim(partition, 0).catch(() => undefined);
+  if (typeof claim === 'object') await claim.close();
 }
 
 /** Whether a position is one of the partition's walk. It may come from anywhere. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ConfigError, SinkError } from '@sluice/core';
 import { explained, nodeFileSystem, unlinkIfThere, type FileSystem } from '@sluice/core/node';
 import {
@@ -71,13 +71,9 @@ export class RunStore {
     return readRecord(this.fileSystem, this.in(...names));
   }
 
-  /**
-   * Gives a record a name, unless that is taken, and returns whether it was free.
-   *
-   * @param owner whoever removes unfinished files asks whether it is alive
-   */
-  async publish(path: string, record: object, owner = this.newId()): Promise<boolean> {
-    const temporary = join(await this.folder('tmp'), `${owner}-${this.newId()}`);
+  /** Gives a record a name, unless that is taken, and returns whether it was free. */
+  async publish(path: string, record: object): Promise<boolean> {
+    const temporary = join(await this.folder('tmp'), this.newId());
     return publish(this.fileSystem, temporary, path, textOf(sealed(record)));
   }
 
@@ -87,8 +83,11 @@ export class RunStore {
       const found = await readRecord(this.fileSystem, path);
       if (found === undefined) {
         if (await this.publish(path, record)) return;
-      } else if (textOf(found) === textOf(sealed(record))) return;
-      else
+      } else if (textOf(found) === textOf(sealed(record))) {
+        // Whoever gave it its name may have died before that was durable.
+        await explained(this.fileSystem.syncFolder(dirname(path)), path, 'written');
+        return;
+      } else
         throw new ConfigError(
           `${this.path} has another plan: ${path} differs. Submit the same parameters again, or another plan to another folder.`,
           { path, changed: ['params'] },
@@ -146,7 +145,7 @@ export class RunStore {
    *
    * @throws ConfigError if it is another folder; SinkError if it lacks what commits need
    */
-  async checkMount(run: RunRecord, owner: string): Promise<void> {
+  async checkMount(run: RunRecord): Promise<void> {
     const { id, name } = await this.header();
     if (id !== run.id)
       throw new ConfigError(`${this.path} is the folder of another run now (${name}). Is the right one mounted here?`, {
@@ -154,7 +153,7 @@ export class RunStore {
       });
     const volume = await this.checkVolume(run.trustFileSystem);
     // A file system does not lose what it can do, so one probe is enough: it takes as long as a commit.
-    if (volume !== this.#probed) await this.#probe(this.in('tmp', `${owner}-${this.newId()}`));
+    if (volume !== this.#probed) await this.#probe(this.in('tmp', this.newId()));
     this.#probed = volume;
   }
 

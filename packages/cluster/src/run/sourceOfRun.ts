@@ -107,17 +107,21 @@ async function* pagesOf(
   for (const { claim, bytes, pages, isTagged } of segments) {
     const lines = linesOf(store.fileSystem, segmentPath(store.path, partition, claim), bytes);
     let [read, at]: [readonly string[], number] = [[], 0];
-    for (const rows of sizesOf(pages)) {
-      const items: StoredRow[] = [];
-      const isSkipped = page < skipped;
-      for (let row = 0; row < rows; row += 1, at += 1) {
-        if (at === read.length) [read, at] = [(await nextOf(lines)) ?? [], 0];
-        if (!isSkipped) items.push(rowOf(read[at] ?? '', isTagged));
+    try {
+      for (const rows of sizesOf(pages)) {
+        const items: StoredRow[] = [];
+        const isSkipped = page < skipped;
+        for (let row = 0; row < rows; row += 1, at += 1) {
+          if (at === read.length) [read, at] = [(await nextOf(lines)) ?? [], 0];
+          if (!isSkipped) items.push(rowOf(read[at] ?? '', isTagged));
+        }
+        page += 1;
+        if (!isSkipped) yield items;
       }
-      page += 1;
-      if (!isSkipped) yield items;
+    } finally {
+      // Also when the walk ends here: the file is open.
+      await lines.return(undefined);
     }
-    await lines.return(undefined);
   }
 }
 

@@ -241,7 +241,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await submit()).toMatchObject({ header: { id: run.header.id } });
     await finish(plan, second);
     expect(await ids()).toEqual([...idsOf(plan), ...idsOf(plan)].sort());
-    expect(await run.clean({ isAlive: () => false })).toBe(1);
+    expect(await run.clean()).toBe(1);
     expect(await run.claim(0)).toBe('done');
     await finish(plan, run);
     expect(await second.status()).toMatchObject({ done: 1, rows: 4 });
@@ -259,7 +259,7 @@ describe.runIf(postgresPrograms !== undefined)('a run into a table of PostgreSQL
     expect(await run.claim(0)).toBe('cancelled');
     expect(await run.status()).toMatchObject({ done: 0, isCancelled: true });
     const other = await submit({ name: 'second' });
-    await run.clean({ isAlive: () => false });
+    await run.clean();
     expect(await stages()).toHaveLength(1);
     await finish(plan, other);
     expect(await database.query('SELECT id FROM items')).toHaveLength(4);

@@ -57,15 +57,14 @@ describe('a run', () => {
     }
     disk.put('/shared/run/tmp/left', '');
     expect(segments()).toHaveLength(2);
-    expect(await run.clean({ isAlive: () => true })).toBe(0);
-    expect(await run.clean({ isAlive: () => false })).toBe(2);
+    expect(await run.clean()).toBe(2);
     expect(segments()).toHaveLength(1);
     table.onFetch = () => undefined;
     table.fetched = 0;
     expect((await table.runPartition(run, 2)).outcome).toBe('committed');
     expect(table.fetched).toBe(2);
     await table.finish(disk, hints);
-    expect(await run.clean({ isAlive: () => false })).toBe(0);
+    expect(await run.clean()).toBe(0);
     expect(await mergedRows(disk)).toEqual(table.rows);
   });
 });

@@ -60,6 +60,32 @@ describe('submitting a plan', () => {
     expect(new Set(runs.map(({ header }) => header.id)).size).toBe(1);
   });
 
+  test('K4 a plan that another machine stored, and did not live to make durable, is durable once it is submitted', async () => {
+    let last = 0;
+    for (let diesAt = 1; last >= diesAt - 1; diesAt += 1) {
+      const disk = sharedDisk();
+      const table = new TableRun();
+      last = 0;
+      // It dies as it syncs a folder: the name is there, and would not survive a power cut.
+      const died = new Promise<'died'>((resolve) => {
+        const syncFolder = (path: string): Promise<void> => {
+          last += 1;
+          if (last < diesAt) return disk.syncFolder(path);
+          resolve('died');
+          return new Promise(() => undefined);
+        };
+        void segments(folder, { fileSystem: { ...disk, syncFolder } })
+          .submit(table.plan)
+          .then(() => resolve('died'));
+      });
+      await died;
+      const { partitions } = await table.submit(disk);
+      const run = segments(folder, { fileSystem: disk.restart('dropped') }).open({ 'test.rows': table.open });
+      await expect(run, `died at sync ${diesAt}`).resolves.toMatchObject({ partitions });
+    }
+    expect(last).toBeGreaterThan(5);
+  });
+
   test('K3 another source, name, column or key is refused', async () => {
     expect(String(await resubmitted(() => ({ name: 'others' })))).toContain('is the folder of rows (test.rows)');
     expect(String(await resubmitted(() => ({ source: 'test.others' })))).toContain('is the folder of rows (test.rows)');

@@ -48,7 +48,7 @@ async function outcomesAtEachCall(linkOf: (fileSystem: FileSystem) => FileSystem
   const outcomes: string[] = [];
   const stopping = stopsAt(disk, n, async () => {
     outcomes.push((await table.runPartition(other, 2)).outcome);
-    await other.clean({ isAlive: () => false });
+    await other.clean();
   });
   const fileSystem = { ...stopping, link: linkOf(stopping) };
   const run = await segments(folder, { fileSystem, hints }).open({ 'test.rows': table.open });

@@ -1,0 +1,30 @@
+import { Random } from '../../test/kit/random.js';
+import { type ClusterScenario, clusterScenarioOf } from './cluster/clusterScenario.js';
+import { playCluster } from './cluster/playCluster.js';
+import { play, type Played } from './play.js';
+import type { Platform } from './platform.js';
+import { type Scenario, scenarioOf } from './scenario.js';
+
+/** A world of one machine, or of several. */
+export type AnyScenario = Scenario | ClusterScenario;
+
+/** Which worlds are played. Default: both kinds. */
+export type WorldKind = 'single' | 'cluster';
+
+/** The share of the worlds of both kinds that are clusters: each takes as long as several others. */
+const clusterShare = 0.07;
+
+/** The world of a seed. */
+export function worldOf(seed: number, kind?: WorldKind): AnyScenario {
+  const isCluster = new Random(`${seed} kind`).chance(clusterShare);
+  return (kind ?? (isCluster ? 'cluster' : 'single')) === 'cluster' ? clusterScenarioOf(seed) : scenarioOf(seed);
+}
+
+/** Plays a world to its end. */
+export function playWorld(
+  scenario: AnyScenario,
+  platform: Platform,
+  options: { readonly keepTrace?: boolean } = {},
+): Promise<Played> {
+  return 'kind' in scenario ? playCluster(scenario, platform, options) : play(scenario, platform, options);
+}
