@@ -214,6 +214,13 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--redis has a password') });
     writeFileSync(join(cwd, 'redis.url'), `${url}\n`, { mode: 0o600 });
     expect(await sluice(['cluster', 'status', '--redis-url-file', 'redis.url'], { cwd })).toMatchObject({ code: 0 });
+    const query = await sluice(['cluster', 'status', '--redis', `redis://127.0.0.1?password=${password}`], { cwd });
+    expect(query).toMatchObject({ code: 2, stderr: expect.stringContaining('--redis has a password') });
+    const percent = await sluice(['cluster', 'status'], {
+      cwd,
+      env: { SLUICE_REDIS_URL: `redis://:50%${password}@h` },
+    });
+    expect(percent).toMatchObject({ code: 2, stderr: expect.stringContaining('a % that begins no escape') });
     const both = await sluice(['cluster', 'status', '--redis', 'redis://127.0.0.1', '--redis-url-file', 'redis.url'], {
       cwd,
     });
@@ -224,9 +231,26 @@ describe.runIf(redisProgram !== undefined)('sluice cluster', () => {
     expect(denied.stderr).toMatch(/^sluice: Redis at 127\.0\.0\.1:\d+ can't be used: /);
     const nowhere = `redis://:${password}@127.0.0.1:${await freePort()}`;
     const away = await sluice(['cluster', 'status'], { cwd, env: { SLUICE_REDIS_URL: nowhere } });
-    expect(away.stderr).toMatch(/can't be used: connect ECONNREFUSED 127\.0\.0\.1:\d+\n$/);
-    for (const { stderr } of [refused, both, denied, away]) expect(stderr).not.toContain(password);
+    expect(away.stderr).toMatch(/can't be used: connect ECONNREFUSED 127\.0\.0\.1:\d+\. Check that it runs, .*\n$/);
+    for (const { stderr } of [refused, query, percent, both, denied, away]) expect(stderr).not.toContain(password);
     expect(await sluice(['cluster', 'status', '--redis', 'http://127.0.0.1'], at)).toMatchObject({ code: 2 });
+  });
+
+  test('says what is done, and cancels, when Redis is away', async () => {
+    const { server, wallets, at } = await startShared();
+    await sluice(['cluster', 'submit', 'nfts', 'export', ...wallets, '--to', 'run'], at);
+    await server.kill();
+    const status = await sluice(['cluster', 'status', './run'], at);
+    expect(status.stdout).toMatch(
+      /^run\n {2}state +unknown\n.*\n.*\n {2}done +0 of 8 partitions \(0\.0 %\), 0 rows\n$/,
+    );
+    expect(status).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Who works on run is not known. Redis at'),
+    });
+    const cancelled = await sluice(['cluster', 'cancel', './run'], at);
+    expect(cancelled).toMatchObject({ code: 1, stderr: expect.stringContaining('run is cancelled for good, but') });
+    expect((await sluice(['cluster', 'status', './run'], at)).stdout).toMatch(/state +cancelled/);
   });
 
   test('says where a run can be put', async () => {

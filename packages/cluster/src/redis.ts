@@ -1,5 +1,5 @@
-import { ConfigError } from '@sluice/core';
-import type { Redis } from 'ioredis';
+import { ConfigError, NetworkError } from '@sluice/core';
+import { Redis, type RedisOptions } from 'ioredis';
 
 /** @throws ConfigError, which does not quote it, since it may have a password */
 export function checkedRedisUrl(url: string): string {
@@ -19,4 +19,87 @@ export async function checkEviction(redis: Redis): Promise<void> {
     `Redis evicts keys when its memory is full (maxmemory-policy ${policy}), also those that are needed. Set maxmemory-policy noeviction, or use another Redis.`,
     { policy },
   );
+}
+
+/** Ms after which a command without a reply has failed. A server that is stopped accepts connections, and says nothing. */
+const replyWithin = 10_000;
+/** Ms without a byte after which a connection that waits is opened again. BullMQ waits at most 10 s for a job. */
+const silentFor = 30_000;
+
+type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;
+
+/** Commands fail soon, so that each caller can say that Redis is away. */
+export const failsSoon: ConnectionOptions = {
+  ...{ maxRetriesPerRequest: 2, lazyConnect: true },
+  ...{ commandTimeout: replyWithin, socketTimeout: replyWithin },
+};
+
+/** Commands wait until Redis answers. */
+export const waits: ConnectionOptions = { maxRetriesPerRequest: null, socketTimeout: silentFor };
+
+/** A connection to Redis, and what its errors mean. */
+export class RedisConnection {
+  readonly redis: Redis;
+  readonly #host: string;
+  /** Why there is no connection: a command says only that there is none. */
+  #lastError: string | undefined;
+
+  constructor(url: string, options: ConnectionOptions) {
+    const { hostname, port } = new URL(checkedRedisUrl(url));
+    this.#host = `${hostname}:${port || '6379'}`;
+    this.redis = new Redis(url, {
+      retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
+      connectionName: 'sluice',
+      ...options,
+    });
+    this.redis.on('error', ({ message }: Error) => (this.#lastError = message));
+    this.redis.on('ready', () => (this.#lastError = undefined));
+  }
+
+  /**
+   * An error of the driver as one for people; any other one as it is. Errors of the driver have the arguments of a
+   * command, e.g. the password, but not in their messages.
+   */
+  explained(error: unknown): unknown {
+    if (!isOfRedis(error)) return error;
+    const isReply = error.name === 'ReplyError';
+    // Redis appends where in a script that was.
+    const failed = error.message === timedOut ? `it did not answer within ${replyWithin / 1_000} s` : error.message;
+    const why = (isReply ? error.message : (this.#lastError ?? failed)).replace(/\.? script: .*$/s, '.');
+    const summary = `Redis at ${this.#host} can't be used: ${why.replace(/\.?$/, '.')} ${adviceFor(why)}`;
+    return new NetworkError(summary, { fault: 'machine', details: { redis: this.#host } });
+  }
+
+  close(): void {
+    this.redis.disconnect();
+  }
+}
+
+/** What the replies mean that an operator has to act on. */
+function adviceFor(why: string): string {
+  switch (/^[A-Z]+(?= )/.exec(why)?.[0]) {
+    case 'NOAUTH':
+    case 'WRONGPASS':
+      return 'Check the user and the password in its URL.';
+    case 'NOPERM':
+      return 'Give its user the rights that the guide to several machines lists.';
+    case 'READONLY':
+      return 'It is a replica: give the address of the primary.';
+    case 'OOM':
+      return 'Its memory is full: raise maxmemory, or remove what is not needed.';
+    case 'ERR':
+    case 'WRONGTYPE':
+      return 'It must be Redis 7 or newer. Or something else uses keys that begin with {sluice: there: remove them, or give another database, as in redis://HOST/1.';
+    default:
+      return 'Check that it runs, can be reached from here, and that its URL is right.';
+  }
+}
+
+const timedOut = 'Command timed out';
+const driverErrors = ['ReplyError', 'ParserError', 'AbortError', 'InterruptError', 'MaxRetriesPerRequestError'];
+
+/** Whether the driver of Redis threw an error. */
+export function isOfRedis(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return driverErrors.includes(error.name) || ['Connection is closed.', timedOut].includes(error.message);
 }

@@ -84,7 +84,7 @@ export async function findRedisUrl(
 ): Promise<string> {
   if (redis !== undefined && redisUrlFile !== undefined)
     throw new UsageError('--redis and --redis-url-file exclude each other: both say where Redis is.');
-  if (redis !== undefined && URL.canParse(redis) && new URL(redis).password !== '')
+  if (redis !== undefined && URL.canParse(redis) && passwordsIn(new URL(redis)).length > 0)
     throw new UsageError(
       `--redis has a password, which others on this machine can read. Set ${redisVariable}, or store the URL in a file and give --redis-url-file FILE.`,
     );
@@ -96,9 +96,20 @@ export async function findRedisUrl(
   const found = text.trim() || localRedis;
   if (!URL.canParse(found) || !['redis:', 'rediss:'].includes(new URL(found).protocol))
     throw new UsageError(`${from} must be a URL of Redis, like redis://10.0.0.5:6379 or rediss://10.0.0.5.`);
-  const { password } = new URL(found);
-  if (password !== '') for (const form of [password, decodeURIComponent(password)]) environment.secrets.add(form);
+  for (const password of passwordsIn(new URL(found))) {
+    environment.secrets.add(password);
+    try {
+      environment.secrets.add(decodeURIComponent(password));
+    } catch {
+      throw new UsageError(`The password in ${from} has a % that begins no escape. Write it as %25.`);
+    }
+  }
   return found;
+}
+
+/** The driver takes one from the query, too. */
+function passwordsIn({ password, searchParams }: URL): readonly string[] {
+  return [password, ...searchParams.getAll('password')].filter((found) => found !== '');
 }
 
 export const whereSecretsGo = `Store it in a file and give ${secretOption} FILE, or set ${secretVariable}.`;

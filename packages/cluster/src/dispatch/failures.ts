@@ -4,16 +4,34 @@ import { LimiterUnavailableError } from '../limiter/limiterUnavailableError.js';
 /** Failures in a row without a saved page, after which a partition is given up. */
 export const maxFailures = 5;
 
+/** What the system says of a folder that takes no file at all, and of a server that is not there. */
+const systemFaults = new Set(
+  'ENOSPC EDQUOT EROFS EACCES EPERM ESTALE ENOTCONN ENODEV EHOSTDOWN EHOSTUNREACH ENETUNREACH ETIMEDOUT ECONNREFUSED EMFILE ENFILE ENOMEM'.split(
+    ' ',
+  ),
+);
+
+/** What a database says of connections, users, room and shutdowns, in SQLSTATE. */
+const serverFaults = /^(08|28|53|57P|25006|42501)/;
+
 /**
  * Whose fault an error is.
- * - `machine`: this machine lacks something, e.g. the folder, the source, the right key, or Redis, or an export holds the
- *   table. Another one may have it, or this one later, so the partition is not to blame.
- * - `partition`: whatever else there is. A fault of the API or of the target counts here, too: nobody can tell it from
- *   rows that can't be fetched or stored.
+ * - `machine`: this machine lacks something, e.g. the folder, room or rights in it, the source, a key that the API
+ *   accepts, or Redis, or an export holds the table. Another one may have it, or this one later, so the partition is not
+ *   to blame.
+ * - `partition`: whatever else there is. Other faults of the API or of the target count here, too: nobody can tell them
+ *   from rows that can't be fetched or stored.
  */
 export function blameOf(error: unknown): 'machine' | 'partition' {
-  const isMachine = SluiceError.is(error, 'config') || SluiceError.is(error, 'lock');
-  return isMachine || error instanceof LimiterUnavailableError ? 'machine' : 'partition';
+  if (!SluiceError.is(error)) return 'partition';
+  const { platformCode, code = platformCode, status } = error.details;
+  const isMachine =
+    ['config', 'lock'].includes(error.code) ||
+    error instanceof LimiterUnavailableError ||
+    (error.code === 'sink' && typeof code === 'string' && (systemFaults.has(code) || serverFaults.test(code))) ||
+    // All partitions have the same key.
+    (error.code === 'http' && status === 401);
+  return isMachine ? 'machine' : 'partition';
 }
 
 /** Failures in a row, after one more. A partition that gets on is not poisonous, however long it takes. */

@@ -1,7 +1,6 @@
 import { ConfigError, NetworkError, type Limit } from '@sluice/core';
-import { Redis } from 'ioredis';
 import { changeNamedLimit, namedLimit, type NamedLimit } from '../limiter/namedLimit.js';
-import { checkedRedisUrl, checkEviction } from '../redis.js';
+import { checkEviction, failsSoon, RedisConnection, waits } from '../redis.js';
 import type { ProgressHints, Run, RunPlan, RunStatus, RunTarget } from '../run/run.js';
 import { segments } from '../run/runFolder.js';
 import { workersPresent, type WorkerPresence } from './presence.js';
@@ -20,8 +19,14 @@ export interface Submission extends RunPlan {
   readonly to: RunTarget;
 }
 
-/** How far a run is, and who works on it. */
-export interface ClusterStatus extends RunStatus, Pick<RegisteredRun, 'name' | 'source' | 'target' | 'state'> {
+/** How far a run is, which its target says, and who works on it, which Redis says. */
+export interface ClusterStatus extends RunStatus {
+  readonly name: string;
+  readonly source: string;
+  /** `unknown`: partitions are missing, and Redis does not know the run, or can't be asked. */
+  readonly state: RegisteredRun['state'] | 'unknown';
+  /** Why Redis can't be asked. */
+  readonly redisError?: string;
   /** Jobs in BullMQ: `delayed` ones have failed and are tried again. */
   readonly jobs: { readonly waiting: number; readonly active: number; readonly delayed: number };
   /** Partitions that were given up. */
@@ -50,12 +55,16 @@ export interface Cluster {
   /** The run of a name. @throws ConfigError if Redis knows none */
   find(name: string): Promise<RegisteredRun>;
   /**
-   * Says how far a run is, and who works on it.
+   * Says how far a run is, and who works on it. Without Redis, what its target knows.
    *
-   * @param run the same run, as its target has it: that says what is done, and Redis who works on the rest
+   * @param run the same run, as its target has it
    */
   status(name: string, run: Run): Promise<ClusterStatus>;
-  /** Lets no worker commit any more, for good, and removes the run's jobs. */
+  /**
+   * Lets no worker commit any more, for good, and removes the run's jobs.
+   *
+   * @throws NetworkError if Redis can't be reached; the run is cancelled nevertheless
+   */
   cancel(name: string, run: Run): Promise<void>;
   /**
    * Removes files of claims that came to nothing, once no worker knows the run, and what Redis has of a run that ended.
@@ -102,134 +111,168 @@ export interface Cluster {
  * await cluster.work({ sources: { 'aptos.walletNfts': (params) => client.aptos.walletNfts(params) }, signal });
  */
 export function openCluster({ url }: ClusterOptions): Cluster {
-  return new RedisCluster(checkedRedisUrl(url));
+  return new RedisCluster(url);
 }
 
 class RedisCluster implements Cluster {
   readonly #url: string;
-  /** Commands fail soon if Redis is away, so that each caller can say so. */
-  readonly #redis: Redis;
+  readonly #connection: RedisConnection;
   readonly #registry: RunRegistry;
   #checked: Promise<void> | undefined;
-  /** Why the connection failed: a command says only that it did. */
-  #lastError: string | undefined;
 
   constructor(url: string) {
     this.#url = url;
-    this.#redis = connection(url, 2);
-    this.#redis.on('error', ({ message }: Error) => (this.#lastError = message));
-    this.#registry = new RunRegistry(this.#redis);
+    this.#connection = new RedisConnection(url, failsSoon);
+    this.#registry = new RunRegistry(this.#connection.redis);
   }
 
-  async submit({ to, ...plan }: Submission): Promise<RegisteredRun> {
-    checkedRunName(plan.name);
-    await this.#ready();
-    const before = await this.#registry.find(plan.name);
-    const run = await to.submit(plan);
-    const { header, partitions } = run;
-    if (before && before.id !== header.id && before.state === 'active')
-      throw new ConfigError(
-        `Another run has the name ${plan.name}: it writes to ${before.target}. Give this one another name, or cancel that one.`,
-        { option: 'name' },
-      );
-    const registered: RegisteredRun = {
-      ...{ name: plan.name, id: header.id, source: plan.source, partitions, target: to.address },
-      ...{ state: 'active', since: Date.now(), failed: 0 },
-    };
-    await this.#with(plan.name, async (queue) => {
-      if (before && before.id !== header.id) await queue.remove();
-      else if (before) await queue.retryFailed();
+  submit({ to, ...plan }: Submission): Promise<RegisteredRun> {
+    return this.#use(async () => {
+      const name = checkedRunName(plan.name);
+      await this.#checkName(name, to);
+      const run = await to.submit(plan);
+      const { id } = run.header;
+      if ((await run.status()).isCancelled)
+        throw new ConfigError(`${name} was cancelled for good. Submit it to another target.`);
+      for (;;) {
+        const { run: before, text } = await this.#registry.read(name);
+        if (before && before.id !== id && before.state === 'active') throw nameIsTaken(before);
+        await this.#with(name, async (queue) => {
+          if (before && before.id !== id) await queue.remove();
+          else if (before) await queue.retryFailed();
+        });
+        const registered: RegisteredRun = {
+          ...{ name, id, source: plan.source, partitions: run.partitions, target: to.address },
+          ...{ state: 'active', since: Date.now(), failed: 0 },
+        };
+        // Somebody else may have submitted another run by this name, or a worker may have ended this one.
+        if (await this.#registry.replace(text, registered)) return registered;
+      }
     });
-    if ((await run.status()).isCancelled)
-      throw new ConfigError(`${plan.name} was cancelled for good. Submit it to another target.`);
-    await this.#registry.set(registered);
-    return registered;
   }
 
-  async work(options: WorkOptions): Promise<WorkReport> {
-    await this.#ready();
-    const waiting = connection(this.#url, null);
-    try {
-      const openTarget = (address: string, hints: ProgressHints): RunTarget => segments(address, { hints });
-      return await new WorkLoop({ redis: this.#redis, waiting }, { openTarget, ...options }).run();
-    } finally {
-      waiting.disconnect();
-    }
+  work(options: WorkOptions): Promise<WorkReport> {
+    return this.#use(async () => {
+      const waiting = new RedisConnection(this.#url, waits);
+      try {
+        const openTarget = (address: string, hints: ProgressHints): RunTarget => segments(address, { hints });
+        return await new WorkLoop({ own: this.#connection, waiting }, { openTarget, ...options }).run();
+      } finally {
+        waiting.close();
+      }
+    });
   }
 
-  async runs(): Promise<readonly RegisteredRun[]> {
-    await this.#ready();
-    return this.#registry.list();
+  runs(): Promise<readonly RegisteredRun[]> {
+    return this.#use(() => this.#registry.list());
   }
 
-  async find(name: string): Promise<RegisteredRun> {
-    await this.#ready();
-    return this.#registry.get(name);
+  find(name: string): Promise<RegisteredRun> {
+    return this.#use(() => this.#registry.get(name));
   }
 
   async status(name: string, run: Run): Promise<ClusterStatus> {
-    const { source, target, state } = await this.find(name);
-    const status = await run.status();
-    const workers = await this.#workersOn(name);
+    const { header } = run;
+    const known = { name, source: header.source, ...(await run.status()) };
+    const isDone = known.done === known.partitions;
+    const state = known.isCancelled ? 'cancelled' : isDone ? 'finished' : 'unknown';
+    const nothing = { state, jobs: { waiting: 0, active: 0, delayed: 0 }, failed: 0 } as const;
+    try {
+      return await this.#use(async () => {
+        const { run: registered } = await this.#registry.read(name);
+        if (registered?.id !== header.id) return { ...known, ...nothing, failures: [], workers: [], limits: [] };
+        return { ...known, ...(await this.#dispatched(registered)) };
+      });
+    } catch (error) {
+      if (!(error instanceof NetworkError)) throw error;
+      return { ...known, ...nothing, failures: [], workers: [], limits: [], redisError: error.message };
+    }
+  }
+
+  async cancel(name: string, run: Run): Promise<void> {
+    // What counts: whatever Redis loses, nothing is committed any more.
+    await run.cancel();
+    try {
+      await this.#use(async () => {
+        const { run: registered } = await this.#registry.read(name);
+        if (registered?.id !== run.header.id) return;
+        await this.#registry.set({ ...registered, state: 'cancelled', since: Date.now() });
+        await this.#with(name, (queue) => queue.remove());
+      });
+    } catch (error) {
+      if (!(error instanceof NetworkError)) throw error;
+      const summary = `${name} is cancelled for good, but its jobs are still in Redis. ${error.message}`;
+      throw new NetworkError(summary, { fault: 'machine', cause: error });
+    }
+  }
+
+  clean(name: string, run: Run): Promise<number> {
+    return this.#use(async () => {
+      const { id, state, target } = await this.#registry.get(name);
+      if (id !== run.header.id)
+        throw new ConfigError(
+          `Redis knows another run by the name ${name}, which writes to ${target}. Clean that one.`,
+        );
+      const writing = (await workersPresent(this.#connection.redis)).filter(({ runs }) =>
+        runs.some((on) => on.run === name && on.unable === undefined),
+      );
+      const [first] = writing;
+      if (first)
+        throw new ConfigError(
+          `${writing.length === 1 ? 'A worker' : `${writing.length} workers`} may still write, e.g. process ${first.pid} of ${first.host}. End it, or wait until the run has ended.`,
+        );
+      return this.#with(name, async (queue) => {
+        if (state === 'active') return run.clean(queue);
+        const removed = await run.clean();
+        await queue.remove();
+        await this.#registry.remove(name);
+        return removed;
+      });
+    });
+  }
+
+  limit(name: string, expected: Limit | readonly Limit[] = []): Promise<NamedLimit | undefined> {
+    return this.#use(() => namedLimit(this.#connection.redis, name, [expected].flat()));
+  }
+
+  changeLimit(name: string, limits: Limit | readonly Limit[]): Promise<void> {
+    return this.#use(() => changeNamedLimit(this.#connection.redis, name, [limits].flat()));
+  }
+
+  close(): Promise<void> {
+    this.#connection.close();
+    return Promise.resolve();
+  }
+
+  /** A target keeps the name of its run, so nothing is stored there by a name that another one has. */
+  async #checkName(name: string, to: RunTarget): Promise<void> {
+    const { run: before } = await this.#registry.read(name);
+    if (before?.state !== 'active' || before.target === to.address) return;
+    const found = await to.open().catch(() => undefined);
+    await found?.close?.();
+    if (found?.header.id !== before.id) throw nameIsTaken(before);
+  }
+
+  /** What Redis knows of a run. */
+  async #dispatched({ name, state }: RegisteredRun) {
+    const { redis } = this.#connection;
+    const present = await workersPresent(redis);
+    const workers = present.filter(({ runs }) => runs.some(({ run }) => run === name));
     const names = new Set(workers.flatMap(({ limit }) => limit ?? []));
-    const limits = await Promise.all(Array.from(names, (limit) => namedLimit(this.#redis, limit)));
+    // A limit that can't be read is a fault of its own command.
+    const limits = await Promise.all(Array.from(names, (limit) => namedLimit(redis, limit).catch(() => undefined)));
     return this.#with(name, async (queue) => {
-      const counts = await queue.queue.getJobCounts('waiting', 'active', 'delayed');
-      const { waiting = 0, active = 0, delayed = 0 } = counts;
-      const failed = await queue.failedCount();
+      const { failed, ...jobs } = await queue.counts();
       const failures = failed === 0 ? [] : await queue.failed(10);
       return {
-        ...{ name, source, target, state, ...status, jobs: { waiting, active, delayed }, failed, failures, workers },
+        ...{ state, jobs, failed, failures, workers },
         limits: limits.flatMap((limit) => limit ?? []),
       };
     });
   }
 
-  async cancel(name: string, run: Run): Promise<void> {
-    const registered = await this.find(name);
-    // What counts: whatever Redis loses, nothing is committed any more.
-    await run.cancel();
-    await this.#registry.set({ ...registered, state: 'cancelled', since: Date.now() });
-    await this.#with(name, (queue) => queue.remove());
-  }
-
-  async clean(name: string, run: Run): Promise<number> {
-    const { state } = await this.find(name);
-    const workers = await this.#workersOn(name);
-    const first = workers[0];
-    if (first)
-      throw new ConfigError(
-        `${workers.length === 1 ? 'A worker' : `${workers.length} workers`} may still write, e.g. process ${first.pid} of ${first.host}. End it, or wait until the run has ended.`,
-      );
-    const removed = await run.clean();
-    if (state === 'active') return removed;
-    await this.#with(name, (queue) => queue.remove());
-    await this.#registry.remove(name);
-    return removed;
-  }
-
-  async limit(name: string, expected: Limit | readonly Limit[] = []): Promise<NamedLimit | undefined> {
-    await this.#ready();
-    return namedLimit(this.#redis, name, [expected].flat());
-  }
-
-  async changeLimit(name: string, limits: Limit | readonly Limit[]): Promise<void> {
-    await this.#ready();
-    await changeNamedLimit(this.#redis, name, [limits].flat());
-  }
-
-  close(): Promise<void> {
-    this.#redis.disconnect();
-    return Promise.resolve();
-  }
-
-  async #workersOn(name: string): Promise<readonly WorkerPresence[]> {
-    const workers = await workersPresent(this.#redis);
-    return workers.filter(({ runs }) => runs.some(({ run }) => run === name));
-  }
-
   async #with<R>(name: string, use: (queue: RunQueue) => Promise<R>): Promise<R> {
-    const queue = new RunQueue(this.#redis, name);
+    const queue = new RunQueue(this.#connection.redis, name);
     try {
       return await use(queue);
     } finally {
@@ -237,28 +280,25 @@ class RedisCluster implements Cluster {
     }
   }
 
-  /** @throws NetworkError if Redis can't be reached; ConfigError if it must not be used */
-  async #ready(): Promise<void> {
+  /** @throws NetworkError if Redis can't be used; ConfigError if it must not be */
+  async #use<R>(work: () => Promise<R>): Promise<R> {
     try {
-      await (this.#checked ??= this.#redis.connect().then(() => checkEviction(this.#redis)));
+      await (this.#checked ??= checkEviction(this.#connection.redis));
     } catch (error) {
       this.#checked = undefined;
-      if (error instanceof ConfigError) throw error;
-      const { hostname, port } = new URL(this.#url);
-      // Errors of the driver have the arguments of a command, e.g. the password, but not in their messages.
-      const why = this.#lastError ?? (error instanceof Error ? error.message : String(error));
-      throw new NetworkError(`Redis at ${hostname}:${port || '6379'} can't be used: ${why}`, { fault: 'machine' });
+      throw this.#connection.explained(error);
+    }
+    try {
+      return await work();
+    } catch (error) {
+      throw this.#connection.explained(error);
     }
   }
 }
 
-/** @param retries how often a command is tried on a new connection; `null`: until one answers */
-function connection(url: string, retries: number | null): Redis {
-  const redis = new Redis(url, {
-    ...{ maxRetriesPerRequest: retries, lazyConnect: retries !== null, connectionName: 'sluice' },
-    retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
-  });
-  // Calls fail with the same error.
-  redis.on('error', () => undefined);
-  return redis;
+function nameIsTaken({ name, target }: RegisteredRun): ConfigError {
+  return new ConfigError(
+    `Another run has the name ${name}: it writes to ${target}. Give this one another name, or cancel that one.`,
+    { option: 'name' },
+  );
 }

@@ -1,6 +1,6 @@
 import { ConfigError } from '@sluice/core';
 import type { Redis } from 'ioredis';
-import { isRecord } from '../run/rowLine.js';
+import { isCount, isRecord } from '../run/rowLine.js';
 
 /** A run that workers know of. */
 export interface RegisteredRun {
@@ -39,28 +39,40 @@ export class RunRegistry {
 
   /** All runs, in the order of their states' beginnings. */
   async list(): Promise<readonly RegisteredRun[]> {
-    const found = Object.values(await this.#redis.hgetall(registryKey)).map(decodeRun);
-    return found.flatMap((run) => (run ? [run] : [])).sort((a, b) => a.since - b.since);
+    const found = Object.entries(await this.#redis.hgetall(registryKey));
+    return found.flatMap(([name, text]) => decodeRun(name, text) ?? []).sort((a, b) => a.since - b.since);
   }
 
   /** @throws ConfigError if there is none of this name */
   async get(name: string): Promise<RegisteredRun> {
-    const run = await this.find(name);
+    const { run } = await this.read(name);
     if (run) return run;
     const names = (await this.list()).map((each) => each.name);
     const known = names.length > 0 ? `It knows ${names.slice(0, 10).join(', ')}.` : 'It knows none at all.';
     throw new ConfigError(
-      `Redis does not know the run ${JSON.stringify(name)}. ${known} The command that submitted a run registers it again.`,
+      `Redis does not know the run ${JSON.stringify(name)}. ${known} Submit it again, which registers it. On the command line its folder or table does, too.`,
     );
-  }
-
-  async find(name: string): Promise<RegisteredRun | undefined> {
-    return decodeRun((await this.#redis.hget(registryKey, name)) ?? '');
   }
 
   /** Stores a run, whatever is there. */
   async set(run: RegisteredRun): Promise<void> {
     await this.#redis.hset(registryKey, run.name, JSON.stringify(run));
+  }
+
+  /** The run of a name, if there is one, and what exactly is stored for it. */
+  async read(name: string): Promise<{ readonly run: RegisteredRun | undefined; readonly text: string }> {
+    const text = (await this.#redis.hget(registryKey, name)) ?? '';
+    return { run: decodeRun(name, text), text };
+  }
+
+  /**
+   * Stores a run, if its name still has what was read there. Otherwise a worker that ends a run would undo that somebody
+   * has just submitted it again.
+   *
+   * @returns whether it was stored
+   */
+  async replace(text: string, run: RegisteredRun): Promise<boolean> {
+    return (await this.#redis.eval(replaceScript, 1, registryKey, run.name, text, JSON.stringify(run))) === 1;
   }
 
   /** Stores a run, unless one of its name is there. */
@@ -73,23 +85,31 @@ export class RunRegistry {
   }
 }
 
+const replaceScript = `
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1
+`;
+
+const namePattern = /^[\w.-]{1,100}$/;
+
 /** A name is part of keys in Redis, and of what people type. @throws ConfigError */
 export function checkedRunName(name: string): string {
-  if (/^[\w.-]{1,100}$/.test(name)) return name;
+  if (namePattern.test(name)) return name;
   throw new ConfigError(
     `${JSON.stringify(name.slice(0, 120))} can't name a run: use at most 100 letters, digits, dots, hyphens and underscores.`,
     { option: 'name' },
   );
 }
 
-function decodeRun(text: string): RegisteredRun | undefined {
+/** Others may write to Redis, too: what can't be a run is none. */
+function decodeRun(name: string, text: string): RegisteredRun | undefined {
   const value = parsed(text);
-  if (!isRecord(value)) return undefined;
-  const { name, id, source, partitions, target, state, since, failed } = value;
-  if (typeof name !== 'string' || typeof id !== 'string' || typeof source !== 'string') return undefined;
-  if (typeof partitions !== 'number' || typeof target !== 'string' || typeof since !== 'number') return undefined;
-  if ((state !== 'active' && state !== 'finished' && state !== 'cancelled') || typeof failed !== 'number')
-    return undefined;
+  if (!isRecord(value) || value['name'] !== name || !namePattern.test(name)) return undefined;
+  const { id, source, partitions, target, state, since, failed } = value;
+  if (typeof id !== 'string' || typeof source !== 'string' || typeof target !== 'string') return undefined;
+  if (!isCount(partitions) || !isCount(since) || !isCount(failed)) return undefined;
+  if (state !== 'active' && state !== 'finished' && state !== 'cancelled') return undefined;
   return { name, id, source, partitions, target, state, since, failed };
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Queue, type JobsOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { ProgressHints } from '../run/run.js';
+import { isCount, isRecord } from '../run/rowLine.js';
 import { parsed } from './registry.js';
 
 /** What BullMQ stores of a job. Nobody relies on it: a job is a hint that a partition may need work. */
@@ -10,6 +11,14 @@ export interface PartitionJob {
   readonly partition: number;
   /** Failures in a row without a saved page. */
   readonly failures: number;
+}
+
+/** What is in a job; `undefined` if that is nothing of this version. Operators and other programs add jobs, too. */
+export function decodeJob(data: unknown): PartitionJob | undefined {
+  if (!isRecord(data)) return undefined;
+  const { run, partition, failures } = data;
+  if (typeof run !== 'string' || !isCount(partition)) return undefined;
+  return { run, partition, failures: isCount(failures) ? failures : 0 };
 }
 
 /** A partition that was given up. */
@@ -55,7 +64,7 @@ export class RunQueue implements ProgressHints {
 
   /** Adds jobs until enough are queued. Returns `true` if there are no more partitions. */
   async fill(partitions: AsyncIterator<number, void>, run: string, onAdded: (next: number) => Promise<void>) {
-    const { waiting = 0, active = 0, delayed = 0 } = await this.queue.getJobCounts('waiting', 'active', 'delayed');
+    const { waiting, active, delayed } = await this.counts();
     let room = maxQueued - waiting - active - delayed;
     if (room < maxQueued - minQueued) return false;
     while (room > 0) {
@@ -86,20 +95,20 @@ export class RunQueue implements ProgressHints {
     );
   }
 
-  /** Whether no job is left but failed ones. */
-  async isEmpty(): Promise<boolean> {
-    const counts = await this.queue.getJobCounts('waiting', 'active', 'delayed');
-    return Object.values(counts).every((count) => count === 0);
-  }
-
-  async failedCount(): Promise<number> {
-    return (await this.queue.getJobCounts('failed'))['failed'] ?? 0;
+  /** Jobs by state. */
+  async counts() {
+    const counts = await this.queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed', 'failed');
+    const { waiting = 0, prioritized = 0, active = 0, delayed = 0, failed = 0 } = counts;
+    return { waiting: waiting + prioritized, active, delayed, failed };
   }
 
   /** Partitions that were given up, the latest ones first. */
   async failed(most: number): Promise<readonly FailedPartition[]> {
     const jobs = await this.queue.getJobs(['failed'], 0, most - 1);
-    return jobs.map(({ data, failedReason }) => ({ partition: data.partition, reason: failedReason }));
+    return jobs.flatMap(({ data, failedReason: reason }) => {
+      const partition = decodeJob(data)?.partition;
+      return partition === undefined ? [] : [{ partition, reason }];
+    });
   }
 
   /** Lets partitions that were given up be tried again. */

@@ -1,9 +1,10 @@
+import { setMaxListeners } from 'node:events';
 import { UnrecoverableError, WaitingError, Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Run } from '../run/run.js';
 import { runPartition, type PartitionOutcome } from '../run/runPartition.js';
 import { backoffAfter, blameOf, failuresAfter, maxFailures, reasonOf } from './failures.js';
-import { queuePrefix, type PartitionJob } from './runQueue.js';
+import { decodeJob, queuePrefix, type PartitionJob } from './runQueue.js';
 
 /** What became of a job. */
 export type JobEnd =
@@ -31,6 +32,8 @@ export interface WorkedPartition {
 /** Options of {@link RunWorker}. */
 interface RunWorkerOptions {
   readonly run: Run;
+  /** That of its queue. */
+  readonly name: string;
   /** The connection that waits for jobs. */
   readonly connection: Redis;
   readonly concurrency: number;
@@ -45,22 +48,24 @@ interface RunWorkerOptions {
 /** Works off the jobs of one run. BullMQ may give a partition to several workers: what counts is decided by its claim. */
 export class RunWorker {
   readonly #options: RunWorkerOptions;
-  readonly #worker: Worker<PartitionJob>;
+  readonly #worker: Worker<unknown>;
   readonly #drain = new AbortController();
   readonly #working = new Map<string, WorkedPartition>();
 
   constructor(options: RunWorkerOptions) {
     this.#options = options;
-    const { connection, concurrency, lostAfter, retryAfter, run } = options;
-    this.#worker = new Worker<PartitionJob>(run.header.name, (job, token) => this.#process(job, token), {
+    const { connection, concurrency, lostAfter, retryAfter, name } = options;
+    this.#worker = new Worker<unknown>(name, (job, token) => this.#process(job, token), {
       ...{ connection, prefix: queuePrefix, concurrency },
       ...{ lockDuration: lostAfter, stalledInterval: lostAfter, maxStalledCount: 1_000_000 },
       settings: {
-        backoffStrategy: (_attempts, _type, _error, job?: Pick<Job<PartitionJob>, 'data'>) =>
-          backoffAfter(job?.data.failures ?? 1, retryAfter),
+        backoffStrategy: (_attempts, _type, _error, job?: Pick<Job<unknown>, 'data'>) =>
+          backoffAfter(decodeJob(job?.data)?.failures ?? 1, retryAfter),
       },
     });
     this.#worker.on('error', options.onError);
+    // Each partition listens to it, and Node warns of more than ten.
+    setMaxListeners(0, this.#drain.signal);
   }
 
   get working(): readonly WorkedPartition[] {
@@ -75,11 +80,12 @@ export class RunWorker {
     await closed;
   }
 
-  async #process(job: Job<PartitionJob>, token: string | undefined): Promise<void> {
+  async #process(job: Job<unknown>, token: string | undefined): Promise<void> {
     const { run, onEnd } = this.#options;
-    const { partition } = job.data;
-    // A job of a run of the same name that was removed.
-    if (job.data.run !== run.header.id) return;
+    const given = decodeJob(job.data);
+    // A job of a run of the same name that was removed, or one that no feeder added.
+    if (given?.run !== run.header.id || given.partition >= run.partitions) return;
+    const { partition } = given;
     const id = String(job.id);
     let hasSaved = false;
     this.#working.set(id, { partition, since: Date.now() });
@@ -96,17 +102,21 @@ export class RunWorker {
         onEnd({ type: 'unable', error });
         return await giveBack(job, token);
       }
-      return await this.#fail(job, error, hasSaved);
+      return await this.#fail(job, given, { error, hasSaved });
     } finally {
       this.#working.delete(id);
     }
   }
 
-  async #fail(job: Job<PartitionJob>, error: unknown, hasSaved: boolean): Promise<never> {
-    const failures = failuresAfter(job.data.failures, hasSaved);
+  async #fail(
+    job: Job<unknown>,
+    given: PartitionJob,
+    { error, hasSaved }: { readonly error: unknown; readonly hasSaved: boolean },
+  ): Promise<never> {
+    const failures = failuresAfter(given.failures, hasSaved);
     const isGivenUp = failures >= maxFailures;
-    this.#options.onEnd({ type: 'failed', partition: job.data.partition, error, failures, isGivenUp });
-    await job.updateData({ ...job.data, failures });
+    this.#options.onEnd({ type: 'failed', partition: given.partition, error, failures, isGivenUp });
+    await job.updateData({ ...given, failures });
     const kept = isGivenUp ? new UnrecoverableError(reasonOf(error)) : new Error(reasonOf(error));
     // BullMQ stores it, and shows it to whoever sees its dashboards.
     kept.stack = '';
@@ -115,7 +125,7 @@ export class RunWorker {
 }
 
 /** Lets another worker have the job. That is no failure. */
-async function giveBack(job: Job, token: string | undefined): Promise<never> {
+async function giveBack(job: Job<unknown>, token: string | undefined): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();
 }

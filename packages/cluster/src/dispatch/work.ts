@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { ConfigError, SluiceError } from '@sluice/core';
-import type { Redis } from 'ioredis';
+import { ConfigError } from '@sluice/core';
 import type { RedisLimiter } from '../limiter/redisLimiter.js';
+import { isOfRedis, type RedisConnection } from '../redis.js';
 import type { OpenSource, ProgressHints, Run, RunTarget } from '../run/run.js';
 import { Feeder } from './feeder.js';
-import { reasonOf } from './failures.js';
+import { backoffAfter, maxFailures, reasonOf } from './failures.js';
 import { endPresence, tellPresence, type WorkerOnRun } from './presence.js';
 import { RunRegistry, type RegisteredRun } from './registry.js';
 import { RunQueue } from './runQueue.js';
@@ -59,10 +59,10 @@ export interface WorkReport {
 
 /** The connections of a worker. */
 export interface WorkConnections {
-  /** Rejects soon if Redis is away. */
-  readonly redis: Redis;
+  /** Fails soon if Redis is away. */
+  readonly own: RedisConnection;
   /** Waits for Redis. */
-  readonly waiting: Redis;
+  readonly waiting: RedisConnection;
 }
 
 /** Ms between looks at what there is to do, unless a run has no work for this worker. */
@@ -81,7 +81,10 @@ interface JoinedRun {
   readonly feeder: Feeder;
   readonly worker: RunWorker;
   rows: number;
-  isEnding: boolean;
+  /** Its target says so. */
+  isCancelled: boolean;
+  /** Settles once the worker has left it. */
+  leaving?: Promise<void>;
 }
 
 /** Works on all runs of a Redis, until it is told to end. */
@@ -92,9 +95,10 @@ export class WorkLoop {
   readonly #id = randomUUID();
   readonly #startedAt = Date.now();
   readonly #joined = new Map<string, JoinedRun>();
-  /** Runs that this machine can't work on, and when it tries again. */
-  readonly #unable = new Map<string, { readonly until: number; readonly reason: string }>();
-  readonly #refusals = new Set<string>();
+  /** Runs that this machine can't work on, and when it tries again, by a clock that nobody sets. */
+  readonly #unable = new Map<string, { until: number; readonly reason: string }>();
+  /** What was told of Redis. */
+  readonly #told = new Set<string>();
   #isAway = false;
   /** Looks again at once. */
   #wake = (): void => undefined;
@@ -103,7 +107,7 @@ export class WorkLoop {
   constructor(connections: WorkConnections, options: WorkOptions) {
     this.#connections = connections;
     this.#options = options;
-    this.#registry = new RunRegistry(connections.redis);
+    this.#registry = new RunRegistry(connections.own.redis);
   }
 
   async run(): Promise<WorkReport> {
@@ -122,19 +126,33 @@ export class WorkLoop {
 
   /** Returns whether nothing is left to work on. */
   async #look(): Promise<boolean> {
+    let isOver = false;
     try {
       const registered = await this.#registry.list();
       const active = registered.filter(({ state }) => state === 'active');
-      for (const joined of this.#joined.values()) await this.#keep(joined, registered);
-      for (const run of active) await this.#join(run);
-      for (const joined of this.#joined.values()) await this.#feed(joined);
+      for (const name of this.#unable.keys()) if (!active.some((run) => run.name === name)) this.#unable.delete(name);
+      for (const joined of this.#joined.values())
+        await this.#forRun(joined.registered, () => this.#keep(joined, registered));
+      for (const run of active) await this.#forRun(run, () => this.#join(run));
+      for (const joined of this.#joined.values()) await this.#forRun(joined.registered, () => this.#feed(joined));
+      isOver = active.length === 0 && this.#joined.size === 0;
       await this.#tellPresence();
-      if (this.#isAway) this.#tell({ type: 'reconnected' });
-      this.#isAway = false;
-      return active.length === 0 && this.#joined.size === 0;
+      if (this.#isAway) this.#tellBack();
     } catch (error) {
       this.#tellAway(error);
-      return false;
+    }
+    return isOver;
+  }
+
+  /** What is wrong with one run keeps the worker from no other one. */
+  async #forRun({ name }: RegisteredRun, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (isOfRedis(error) && !error.message.startsWith('WRONGTYPE')) throw error;
+      this.#tellUnable(name, this.#connections.own.explained(error));
+      const joined = this.#joined.get(name);
+      if (joined) await this.#leave(joined);
     }
   }
 
@@ -152,47 +170,53 @@ export class WorkLoop {
   }
 
   async #join(registered: RegisteredRun): Promise<void> {
-    const { name, id, target } = registered;
-    if (this.#joined.has(name) || (this.#unable.get(name)?.until ?? 0) > Date.now()) return;
-    const queue = new RunQueue(this.#connections.redis, name);
+    const { name, id, target, source } = registered;
+    if (this.#joined.has(name) || (this.#unable.get(name)?.until ?? 0) > performance.now()) return;
+    const queue = new RunQueue(this.#connections.own.redis, name);
+    let run: Run | undefined;
     try {
       const { sources, openTarget, concurrency = 4, lostAfter = 30_000, retryAfter = 2_000 } = this.#options;
-      if (!(registered.source in sources)) throw new ConfigError(missingSource(registered, Object.keys(sources)));
-      const run = await (await (openTarget ?? noTarget)(target, queue)).open(sources);
+      if (!Object.hasOwn(sources, source)) throw new ConfigError(missingSource(registered, Object.keys(sources)));
+      run = await (await (openTarget ?? noTarget)(target, queue)).open(sources);
       if (run.header.id !== id)
         throw new ConfigError(`${target} has another run here than the one that was submitted. Is it mounted?`);
       // A wrong key or another version is told before any job is taken.
       await run.sourceOf(0);
       const worker = new RunWorker({
-        ...{ run, concurrency, lostAfter, retryAfter },
-        connection: this.#connections.waiting,
+        ...{ run, name, concurrency, lostAfter, retryAfter },
+        connection: this.#connections.waiting.redis,
         onEnd: (end) => this.#onEnd(name, end),
         onError: (error) => this.#tellRefusal(error),
       });
-      const feeder = new Feeder({ run, queue, worker: this.#id });
-      this.#joined.set(name, { registered, run, queue, feeder, worker, rows: 0, isEnding: false });
+      const longestDelay = backoffAfter(maxFailures - 1, retryAfter);
+      const feeder = new Feeder({ run, queue, worker: this.#id, longestDelay });
+      this.#joined.set(name, { registered, run, queue, feeder, worker, rows: 0, isCancelled: false });
       this.#unable.delete(name);
       this.#tell({ type: 'joined', run: name, partitions: run.partitions, target });
     } catch (error) {
       await queue.close();
-      if (!SluiceError.is(error)) throw error;
-      this.#tellUnable(name, error);
+      await run?.close?.();
+      throw error;
     }
   }
 
-  async #feed({ registered, feeder, queue, isEnding }: JoinedRun): Promise<void> {
-    if (isEnding) return;
-    const failed = await feeder.step();
+  async #feed({ registered, feeder, queue, leaving, isCancelled }: JoinedRun): Promise<void> {
+    if (leaving) return;
+    const { run, text } = await this.#registry.read(registered.name);
+    if (run?.id !== registered.id || run.state !== 'active') return;
+    // Redis was away when it was cancelled.
+    const failed = isCancelled ? 0 : await feeder.step();
     if (failed === undefined) return;
     if (failed === 0) await queue.remove();
-    await this.#registry.set({ ...registered, state: 'finished', since: Date.now(), failed });
+    const state = isCancelled ? 'cancelled' : 'finished';
+    await this.#registry.replace(text, { ...run, state, since: Date.now(), failed });
   }
 
   #onEnd(name: string, end: JobEnd): void {
     const joined = this.#joined.get(name);
     if (end.type === 'unable') {
       this.#tellUnable(name, end.error);
-      if (joined && !joined.isEnding) void this.#leave(joined).catch((error: unknown) => this.#tellAway(error));
+      if (joined) void this.#leave(joined);
       return;
     }
     if (end.type === 'partition') {
@@ -204,20 +228,22 @@ export class WorkLoop {
         failed,
       };
       if (joined) joined.rows += end.rows;
+      if (joined && end.outcome === 'cancelled') joined.isCancelled = true;
     }
     this.#tell({ run: name, ...end });
     // The job that has ended is still among them.
     if (joined && joined.worker.working.length <= 1) this.#wake();
   }
 
-  async #leave(joined: JoinedRun): Promise<void> {
-    if (joined.isEnding) return;
-    joined.isEnding = true;
-    await joined.worker.close();
-    await joined.feeder.close();
-    await joined.queue.close();
-    await joined.run.close?.();
-    this.#joined.delete(joined.registered.name);
+  #leave(joined: JoinedRun): Promise<void> {
+    return (joined.leaving ??= this.#left(joined));
+  }
+
+  /** Without Redis, some of it fails or takes forever. The run must be forgotten nevertheless, to be joined again. */
+  async #left({ registered, worker, feeder, queue, run }: JoinedRun): Promise<void> {
+    for (const end of [() => worker.close(), () => feeder.close(), () => queue.close(), async () => run.close?.()])
+      await within(closeWithin, end());
+    this.#joined.delete(registered.name);
   }
 
   async #tellPresence(): Promise<void> {
@@ -228,7 +254,7 @@ export class WorkLoop {
       }),
       ...Array.from(this.#unable, ([run, { reason }]) => ({ run, working: [], rows: 0, unable: reason })),
     ];
-    await tellPresence(this.#connections.redis, {
+    await tellPresence(this.#connections.own.redis, {
       ...{ id: this.#id, startedAt: this.#startedAt, runs },
       ...(limiter && { limit: limiter.name }),
     });
@@ -237,7 +263,7 @@ export class WorkLoop {
   #tellUnable(run: string, error: unknown): void {
     const reason = reasonOf(error);
     const isKnown = this.#unable.get(run)?.reason === reason;
-    this.#unable.set(run, { until: Date.now() + unableFor, reason });
+    this.#unable.set(run, { until: performance.now() + unableFor, reason });
     if (!isKnown) this.#tell({ type: 'unable', run, error });
   }
 
@@ -252,15 +278,29 @@ export class WorkLoop {
    * connection was cut is noticed here, too, and that a job went to another worker is nothing to act on.
    */
   #tellRefusal(error: unknown): void {
-    if (!(error instanceof Error) || error.name !== 'ReplyError' || this.#refusals.has(error.message)) return;
-    this.#refusals.add(error.message);
-    this.#tell({ type: 'redis', error });
+    if (!(error instanceof Error) || error.name !== 'ReplyError') return;
+    this.#tellOnce(this.#connections.own.explained(error));
   }
 
   #tellAway(error: unknown): void {
     if (this.#isAway) return;
     this.#isAway = true;
+    this.#tellOnce(this.#connections.own.explained(error));
+  }
+
+  #tellOnce(error: unknown): void {
+    const reason = reasonOf(error);
+    if (this.#told.has(reason)) return;
+    this.#told.add(reason);
     this.#tell({ type: 'redis', error });
+  }
+
+  #tellBack(): void {
+    this.#isAway = false;
+    this.#told.clear();
+    // Most runs that it can't work on lacked Redis.
+    for (const unable of this.#unable.values()) unable.until = 0;
+    this.#tell({ type: 'reconnected' });
   }
 
   #tell(event: WorkEvent): void {
@@ -269,11 +309,18 @@ export class WorkLoop {
 
   async #close(): Promise<void> {
     const left = Promise.all(Array.from(this.#joined.values(), (joined) => this.#leave(joined)));
-    const told = left.then(() => endPresence(this.#connections.redis, this.#id));
-    const late = new AbortController();
-    await Promise.race([told.catch(() => undefined), until(closeWithin, late.signal)]);
-    late.abort();
+    await within(
+      closeWithin,
+      left.then(() => endPresence(this.#connections.own.redis, this.#id)),
+    );
   }
+}
+
+/** Resolves when the work is settled, or after `ms`. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const late = new AbortController();
+  await Promise.race([work.catch(() => undefined), until(ms, late.signal)]);
+  late.abort();
 }
 
 function noTarget(address: string): never {

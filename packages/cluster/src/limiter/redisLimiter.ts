@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { SluiceError, systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
-import { Redis } from 'ioredis';
+import { systemClock, type Clock, type Limit, type Limiter } from '@sluice/core';
+import type { Redis } from 'ioredis';
 import { limitsText } from './decodeLimits.js';
 import { decodeReply } from './decodeReply.js';
 import type { LimiterCall, LimiterReply } from './limiterBook.js';
 import { limiterScript } from './limiterScript.js';
 import { SharedLimiter, type LimiterBookAccess } from './sharedLimiter.js';
-import { checkedRedisUrl, checkEviction } from '../redis.js';
+import { checkedRedisUrl, checkEviction, RedisConnection } from '../redis.js';
 
 /** Options of {@link redisLimiter}. */
 export interface RedisLimiterOptions {
@@ -19,6 +19,11 @@ export interface RedisLimiterOptions {
    * is that of each process. Default: the limits that the name has already.
    */
   readonly limits?: Limit | readonly Limit[];
+  /**
+   * Without `limits`: those that the name gets if it has none. Default: none, so requests fail until somebody gives it
+   * some.
+   */
+  readonly defaultLimits?: Limit | readonly Limit[];
   /** Ms that requests wait while Redis can't be reached, before they fail. Default 30,000. */
   readonly waitForRedis?: number;
   /** Longest pause in ms that an API may cause for all processes. Default 60,000. */
@@ -47,14 +52,20 @@ export interface RedisLimiter extends Limiter {
  * const client = createClient({ apiKey, limiter });
  */
 export function redisLimiter(options: RedisLimiterOptions): RedisLimiter {
-  const { url, name, limits = [], clock = systemClock, waitForRedis = 30_000, maxPause = 60_000 } = options;
+  const { url, name, limits = [], defaultLimits = [], clock = systemClock } = options;
+  const { waitForRedis = 30_000, maxPause = 60_000 } = options;
   const all = [limits].flat();
   return new SharedLimiter({
-    ...{ name, limits: all.length === 0 ? '' : limitsText(all), clock, waitForBook: waitForRedis, maxPause },
+    ...{ name, limits: textOf(all), defaultLimits: textOf([defaultLimits].flat()), clock },
+    ...{ waitForBook: waitForRedis, maxPause },
     concurrency: Math.min(...all.map(({ concurrency = Infinity }) => concurrency)),
     worker: randomUUID(),
     access: new RedisBook(checkedRedisUrl(url), name),
   });
+}
+
+function textOf(limits: readonly Limit[]): string {
+  return limits.length === 0 ? '' : limitsText(limits);
 }
 
 /** The keys of limiters have one slot each in a cluster of Redis. */
@@ -68,7 +79,7 @@ const sha1 = createHash('sha1').update(limiterScript).digest('hex');
 class RedisBook implements LimiterBookAccess {
   readonly #url: string;
   readonly #key: string;
-  #redis: Redis | undefined;
+  #connection: RedisConnection | undefined;
   /** That this connection's server evicts no keys. */
   #checked: Promise<void> | undefined;
   #isNeeded = false;
@@ -79,14 +90,12 @@ class RedisBook implements LimiterBookAccess {
   }
 
   async call(call: LimiterCall): Promise<LimiterReply> {
-    const redis = (this.#redis ??= this.#connect());
+    const connection = (this.#connection ??= this.#connect());
     try {
-      await (this.#checked ??= checkEviction(redis));
-      return decodeReply(await this.#run(redis, JSON.stringify(call)));
+      await (this.#checked ??= checkEviction(connection.redis));
+      return decodeReply(await this.#run(connection.redis, JSON.stringify(call)));
     } catch (error) {
-      if (SluiceError.is(error)) throw error;
-      // Errors of the driver have the arguments of a command, e.g. the password.
-      throw new Error(error instanceof Error ? error.message : String(error));
+      throw connection.explained(error);
     }
   }
 
@@ -106,30 +115,27 @@ class RedisBook implements LimiterBookAccess {
   }
 
   async close(): Promise<void> {
-    this.#redis?.disconnect();
-    this.#redis = undefined;
+    this.#connection?.close();
+    this.#connection = undefined;
     await Promise.resolve();
   }
 
-  #connect(): Redis {
-    const redis = new Redis(this.#url, {
+  #connect(): RedisConnection {
+    const connection = new RedisConnection(this.#url, {
       // The limiter decides how long it waits, and what is said again: a call that was carried out twice would count wrongly.
       ...{ maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, socketTimeout: 10_000 },
-      retryStrategy: (attempt) => Math.min(1_000, 50 * attempt),
       connectionName: 'sluice limiter',
     });
-    // Calls fail with the same error.
-    redis.on('error', () => undefined);
-    redis.on('connect', () => {
+    connection.redis.on('connect', () => {
       this.#checked = undefined;
       this.#holdProcess();
     });
-    return redis;
+    return connection;
   }
 
   /** An idle connection keeps no process alive. */
   #holdProcess(): void {
-    const socket = this.#redis?.stream;
+    const socket = this.#connection?.redis.stream;
     if (this.#isNeeded) socket?.ref();
     else socket?.unref();
   }

@@ -25,6 +25,8 @@ export interface SharedLimiterOptions {
   readonly name: string;
   /** Text of `limitsText`; empty: those of the book. */
   readonly limits: string;
+  /** Those of a book that has none, if `limits` is empty. Default: nothing starts then. */
+  readonly defaultLimits?: string;
   /** Requests of this process in parallel. */
   readonly concurrency: number;
   readonly clock: Clock;
@@ -70,6 +72,10 @@ export class SharedLimiter implements Limiter {
   /** In order of `acquire`. */
   readonly #waiting = new Set<Waiter>();
   #known: string;
+  /** The limits that a book gets that has none, e.g. since Redis has lost its data: those that it had. */
+  #defaults: string;
+  /** What the next call declares. */
+  #declared: string;
   #limits: BookLimits;
   #used: LimiterCall['used'][number][] = [];
   #running = 0;
@@ -94,7 +100,8 @@ export class SharedLimiter implements Limiter {
     this.name = options.name;
     this.#clock = options.clock;
     this.#serverClock = new ServerClock();
-    this.#known = options.limits;
+    this.#known = this.#declared = options.limits;
+    this.#defaults = options.defaultLimits ?? '';
     this.#limits = options.limits === '' ? { windows: [], costs: [] } : decodeLimits(options.limits);
   }
 
@@ -186,7 +193,7 @@ export class SharedLimiter implements Limiter {
     const pause = this.#newPause;
     try {
       const call: LimiterCall = {
-        ...{ worker: this.#options.worker, declared: this.#options.limits, known: this.#known, replace: '' },
+        ...{ worker: this.#options.worker, declared: this.#declared, known: this.#known, replace: '' },
         wants: asking.map(({ route }) => this.#costsOf(route)),
         ...{ running: this.#running, used, steppedSince: this.#serverClock.steppedSince },
         pause: pause ? Math.max(0, Math.round(1_000 * (pause.until - sent))) : 0,
@@ -214,12 +221,25 @@ export class SharedLimiter implements Limiter {
   }
 
   #obey(reply: LimiterReply, asking: readonly Waiter[], sent: number): void {
+    const { limits } = this.#options;
+    // Whoever was given no limits takes those of the book, and opens a new one if that is lost.
+    if (limits === '' && reply.status === 'none' && this.#defaults !== '') {
+      this.#declared = this.#defaults;
+      this.#callSoon();
+      return;
+    }
+    if (limits === '' && reply.status === 'other') {
+      this.#declared = '';
+      this.#callSoon();
+      return;
+    }
+    this.#declared = limits;
     if (reply.status === 'none' || reply.status === 'other') {
       this.#refuseAll(otherLimits(this.#options.name, this.#options.limits, reply.inForce));
       return;
     }
     if (reply.inForce !== this.#known) {
-      this.#known = reply.inForce;
+      this.#known = this.#defaults = reply.inForce;
       this.#limits = decodeLimits(reply.inForce);
       for (const waiter of this.#waiting)
         try {
@@ -310,7 +330,7 @@ export class SharedLimiter implements Limiter {
         waiter.refuse(
           new LimiterUnavailableError(
             name,
-            `The limiter "${name}" could not be reached for ${waitForBook / 1_000} s, so no request may start. Check that its Redis runs and can be reached from here; then go on where the walk stopped.`,
+            `The limiter "${name}" could not be reached for ${waitForBook / 1_000} s, so no request may start. ${error instanceof Error ? error.message : ''} Then go on where the walk stopped.`,
             error,
           ),
         );

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ConfigError, type Position } from '@sluice/core';
-import { isRecord } from './rowLine.js';
+import { isCount, isRecord } from './rowLine.js';
 import type { PlanPiece, RunHeader } from './run.js';
 
 /** The version of all records of a folder. */
@@ -79,9 +79,30 @@ export function decodeComplete(value: unknown, path: string): CompletePlan {
 /** `undefined` if it is not a record of a partition of this plan. A hint may come from anywhere. */
 export function decodePartition(value: unknown, plan: string): PartitionRecord | undefined {
   if (!isSealed(value) || value['plan'] !== plan) return undefined;
-  const record = value as unknown as PartitionRecord;
-  // They become parts of paths.
-  return record.segments.every(({ claim }) => /^[0-9a-f]{32}$/.test(claim)) ? record : undefined;
+  const { claim, segments, rows, restarts, isIncomplete, position } = value;
+  const isWhole =
+    isId(claim) &&
+    Array.isArray(segments) &&
+    segments.every(isSegment) &&
+    isCount(rows) &&
+    isCount(restarts) &&
+    typeof isIncomplete === 'boolean' &&
+    (position === undefined || isRecord(position));
+  return isWhole ? (value as unknown as PartitionRecord) : undefined;
+}
+
+/** Whether its pages have its rows. */
+function isSegment(value: unknown): boolean {
+  if (!isRecord(value) || !isId(value['claim']) || typeof value['sha256'] !== 'string') return false;
+  const { bytes, rows, pages, isTagged } = value;
+  if (!isCount(bytes) || !isCount(rows) || !Array.isArray(pages) || typeof isTagged !== 'boolean') return false;
+  const sizes = pages.map((run: unknown) => (Array.isArray(run) && run.every(isCount) ? run : []));
+  return sizes.reduce((sum, [size = NaN, times = NaN]) => sum + size * times, 0) === rows;
+}
+
+/** Ids become parts of paths. */
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{32}$/.test(value);
 }
 
 /** The parameters of a piece, whose type only its source's author knows. */

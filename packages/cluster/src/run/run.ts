@@ -93,8 +93,10 @@ export interface Run {
   /**
    * Removes what no commit refers to. Nobody may work on the run meanwhile: a worker could be about to commit rows that
    * another one began, although nothing refers to them now. Resolves to the number of files.
+   *
+   * @param hints remembers progress whose rows are kept. Default: that of the target.
    */
-  clean(): Promise<number>;
+  clean(hints?: ProgressHints): Promise<number>;
   /** Ends its connections, if it has any. They are opened again when they are needed. */
   close?(): Promise<void>;
 }

@@ -4,7 +4,7 @@ import { explained, unlinkIfThere } from '@sluice/core/node';
 import { decodeChunk, decodePartition, type CompletePlan, type PlanChunk, type RunRecord } from './decodeRecords.js';
 import { FolderClaim } from './folderClaim.js';
 import { newHeader, PieceSources, storePlan } from './plan.js';
-import type { Claim, OpenSource, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
+import type { Claim, OpenSource, ProgressHints, Run, RunPlan, RunStatus, RunTarget, SourcePartition } from './run.js';
 import { isRecord } from './rowLine.js';
 import { RunStore, type SegmentsOptions } from './runStore.js';
 import { donePath, namesIn, partitionsPerShard, shardOf } from './storedFile.js';
@@ -91,7 +91,7 @@ export class RunFolder implements Run {
   readonly store: RunStore;
   readonly #sources: PieceSources;
   /** The first partitions of all chunks, once they are known. */
-  #chunks: Promise<readonly number[]> | undefined;
+  #chunks: readonly number[] | undefined;
 
   constructor(store: RunStore, header: RunRecord, plan: CompletePlan, open: OpenSource | undefined) {
     this.#sources = new PieceSources({
@@ -142,7 +142,7 @@ export class RunFolder implements Run {
     if (!(await this.store.exists(path))) await this.store.publish(path, { run: this.header.id });
   }
 
-  async clean(): Promise<number> {
+  async clean(hints: ProgressHints = this.store.hints): Promise<number> {
     const { store } = this;
     let removed = 0;
     const remove = async (path: string): Promise<void> => {
@@ -154,17 +154,16 @@ export class RunFolder implements Run {
       for (const name of await namesIn(store.fileSystem, store.in('rows', shard))) {
         const [, partition, claim] = /^(\d+)-([0-9a-f]{32})\.jsonl$/.exec(name) ?? [];
         if (partition === undefined || claim === undefined) continue;
-        const named = await this.#claimsNamedIn(Number(partition));
+        const named = await this.#claimsNamedIn(Number(partition), hints);
         if (!named.has(claim)) await remove(store.in('rows', shard, name));
       }
     return removed;
   }
 
   /** The claims whose rows count, or may be continued. */
-  async #claimsNamedIn(partition: number): Promise<ReadonlySet<string>> {
+  async #claimsNamedIn(partition: number, hints: ProgressHints): Promise<ReadonlySet<string>> {
     const { hash } = this.plan;
-    const record =
-      (await this.store.done(partition, hash)) ?? decodePartition(await this.store.hints.load(partition), hash);
+    const record = (await this.store.done(partition, hash)) ?? decodePartition(await hints.load(partition), hash);
     return new Set(record?.segments.map(({ claim }) => claim));
   }
 
@@ -186,12 +185,13 @@ export class RunFolder implements Run {
     if (isRecord(known) && typeof known['rows'] === 'number') return known['rows'];
     let rows = 0;
     for (const partition of done) rows += (await store.done(partition, plan.hash))?.rows ?? 0;
-    if (isFull) await store.publish(store.in(...sum), { rows });
+    // Whoever may only read can ask how far a run is, too.
+    if (isFull) await store.publish(store.in(...sum), { rows }).catch(() => false);
     return rows;
   }
 
   async #chunkOf(partition: number): Promise<PlanChunk> {
-    const firsts = await (this.#chunks ??= this.#firsts());
+    const firsts = (this.#chunks ??= await this.#firsts());
     const name = chunkName(firsts.findLast((each) => each <= partition) ?? 0);
     return decodeChunk(await this.store.read('plan', name), this.store.in('plan', name));
   }

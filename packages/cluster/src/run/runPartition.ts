@@ -95,7 +95,7 @@ function fits(source: PageSource<unknown>, partition: number, startAt: Position 
     source.pages({ partition, ...(startAt && { startAt }) });
     return true;
   } catch (error) {
-    if (startAt && SluiceError.is(error, 'config')) return false;
+    if (startAt) return false;
     throw error;
   }
 }

@@ -12,7 +12,7 @@ import {
   type RunRecord,
 } from './decodeRecords.js';
 import type { ProgressHints } from './run.js';
-import { donePath, linked, makeFolder, publish, readRecord, writeDurably } from './storedFile.js';
+import { damaged, donePath, linked, makeFolder, publish, readRecord, writeDurably } from './storedFile.js';
 
 /** Options of {@link segments}. */
 export interface SegmentsOptions {
@@ -118,7 +118,7 @@ export class RunStore {
     const found = await readRecord(this.fileSystem, path);
     const record = decodePartition(found, plan);
     if (found === undefined || record) return record;
-    throw new ConfigError(`${path} is damaged, or of another plan: restore it, or submit to another folder.`, { path });
+    throw damaged(path);
   }
 
   exists(path: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { ConfigError } from '@sluice/core';
 import { AppendFile, explained, unlinkIfThere, type FileSystem, type WritableFile } from '@sluice/core/node';
 
@@ -19,10 +19,17 @@ export async function readRecord(fileSystem: FileSystem, path: string): Promise<
   try {
     return JSON.parse(Buffer.concat(pieces).toString());
   } catch {
-    throw new ConfigError(`${path} is damaged: it is not valid JSON. Restore it, or submit to another folder.`, {
-      path,
-    });
+    throw damaged(path);
   }
+}
+
+/** An error about a record that is not what was written. */
+export function damaged(path: string): ConfigError {
+  const isDone = /^\d+\.json$/.test(basename(path)) && basename(dirname(dirname(path))) === 'done';
+  const instead = isDone
+    ? 'remove it and submit the run again: workers fetch that partition again'
+    : 'submit to another folder';
+  return new ConfigError(`${path} is damaged: it is not what Sluice wrote. Restore it, or ${instead}.`, { path });
 }
 
 /**

@@ -92,6 +92,22 @@ describe.runIf(redisProgram !== undefined)('K4 the feeder', () => {
     await second.close();
   });
 
+  test('waits for no job that a wrong clock has delayed for hours', async () => {
+    const { queue, waiting } = await openQueue();
+    const { run, done } = pretended(1);
+    const patient = new Feeder({ run, queue, worker: 'a', leaseFor });
+    done.add(0);
+    await queue.queue.add('partition', { run: 'run-1', partition: 0, failures: 1 }, { delay: 7_200_000 });
+    expect(await patient.step()).toBeUndefined();
+    expect(await patient.step()).toBeUndefined();
+    expect(await waiting()).toBe(0);
+    await patient.close();
+    const other = new Feeder({ run, queue, worker: 'b', leaseFor, longestDelay: 0 });
+    await other.step();
+    expect(await waiting()).toBe(1);
+    await other.close();
+  });
+
   test('adds everything that is missing again when Redis has lost its data, and then says what failed', async () => {
     const { redis, queue, take } = await openQueue();
     const { run, done } = pretended(30);

@@ -84,7 +84,7 @@ describe('the source of a finished run', () => {
     const disk = await finished(smallTable);
     const path = `${folder}/done/0/1.json`;
     disk.put(path, (disk.text(path) ?? '').replace('"restarts":0', '"restarts":-1'));
-    await expect(mergedRows(disk)).rejects.toThrow('is damaged, or of another plan');
+    await expect(mergedRows(disk)).rejects.toThrow(/is damaged.*Restore it, or remove it and submit the run again/);
   });
 });
 

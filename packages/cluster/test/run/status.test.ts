@@ -29,6 +29,18 @@ describe('a run', () => {
     expect(disk.calls.length - length).toBeLessThan(100);
   });
 
+  test('says how far it is to a machine that may only read', async () => {
+    let isReadOnly = false;
+    const disk = sharedDisk(({ name }) =>
+      isReadOnly && ['link', 'makeFolder', 'write'].includes(name) ? { code: 'EROFS' } : undefined,
+    );
+    const table = new TableRun();
+    const run = await table.submit(disk);
+    await table.finish(disk);
+    isReadOnly = true;
+    expect(await run.status()).toMatchObject({ done: run.partitions, rows: table.rows.length });
+  });
+
   test('removes the rows that do not count, but not those of claims that are alive or may be continued', async () => {
     const disk = sharedDisk();
     const table = new TableRun();

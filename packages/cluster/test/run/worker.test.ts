@@ -239,6 +239,6 @@ describe('K6 a worker whose folder is not the one of the run claims nothing', ()
     disk.put(`${folder}/run.json`, JSON.stringify({ ...record, id: 'x' }));
     await expect(open()).rejects.toThrow('run.json is damaged');
     disk.put(`${folder}/run.json`, '{');
-    await expect(open()).rejects.toThrow('is not valid JSON');
+    await expect(open()).rejects.toThrow('run.json is damaged');
   });
 });

@@ -2,7 +2,7 @@ import type { ClusterStatus, NamedLimit, RegisteredRun, WorkerPresence } from '@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../../environment/environment.js';
 import { refuseClosed } from '../../environment/output.js';
-import { exitCodes } from '../../errors/errors.js';
+import { exitCodes, Failure } from '../../errors/errors.js';
 import type { CommandOptions } from '../../options/commandOptions.js';
 import { formatCount, formatDuration, formatNumber } from '../../terminal/format.js';
 import { table } from '../../terminal/table.js';
@@ -11,7 +11,7 @@ import { withCluster, withRun, type NamedRun, type OpenedCluster } from './withC
 
 /** Ms between looks while a run is waited for. */
 const lookEvery = 2_000;
-/** Workers that are listed. */
+/** Workers, and partitions of each, that are listed. */
 const maxShown = 20;
 
 /** `sluice cluster status [RUN]`: says how far a run is and who works on it, or lists all runs. */
@@ -46,21 +46,30 @@ const runColumns = [
 ];
 
 async function showRun(
-  { run, name }: NamedRun,
+  { run, name, target }: NamedRun,
   { format, wait = false }: CommandOptions<'cluster status'>,
   environment: Environment,
   opened: OpenedCluster,
 ): Promise<number> {
   const { stdout, stderr, signal } = environment;
   let status = await opened.cluster.status(name, run);
-  while (wait && status.state === 'active') {
+  while (wait && (status.state === 'active' || status.state === 'unknown')) {
     stderr.print(`${doneText(status)}\n`);
     await delay(lookEvery, undefined, { signal }).catch(() => undefined);
     signal.throwIfAborted();
     status = await opened.cluster.status(name, run);
   }
-  await stdout.write(format === 'json' ? `${JSON.stringify(status)}\n` : linesOf(status, Date.now()).join('\n') + '\n');
+  const shown = { ...status, target };
+  await stdout.write(format === 'json' ? `${JSON.stringify(shown)}\n` : linesOf(shown, Date.now()).join('\n') + '\n');
+  if (status.redisError !== undefined) throw new Failure(`Who works on ${name} is not known. ${status.redisError}`);
   return status.failed > 0 && status.state !== 'active' ? exitCodes.failed : exitCodes.done;
+}
+
+function stateText({ state, isCancelled, redisError }: ClusterStatus): string {
+  if (isCancelled) return 'cancelled';
+  return state === 'unknown' && redisError === undefined
+    ? 'unknown to Redis: unless a worker registers it again within seconds, submit it again'
+    : state;
 }
 
 function doneText({ done, partitions, rows }: ClusterStatus): string {
@@ -68,22 +77,30 @@ function doneText({ done, partitions, rows }: ClusterStatus): string {
   return `${formatNumber(done)} of ${formatCount(partitions, 'partition')}${share}, ${formatCount(rows, 'row')}`;
 }
 
-function linesOf(status: ClusterStatus, now: number): string[] {
-  const { name, state, source, target, jobs, failed, failures, workers, limits, isCancelled } = status;
-  const facts: [label: string, text: string][] = [
-    ['state', isCancelled ? 'cancelled' : state],
+function linesOf(status: ClusterStatus & { readonly target: string }, now: number): string[] {
+  const { name, source, target, redisError } = status;
+  const facts: Fact[] = [
+    ['state', stateText(status)],
     ['source', source],
     ['to', target],
     ['done', doneText(status)],
-    ['jobs', `${jobs.active} active, ${formatNumber(jobs.waiting)} waiting, ${jobs.delayed} to be tried again`],
-    ...limits.map((limit): [string, string] => ['limit', limitText(limit)]),
-    ['workers', workers.length === 0 ? 'none was heard of in the last 15 s' : formatNumber(workers.length)],
-    ...workers.slice(0, maxShown).map((worker): [string, string] => ['', workerText(worker, name, now)]),
-    ...(workers.length > maxShown ? [['', `and ${workers.length - maxShown} more`] satisfies [string, string]] : []),
-    ...(failed > 0 ? [['failed', formatNumber(failed)] satisfies [string, string]] : []),
-    ...failures.map(({ partition, reason }): [string, string] => ['', `partition ${partition}: ${reason}`]),
+    ...(redisError === undefined ? factsOfRedis(status, now) : []),
   ];
-  return [name, ...facts.map(([label, text]) => `  ${label.padEnd(9)}${visibleText(text)}`)];
+  return [visibleText(name), ...facts.map(([label, text]) => `  ${label.padEnd(9)}${visibleText(text)}`)];
+}
+
+type Fact = readonly [label: string, text: string];
+
+function factsOfRedis({ name, jobs, failed, failures, workers, limits }: ClusterStatus, now: number): Fact[] {
+  return [
+    ['jobs', `${jobs.active} active, ${formatNumber(jobs.waiting)} waiting, ${jobs.delayed} to be tried again`],
+    ...limits.map((limit): Fact => ['limit', limitText(limit)]),
+    ['workers', workers.length === 0 ? 'none was heard of in the last 15 s' : formatNumber(workers.length)],
+    ...workers.slice(0, maxShown).map((worker): Fact => ['', workerText(worker, name, now)]),
+    ...(workers.length > maxShown ? [['', `and ${workers.length - maxShown} more`] satisfies Fact] : []),
+    ...(failed > 0 ? [['failed', formatNumber(failed)] satisfies Fact] : []),
+    ...failures.map(({ partition, reason }): Fact => ['', `partition ${partition}: ${reason}`]),
+  ];
 }
 
 function limitText({ name, windows }: NamedLimit): string {
@@ -95,7 +112,9 @@ function workerText({ host, pid, runs }: WorkerPresence, name: string, now: numb
   const { working = [], rows = 0, unable } = runs.find(({ run }) => run === name) ?? {};
   const who = `${host}, process ${pid}: `;
   if (unable !== undefined) return `${who}can't work on it. ${unable}`;
-  const what = working.map(({ partition, since }) => `${partition} (${formatDuration(Math.max(0, now - since))})`);
+  const what = working
+    .slice(0, maxShown)
+    .map(({ partition, since }) => `${partition} (${formatDuration(Math.max(0, now - since))})`);
   const does = what.length === 0 ? 'idle' : `partition${what.length === 1 ? '' : 's'} ${what.join(', ')}`;
   return `${who}${does}; ${formatCount(rows, 'row')} so far`;
 }

@@ -4,7 +4,6 @@ import type { Invocation } from '../../config/config.js';
 import type { Environment } from '../../environment/environment.js';
 import { exitCodes, Interruption } from '../../errors/errors.js';
 import { errorSentence } from '../../errors/formatError.js';
-import { thrownText } from '../../errors/thrown.js';
 import type { CommandOptions } from '../../options/commandOptions.js';
 import { openClient, withClient, withKnownApis } from '../../source/openClient.js';
 import { formatCount, formatNumber } from '../../terminal/format.js';
@@ -42,9 +41,8 @@ export function clusterWork(
 
 /** The limiter of all workers. A limit that is there counts, unless a rate is given: then it must be the same. */
 async function limiterOf(rate: Limit | undefined, name: string, { cluster, library, url }: OpenedCluster) {
-  const known = await cluster.limit(name, rate ?? []);
-  const limits = rate ?? (known ? undefined : defaultRate);
-  return library.redisLimiter({ url, name, ...(limits && { limits }) });
+  await cluster.limit(name, rate ?? []);
+  return library.redisLimiter({ url, name, ...(rate ? { limits: rate } : { defaultLimits: defaultRate }) });
 }
 
 /** All sources of a client, by name. */
@@ -149,7 +147,7 @@ function lineOf(event: Exclude<WorkEvent, { readonly type: 'partition' }>): stri
         ? `${event.run}: all partitions are done.`
         : `${event.run}: ended, and ${formatCount(event.failed, 'partition')} failed.`;
     case 'redis':
-      return `Redis can't be used: ${thrownText(event.error)} What is being fetched goes on.`;
+      return `${errorSentence(event.error)} What is being fetched goes on.`;
     case 'reconnected':
       return 'Redis is back.';
   }
