@@ -36,6 +36,11 @@ export interface PagesOptions {
   readonly cache?: PageCache;
   /** Where discovered partitions are recorded. Default: in memory, so the walk can only begin at the start. */
   readonly partitionLog?: PartitionLog;
+  /**
+   * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
+   * complete. `info.isDrainable` says whether the source does so.
+   */
+  readonly drain?: AbortSignal;
 }
 
 /** Describes a source to sinks and checkpoints. */
@@ -59,6 +64,8 @@ export interface SourceInfo<T> {
   readonly schema?: RowSchema<T>;
   /** It runs until it is stopped and can resume later, so an export of it is never finished. */
   readonly isEndless?: true;
+  /** Its walks obey the option `drain`. Without it, pages that are fetched ahead are lost when an export is cancelled. */
+  readonly isDrainable?: true;
   /** A short salted hash of the API key, if the source uses one. */
   readonly keyFingerprint?: (salt: string) => Promise<string>;
   /** Sends events to the client of the rows, e.g. an export's commits. */
@@ -103,7 +110,7 @@ export class Source<T> extends Flow<T> {
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog } = options;
+    const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog, drain } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
@@ -127,6 +134,7 @@ export class Source<T> extends Flow<T> {
           ...(since && { since }),
           ...(cache && { cache }),
           ...(partitionLog && { partitionLog }),
+          ...(drain && { drain }),
         }),
         (page) => [page],
       ),
@@ -143,7 +151,7 @@ export class Source<T> extends Flow<T> {
    * @example source.pipePages(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
-    const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless } = this.info;
+    const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless, isDrainable } = this.info;
     const { keyFingerprint, observe, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
     const info = {
@@ -154,6 +162,7 @@ export class Source<T> extends Flow<T> {
       ...(options.schema && { schema: options.schema }),
       ...(isRepeatable === false && { isRepeatable }),
       ...(isEndless && { isEndless }),
+      ...(isDrainable && { isDrainable }),
       ...(keyFingerprint && { keyFingerprint }),
       ...(observe && { observe }),
       ...(checkRestart && { checkRestart }),
@@ -224,7 +233,7 @@ export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): Sourc
   for (const [bound, value] of Object.entries({ partitions, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
   return {
-    ...{ name, identity, schema, partitions },
+    ...{ name, identity, schema, partitions, isDrainable: true as const },
     ...(rowsIdentity !== undefined && { rowsIdentity }),
     ...(maxRows !== Infinity && { maxRows }),
     ...(definition.isRepeatable === false && { isRepeatable: false as const }),
