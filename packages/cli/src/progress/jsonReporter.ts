@@ -1,5 +1,6 @@
 import type { Resumed } from './messages.js';
 import { type RunHeader, type Progress, rowsPerSecond, timeLeft } from './progress.js';
+import type { Wait } from './waits.js';
 import { every, type Reporter, type ReporterContext } from './reporter.js';
 
 const eventEvery = 1000;
@@ -55,9 +56,19 @@ interface ProgressCounts {
   /** Total time that requests waited for the limiter. */
   readonly waitedMs: number;
   readonly elapsedMs: number;
+  /** Why the latest attempt was repeated, in a few words. */
+  readonly lastRetry?: string;
   /** Requests to the webhook, including redeliveries. Absent for other targets. */
   readonly deliveries?: number;
   readonly redeliveries?: number;
+}
+
+/** What it waits for, and for how long still (`leftMs`) or already (`sinceMs`). */
+interface WaitEvent {
+  readonly for: Wait['kind'];
+  readonly leftMs?: number;
+  readonly sinceMs?: number;
+  readonly cause?: string;
 }
 
 /**
@@ -67,7 +78,12 @@ interface ProgressCounts {
 type ProgressEvent =
   | ({ readonly event: 'start' } & RunHeader)
   | ({ readonly event: 'resumed' } & Resumed)
-  | ({ readonly event: 'progress'; readonly total?: number; readonly leftMs?: number } & ProgressCounts)
+  | ({
+      readonly event: 'progress';
+      readonly total?: number;
+      readonly leftMs?: number;
+      readonly waiting?: WaitEvent;
+    } & ProgressCounts)
   | { readonly event: 'warning' | 'info'; readonly message: string }
   | ({
       readonly event: 'report';
@@ -90,7 +106,7 @@ type ProgressEvent =
     } & ProgressCounts);
 
 function countsOf(progress: Progress): ProgressCounts {
-  const { rows, pages, requests, retries, waited, elapsed, sent } = progress;
+  const { rows, pages, requests, retries, waited, elapsed, lastRetry, sent } = progress;
   return {
     rows,
     pages,
@@ -99,6 +115,7 @@ function countsOf(progress: Progress): ProgressCounts {
     retries,
     waitedMs: Math.round(waited),
     elapsedMs: Math.round(elapsed),
+    ...(lastRetry !== undefined && { lastRetry }),
     ...sent,
   };
 }
@@ -110,5 +127,15 @@ export function progressEvent(progress: Progress): ProgressEvent {
     ...countsOf(progress),
     ...(progress.total !== undefined && { total: progress.total }),
     ...(left !== undefined && { leftMs: Math.round(left) }),
+    ...(progress.wait && { waiting: waitEvent(progress.wait) }),
+  };
+}
+
+function waitEvent(wait: Wait): WaitEvent {
+  return {
+    for: wait.kind,
+    ...('left' in wait && { leftMs: Math.round(wait.left) }),
+    ...('since' in wait && { sinceMs: Math.round(wait.since) }),
+    ...('cause' in wait && { cause: wait.cause }),
   };
 }

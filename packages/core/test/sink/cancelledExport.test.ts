@@ -1,6 +1,6 @@
 import { map } from 'rxjs';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, exportTo, memoryState, type Page, type SinkContext } from '../../src/index.js';
+import { ConfigError, exportTo, memoryState, type Page, type Sink, type SinkContext } from '../../src/index.js';
 import { decodeCheckpoint } from '../../src/sink/checkpoint.js';
 import { startHoldings, type Row } from '../sandboxSource.js';
 import { recordingSink, type Recording } from './recordingSink.js';
@@ -92,13 +92,13 @@ describe('E9 a cancelled export', () => {
   test('T4 a sink that does not take the rows is cancelled after stopWithin, and without state at once', async () => {
     for (const options of [{ state: memoryState(), stopWithin: 1 }, { state: memoryState(), stopWithin: 0 }, {}]) {
       const { list } = await startHoldings({ holdings: 500 });
-      const { sink, cancels } = sinkThatHangs();
+      const { sink, target, cancels } = sinkThatHangs();
       const stop = new AbortController();
       sink.beforeWrite = async () => {
         stop.abort('enough');
         await cancels();
       };
-      await expect(exportTo(list(), sink, options).run({ signal: stop.signal })).rejects.toBe('enough');
+      await expect(exportTo(list(), target, options).run({ signal: stop.signal })).rejects.toBe('enough');
       expect(sink.calls).toEqual(['open', 'write', 'abort']);
       expect(sink.aborted).toMatchObject({ isResumable: false });
     }
@@ -152,20 +152,22 @@ describe('E9 a cancelled export', () => {
 });
 
 /** A sink, and a promise that rejects when its context's signal aborts. */
-function sinkThatHangs(): { sink: Recording<Row>; cancels: () => Promise<never> } {
+function sinkThatHangs(): { sink: Recording<Row>; target: Sink<Row>; cancels: () => Promise<never> } {
   const sink = recordingSink<Row>();
-  const { open } = sink;
   let signal: AbortSignal | undefined;
-  sink.open = (context: SinkContext<Row>) => {
-    ({ signal } = context);
-    return open(context);
+  const target = {
+    ...sink,
+    open: (context: SinkContext<Row>) => {
+      ({ signal } = context);
+      return sink.open(context);
+    },
   };
   const cancels = (): Promise<never> =>
     new Promise((_, reject) => {
       if (signal?.aborted) reject(new Error('cancelled'));
       signal?.addEventListener('abort', () => reject(new Error('cancelled')));
     });
-  return { sink, cancels };
+  return { sink, target, cancels };
 }
 
 test('a walk that is drained emits what it has fetched, cancels what is open, and ends', async () => {
