@@ -136,9 +136,9 @@ describe('what a run waits for', () => {
     state.pausedUntil = 9000;
     expect(waits.current()).toMatchObject({ kind: 'pause', cause: 'quota used up until 14:05 UTC' });
     emit.settled(2);
-    state.now = 9000;
+    state.now = 10_000;
     expect(waits.current()).toBeUndefined();
-    state.pausedUntil = 10_000;
+    state.pausedUntil = 11_000;
     expect(waits.current()).toEqual({ kind: 'pause', left: 1000 });
   });
 
