@@ -24,7 +24,7 @@ import { timedSink } from '../progress/timedSink.js';
 import { RequestWaits, TargetWait, type Wait } from '../progress/waits.js';
 import { type Deliveries, type Progress, type RequestTally, tallyRequests } from '../progress/progress.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
-import type { TargetKind } from '../target/target.js';
+import { type TargetKind, targetNouns } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
@@ -199,10 +199,6 @@ function noticeOfStop(signal: AbortSignal, clock: Clock, show: (message: string)
     cancelTimer();
   };
 }
-
-const targetNouns: Readonly<Record<TargetKind, string>> = {
-  ...{ file: 'the file', stdout: 'stdout', webhook: 'the webhook', sink: 'the sink', table: 'the table' },
-};
 
 function sentOf({ tally: { deliveries, redeliveries } }: Forwarding): Deliveries {
   return { deliveries, redeliveries };

@@ -3,7 +3,7 @@ import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../te
 import { cutToWidth, displayWidth } from '../terminal/width.js';
 import { openingLine, resumedLine, summaryLine } from './messages.js';
 import { type Progress, rowsPerSecond, shareDone, timeLeft } from './progress.js';
-import { waitText } from './waits.js';
+import { otherCause, waitText } from './waits.js';
 import { every, type Reporter, type ReporterContext } from './reporter.js';
 
 const redrawEvery = 100;
@@ -82,6 +82,7 @@ export function progressLine(
 
 function piecesOf(progress: Progress): Piece[] {
   const { rows, pages, requests, retries, lastRetry, waited, wait, sent } = progress;
+  const cause = otherCause(lastRetry, wait);
   const retried = formatCount(retries, 'retry', 'retries');
   const left = timeLeft(progress);
   return [
@@ -89,7 +90,7 @@ function piecesOf(progress: Progress): Piece[] {
     { text: `${formatNumber(rowsPerSecond(progress))}/s`, rank: 2 },
     { text: formatCount(pages, 'page'), rank: 5 },
     { text: formatCount(requests, 'request'), rank: 6 },
-    ...(retries > 0 ? [{ text: retried + (lastRetry ? ` (${lastRetry})` : ''), short: retried, rank: 3 }] : []),
+    ...(retries > 0 ? [{ text: retried + (cause === undefined ? '' : ` (${cause})`), short: retried, rank: 3 }] : []),
     ...(waited >= 100 ? [{ text: `waited ${formatDuration(waited)}`, rank: 4 }] : []),
     ...(wait ? [{ text: waitText(wait), short: waitText(wait, { isShort: true }), rank: 1 }] : []),
     ...(sent ? [{ text: formatCount(sent.deliveries, 'delivery', 'deliveries'), rank: 4 }] : []),

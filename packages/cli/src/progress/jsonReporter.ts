@@ -1,6 +1,6 @@
 import type { Resumed } from './messages.js';
 import { type RunHeader, type Progress, rowsPerSecond, timeLeft } from './progress.js';
-import type { Wait } from './waits.js';
+import { type WaitEvent, waitEvent } from './waits.js';
 import { every, type Reporter, type ReporterContext } from './reporter.js';
 
 const eventEvery = 1000;
@@ -63,14 +63,6 @@ interface ProgressCounts {
   readonly redeliveries?: number;
 }
 
-/** What it waits for, and for how long still (`leftMs`) or already (`sinceMs`). */
-interface WaitEvent {
-  readonly for: Wait['kind'];
-  readonly leftMs?: number;
-  readonly sinceMs?: number;
-  readonly cause?: string;
-}
-
 /**
  * A line of `--progress json` on stderr. The first is `start`. The last is `report`, `failed`, or `stopped` (after a
  * signal, or when the reader closed the output).
@@ -128,14 +120,5 @@ export function progressEvent(progress: Progress): ProgressEvent {
     ...(progress.total !== undefined && { total: progress.total }),
     ...(left !== undefined && { leftMs: Math.round(left) }),
     ...(progress.wait && { waiting: waitEvent(progress.wait) }),
-  };
-}
-
-function waitEvent(wait: Wait): WaitEvent {
-  return {
-    for: wait.kind,
-    ...('left' in wait && { leftMs: Math.round(wait.left) }),
-    ...('since' in wait && { sinceMs: Math.round(wait.since) }),
-    ...('cause' in wait && { cause: wait.cause }),
   };
 }

@@ -16,7 +16,7 @@ export type Wait =
   /** The target is busy `since`. `cause`: why a webhook's last delivery is repeated. */
   | { readonly kind: 'target'; readonly since: number; readonly target: string; readonly cause?: string };
 
-/** Shorter waits are normal: they come and go with each request. */
+/** Shorter waits are normal: they come and go with each request. Ms. */
 const usualWait = 1_000;
 
 /** @param isShort for narrow lines. @example waitText({ kind: 'pause', left: 12_000, cause: 'HTTP 429' }) // 'paused for 12 s (HTTP 429)' */
@@ -40,6 +40,23 @@ export function waitText(wait: Wait, { isShort = false }: { readonly isShort?: b
   }
 }
 
+/** A wait in `--progress json`: for how long still (`leftMs`) or already (`sinceMs`). */
+export interface WaitEvent {
+  readonly for: Wait['kind'];
+  readonly leftMs?: number;
+  readonly sinceMs?: number;
+  readonly cause?: string;
+}
+
+export function waitEvent(wait: Wait): WaitEvent {
+  return {
+    for: wait.kind,
+    ...('left' in wait && { leftMs: Math.round(wait.left) }),
+    ...('since' in wait && { sinceMs: Math.round(wait.since) }),
+    ...('cause' in wait && { cause: wait.cause }),
+  };
+}
+
 /** Why an attempt failed, in a few words. @example causeOf(event.error) // 'HTTP 503' */
 export function causeOf({ code = 'error', details = {} }: Pick<ErrorReport, 'code' | 'details'>): string {
   const { status, platformCode } = details;
@@ -59,10 +76,15 @@ const networkCauses: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'connection timed out',
 };
 
+/** Why the latest attempt was repeated, unless the wait says it already. */
+export function otherCause(lastRetry: string | undefined, wait: Wait | undefined): string | undefined {
+  return wait && 'cause' in wait && wait.cause === lastRetry ? undefined : lastRetry;
+}
+
 /** A request between its `request` and `settled` events. */
 type OpenRequest =
   | { readonly is: 'queued' | 'sent'; readonly since: number }
-  | { readonly is: 'backing off'; readonly until: number; readonly cause: string };
+  | { readonly is: 'backing off'; readonly until: number; readonly isLong: boolean; readonly cause: string };
 
 /** Follows the requests of a client from now on, to say what they wait for. */
 export class RequestWaits {
@@ -98,7 +120,10 @@ export class RequestWaits {
       case 'retry':
         this.lastRetry = causeOf(event.error);
         if (event.reason === 'rate-limited') this.#pause = { cause: this.lastRetry, ...this.#pause };
-        this.#open.set(event.request, { is: 'backing off', until: now + event.delay, cause: this.lastRetry });
+        this.#open.set(event.request, {
+          ...{ is: 'backing off', until: now + event.delay, cause: this.lastRetry },
+          isLong: event.delay >= usualWait,
+        });
         return;
       case 'settled':
         this.#open.delete(event.request);
@@ -119,7 +144,7 @@ export class RequestWaits {
     if (sent.length > 0) return ifLong('response', Math.max(...sent));
     const retries = open.flatMap((each) => (each.is === 'backing off' && each.until > now ? [each] : []));
     const [next] = retries.toSorted((one, other) => one.until - other.until);
-    if (next) return { kind: 'retry', left: next.until - now, cause: next.cause };
+    if (next) return next.isLong ? { kind: 'retry', left: next.until - now, cause: next.cause } : undefined;
     const queued = open.map((each) => now - (each.is === 'backing off' ? each.until : each.since));
     return queued.length === 0 ? undefined : ifLong('limit', Math.max(...queued));
   }

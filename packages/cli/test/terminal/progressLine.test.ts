@@ -116,7 +116,7 @@ test.each([
       lastRetry: 'HTTP 503',
       wait: { kind: 'retry', left: 3000, cause: 'HTTP 503' } as const,
     },
-    '1 row in 1 page, 1 rows/s, 1 request, 1 retry (last: HTTP 503), retries in 3.0 s (HTTP 503)',
+    '1 row in 1 page, 1 rows/s, 1 request, 1 retry, retries in 3.0 s (HTTP 503)',
   ],
 ])('the line of a log, %#', (progress, line) => {
   expect(plainLine(progress)).toBe(line);

@@ -112,8 +112,13 @@ describe('what a run waits for', () => {
     emit.request(2);
     emit.attempt(2);
     expect(waits.current()).toBeUndefined();
-    emit.retry(2, 2000, 502);
-    expect(waits.current()).toEqual({ kind: 'retry', left: 2000, cause: 'HTTP 502' });
+    // So short that nobody could read it.
+    emit.retry(2, 200, 500);
+    expect(waits.current()).toBeUndefined();
+    state.now = 200;
+    emit.attempt(2);
+    emit.retry(2, 1800, 502);
+    expect(waits.current()).toEqual({ kind: 'retry', left: 1800, cause: 'HTTP 502' });
     expect(waits.lastRetry).toBe('HTTP 502');
     state.now = 8000;
     expect(waits.current()).toEqual({ kind: 'limit', since: 6000 });
@@ -143,10 +148,10 @@ describe('what a run waits for', () => {
   });
 
   test('its target, with the reason of a webhook, until the call settles', async () => {
-    const { state, waits: _ } = following();
+    const { state } = following();
     const clock: Clock = { now: () => state.now, monotonic: () => state.now, after: () => () => undefined };
-    let cause: string | undefined;
-    const wait = new TargetWait(clock, 'the webhook', () => cause);
+    const causes: string[] = [];
+    const wait = new TargetWait(clock, 'the webhook', () => causes[0]);
     expect(wait.current()).toBeUndefined();
     let settle = (): void => undefined;
     const call = wait.during(() => new Promise<void>((_resolve, reject) => (settle = () => reject(new Error('full')))));
@@ -154,7 +159,7 @@ describe('what a run waits for', () => {
     expect(wait.current()).toBeUndefined();
     state.now = 2000;
     expect(wait.current()).toEqual({ kind: 'target', since: 2000, target: 'the webhook' });
-    cause = 'HTTP 500';
+    causes.push('HTTP 500');
     expect(wait.current()).toMatchObject({ cause: 'HTTP 500' });
     settle();
     await expect(call).rejects.toThrow('full');
