@@ -8,7 +8,7 @@ import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
 import type { PageCache } from './pageCache.js';
 import type { PartitionLog } from './discovery.js';
-import type { SourceObserver } from './sourceEvent.js';
+import type { SourceEvent, SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { checkPosition, partitionsText, walk, type WalkOptions } from './walk.js';
 
@@ -70,6 +70,8 @@ export interface SourceInfo<T> {
   readonly keyFingerprint?: (salt: string) => Promise<string>;
   /** Sends events to the client of the rows, e.g. an export's commits. */
   readonly observe?: SourceObserver;
+  /** Whether the client has an observer for a type of event. Absent if it can't tell. */
+  readonly isObserved?: (type: SourceEvent['type']) => boolean;
   /** How rows are found that are new since an earlier walk. Absent if each walk has all rows. */
   readonly increment?: Increment;
   /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
@@ -152,7 +154,7 @@ export class Source<T> extends Flow<T> {
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
     const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless, isDrainable } = this.info;
-    const { keyFingerprint, observe, checkRestart, increment } = this.info;
+    const { keyFingerprint, observe, isObserved, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
     const info = {
       ...{ name, identity: { of: identity, pipePages }, partitions, hasOperator: true as const },
@@ -165,6 +167,7 @@ export class Source<T> extends Flow<T> {
       ...(isDrainable && { isDrainable }),
       ...(keyFingerprint && { keyFingerprint }),
       ...(observe && { observe }),
+      ...(isObserved && { isObserved }),
       ...(checkRestart && { checkRestart }),
       ...(increment && { increment }),
     };
@@ -239,6 +242,7 @@ export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): Sourc
     ...(definition.isRepeatable === false && { isRepeatable: false as const }),
     ...(endpoint?.keyFingerprint && { keyFingerprint: endpoint.keyFingerprint.bind(endpoint) }),
     ...(endpoint?.observe && { observe: endpoint.observe.bind(endpoint) }),
+    ...(endpoint?.isObserved && { isObserved: endpoint.isObserved.bind(endpoint) }),
     ...(increment && { increment }),
   };
 }
