@@ -55,6 +55,8 @@ export class ExportRun<T> {
   #isBegun = false;
   /** A call of the sink is pending or failed: then it can only be aborted. */
   #isSinkBusy = false;
+  /** All rows are written, and `seal` is pending, which may take long. */
+  #isSealing = false;
   #failure: unknown;
   /** The current step. `end` waits for it, since a write can't be interrupted half-way. */
   #current: Promise<unknown> = Promise.resolve();
@@ -101,7 +103,8 @@ export class ExportRun<T> {
   #cancelSinkLater(): () => void {
     const { stopWithin = usualStop } = this.#options;
     const canCommit = this.#writer && this.#checkpoint && !this.report && this.#failure === undefined;
-    if (canCommit && stopWithin > 0) return this.#clock.after(stopWithin, () => this.#cancelSink());
+    const hasNothing = this.#isSealing && !this.#pace.isBehind;
+    if (canCommit && !hasNothing && stopWithin > 0) return this.#clock.after(stopWithin, () => this.#cancelSink());
     this.#cancelSink();
     return () => undefined;
   }
@@ -190,6 +193,7 @@ export class ExportRun<T> {
         await this.#commitIfPossible();
         return this.#done(await writer.suspend());
       }
+      this.#isSealing = true;
       await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
       if (this.#checkpoint) this.#emitCommit(true);
       return this.#finish(writer);
