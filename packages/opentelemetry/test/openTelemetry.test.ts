@@ -370,7 +370,7 @@ test('U4 the README lists every span, event and metric that is emitted, with its
   const metrics = (await into.metrics()).map(({ descriptor, dataPointType, dataPoints, ...metric }) => [
     descriptor.name,
     dataPointType === DataPointType.SUM
-      ? 'isMonotonic' in metric && metric.isMonotonic === true
+      ? 'isMonotonic' in metric && metric.isMonotonic
         ? 'counter'
         : 'up-down counter'
       : dataPointType === DataPointType.GAUGE
