@@ -1,7 +1,7 @@
 /**
  * The architecture, as rules. Data moves left to right, and a file imports only from its left:
  *
- *   core  <-  streams, aptos, exporters, testing  <-  cluster  <-  cli          (sandbox stands alone)
+ *   core  <-  streams, aptos, exporters, opentelemetry, testing  <-  cluster  <-  cli          (sandbox stands alone)
  *
  * and inside core:
  *
@@ -60,7 +60,7 @@ const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|index)\\
 /** The files through which a package may be entered from another. */
 const doors = [
   `${core}(index|node/index)\\.ts$`,
-  `${src('(streams|aptos|cluster|testing|sandbox)')}index\\.ts$`,
+  `${src('(streams|aptos|cluster|opentelemetry|testing|sandbox)')}index\\.ts$`,
   `${src('cluster')}postgres\\.ts$`,
   `${src('exporters')}[^/]+\\.ts$`,
 ];
@@ -116,6 +116,13 @@ module.exports = {
       severity: 'error',
       from: { path: `${src('cluster')}index\\.ts$` },
       to: { path: src('exporters'), reachable: true },
+    },
+    {
+      name: 'telemetry-knows-core-only',
+      comment: 'Telemetry observes any API and any sink, on any platform.',
+      severity: 'error',
+      from: { path: src('opentelemetry') },
+      to: { path: '^packages/', pathNot: [src('opentelemetry'), `${core}index\\.ts$`] },
     },
     {
       name: 'testing-knows-core-only',

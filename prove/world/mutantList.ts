@@ -261,8 +261,8 @@ export const mutantList: readonly Mutant[] = [
     ['a 429 pauses nobody', 'if (fault.pauses) {', 'if (fault.pauses && left === 0) {'],
     [
       'a request that is sent again takes no permit',
-      'const permit = await limiter.acquire({ route, signal });',
-      'const permit = isFresh ? { release: () => undefined } : await limiter.acquire({ route, signal });',
+      'const acquired = limiter.acquire({ route, signal });',
+      'const acquired = isFresh ? { release: () => undefined } : limiter.acquire({ route, signal });',
     ],
     ['a permit is never given back', 'permit.release();', ''],
   ]),

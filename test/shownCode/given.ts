@@ -7,6 +7,7 @@ import type { github as githubApi } from '../../examples/plugins/github.js';
 import type { gitlab as gitlabApi } from '../../examples/plugins/gitlab.js';
 import type { sqliteRows as sqliteRowsSink } from '../../examples/plugins/sqlite.js';
 import type { Receiver, Sandbox } from '@sluice/sandbox';
+import type { OpenTelemetryApi } from '../../packages/opentelemetry/src/index.js';
 import type { StreamsApi } from '../../packages/streams/src/index.js';
 
 type Coins = ReturnType<typeof coinsApi> extends ApiPlugin<'coins', infer Api> ? Api : never;
@@ -16,7 +17,12 @@ declare global {
   const baseUrl: string;
   const streamsUrl: string;
   const aptosUrl: string;
-  const client: Client & { readonly streams: StreamsApi; readonly aptos: AptosApi; readonly coins: Coins };
+  const client: Client & {
+    readonly streams: StreamsApi;
+    readonly aptos: AptosApi;
+    readonly coins: Coins;
+    readonly openTelemetry: OpenTelemetryApi;
+  };
   const coins: typeof coinsApi;
   const github: typeof githubApi;
   const gitlab: typeof gitlabApi;

@@ -21,7 +21,11 @@ const widestHelp = 110;
 export async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
   refuseSecretArguments(args);
   let exitCode: number = exitCodes.done;
-  const program = emptyProgram(environment);
+  // Written at once, since `| head -n 1` closes the pipe after what it reads first.
+  let help = '';
+  const program = emptyProgram(environment, (text) => {
+    help += text;
+  });
   const runs =
     <Options>(load: () => Promise<Run<Options>>) =>
     async (...passed: readonly unknown[]): Promise<void> => {
@@ -84,6 +88,10 @@ export async function runProgram(args: readonly string[], environment: Environme
     .argument('<api>', 'the name of an API, e.g. streams; "sluice sources" lists what there is')
     .argument('<path>', 'below the base URL, e.g. /rate_limit')
     .action(configured(async () => (await import('./commands/get.js')).get));
+
+  declare('report', 'write an HTML page about the rows of a file: counts, collections, times, empty columns')
+    .argument('<file>', 'FILE.csv, FILE.csv.gz, FILE.sqlite#TABLE or FILE.parquet, as an export wrote it')
+    .action(runs(async () => (await import('./commands/report.js')).report));
 
   const dlq = program.command('dlq').description('show or resend dead letters: records that a webhook refused');
   declare('dlq show', 'list dead letters with the responses to them, without changing anything', dlq)
@@ -154,15 +162,15 @@ export async function runProgram(args: readonly string[], environment: Environme
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    // Commander has already written its error, or the requested help.
+    // Commander has already written its error, or made the requested help.
     if (error instanceof CommanderError) {
       if (error.exitCode !== 0) return exitCodes.wrongUsage;
-      // Rejects if writing the help failed.
-      await environment.stdout.write('');
+      await environment.stdout.write(help);
       return exitCodes.done;
     }
     throw error;
   }
+  if (help !== '') await environment.stdout.write(help);
   return exitCode;
 }
 
@@ -202,14 +210,14 @@ function argumentsOf({ registeredArguments, processedArgs }: Command): Readonly<
 }
 
 /** A program that writes to the environment, and throws instead of exiting. Its commands inherit both. */
-function emptyProgram({ stdout, stderr }: Environment): Command {
+function emptyProgram({ stdout, stderr }: Environment, writeOut: (text: string) => void): Command {
   const width = (columns: number): number => Math.min(columns, widestHelp);
   return new Command('sluice')
     .description('Exports rate-limited web APIs to files and webhooks, without losing a row.')
     .version(version())
     .exitOverride()
     .configureOutput({
-      writeOut: stdout.print,
+      writeOut,
       writeErr: stderr.print,
       outputError: (text) => {
         stderr.print(`${usageError(text)}\n`);
@@ -232,6 +240,7 @@ Examples:
   sluice doctor
   sluice nfts export --owner 0x1 --to holdings.csv
   sluice checkpoint show holdings.csv
+  sluice report holdings.csv
   sluice nfts export --owner 0x1 --forward https://hooks.example.com/nfts --secret-file secret.txt
   sluice dlq show hooks.example.com.dead.jsonl
   sluice streams list

@@ -32,8 +32,8 @@ describe('sluice checkpoint show', () => {
         [
           `^target    ${join(cwd, 'out.csv')}`,
           'source    aptos\\.walletNfts',
-          'kept      [12],\\d00 rows in [12]\\d pages',
-          'plan      [01] of 5 partitions finished, [123] open',
+          'kept      [1-4],\\d{3} rows in [1-4]\\d pages',
+          'plan      [0-2] of 5 partitions finished, [123] open',
           '          partition \\d: [\\d,]+ rows in \\d+ pages?',
           '(?:          partition \\d: [\\d,]+ rows in \\d+ pages?\\n)*written   2 h 0 min ago \\(\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z\\)',
           'file      out\\.csv\\.part has [^\\n]+',

@@ -13,10 +13,7 @@ export function exportArgs(sandbox: Pick<Sandbox, 'owners'>, to: string, ...more
   return ['nfts', 'export', '--owner', ...sandbox.owners, '--to', to, ...pace, ...more];
 }
 
-/**
- * Starts an export, and signals it when the sandbox has got so many more requests. With a concurrency of one the last commit is behind by
- * `commitEvery` pages and the two that an export may be ahead by, at most.
- */
+/** Starts an export, and signals it when the sandbox has got so many more requests. It commits what it has fetched. */
 export async function interrupt(
   sandbox: Sandbox,
   args: readonly string[],

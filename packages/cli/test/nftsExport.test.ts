@@ -249,6 +249,7 @@ describe('progress', () => {
       retries: sandbox.counts.requests - 30,
       waitedMs: expect.any(Number),
       elapsedMs: expect.any(Number),
+      lastRetry: expect.stringMatching(/^HTTP 5\d\d$/),
     });
     const progress = events.slice(1, -1);
     expect(progress.length).toBeGreaterThan(0);

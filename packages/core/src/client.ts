@@ -15,6 +15,7 @@ import { axiosTransport } from './http/axiosTransport.js';
 import { stampedWith } from './http/credentials.js';
 import { openCredentials } from './http/openCredentials.js';
 import { Secrets } from './http/secrets.js';
+import { LimiterReports } from './http/limiterReports.js';
 import { LinkChain } from './http/linkChain.js';
 import type { Link } from './http/transport.js';
 import { unlimited } from './http/unlimited.js';
@@ -139,12 +140,17 @@ export function createClient(options: ClientOptions): Client {
   const adapter = (options.adapter ?? createAdapter)({ connectTimeout: timeouts.connect, maxBodyBytes });
   const hub = new EventHub((text) => secrets.redact(text, maxEventText));
   const exchange = { adapter, clock, random, timeouts, retry, maxBodyBytes, closed: closing.signal };
-  const transport = apiTransport({ ...exchange, secrets, apis, emit: hub.emit });
+  const limiters = new Map<string, Limiter>();
+  const limiterReports = new LimiterReports({
+    ...{ clock, emit: hub.emit, isObserved: () => hub.isObserved('limiter') },
+    apisOf: (limiter) => Object.freeze([...limiters].filter(([, each]) => each === limiter).map(([api]) => api)),
+  });
+  const onLimiter = limiterReports.changed;
+  const transport = apiTransport({ ...exchange, secrets, apis, emit: hub.emit, onLimiter });
   const links = new LinkChain(transport, options.links ?? [], {
     ...{ clock, total: timeouts.total, closed: closing.signal },
   });
   const state = options.state ?? (() => memoryState());
-  const limiters = new Map<string, Limiter>();
   const parts: ContextParts = {
     clock,
     random,
@@ -178,6 +184,7 @@ export function createClient(options: ClientOptions): Client {
 
   const close = async (): Promise<void> => {
     closing.abort();
+    limiterReports.close();
     try {
       await adapter.close();
     } finally {

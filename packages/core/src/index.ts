@@ -53,7 +53,8 @@ export type {
   RetryEvent,
   SettledEvent,
 } from './http/events.js';
-export type { CommitEvent, ErrorEvent, PageEvent } from './source/sourceEvent.js';
+export type { LimiterEvent, PauseCause } from './http/limiterReports.js';
+export type { ChangeEvent, CommitEvent, ErrorEvent, PageEvent } from './source/sourceEvent.js';
 export type { ErrorReport } from './errorReport.js';
 
 // Credentials
@@ -75,7 +76,7 @@ export type { SavedToken } from './http/oauth2.js';
 
 // Requests
 export type { Timeouts } from './http/requestTimes.js';
-export type { Limit, Limiter, LimiterState, Permit, AcquireOptions } from './http/limiter.js';
+export type { Limit, Limiter, LimiterState, Permit, AcquireOptions, RateUse } from './http/limiter.js';
 export type { ObservedResponse, Quota, QuotaNotice } from './http/limiter.js';
 export { rateLimitHeaders, type RateLimitHeadersOptions } from './http/rateLimitHeaders.js';
 export type { QuotaReport, QuotaRules } from './http/rateLimitHeaders.js';

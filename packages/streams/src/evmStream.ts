@@ -147,4 +147,5 @@ export const evmStreamSchema: RowSchema<EvmStream> = {
     ...{ abi: 'json', advancedOptions: 'json', chainIds: 'json', triggers: 'json' },
   },
   key: (stream) => String(stream.id),
+  statusOf: ({ status }) => status,
 };

@@ -37,12 +37,15 @@ export function processEnvironment(process: NodeJS.Process): Environment {
   // The write itself reports a broken pipe. Without a listener the event would also end the process with a stack trace.
   const stdout: OutputStream = (process.stdout.isTTY ? undefined : fileStream(process.stdout.fd)) ?? process.stdout;
   for (const stream of [stdout, process.stdout, process.stderr]) stream.on('error', () => undefined);
+  const stderr = outputOf(process.stderr, process.env);
+  // A second signal exits without the command.
+  process.on('exit', () => stderr.showLine(''));
   const key = process.env['SLUICE_API_KEY']?.trim();
   return {
     variables: process.env,
     stdin: process.stdin,
     stdout: outputOf(stdout, process.env, isClosedAtStart(process.stdout.fd)),
-    stderr: outputOf(process.stderr, process.env),
+    stderr,
     signal,
     folder: process.cwd(),
     command: commandOf(process.argv[1] ?? 'sluice', process.cwd()),

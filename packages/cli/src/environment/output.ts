@@ -19,9 +19,13 @@ export interface Output {
   readonly write: (text: string) => Promise<void>;
   /** Writes without waiting; the next `write` rejects if this one failed. */
   readonly print: (text: string) => void;
+  /** Shows a line on a terminal, until the next line or text takes its place. An empty one removes it. */
+  readonly showLine: (line: string) => void;
 }
 
 const defaultColumns = 120;
+/** Returns to the start of the line and erases it. */
+const eraseLine = '\r\u001b[K';
 
 /** An output on a stream. `COLUMNS` sets the width if the stream has none. */
 export function outputOf(
@@ -31,6 +35,12 @@ export function outputOf(
 ): Output {
   const isTerminal = stream.isTTY === true;
   let broken: Error | undefined;
+  let isLineShown = false;
+  const overLine = (text: string): string => {
+    if (!isLineShown) return text;
+    isLineShown = false;
+    return eraseLine + text;
+  };
   const firstError = (error: Error | null | undefined): Error | undefined => (broken ??= error ?? undefined);
   return {
     ...{ stream, isClosed, isTerminal },
@@ -41,14 +51,20 @@ export function outputOf(
     colors: colorsFor(isTerminal, variables),
     write: (text) =>
       new Promise((resolve, reject) => {
-        stream.write(text, (reason) => {
+        stream.write(overLine(text), (reason) => {
           const error = firstError(reason);
           if (error) reject(readableError(error));
           else resolve();
         });
       }),
     print: (text) => {
-      stream.write(text, firstError);
+      stream.write(overLine(text), firstError);
+    },
+    showLine: (line) => {
+      if (line === '' && !isLineShown) return;
+      isLineShown = line !== '';
+      // The cursor waits at the start: behind a full line, the "^C" of a terminal would begin another one.
+      stream.write(eraseLine + line + (isLineShown ? '\r' : ''), firstError);
     },
   };
 }

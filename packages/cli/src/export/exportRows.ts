@@ -20,9 +20,11 @@ import { resumedAt } from '../progress/messages.js';
 import { type Notice, noticesOf } from '../progress/notices.js';
 import { openReporter } from '../progress/openReporter.js';
 import type { ProgressMode, Reporter } from '../progress/reporter.js';
+import { timedSink } from '../progress/timedSink.js';
+import { RequestWaits, TargetWait, type Wait } from '../progress/waits.js';
 import { type Deliveries, type Progress, type RequestTally, tallyRequests } from '../progress/progress.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
-import type { TargetKind } from '../target/target.js';
+import { type TargetKind, targetNouns } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import type { Resumption } from './resume.js';
 import { standardOutputName } from './rowSink.js';
@@ -83,16 +85,31 @@ export async function exportRows<T>(
     exportWarnings.next(visibleText(message));
   });
   const { state, ...exportOptions } = resuming?.exportOptions ?? { restart: true };
-  const flow = exportTo(source, sink, {
+  const targetWait = new TargetWait(clock, targetNouns[forwarding ? 'webhook' : (kind ?? 'file')], () => {
+    return forwarding?.tally.repeatedAfter;
+  });
+  const flow = exportTo(source, timedSink(sink, targetWait), {
     ...(concurrency !== undefined && { concurrency }),
     ...(incremental && { incremental }),
     ...exportOptions,
     ...(state && !sink.state && { state }),
   });
 
+  const requestWaits = new RequestWaits(client, clock);
+  const waitNow = (): Wait | undefined =>
+    signal.aborted ? { kind: 'stopping' } : (targetWait.current() ?? requestWaits.current());
   const began = clock.monotonic();
   let latest: ExportProgress | undefined;
-  const read = (): Progress => ({
+  const read = (): Progress => {
+    const wait = waitNow();
+    const { lastRetry } = requestWaits;
+    return {
+      ...countsNow(),
+      ...(wait && { wait }),
+      ...(lastRetry !== undefined && { lastRetry }),
+    };
+  };
+  const countsNow = (): Progress => ({
     rows: latest?.rows ?? 0,
     pages: latest?.pages ?? 0,
     resumedRows: latest?.resumedRows ?? 0,
@@ -101,7 +118,6 @@ export async function exportRows<T>(
     requests: tally.requests,
     retries: tally.retries,
     waited: tally.waited,
-    pausedFor: Math.max(client.limiter.pausedFor, ...[...client.limiters.values()].map((api) => api.pausedFor)),
     ...(forwarding && { sent: sentOf(forwarding) }),
   });
   const header = {
@@ -117,6 +133,7 @@ export async function exportRows<T>(
     else reporter.warn(message);
   });
   if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
+  const cancelStopNotice = noticeOfStop(signal, clock, reporter.info);
   try {
     const report = await flow.run({
       signal,
@@ -129,6 +146,7 @@ export async function exportRows<T>(
         exportWarnings.subscribe(reporter.warn);
       },
     });
+    cancelStopNotice();
     const { rows, pages, resumedRows, bytes, finishedAt } = report;
     // The export was already finished, so there was no progress event.
     if (finishedAt !== undefined) latest = { ...report, isDone: false };
@@ -156,11 +174,30 @@ export async function exportRows<T>(
       stderr.print(`sluice: ${deadLetterSummary(deadLetters.count, deadLetters.path, command)}\n`);
     return { report, tally };
   } catch (error) {
+    cancelStopNotice();
     // Loaded on demand: a completed export does not need it.
     const { exportInterruption } = await import('./interruptedExport.js');
     const interruptionReport = exportInterruption({ error, target, latest, resuming, forwarding });
     return endEarly({ error, interruptionReport }, reporter, environment);
   }
+}
+
+/** A stop that takes longer than this is explained, in ms. */
+const quickStop = 500;
+
+/** Explains a stop that takes a while. Returns a function that cancels this. */
+function noticeOfStop(signal: AbortSignal, clock: Clock, show: (message: string) => void): () => void {
+  let cancelTimer = (): void => undefined;
+  const onAbort = (): void => {
+    cancelTimer = clock.after(quickStop, () => {
+      show('Stopping: the rows that are fetched are committed first. A second signal (Ctrl+C) ends it at once.');
+    });
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  return () => {
+    signal.removeEventListener('abort', onAbort);
+    cancelTimer();
+  };
 }
 
 function sentOf({ tally: { deliveries, redeliveries } }: Forwarding): Deliveries {

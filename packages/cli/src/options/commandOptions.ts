@@ -142,6 +142,7 @@ const commandOptions = {
     group('Resuming (run the same command again):', 'breakLock', 'trustFilesystem of letters'),
     group('Progress, on stderr:', 'progress of letters', 'quiet'),
   ],
+  report: [group('Options:', 'to of a report', 'ifExists of a report')],
   'checkpoint show': [group('Options:', 'format of a list', 'config')],
   sandbox: [
     group('Options:', 'port'),

@@ -53,6 +53,7 @@ const examples: Readonly<Record<CommandName | 'demo', readonly [string, ...strin
     'sluice dlq replay hooks.example.com.dead.jsonl',
     'sluice dlq replay hooks.example.com.dead.jsonl --to https://hooks.example.com/new --secret-file secret.txt',
   ],
+  report: ['sluice report holdings.csv', 'sluice report holdings.sqlite#nfts --to report.html --if-exists overwrite'],
   'checkpoint show': [
     'sluice checkpoint show holdings.csv',
     'sluice checkpoint show holdings.sqlite#nfts --format json',

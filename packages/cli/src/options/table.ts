@@ -90,6 +90,7 @@ const table = {
     value: '<target>',
     help: "append to FILE.jsonl, each change exactly once; or mirror the rows in FILE.sqlite#TABLE or postgres://user@host/database?table=TABLE; or NAME:TARGET for a plugin's sink (default: stdout, each at least once)",
   },
+  'to of a report': { value: '<file>', help: 'the report (default: the name of the file, with .html); - for stdout' },
   'to of letters': { ...url, help: 'address of the service; may differ from the original one' },
   format: {
     value: '<format>',
@@ -118,6 +119,11 @@ const table = {
   'format of a list': show,
   columns: { value: '<names>', ...list, about: 'file', help: 'only these columns, in this order: a,b,c' },
   gzip: { about: 'file', help: 'CSV, JSON Lines: compress with gzip, whatever the file name' },
+  'ifExists of a report': {
+    value: '<what>',
+    read: ['fail', 'overwrite'],
+    help: 'what to do if the report exists (default: fail)',
+  },
   ifExists: {
     value: '<what>',
     read: ['fail', 'overwrite', 'append'],

@@ -1,22 +1,22 @@
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatDuration, formatNumber, formatTimeLeft } from '../terminal/format.js';
+import { cutToWidth, displayWidth } from '../terminal/width.js';
 import { openingLine, resumedLine, summaryLine } from './messages.js';
 import { type Progress, rowsPerSecond, shareDone, timeLeft } from './progress.js';
+import { otherCause, waitText } from './waits.js';
 import { every, type Reporter, type ReporterContext } from './reporter.js';
 
 const redrawEvery = 100;
-/** Returns to the start of the line and erases it. */
-const eraseLine = '\r\u001b[K';
 
-/** `--progress bar`: one line of a terminal, redrawn in place and erased at the end. */
+/** `--progress bar`: one line of a terminal, redrawn in place and removed at the end. */
 export function barReporter({ output, clock, header, read }: ReporterContext): Reporter {
   const draw = (): void => {
     // The last column stays free: a character there makes some terminals start a new line.
-    output.print(eraseLine + progressLine(read(), { columns: output.columns - 1, colors: output.colors }));
+    output.showLine(progressLine(read(), { columns: output.columns - 1, colors: output.colors }));
   };
   const stop = every(clock, redrawEvery, draw);
   const printAbove = (line: string): void => {
-    output.print(`${eraseLine}${line}\n`);
+    output.print(`${line}\n`);
     draw();
   };
   const opening = openingLine(header);
@@ -32,11 +32,12 @@ export function barReporter({ output, clock, header, read }: ReporterContext): R
     info: printAbove,
     done: (summary) => {
       stop();
-      output.print(eraseLine + (summary ? `${summaryLine(summary)}\n` : ''));
+      output.showLine('');
+      if (summary) output.print(`${summaryLine(summary)}\n`);
     },
     ended: () => {
       stop();
-      output.print(eraseLine);
+      output.showLine('');
       return false;
     },
   };
@@ -44,6 +45,8 @@ export function barReporter({ output, clock, header, read }: ReporterContext): R
 
 interface Piece {
   readonly text: string;
+  /** Shown before the piece is dropped. */
+  readonly short?: string;
   /** If the line is too narrow, the piece with the highest rank is dropped first; rank 0 stays. */
   readonly rank: number;
 }
@@ -69,42 +72,44 @@ export function progressLine(
   const pieces = piecesOf(progress);
   const length = Math.max(shortestBar, Math.min(longestBar, Math.floor(columns / 5)));
   const lead = share === undefined ? 1 : length + gap.length + percent(share).length;
-  while (widthOf(pieces, lead) > columns && dropHighestRank(pieces));
+  while (widthOf(pieces, lead) > columns && shortenHighestRank(pieces));
   const figures = pieces.map(({ text }) => text).join(gap);
-  if (lead + gap.length + figures.length > columns) return figures.slice(0, columns);
+  if (lead + gap.length + displayWidth(figures) > columns) return cutToWidth(figures, columns);
   if (share === undefined) return `${colors.cyan(frameAt(progress.elapsed))}${gap}${figures}`;
   const full = Math.floor(share * length);
   return `${colors.cyan('█'.repeat(full))}${colors.dim('░'.repeat(length - full))}${gap}${percent(share)}${gap}${figures}`;
 }
 
 function piecesOf(progress: Progress): Piece[] {
-  const { rows, pages, requests, retries, waited, pausedFor, sent } = progress;
+  const { rows, pages, requests, retries, lastRetry, waited, wait, sent } = progress;
+  const cause = otherCause(lastRetry, wait);
+  const retried = formatCount(retries, 'retry', 'retries');
   const left = timeLeft(progress);
   return [
     { text: formatCount(rows, 'row'), rank: 0 },
     { text: `${formatNumber(rowsPerSecond(progress))}/s`, rank: 2 },
     { text: formatCount(pages, 'page'), rank: 5 },
     { text: formatCount(requests, 'request'), rank: 6 },
-    ...(retries > 0 ? [{ text: formatCount(retries, 'retry', 'retries'), rank: 3 }] : []),
+    ...(retries > 0 ? [{ text: retried + (cause === undefined ? '' : ` (${cause})`), short: retried, rank: 3 }] : []),
     ...(waited >= 100 ? [{ text: `waited ${formatDuration(waited)}`, rank: 4 }] : []),
-    ...(pausedFor > 0 ? [{ text: `paused for ${formatDuration(pausedFor)}`, rank: 1 }] : []),
+    ...(wait ? [{ text: waitText(wait), short: waitText(wait, { isShort: true }), rank: 1 }] : []),
     ...(sent ? [{ text: formatCount(sent.deliveries, 'delivery', 'deliveries'), rank: 4 }] : []),
     ...(sent && sent.redeliveries > 0 ? [{ text: `${formatNumber(sent.redeliveries)} repeated`, rank: 3 }] : []),
-    ...(left === undefined ? [] : [{ text: `${formatTimeLeft(left)} left`, rank: 1 }]),
+    ...(left === undefined || wait ? [] : [{ text: `${formatTimeLeft(left)} left`, rank: 1 }]),
   ];
 }
 
 function widthOf(pieces: readonly Piece[], lead: number): number {
-  return pieces.reduce((width, { text }) => width + gap.length + text.length, lead);
+  return pieces.reduce((width, { text }) => width + gap.length + displayWidth(text), lead);
 }
 
-function dropHighestRank(pieces: Piece[]): boolean {
+/** Shortens or drops one piece. Returns `false` if there is none to drop. */
+function shortenHighestRank(pieces: Piece[]): boolean {
   const highest = Math.max(...pieces.map(({ rank }) => rank));
   if (highest === 0) return false;
-  pieces.splice(
-    pieces.findLastIndex(({ rank }) => rank === highest),
-    1,
-  );
+  const at = pieces.findLastIndex(({ rank }) => rank === highest);
+  const { text = '', short = text } = pieces[at] ?? {};
+  pieces.splice(at, 1, ...(short === text ? [] : [{ text: short, rank: highest }]));
   return true;
 }
 

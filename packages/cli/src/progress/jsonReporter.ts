@@ -1,5 +1,6 @@
 import type { Resumed } from './messages.js';
 import { type RunHeader, type Progress, rowsPerSecond, timeLeft } from './progress.js';
+import { type WaitEvent, waitEvent } from './waits.js';
 import { every, type Reporter, type ReporterContext } from './reporter.js';
 
 const eventEvery = 1000;
@@ -55,6 +56,8 @@ interface ProgressCounts {
   /** Total time that requests waited for the limiter. */
   readonly waitedMs: number;
   readonly elapsedMs: number;
+  /** Why the latest attempt was repeated, in a few words. */
+  readonly lastRetry?: string;
   /** Requests to the webhook, including redeliveries. Absent for other targets. */
   readonly deliveries?: number;
   readonly redeliveries?: number;
@@ -67,7 +70,12 @@ interface ProgressCounts {
 type ProgressEvent =
   | ({ readonly event: 'start' } & RunHeader)
   | ({ readonly event: 'resumed' } & Resumed)
-  | ({ readonly event: 'progress'; readonly total?: number; readonly leftMs?: number } & ProgressCounts)
+  | ({
+      readonly event: 'progress';
+      readonly total?: number;
+      readonly leftMs?: number;
+      readonly waiting?: WaitEvent;
+    } & ProgressCounts)
   | { readonly event: 'warning' | 'info'; readonly message: string }
   | ({
       readonly event: 'report';
@@ -90,7 +98,7 @@ type ProgressEvent =
     } & ProgressCounts);
 
 function countsOf(progress: Progress): ProgressCounts {
-  const { rows, pages, requests, retries, waited, elapsed, sent } = progress;
+  const { rows, pages, requests, retries, waited, elapsed, lastRetry, sent } = progress;
   return {
     rows,
     pages,
@@ -99,6 +107,7 @@ function countsOf(progress: Progress): ProgressCounts {
     retries,
     waitedMs: Math.round(waited),
     elapsedMs: Math.round(elapsed),
+    ...(lastRetry !== undefined && { lastRetry }),
     ...sent,
   };
 }
@@ -110,5 +119,6 @@ export function progressEvent(progress: Progress): ProgressEvent {
     ...countsOf(progress),
     ...(progress.total !== undefined && { total: progress.total }),
     ...(left !== undefined && { leftMs: Math.round(left) }),
+    ...(progress.wait && { waiting: waitEvent(progress.wait) }),
   };
 }

@@ -1,4 +1,5 @@
 import type { Client } from '@sluice/core';
+import type { Wait } from './waits.js';
 
 /** How far an export is. Times are in ms. */
 export interface Progress {
@@ -16,8 +17,10 @@ export interface Progress {
   readonly retries: number;
   /** Total time that requests waited for the limiter. */
   readonly waited: number;
-  /** Time until the limiter lets requests start again; 0 if it does now. */
-  readonly pausedFor: number;
+  /** Why the latest attempt was repeated, in a few words. Absent if none was. */
+  readonly lastRetry?: string;
+  /** What it waits for. Absent while it makes progress. */
+  readonly wait?: Wait;
   /** Absent if the target is not a webhook. */
   readonly sent?: Deliveries;
 }

@@ -2,6 +2,7 @@ import type { HttpEvent } from '@sluice/core';
 import type { DeadLetter } from '@sluice/exporters/webhook';
 import { type Observable, Subject } from 'rxjs';
 import { redact } from '../errors/redact.js';
+import { causeOf } from '../progress/waits.js';
 import { outageSentences } from '../progress/notices.js';
 import type { Deliveries } from '../progress/progress.js';
 import { formatCount } from '../terminal/format.js';
@@ -12,6 +13,8 @@ interface DeliveryTally extends Deliveries {
   /** Records that the webhook refused. */
   readonly deadLetters: number;
   readonly letters: Observable<DeadLetter>;
+  /** Why a delivery is repeated that is not taken yet, in a few words. */
+  readonly repeatedAfter: string | undefined;
   /** A sentence when an outage begins, and one when it is over. */
   readonly outages: Observable<string>;
 }
@@ -25,7 +28,13 @@ export function tallyDeliveries(): {
   const letters = new Subject<DeadLetter>();
   const outages = new Subject<string>();
   const sentenceOf = outageSentences();
-  const tally = { deliveries: 0, redeliveries: 0, deadLetters: 0, letters, outages };
+  const repeated = new Map<number, string>();
+  const tally = {
+    ...{ deliveries: 0, redeliveries: 0, deadLetters: 0, letters, outages },
+    get repeatedAfter() {
+      return [...repeated.values()].at(-1);
+    },
+  };
   return {
     tally,
     onEvent: (event) => {
@@ -33,7 +42,11 @@ export function tallyDeliveries(): {
       const sentence = sentenceOf(event);
       if (sentence !== undefined) outages.next(sentence);
       if (type === 'attempt') tally.deliveries += 1;
-      if (type === 'retry') tally.redeliveries += 1;
+      if (type === 'retry') {
+        tally.redeliveries += 1;
+        repeated.set(event.request, causeOf(event.error));
+      }
+      if (type === 'settled') repeated.delete(event.request);
     },
     onDeadLetter: (letter) => {
       tally.deadLetters += 1;

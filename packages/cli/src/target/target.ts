@@ -3,6 +3,15 @@ import type { Forwarding } from './deliveries.js';
 
 export type TargetKind = 'file' | 'stdout' | 'webhook' | 'sink' | 'table';
 
+/** With an article, for sentences. */
+export const targetNouns: Readonly<Record<TargetKind, string>> = {
+  file: 'the file',
+  stdout: 'the reader of stdout',
+  webhook: 'the webhook',
+  sink: 'the sink',
+  table: 'the table',
+};
+
 /** Where rows or changes go. */
 export interface Target<T> {
   readonly kind: TargetKind;

@@ -47,6 +47,8 @@ export interface Phrase {
   readonly max?: number;
   /** Left out instead of being cut. */
   readonly isHint?: boolean;
+  /** Others make room for it. */
+  readonly isKept?: boolean;
 }
 
 /** Phrases as one line without a line feed, cut to `columns`. Skips phrases without text. */

@@ -4,7 +4,7 @@ import { streamSink } from '@sluice/core/node';
 import { jsonl, jsonlFormat } from '@sluice/exporters/jsonl';
 import type { Config } from '../config/config.js';
 import type { Environment } from '../environment/environment.js';
-import { refuseClosed } from '../environment/output.js';
+import { type Output, refuseClosed } from '../environment/output.js';
 import { UsageError } from '../errors/errors.js';
 import { standardOutputName } from '../export/rowSink.js';
 import { standardOutput } from '../options/checkTarget.js';
@@ -14,7 +14,7 @@ import type { ForwardOptions } from '../target/forwardTarget.js';
 import { mirrorTarget } from '../target/tableTarget.js';
 import type { Target } from '../target/target.js';
 import { resolveTarget } from '../target/resolveTarget.js';
-import { changeText } from './changeText.js';
+import { changeText, type LineOptions } from './changeText.js';
 import type { RowView } from './rowView.js';
 
 type ChangeTargetOptions = GroupOptions<'changeTarget'>;
@@ -45,12 +45,24 @@ function changeSink<T extends object>(
     if (ifExists !== undefined) throw new UsageError('--if-exists needs a file: give --to FILE.');
     refuseClosed(stdout);
     const { format = 'text' } = options;
-    const rows = format === 'text' ? changeText(view, { colors: stdout.colors }) : jsonlFormat<Change<T>>();
+    const rows = format === 'text' ? changeText(view, lineOptions(stdout)) : jsonlFormat<Change<T>>();
     return { kind: 'stdout', sink: streamSink(rows, stdout.stream), name: standardOutputName, format };
   }
   checkFile(file, options.format);
   const sink = jsonl<Change<T>>({ path: resolve(folder, file), ...(ifExists && { ifExists }) });
   return { kind: 'file', sink, name: file, format: 'jsonl', state: `${file}.sluice` };
+}
+
+/** Of a terminal its width, which may change; elsewhere lines have any length. */
+function lineOptions(stdout: Output): LineOptions {
+  if (!stdout.isTerminal) return { colors: stdout.colors };
+  return {
+    colors: stdout.colors,
+    isWrapped: true,
+    get columns() {
+      return stdout.columns;
+    },
+  };
 }
 
 function checkFile(file: string, format: ChangeFormat | undefined): void {

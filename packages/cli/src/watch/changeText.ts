@@ -1,7 +1,8 @@
 import type { Change, RowFormat } from '@sluice/core';
 import type { Colors } from '../terminal/colors.js';
 import { formatCount, formatTime } from '../terminal/format.js';
-import { type Phrase, phrasesAsLine } from '../terminal/width.js';
+import { visibleText } from '../terminal/text.js';
+import { displayWidth, type Phrase, phrasesAsLine } from '../terminal/width.js';
 import type { RowView } from './rowView.js';
 
 /** Changes as lines for people. Each page is a poll. */
@@ -19,16 +20,20 @@ export function changeText<T extends object>(view: RowView<T>, options: LineOpti
   };
 }
 
-interface LineOptions {
+export interface LineOptions {
   readonly colors: Colors;
   /** Longer lines are cut. Default: unlimited. */
   readonly columns?: number;
+  /** Only the time, the name and what has changed fit into the columns, and the rest is not cut. Default `false`. */
+  readonly isWrapped?: boolean;
   /** In columns. Default 0. */
   readonly indent?: number;
 }
 
 const usualName = 24;
 const longestName = 40;
+const shortestName = 12;
+const usualGap = 2;
 
 /**
  * The changes of a poll, one per line, without line feeds. The rows of the first poll share one line.
@@ -38,16 +43,39 @@ const longestName = 40;
 export function changeLines<T extends object>(
   changes: readonly Change<T>[],
   view: RowView<T>,
-  { colors, columns = Infinity, indent = 0 }: LineOptions,
+  { colors, columns = Infinity, indent = 0, isWrapped = false }: LineOptions,
 ): string[] {
   const first = changes[0];
   if (!first) return [];
   const time: Phrase = { text: formatTime(new Date(first.observedAt)), paint: colors.dim };
+  const width = columns - indent;
   const initial = changes.flatMap((change) => (change.type === 'initial' ? [change.after] : []));
   const others = changes.filter((change) => change.type !== 'initial');
-  const lines = others.map((change) => [time, ...changePhrases(change, view, colors)]);
+  const lines = others.map((change) => fitted([time, ...changePhrases(change, view, colors)], width));
   const start = initial.length === 0 ? [] : [[time, ...initialPhrases(initial, view, colors)]];
-  return [...start, ...lines].map((phrases) => ' '.repeat(indent) + phrasesAsLine(phrases, columns - indent));
+  return [...start, ...lines].map(
+    (phrases) => ' '.repeat(indent) + phrasesAsLine(phrases, isWrapped ? Infinity : width),
+  );
+}
+
+/** Shortens the name, and then the time, so that what has changed fits into the columns. */
+function fitted([time, name, ...rest]: readonly Phrase[], columns: number): Phrase[] {
+  if (!time || !name) return [];
+  const kept = rest.filter(({ isKept }) => isKept);
+  const needed = kept.reduce((sum, { text, gap = usualGap, max = Infinity }) => sum + gap + widthUpTo(text, max), 0);
+  const forName = columns - displayWidth(time.text) - usualGap - needed;
+  // Without the date: of the lines of a terminal, most are of today.
+  if (forName < shortestName && time.text.length > clockTime)
+    return fitted([{ ...time, text: time.text.slice(-clockTime) }, name, ...rest], columns);
+  const max = Math.max(1, Math.min(longestName, forName));
+  return [time, { ...name, min: Math.min(usualName, max), max }, ...rest];
+}
+
+/** The length of `14:05:09`. */
+const clockTime = 8;
+
+function widthUpTo(text: string, max: number): number {
+  return Math.min(max, displayWidth(visibleText(text)));
 }
 
 function initialPhrases<T>(rows: readonly T[], { noun, summary }: RowView<T>, { dim }: Colors): Phrase[] {
@@ -62,13 +90,13 @@ function changePhrases<T extends object>(
   { name, details, changeDetails }: RowView<T>,
   { bold, dim, green, red }: Colors,
 ): Phrase[] {
-  const named = (row: T): Phrase => ({ text: name(row), paint: bold, min: usualName, max: longestName });
+  const named = (row: T): Phrase => ({ text: name(row), paint: bold });
   switch (change.type) {
     case 'initial':
     case 'added':
-      return [named(change.after), { text: 'added', paint: green }, ...details(change.after)];
+      return [named(change.after), { text: 'added', paint: green, isKept: true }, ...details(change.after)];
     case 'removed':
-      return [named(change.before), { text: 'removed', paint: red }, ...details(change.before)];
+      return [named(change.before), { text: 'removed', paint: red, isKept: true }, ...details(change.before)];
     case 'changed': {
       const { before, after, fields } = change;
       const { phrases, covered } = changeDetails(before, after);
@@ -77,7 +105,7 @@ function changePhrases<T extends object>(
         after,
         fields.filter((field) => !covered.includes(field)),
       );
-      const lead: Phrase[] = phrases.length === 0 ? [{ text: 'changed' }] : [];
+      const lead: Phrase[] = phrases.length === 0 ? [{ text: 'changed', isKept: true }] : [];
       return [named(after), ...lead, ...phrases, ...rest.map(({ text }) => ({ text, paint: dim }))];
     }
   }

@@ -39,7 +39,7 @@ export function holdingView({ dim }: Colors): RowView<NftHolding> {
       const hasOtherAmount = fieldText(before.amount) !== fieldText(after.amount);
       const amounts = `x ${fieldText(before.amount) || '?'} -> ${fieldText(after.amount) || '?'}`;
       return {
-        phrases: [{ text: hasOtherAmount ? amounts : 'changed' }, ...where(after)],
+        phrases: [{ text: hasOtherAmount ? amounts : 'changed', isKept: true }, ...where(after)],
         covered: hasOtherAmount ? ['amount'] : [],
       };
     },
@@ -57,6 +57,7 @@ export function streamView(colors: Colors): RowView<EvmStream> {
     text: fieldText(stream.status) || 'no status',
     paint: (text) => paintedStatus(text, colors),
     max: longestStatus,
+    isKept: true,
   });
   const message = (stream: EvmStream): Phrase => ({ text: fieldText(stream.statusMessage), paint: colors.dim });
   return {
@@ -68,7 +69,7 @@ export function streamView(colors: Colors): RowView<EvmStream> {
       if (!hasNewStatus && fieldText(before.statusMessage) === fieldText(after.statusMessage))
         return { phrases: [], covered: [] };
       const arrow = hasNewStatus
-        ? [status(before), { text: '->', gap: 1 }, { ...status(after), gap: 1 }]
+        ? [status(before), { text: '->', gap: 1, isKept: true }, { ...status(after), gap: 1 }]
         : [status(after)];
       return { phrases: [...arrow, message(after)], covered: ['status', 'statusMessage'] };
     },

@@ -17,14 +17,17 @@ import { exitCodes } from '../errors/errors.js';
 import { endEarly } from '../export/exportRows.js';
 import type { GroupOptions } from '../options/commandOptions.js';
 import { afterWarning, type Notice } from '../progress/notices.js';
+import { timedSink } from '../progress/timedSink.js';
+import { RequestWaits, TargetWait } from '../progress/waits.js';
 import { openClient, withClient } from '../source/openClient.js';
 import { deadLetterSummary, type Forwarding, warnOfLetters } from '../target/deliveries.js';
 import { refusePlace, type StatePlace } from '../target/statePlace.js';
-import type { Target } from '../target/target.js';
+import { type Target, targetNouns } from '../target/target.js';
 import { visibleText } from '../terminal/text.js';
 import { changeTargetOf } from './changeSink.js';
 import { watchInterruption, type WatchEnd } from './interruptedWatch.js';
 import type { RowView } from './rowView.js';
+import { onLongWaits } from './longWaits.js';
 import { openWatchReporter, type WatchCounts } from './watchReporter.js';
 import { watchStateOf } from './watchState.js';
 
@@ -92,7 +95,9 @@ async function watchChanges<T extends object>(
       reporter.health(health);
     }),
   );
-  const flow = exportTo(source, sink, {
+  const targetWait = new TargetWait(systemClock, targetNouns[target.kind], () => forwarding?.tally.repeatedAfter);
+  const requestWaits = new RequestWaits(client, systemClock);
+  const flow = exportTo(source, timedSink(sink, targetWait), {
     restart: options.restart ?? false,
     sameProject: options.sameProject ?? false,
     // stdout cannot be truncated, so it has no position to resume at.
@@ -117,6 +122,7 @@ async function watchChanges<T extends object>(
     else reporter.warn(message);
   });
   if (forwarding) warnOfLetters(forwarding, reporter.warn, secrets);
+  const endWaits = onLongWaits(() => targetWait.current() ?? requestWaits.current(), systemClock, reporter.waiting);
   const end = (error: unknown, how: Pick<WatchEnd, 'failures' | 'lastOf'>): never => {
     hasEnded = true;
     const interruptionReport = watchInterruption({
@@ -136,6 +142,8 @@ async function watchChanges<T extends object>(
     });
   } catch (error) {
     return end(error, { failures: last?.failures ?? 0 });
+  } finally {
+    endWaits();
   }
   // A run with a fixed number of polls, e.g. from cron, must fail if its last poll failed.
   if (last?.outcome === 'failed' && lastOf !== undefined)

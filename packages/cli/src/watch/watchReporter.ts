@@ -6,6 +6,7 @@ import type { OptionsOf } from '../options/table.js';
 import { openingLine } from '../progress/messages.js';
 import type { Deliveries, RunHeader } from '../progress/progress.js';
 import { type Ending, messageLines, type Reporter } from '../progress/reporter.js';
+import { type Wait, type WaitEvent, waitEvent, waitText } from '../progress/waits.js';
 import { formatCount, formatDuration, formatTime } from '../terminal/format.js';
 import { visibleText } from '../terminal/text.js';
 import type { RowView } from './rowView.js';
@@ -20,6 +21,8 @@ export interface WatchCounts extends Partial<Deliveries> {
 /** Shows the progress of a watch. At the end either `done` or `ended` is called, once. */
 interface WatchReporter extends Pick<Reporter, 'warn' | 'info' | 'ended'> {
   readonly health: (health: PageHealth) => void;
+  /** A poll, or the delivery of its changes, has to wait for long. */
+  readonly waiting: (wait: Wait) => void;
   readonly done: (counts: WatchCounts) => void;
 }
 
@@ -44,7 +47,7 @@ export function openWatchReporter(
     case 'json':
       return jsonReporter(context);
     case 'silent':
-      return { health: nothing, warn: nothing, info: nothing, done: nothing, ended: () => false };
+      return { health: nothing, waiting: nothing, warn: nothing, info: nothing, done: nothing, ended: () => false };
   }
 }
 
@@ -66,6 +69,10 @@ function plainReporter({ output, clock, secrets, watched, header, read }: WatchR
         output.print(`${time}  ${visibleText(redact(line, secrets))}\n`);
       before = health;
     },
+    waiting: (wait) => {
+      const time = output.colors.dim(formatTime(new Date(clock.now())));
+      output.print(`${time}  ${visibleText(redact(`The watch waits: ${waitText(wait)}.`, secrets))}\n`);
+    },
     ...messageLines(output),
     done: ({ changes, polls }) => {
       output.print(`${formatCount(changes, 'change')} in ${formatCount(polls, 'poll')} -> ${header.target}\n`);
@@ -78,6 +85,7 @@ function plainReporter({ output, clock, secrets, watched, header, read }: WatchR
 type WatchEvent =
   | ({ readonly event: 'start' } & WatchReporterContext['header'])
   | ({ readonly event: 'poll'; readonly message?: string } & Omit<PageHealth, 'error'>)
+  | ({ readonly event: 'waiting' } & WaitEvent)
   | { readonly event: 'warning' | 'info'; readonly message: string }
   | ({ readonly event: 'report'; readonly target: string } & WatchCounts)
   | ({ readonly event: Ending['kind'] } & Omit<Ending, 'kind'> & WatchCounts);
@@ -91,6 +99,9 @@ function jsonReporter({ output, secrets, header, read }: WatchReporterContext): 
   return {
     health: ({ error, ...health }) => {
       emit({ event: 'poll', ...health, ...(error !== undefined && { message: redact(errorText(error), secrets) }) });
+    },
+    waiting: (wait) => {
+      emit({ event: 'waiting', ...waitEvent(wait) });
     },
     warn: (message) => {
       emit({ event: 'warning', message });

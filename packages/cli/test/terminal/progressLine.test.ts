@@ -15,7 +15,6 @@ const some: Progress = {
   requests: 29,
   retries: 2,
   waited: 1234,
-  pausedFor: 0,
 };
 
 describe('progress', () => {
@@ -46,7 +45,7 @@ describe('progress', () => {
 });
 
 describe('the line of a terminal', () => {
-  test.each([
+  test.each<[string, Progress, number, string]>([
     [
       'in full',
       some,
@@ -55,7 +54,7 @@ describe('the line of a terminal', () => {
     ],
     ['at 80 columns', some, 79, '█████░░░░░░░░░░   33 %  2,700 rows  1,350/s  2 retries  waited 1.2 s  4 s left'],
     ['narrow', some, 40, '███░░░░░░░   33 %  2,700 rows  4 s left'],
-    ['tiny', some, 8, '2,700 ro'],
+    ['tiny', some, 8, '2,700 r…'],
     [
       'without a total',
       { ...some, total: undefined },
@@ -64,9 +63,31 @@ describe('the line of a terminal', () => {
     ],
     [
       'paused by the API',
-      { ...some, pausedFor: 12_000 },
+      { ...some, lastRetry: 'HTTP 429', wait: { kind: 'pause', left: 12_000, cause: 'HTTP 429' } },
       79,
-      '█████░░░░░░░░░░   33 %  2,700 rows  1,350/s  paused for 12 s  4 s left',
+      '█████░░░░░░░░░░   33 %  2,700 rows  1,350/s  paused for 12 s (HTTP 429)',
+    ],
+    [
+      'with the reason of the last retry',
+      { ...some, lastRetry: 'HTTP 503' },
+      119,
+      '███████░░░░░░░░░░░░░░░░   33 %  2,700 rows  1,350/s  27 pages  2 retries (HTTP 503)  waited 1.2 s  4 s left',
+    ],
+    [
+      'slowed down by a webhook',
+      {
+        ...some,
+        total: undefined,
+        wait: { kind: 'target', since: 3000, target: 'the webhook', cause: 'connection refused' },
+      },
+      65,
+      '⠋  2,700 rows  waiting 3.0 s for the webhook (connection refused)',
+    ],
+    [
+      'the same with a total, at 60 columns',
+      { ...some, wait: { kind: 'target', since: 3000, target: 'the webhook', cause: 'connection refused' } },
+      59,
+      '███░░░░░░░░   33 %  2,700 rows  waiting for the webhook',
     ],
     [
       'at the start',
@@ -90,8 +111,12 @@ test.each([
   [some, '2,700 of 8,000 rows in 27 pages, 1,350 rows/s, 29 requests, 2 retries, waited 1.2 s, about 4 s left'],
   [{ ...some, total: undefined, retries: 0, waited: 20 }, '2,700 rows in 27 pages, 1,350 rows/s, 29 requests'],
   [
-    { ...some, rows: 1, pages: 1, total: undefined, requests: 1, retries: 1, waited: 0, pausedFor: 3000 },
-    '1 row in 1 page, 1 rows/s, 1 request, 1 retry, paused for 3.0 s',
+    {
+      ...{ ...some, rows: 1, pages: 1, total: undefined, requests: 1, retries: 1, waited: 0 },
+      lastRetry: 'HTTP 503',
+      wait: { kind: 'retry', left: 3000, cause: 'HTTP 503' } as const,
+    },
+    '1 row in 1 page, 1 rows/s, 1 request, 1 retry, retries in 3.0 s (HTTP 503)',
   ],
 ])('the line of a log, %#', (progress, line) => {
   expect(plainLine(progress)).toBe(line);

@@ -42,7 +42,7 @@ async function reporting(mode: ProgressMode | 'silent', columns?: number) {
   const read = (): Progress => {
     const pages = Math.floor(now / 1000);
     const counts = { rows: pages * 100, pages, requests: pages + 1, retries: 1, waited: 250 };
-    return { ...counts, resumedRows: 0, total: undefined, elapsed: now, pausedFor: 0 };
+    return { ...counts, resumedRows: 0, total: undefined, elapsed: now };
   };
   const header = { source: 'aptos.walletNfts', target: 'holdings.csv', format: 'csv' };
   const reporter = await openReporter(mode, { output: stderr, clock, header, read });

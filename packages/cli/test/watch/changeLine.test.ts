@@ -1,7 +1,8 @@
 import type { NftHolding } from '@sluice/aptos';
 import type { Change } from '@sluice/core';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { colorsFor } from '../../src/terminal/colors.js';
+import { formatTime } from '../../src/terminal/format.js';
 import { displayWidth } from '../../src/terminal/width.js';
 import { changeLines } from '../../src/watch/changeText.js';
 import { holdingView, streamView } from '../../src/watch/rowView.js';
@@ -76,4 +77,37 @@ test('a line is cut to the width that it is given, colours left out of it', () =
   const shown = line.replace(/\u001b\[\d+m/g, '');
   expect(displayWidth(shown)).toBeLessThanOrEqual(100);
   expect(shown).toMatch(/^ {2}\S+ \S+ {2}猫+… {2,}active -> error {2}m+…$/);
+});
+
+describe('a narrow terminal', () => {
+  const stream = (status: string) => ({
+    id: 'a',
+    tag: 'bridge-swap-of-the-second-kind',
+    status,
+    statusMessage: 'The webhook answered 503.',
+  });
+  const change: Change<ReturnType<typeof stream>> = {
+    ...seen,
+    type: 'changed',
+    before: stream('active'),
+    after: stream('terminated'),
+    fields: ['status', 'statusMessage'],
+  };
+
+  test.each([
+    [120, '2026-03-01 14:05:09  bridge-swap-of-the-second-kind  active -> terminated  The webhook answered 503.'],
+    [80, '2026-03-01 14:05:09  bridge-swap-of-the-second-kind  active -> terminated  The …'],
+    [60, '2026-03-01 14:05:09  bridge-swap-of-t…  active -> terminated'],
+    [40, '14:05:09  bridge-…  active -> terminated'],
+  ])('%i columns show the new status of a change', (columns, line) => {
+    const [shown = '', ...others] = changeLines([change], streamView(colors), { colors, columns });
+    const wrapped = changeLines([change], streamView(colors), { colors, columns, isWrapped: true });
+    const local = formatTime(new Date(seen.observedAt));
+    expect(others).toEqual([]);
+    expect(shown.replace(local, '2026-03-01 14:05:09').replace(local.slice(-8), '14:05:09')).toBe(line);
+    expect(displayWidth(shown)).toBeLessThanOrEqual(columns);
+    // Nothing is lost where the terminal wraps the line.
+    expect(wrapped[0]?.slice(0, columns)).toContain('active -> terminated');
+    expect(wrapped[0]).toMatch(/The webhook answered 503\.$/);
+  });
 });

@@ -5,7 +5,7 @@ import { createDiscoveringSource } from '../source/discoveringSource.js';
 import type { Source } from '../source/source.js';
 import type { WalkBounds } from './decodeOptions.js';
 import { type ListingPlan, listingPlan, pageSizeOf, type RequestSpec } from './listingPlan.js';
-import { listingFetch, type OpenListing, rowsMadeOf } from './listingSource.js';
+import { listingFetch, type OpenListing, rowSchemaOf, rowsMadeOf } from './listingSource.js';
 import { Parents } from './parents.js';
 import type { Each } from './rowOf.js';
 
@@ -18,7 +18,7 @@ export function eachSource<Row extends object, In extends object, Params>(
 ): Source<Row> {
   const { definition, opening } = open;
   const { name, endpoint } = opening;
-  const { columns, types, key, event, isRepeatable, paging } = definition;
+  const { isRepeatable, paging } = definition;
   const { given, parents: parentParams, of, fields } = each.begin(name, params);
   const parents = parentsOf(name, opening.sibling?.(each.source)?.({ ...parentParams }));
   const size = pageSizeOf(name, definition.pageSize, pageSize);
@@ -35,7 +35,7 @@ export function eachSource<Row extends object, In extends object, Params>(
       name,
       identity: { each: identity, ...requested, ...made, pageSize: size ?? null, paging: paging.identity },
       rowsIdentity: { each: rowsIdentity, ...requested, ...made },
-      schema: { columns, ...(types && { types }), ...(key && { key }), ...(event && { event }) },
+      schema: rowSchemaOf(definition),
       ...{ maxRows, maxPages, endpoint },
       ...(isRepeatable === false && { isRepeatable }),
       ...(paging.increment && { increment: paging.increment }),

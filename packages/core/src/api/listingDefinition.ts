@@ -53,6 +53,8 @@ export interface ListingParts<Row extends object, In extends object, Params>
   readonly types?: Partial<Readonly<Record<keyof NoInfer<Row> & string, ColumnType>>>;
   /** The key that identifies a row; a watch needs it. It is also called with rows restored from JSON. */
   readonly key?: (row: NoInfer<Row>) => RowKey;
+  /** Returns the row's status, which `change` events of a watch then have. Anything but a text counts as none. */
+  readonly statusOf?: (row: NoInfer<Row>) => unknown;
   /** Identifies a row as an event, if it is one. */
   readonly event?: RowSchema<NoInfer<Row>>['event'];
 }

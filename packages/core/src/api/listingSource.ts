@@ -1,6 +1,6 @@
 import type { ApiRequest, ApiResponse } from '../plugins/plugin.js';
 import type { PageCursor } from '../position.js';
-import type { Json, PageRequest, UndecodedPage } from '../source/definition.js';
+import type { Json, PageRequest, RowSchema, UndecodedPage } from '../source/definition.js';
 import { createSource, type Source } from '../source/source.js';
 import type { SourceOpening } from './apiSource.js';
 import { ConditionalPages } from './conditionalPages.js';
@@ -25,7 +25,7 @@ export function listingSource<Row extends object, In extends object, Params>(
   { pageSize, maxRows, maxPages }: WalkBounds,
 ): Source<Row> {
   const { definition, opening } = open;
-  const { columns, types, key, event, paging } = definition;
+  const { paging } = definition;
   const { name, endpoint } = opening;
   const params = decodeParams(name, { schema: definition.params, known }, given);
   const warn = (message: string): void => endpoint.warn(message);
@@ -36,12 +36,28 @@ export function listingSource<Row extends object, In extends object, Params>(
     name,
     identity: { ...plan.requested, ...shared },
     rowsIdentity: { ...plan.requestedRows, ...shared },
-    schema: { columns, ...(types && { types }), ...(key && { key }), ...(event && { event }) },
+    schema: rowSchemaOf(definition),
     ...{ partitions: plan.partitions, offset: plan.offset, maxRows, maxPages, endpoint },
     ...(definition.isRepeatable === false && { isRepeatable: false }),
     ...(paging.increment && { increment: paging.increment }),
     fetch: (page) => fetchPage(plan, page),
   });
+}
+
+export function rowSchemaOf<Row extends object, In extends object, Params>({
+  columns,
+  types,
+  key,
+  statusOf,
+  event,
+}: ListingDefinition<Row, In, Params>): RowSchema<Row> {
+  return {
+    columns,
+    ...(types && { types }),
+    ...(key && { key }),
+    ...(statusOf && { statusOf }),
+    ...(event && { event }),
+  };
 }
 
 /** What determines the rows besides their requests. */

@@ -1,7 +1,7 @@
 import Bottleneck from 'bottleneck';
 import { sleep, type Clock } from '../clock.js';
 import { ConfigError } from '../errors.js';
-import type { Limit, Limiter, Permit, AcquireOptions } from './limiter.js';
+import type { Limit, Limiter, Permit, AcquireOptions, RateUse } from './limiter.js';
 import { PauseGate } from './pauseGate.js';
 import { earliestStart, recentStarts, type Start, type StartWindow } from './startLog.js';
 
@@ -52,7 +52,7 @@ class BottleneckLimiter implements Limiter {
   }
 
   get state(): Limiter['state'] {
-    return { queued: this.#waiting.size, running: this.#running, pausedFor: this.#gate.remaining };
+    return { queued: this.#waiting.size, running: this.#running, pausedFor: this.#gate.remaining, rate: this.#rate() };
   }
 
   pause(ms: number): void {
@@ -83,6 +83,17 @@ class BottleneckLimiter implements Limiter {
       this.#bottleneck ??= newBottleneck(this.#limits);
       void this.#bottleneck.schedule(() => this.#serve());
     });
+  }
+
+  /** The use of the limit of which the largest share is used. */
+  #rate(): RateUse {
+    const now = this.#clock.monotonic();
+    const uses = this.#limits.map(({ requests: limit, per }): RateUse => {
+      const w = this.#windows.findIndex(({ max, span }) => max === limit && span === per + arrivalMargin);
+      const recent = this.#starts.filter(({ at }) => at + per + arrivalMargin > now);
+      return { used: recent.reduce((sum, { costs }) => sum + (costs[w] ?? 1), 0), limit, per };
+    });
+    return uses.reduce((most, use) => (use.used / use.limit > most.used / most.limit ? use : most));
   }
 
   #costsOf(route: string): number[] {

@@ -7,6 +7,7 @@ import type { Credentials, Stamp, Stamped } from './credentials.js';
 import type { Emit, HttpEvent, RequestOutcome } from './events.js';
 import type { HttpMethod } from './requestDetails.js';
 import type { Limiter } from './limiter.js';
+import type { PauseCause } from './limiterReports.js';
 import type { Timeouts } from './requestTimes.js';
 import { backoff, dateAfter, type RetryOptions } from './retryPolicy.js';
 import type { SignalWatch } from './signalWatch.js';
@@ -22,6 +23,8 @@ export interface ExchangeOptions {
   readonly retry: RetryOptions;
   readonly maxBodyBytes: number;
   readonly emit: Emit<HttpEvent>;
+  /** Told whenever the state of a limiter changes, and why it is paused. */
+  readonly onLimiter?: (limiter: Limiter, cause?: PauseCause) => void;
   /** Aborted when the client closes; ends every request. */
   readonly closed: AbortSignal;
 }
@@ -212,12 +215,14 @@ export class Exchange {
     stamp: Stamp,
     { isFresh, isRenewed }: { readonly isFresh: boolean; readonly isRenewed: boolean },
   ): Promise<AttemptSuccess | AttemptFailure | 'stale' | 'expired'> {
-    const { adapter, clock, timeouts } = this.#options;
+    const { adapter, clock, timeouts, onLimiter } = this.#options;
     const { route, url, method, body, read, limiter, isRepeatable = true } = this.#call;
     const { signal } = this.#stop;
     const requested = clock.monotonic();
     this.#stopwatch.pause();
-    const permit = await limiter.acquire({ route, signal });
+    const acquired = limiter.acquire({ route, signal });
+    onLimiter?.(limiter);
+    const permit = await acquired;
     try {
       // The abort may come in the same moment as the permit.
       signal.throwIfAborted();
@@ -231,6 +236,7 @@ export class Exchange {
       const attempt = this.attempts;
       const began = clock.monotonic();
       this.#emit(() => ({ ...this.#requestId, type: 'attempt', attempt, waited: began - requested }));
+      onLimiter?.(limiter);
       // On a connection that was idle, a lost request may have been carried out or not: it could not be sent again.
       const isNew = isFresh || !isRepeatable;
       const request = {
@@ -254,6 +260,7 @@ export class Exchange {
       return this.#failure(fault, took);
     } finally {
       permit.release();
+      onLimiter?.(limiter);
     }
   }
 
@@ -269,7 +276,8 @@ export class Exchange {
     const isUndecided = found.retry && this.#call.isRepeatable === false && !found.isUnsent;
     const fault = isUndecided ? { ...found, retry: false } : found;
     if (isUndecided) amend(fault.error, 'It was not sent again, because the API may have carried it out.');
-    const { retry, random } = this.#options;
+    const { retry, random, onLimiter } = this.#options;
+    const { limiter } = this.#call;
     const outage = this.#outage === undefined ? 0 : this.#outage + took;
     const left = Math.max(0, retry.for - outage);
     // The last attempt starts when the time for retries ends.
@@ -282,11 +290,13 @@ export class Exchange {
     if (fault.usedUp) {
       const { wait, quota } = fault.usedUp;
       this.#emit(() => ({ ...this.#requestId, type: 'paused', for: wait, ...(quota && { quota }) }));
+      onLimiter?.(limiter, 'quota');
     } else if (fault.pauses) {
       // The pause applies to all requests. This attempt still holds its permit, so none can start before it.
       const pause = Math.min(delay, retry.maxRetryAfter);
-      this.#call.limiter.pause(pause);
+      limiter.pause(pause);
       this.#emit(() => ({ ...this.#requestId, type: 'paused', for: pause }));
+      onLimiter?.(limiter, requested > 0 ? 'retry-after' : 'back-off');
     }
     return { fault, delay, left };
   }

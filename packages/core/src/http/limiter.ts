@@ -42,6 +42,16 @@ export interface AcquireOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How much of a rate is used. */
+export interface RateUse {
+  /** Starts, or cost units, within the last `per` ms. */
+  readonly used: number;
+  /** How many may start within `per` ms. */
+  readonly limit: number;
+  /** Ms. */
+  readonly per: number;
+}
+
 /** Queue and pause of a {@link Limiter}. */
 export interface LimiterState {
   /** Requests that wait for a permit. */
@@ -50,6 +60,8 @@ export interface LimiterState {
   readonly running: number;
   /** Ms until the pause ends; 0 without one. */
   readonly pausedFor: number;
+  /** Of several limits, the one that is used most. Absent without a limit, or if the limiter does not know. */
+  readonly rate?: RateUse;
 }
 
 /**

@@ -45,10 +45,13 @@ class QuotaLimiter implements Limiter {
   }
 
   get state(): LimiterState {
-    const { queued, running, pausedFor } = this.#inner.state;
+    const { queued, running, pausedFor, rate } = this.#inner.state;
     const routes = new Set(this.#waiting.map(({ route }) => route));
     const pauses = [...routes].map((route) => this.#book.pauseOf(route));
-    return { queued: queued + this.#waiting.length, running, pausedFor: Math.max(pausedFor, ...pauses) };
+    return {
+      ...{ queued: queued + this.#waiting.length, running, pausedFor: Math.max(pausedFor, ...pauses) },
+      ...(rate && { rate }),
+    };
   }
 
   pause(ms: number): void {

@@ -1,5 +1,6 @@
 import type { ErrorReport } from '../errorReport.js';
 import type { HttpEvent } from '../http/events.js';
+import type { LimiterEvent } from '../http/limiterReports.js';
 import type { ErrorEvent, SourceEvent } from '../source/sourceEvent.js';
 
 /** A warning: nothing failed. */
@@ -35,7 +36,14 @@ export interface CloseEvent {
 
 /** What a client emits. Events are frozen, and contain neither the key nor a reference into the client. */
 export type ClientEvent =
-  HttpEvent | SourceEvent | ErrorEvent<'request'> | WarningEvent | InfoEvent | PluginFaultEvent | CloseEvent;
+  | HttpEvent
+  | LimiterEvent
+  | SourceEvent
+  | ErrorEvent<'request'>
+  | WarningEvent
+  | InfoEvent
+  | PluginFaultEvent
+  | CloseEvent;
 
 /** The types of events. */
 export type HookName = ClientEvent['type'];
@@ -61,8 +69,10 @@ const names: Readonly<Record<HookName, true>> = {
   retry: true,
   paused: true,
   settled: true,
+  limiter: true,
   page: true,
   commit: true,
+  change: true,
   error: true,
   warning: true,
   info: true,

@@ -52,6 +52,9 @@ export class EventHub {
     if (this.#depth === 0) this.#dispatchPending();
   };
 
+  /** Whether anybody receives events of a type: those that are frequent are not even thought of otherwise. */
+  readonly isObserved = (type: HookName): boolean => this.#subject.observed || this.#listeners.has(type);
+
   add(plugin: string, hooks: Hooks): void {
     for (const name of hookNames) {
       const hook: Listener['hook'] | undefined = hooks[name];
@@ -132,6 +135,11 @@ export class EventHub {
       ...('sink' in event && { sink: redact(event.sink) }),
       ...('name' in event && { name: redact(event.name) }),
       ...('message' in event && { message: redact(event.message) }),
+      ...(event.type === 'change' && {
+        key: redact(event.key),
+        before: event.before === null ? null : redact(event.before),
+        after: event.after === null ? null : redact(event.after),
+      }),
       ...('error' in event && { error: rewritten(event.error, redact) }),
     });
   }

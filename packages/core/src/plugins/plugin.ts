@@ -47,6 +47,8 @@ export interface Endpoint {
   keyFingerprint(salt: string): Promise<string>;
   /** Emits an event of a source, as `createSource` does for its endpoint. Replaces anything else by a warning. */
   observe(event: SourceEvent): void;
+  /** Whether any hook or subscriber receives events of a type. */
+  isObserved(type: SourceEvent['type']): boolean;
   /** Emits a warning event of the client. */
   warn(message: string): void;
 }

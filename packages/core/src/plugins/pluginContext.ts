@@ -103,6 +103,7 @@ function endpoint(
     keyFingerprint: (salt) => credentials.fingerprint(salt),
     withoutSecret: (query) => (credentials.param === undefined ? query : withoutParam(query, credentials.param)),
     observe: (event) => hub.emit(() => decodeSourceEvent(event) ?? { type: 'warning', message: noEvent, plugin }),
+    isObserved: (type) => hub.isObserved(type),
     warn,
   } satisfies Endpoint);
 }
@@ -116,6 +117,7 @@ function decodeSourceEvent(value: unknown): SourceEvent | undefined {
     const { type, ...fields } = value;
     if (type === 'page') return pageOf(fields);
     if (type === 'commit') return commitOf(fields);
+    if (type === 'change') return changeOf(fields);
     return type === 'error' ? errorOf(fields) : undefined;
   } catch {
     return undefined;
@@ -131,6 +133,19 @@ function commitOf({ source, sink, rows, pages, isSealed }: Fields): SourceEvent 
   if (typeof source !== 'string' || typeof sink !== 'string' || typeof isSealed !== 'boolean') return undefined;
   if (!isCount(rows) || !isCount(pages)) return undefined;
   return { type: 'commit', source, sink, rows, pages, isSealed };
+}
+
+function changeOf({ source, key, kind, before, after, observedAt }: Fields): SourceEvent | undefined {
+  if (typeof source !== 'string' || typeof key !== 'string' || typeof observedAt !== 'string') return undefined;
+  const known = changeKinds.find((each) => each === kind);
+  if (!known || !isTextOrNull(before) || !isTextOrNull(after)) return undefined;
+  return { type: 'change', source, key, kind: known, before, after, observedAt };
+}
+
+const changeKinds = ['initial', 'added', 'changed', 'removed', 'known'] as const;
+
+function isTextOrNull(value: unknown): value is string | null {
+  return typeof value === 'string' || value === null;
 }
 
 function errorOf({ of, name, error }: Fields): SourceEvent | undefined {

@@ -39,6 +39,12 @@ export interface ExportOptions extends Identifiers {
    * completely, and so is one that comes back after an export in which it was not listed.
    */
   readonly incremental?: true | IncrementalOptions;
+  /**
+   * After a cancel, an export with state writes and commits the pages that it has fetched, and requests no more. After
+   * so many ms it cancels the sink, too; the next run fetches again what is not committed. Default 2,000; 0 cancels the
+   * sink at once.
+   */
+  readonly stopWithin?: number;
   /** Called with warnings that do not fail the export. */
   readonly onWarning?: (message: string) => void;
   /**

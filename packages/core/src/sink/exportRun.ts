@@ -24,6 +24,9 @@ type Step = IteratorResult<ExportStep, undefined>;
 /** If a partition's cursor is refused more often, its walk is too slow for the API, and restarts would never end. */
 const maxRestartsOfPartition = 3;
 
+/** Default: ms in which a cancelled export commits what it has fetched. */
+const usualStop = 2_000;
+
 /** One run of an export: opens, writes page by page, commits, closes. */
 export class ExportRun<T> {
   report: ExportReport | undefined;
@@ -32,13 +35,18 @@ export class ExportRun<T> {
   readonly #options: ExportOptions;
   readonly #clock: Clock;
   readonly #pace: CommitPace;
+  /** No more pages are requested. */
   readonly #ending = new AbortController();
+  /** Calls of the sink must end, too. */
+  readonly #cancelled = new AbortController();
   readonly #tally = new ExportTally();
   readonly #restarts = new Map<number, number>();
   readonly #increments: Increments | undefined;
   #release: Release | undefined;
   #writer: SinkWriter<T> | undefined;
   #pages: AsyncIterator<Page<T>> | undefined;
+  /** The next page, until it is written. None may be skipped: those after it belong behind it. */
+  #next: Promise<IteratorResult<Page<T>, unknown>> | undefined;
   #checkpoint: Checkpoint | undefined;
   #last: Page<T> | undefined;
   /** A page of this run was incomplete. */
@@ -47,6 +55,8 @@ export class ExportRun<T> {
   #isBegun = false;
   /** A call of the sink is pending or failed: then it can only be aborted. */
   #isSinkBusy = false;
+  /** All rows are written, and `seal` is pending, which may take long. */
+  #isSealing = false;
   #failure: unknown;
   /** The current step. `end` waits for it, since a write can't be interrupted half-way. */
   #current: Promise<unknown> = Promise.resolve();
@@ -70,17 +80,59 @@ export class ExportRun<T> {
     return step;
   }
 
-  /** Cancels the walk at once, then closes everything. */
+  /** Cancels the walk at once, commits what it has fetched, then closes everything. */
   async end(): Promise<void> {
     this.#ending.abort();
-    const stopped = this.#stopPages();
+    const cancelTimer = this.#cancelSinkLater();
+    const stopped = this.#isDrainable ? undefined : this.#stopPages();
     await this.#current;
-    if (this.#hasOwnState) await stopped;
+    await this.#commitFetched();
+    cancelTimer();
+    this.#cancelSink();
+    const closed = stopped ?? this.#stopPages();
+    if (this.#hasOwnState) await closed;
     try {
       if (!this.report) await this.#abort();
     } finally {
       await this.#increments?.close();
       await this.#release?.();
+    }
+  }
+
+  /** Leaves the sink the time to commit, if something can be committed. */
+  #cancelSinkLater(): () => void {
+    const { stopWithin = usualStop } = this.#options;
+    const canCommit = this.#writer && this.#checkpoint && !this.report && this.#failure === undefined;
+    const hasNothing = this.#isSealing && !this.#pace.isBehind;
+    if (canCommit && !hasNothing && stopWithin > 0) return this.#clock.after(stopWithin, () => this.#cancelSink());
+    this.#cancelSink();
+    return () => undefined;
+  }
+
+  #cancelSink(): void {
+    this.#cancelled.abort(this.#ending.signal.reason);
+  }
+
+  /** After a cancel: writes the pages that the walk has fetched, in their order, and commits. */
+  async #commitFetched(): Promise<void> {
+    if (this.report || this.#failure !== undefined || !this.#writer || !this.#canCommit) return;
+    if (this.#checkpoint?.isSealed || this.#isSinkBusy) return;
+    try {
+      if (this.#isDrainable) await this.#drain();
+      if (this.#pace.isBehind) await this.#commitIfPossible();
+    } catch (error) {
+      // The rows are fetched again by the next run.
+      this.#failure = error;
+    }
+  }
+
+  async #drain(): Promise<void> {
+    for (;;) {
+      this.#next ??= this.#walk.next();
+      // A page that can't be decoded ends it, like the end of the time: what is before it is committed.
+      const next = await abortable(this.#next, this.#cancelled.signal).catch(() => done);
+      if (next.done) return;
+      await this.#write(next.value);
     }
   }
 
@@ -141,24 +193,29 @@ export class ExportRun<T> {
         await this.#commitIfPossible();
         return this.#done(await writer.suspend());
       }
+      this.#isSealing = true;
       await this.#commit(await writer.seal(), { isSealed: true, ...(this.#last && { position: this.#last.position }) });
       if (this.#checkpoint) this.#emitCommit(true);
       return this.#finish(writer);
     }
-    const page = next.value;
+    await this.#write(next.value);
+    if (this.#pace.isDue || writer.isFull) await this.#commitIfPossible();
+    return this.#progress();
+  }
+
+  async #write(page: Page<T>): Promise<void> {
+    this.#next = undefined;
     this.#isBegun = true;
     this.#isSinkBusy = true;
     const { items, partition, endsPartition, health, commit } = page;
     const generation = commit && health?.generation;
-    await writer.write({ items, partition, endsPartition, ...(generation !== undefined && { generation }) });
+    await this.#opened.write({ items, partition, endsPartition, ...(generation !== undefined && { generation }) });
     this.#isSinkBusy = false;
     this.#tally.add(page);
     this.#increments?.add(page);
     if (page.isIncomplete) this.#isIncomplete = true;
     this.#last = page;
     this.#pace.add(page);
-    if (this.#pace.isDue || writer.isFull) await this.#commitIfPossible();
-    return this.#progress();
   }
 
   /** Locks the state, finds the checkpoint, opens source and sink. If an earlier run finished, returns its report. */
@@ -237,7 +294,9 @@ export class ExportRun<T> {
       ...(newHistory !== undefined && { newHistory }),
       ...(this.#increments && { since: this.#increments.since }),
       ...(log && this.#checkpoint && { partitionLog: { log, runId: this.#checkpoint.runId } }),
+      drain: this.#ending.signal,
     });
+    this.#next = undefined;
     this.#writer = await this.#sink.open(this.#context(how));
     this.#pages = pages[Symbol.asyncIterator]();
     this.#pace.restart();
@@ -250,7 +309,7 @@ export class ExportRun<T> {
     const state = this.#state;
     const folder = state?.folder;
     return {
-      ...{ source: name, isEndless, restart: false, signal: this.#ending.signal, ...how },
+      ...{ source: name, isEndless, restart: false, signal: this.#cancelled.signal, ...how },
       ...(schema && { schema }),
       ...(incremental && { increment: isFull ? 'all' : 'new' }),
       ...(folder !== undefined && { stateFolder: folder }),
@@ -263,12 +322,14 @@ export class ExportRun<T> {
 
   async #nextPage(): Promise<IteratorResult<Page<T>, unknown> | 'restarted'> {
     try {
-      const next = abortable(this.#walk.next(), this.#ending.signal);
+      this.#next ??= this.#walk.next();
+      const next = abortable(this.#next, this.#ending.signal);
       // Pages may come in bursts: written rows do not wait for the next page to be committed.
       const left = this.#canCommit ? this.#pace.left : Infinity;
       if (!(await settlesWithin(this.#clock, left, next))) await this.#commitIfPossible();
       return await next;
     } catch (error) {
+      if (this.#isEnding() && error === this.#ending.signal.reason) return done;
       // The position records which page was repeated, so the next run refuses it before it takes its rows.
       if (SluiceError.is(error, 'no-progress') && this.#last) await this.#commitIfPossible().catch(() => undefined);
       if (this.#isEnding() || !(await this.#restartPartition(error))) throw error;
@@ -446,6 +507,10 @@ export class ExportRun<T> {
   /** A watch has a log and a lock of its own, and a source that discovers its partitions writes their log. */
   get #hasOwnState(): boolean {
     return this.#source.info.isEndless === true || this.#discoversPartitions;
+  }
+
+  get #isDrainable(): boolean {
+    return this.#source.info.isDrainable === true;
   }
 
   get #discoversPartitions(): boolean {

@@ -1,4 +1,4 @@
-import { checkCount } from '../checks.js';
+import { checkCount, checkNumbers } from '../checks.js';
 import { ConfigError } from '../errors.js';
 import { Flow } from '../source/flow.js';
 import type { PageSource } from '../source/pageSource.js';
@@ -20,12 +20,13 @@ import type { Sink } from './sink.js';
  * use, and whatever the source raises.
  */
 export function exportTo<T>(source: PageSource<T>, sink: Sink<T>, options: ExportOptions = {}): ExportFlow {
-  const { commitEvery, onExpired, incremental } = options;
+  const { commitEvery, onExpired, incremental, stopWithin } = options;
   if (options.state && sink.state)
     throw new ConfigError(`The sink ${sink.name} keeps its own checkpoints in its target: leave out state.`, {
       option: 'state',
     });
   const state = options.state ?? sink.state;
+  if (stopWithin !== undefined) checkNumbers('export', { stopWithin }, (ms) => ms >= 0, 'of at least 0');
   if (commitEvery !== undefined) checkCount('commitEvery', commitEvery);
   if (onExpired === 'restart-partition' && (!state || !sink.withoutPartition))
     throw new ConfigError(
@@ -50,7 +51,10 @@ interface OpenExport {
 
 /** Options of {@link ExportFlow.run}. */
 export interface RunOptions {
-  /** Cancels the export: the promise rejects with `signal.reason`, unless the target was published already. */
+  /**
+   * Cancels the export: the promise rejects with `signal.reason`, unless the target was published already. With state,
+   * it first commits what is fetched: see `stopWithin`.
+   */
   readonly signal?: AbortSignal;
   /** Called after each page. */
   readonly onProgress?: (progress: ExportProgress) => void;

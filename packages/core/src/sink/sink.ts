@@ -24,7 +24,10 @@ export interface SinkContext<T> {
   readonly increment?: 'new' | 'all';
   /** The source never ends: its target has its final name from the start, and is never sealed. */
   readonly isEndless: boolean;
-  /** Aborted when the export is cancelled: a call that might never finish should reject then. */
+  /**
+   * Aborted when a cancelled export waits no longer: at once without state, else after `stopWithin`. A call that might
+   * never finish should reject then.
+   */
   readonly signal: AbortSignal;
 }
 

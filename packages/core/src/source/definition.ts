@@ -17,6 +17,8 @@ export interface RowSchema<T> {
   readonly types?: Readonly<Record<string, ColumnType | undefined>>;
   /** Returns the key that identifies a row, if there is one. */
   key?(row: T): RowKey;
+  /** Returns the row's status, for the `change` events of a watch; anything but a text counts as none. */
+  statusOf?(row: T): unknown;
   /** Identifies a row as an event, so that sinks that send events need nothing else. */
   event?(row: T): RowEvent;
   /** For changes: the columns of the rows that change. */
@@ -84,6 +86,8 @@ export interface SourceEndpoint {
   keyFingerprint?(salt: string): Promise<string>;
   /** Called with pages, commits and errors. What it throws is ignored. */
   observe?(event: SourceEvent): void;
+  /** Whether anybody receives events of a type. Frequent ones are not created otherwise. Default: yes. */
+  isObserved?(type: SourceEvent['type']): boolean;
 }
 
 /** A page whose rows are decoded on demand: a walk sends the next request first, so the API does not wait. */

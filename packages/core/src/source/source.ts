@@ -8,7 +8,7 @@ import { withItems, type Page } from './page.js';
 import type { Increment, Since } from './increment.js';
 import type { PageCache } from './pageCache.js';
 import type { PartitionLog } from './discovery.js';
-import type { SourceObserver } from './sourceEvent.js';
+import type { SourceEvent, SourceObserver } from './sourceEvent.js';
 import { done, cancellable, type PullIterator } from './cancellable.js';
 import { checkPosition, partitionsText, walk, type WalkOptions } from './walk.js';
 
@@ -36,6 +36,11 @@ export interface PagesOptions {
   readonly cache?: PageCache;
   /** Where discovered partitions are recorded. Default: in memory, so the walk can only begin at the start. */
   readonly partitionLog?: PartitionLog;
+  /**
+   * When it aborts, the walk cancels its pending requests, emits the pages that it has fetched, and ends as if it were
+   * complete. `info.isDrainable` says whether the source does so.
+   */
+  readonly drain?: AbortSignal;
 }
 
 /** Describes a source to sinks and checkpoints. */
@@ -59,10 +64,14 @@ export interface SourceInfo<T> {
   readonly schema?: RowSchema<T>;
   /** It runs until it is stopped and can resume later, so an export of it is never finished. */
   readonly isEndless?: true;
+  /** Its walks obey the option `drain`. Without it, pages that are fetched ahead are lost when an export is cancelled. */
+  readonly isDrainable?: true;
   /** A short salted hash of the API key, if the source uses one. */
   readonly keyFingerprint?: (salt: string) => Promise<string>;
   /** Sends events to the client of the rows, e.g. an export's commits. */
   readonly observe?: SourceObserver;
+  /** Whether the client has an observer for a type of event. Absent if it can't tell. */
+  readonly isObserved?: (type: SourceEvent['type']) => boolean;
   /** How rows are found that are new since an earlier walk. Absent if each walk has all rows. */
   readonly increment?: Increment;
   /** Called before an export starts over: rejects if the source's own state cannot be replaced. */
@@ -103,7 +112,7 @@ export class Source<T> extends Flow<T> {
 
   /** The pages of a walk, each with the position to resume from. @throws ConfigError if an option is invalid. */
   pages(options: PagesOptions = {}): Flow<Page<T>> {
-    const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog } = options;
+    const { concurrency = 1, prefetch, startAt, partition, newHistory, since, cache, partitionLog, drain } = options;
     checkCount('concurrency', concurrency);
     if (prefetch !== undefined) checkCount('prefetch', prefetch, { min: 0 });
     if (this.info.maxRows !== undefined && concurrency > 1)
@@ -127,6 +136,7 @@ export class Source<T> extends Flow<T> {
           ...(since && { since }),
           ...(cache && { cache }),
           ...(partitionLog && { partitionLog }),
+          ...(drain && { drain }),
         }),
         (page) => [page],
       ),
@@ -143,8 +153,8 @@ export class Source<T> extends Flow<T> {
    * @example source.pipePages(map(toRow), { schema: { columns: ['name', 'amount'] }, version: '1' })
    */
   pipePages<R>(operator: OperatorFunction<T, R>, options: PipePagesOptions<R> = {}): Source<R> {
-    const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless } = this.info;
-    const { keyFingerprint, observe, checkRestart, increment } = this.info;
+    const { name, identity, rowsIdentity, partitions, maxRows, isRepeatable, isEndless, isDrainable } = this.info;
+    const { keyFingerprint, observe, isObserved, checkRestart, increment } = this.info;
     const pipePages = options.version ?? null;
     const info = {
       ...{ name, identity: { of: identity, pipePages }, partitions, hasOperator: true as const },
@@ -154,8 +164,10 @@ export class Source<T> extends Flow<T> {
       ...(options.schema && { schema: options.schema }),
       ...(isRepeatable === false && { isRepeatable }),
       ...(isEndless && { isEndless }),
+      ...(isDrainable && { isDrainable }),
       ...(keyFingerprint && { keyFingerprint }),
       ...(observe && { observe }),
+      ...(isObserved && { isObserved }),
       ...(checkRestart && { checkRestart }),
       ...(increment && { increment }),
     };
@@ -224,12 +236,13 @@ export function infoOf<T>(definition: Omit<SourceDefinition<T>, 'fetch'>): Sourc
   for (const [bound, value] of Object.entries({ partitions, maxRows, maxPages }))
     if (value !== Infinity) checkCount(bound, value);
   return {
-    ...{ name, identity, schema, partitions },
+    ...{ name, identity, schema, partitions, isDrainable: true as const },
     ...(rowsIdentity !== undefined && { rowsIdentity }),
     ...(maxRows !== Infinity && { maxRows }),
     ...(definition.isRepeatable === false && { isRepeatable: false as const }),
     ...(endpoint?.keyFingerprint && { keyFingerprint: endpoint.keyFingerprint.bind(endpoint) }),
     ...(endpoint?.observe && { observe: endpoint.observe.bind(endpoint) }),
+    ...(endpoint?.isObserved && { isObserved: endpoint.isObserved.bind(endpoint) }),
     ...(increment && { increment }),
   };
 }

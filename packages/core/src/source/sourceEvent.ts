@@ -28,6 +28,26 @@ export interface CommitEvent {
   readonly isSealed: boolean;
 }
 
+/** A row of a watch has changed, or is known already. Only created if somebody receives such events. */
+export interface ChangeEvent {
+  readonly type: 'change';
+  /** The watch's name, e.g. `streams.list.changes`. */
+  readonly source: string;
+  /** The key of the row. */
+  readonly key: string;
+  /**
+   * The change's type. `known`: the row is in the state that the watch resumes from. That is not a change, but says where
+   * the changes begin.
+   */
+  readonly kind: 'initial' | 'added' | 'changed' | 'removed' | 'known';
+  /** Its status before, by the source's `statusOf`; `null` without a row or a status. */
+  readonly before: string | null;
+  /** Its status now. */
+  readonly after: string | null;
+  /** When the poll ended that found it, by our clock: ISO 8601, UTC. For a known row: when the watch resumed. */
+  readonly observedAt: string;
+}
+
 /** Something failed. Each level reports it once, since an outer one may recover. Cancellation is not an error. */
 export interface ErrorEvent<Of extends string = string> {
   readonly type: 'error';
@@ -38,7 +58,7 @@ export interface ErrorEvent<Of extends string = string> {
 }
 
 /** Events that walks, watches and exports send to the endpoint of their rows, for observers of the client. */
-export type SourceEvent = PageEvent | CommitEvent | ErrorEvent<'walk' | 'watch' | 'export'>;
+export type SourceEvent = PageEvent | CommitEvent | ChangeEvent | ErrorEvent<'walk' | 'watch' | 'export'>;
 
 /** Called with events. It cannot change anything. */
 export type SourceObserver = (event: SourceEvent) => void;

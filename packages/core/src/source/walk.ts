@@ -22,6 +22,8 @@ export interface WalkOptions {
   readonly since?: Since;
   readonly cache?: PageCache;
   readonly partitionLog?: PartitionLog;
+  /** Ends the walk after the pages that it has fetched. */
+  readonly drain?: AbortSignal;
 }
 
 interface WalkPlan<T> extends WalkOptions {
@@ -60,6 +62,7 @@ class Walk<T> {
   readonly #capacity: number;
   readonly #since: Since | undefined;
   readonly #cache: PageCache | undefined;
+  readonly #drained: AbortSignal | undefined;
   readonly #stopped = new AbortController();
   /** Chains that may have more pages, by partition. */
   readonly #chains = new Map<number, PageChain<T>>();
@@ -76,6 +79,8 @@ class Walk<T> {
   /** A request was started that may not be sent yet. */
   #isRequesting = false;
   #isStopped = false;
+  /** Only pages that are fetched already are emitted. */
+  #isDraining = false;
   /** More partitions are being discovered. */
   #isDiscovering = false;
   #areAllDiscovered = false;
@@ -85,7 +90,7 @@ class Walk<T> {
 
   constructor(
     definition: SourceDefinition<T>,
-    { startAt, partition, concurrency, prefetch, since, cache, discovery }: WalkPlan<T>,
+    { startAt, partition, concurrency, prefetch, since, cache, discovery, drain }: WalkPlan<T>,
     observe?: SourceObserver,
   ) {
     this.#definition = definition;
@@ -104,10 +109,20 @@ class Walk<T> {
     this.#pages = startAt.pages;
     for (const [partition, at] of Object.entries(startAt.begun))
       this.#started.set(Number(partition), { isDone: at === 'done', position: () => at });
+    this.#drained = drain;
+    drain?.addEventListener('abort', this.#drain, { once: true });
+    if (drain?.aborted) this.#drain();
   }
+
+  readonly #drain = (): void => {
+    this.#isDraining = true;
+    this.#stopped.abort();
+    this.#wake();
+  };
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#drained?.removeEventListener('abort', this.#drain);
     this.#stopped.abort();
     this.#wake();
     await this.#closeDiscovery();
@@ -125,6 +140,8 @@ class Walk<T> {
       }
       const page = this.#ready.shift();
       if (page) return { done: false, value: this.#emit(page) };
+      // Its pending requests are cancelled, so there may be errors of the cancellation.
+      if (this.#isDraining) return done;
       if (this.#failure) throw this.#reported(this.#located(this.#failure.error));
       if (this.#busy.size === 0 && !this.#isDiscovering) return done;
       this.#isRequesting = false;

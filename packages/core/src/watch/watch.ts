@@ -14,6 +14,7 @@ import { Source, type SourceInfo } from '../source/source.js';
 import { tell } from '../source/sourceEvent.js';
 import { cancellable } from '../source/cancellable.js';
 import { changeColumns, type Change } from './change.js';
+import { changeEvents } from './changeEvents.js';
 import { fieldsBetween, type ComparisonOptions } from './rowComparison.js';
 import { generationAt, WatchRun, type WatchSettings } from './watchRun.js';
 
@@ -93,10 +94,12 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       "The state can't tell whether the operator given to pipePages is still the same: name it with pipePages(operator, { version }).",
       { option: 'state' },
     );
+  const watched = changeInfo(info, options);
   const settings: WatchSettings<T> = {
     ...{ key, concurrency, clock, every, newTicks, polls, maxFailures, state, conditional },
     ...{ onHealth: options.onHealth, newId: options.newId, retryFor: retry.for ?? Infinity },
     fields: fieldsBetween(options, schema?.columns),
+    events: changeEvents(watched, schema),
     rules: { confirmations, holdAbove, holdWalks: Math.max(3, confirmations), holdFor: 2 * every, acceptRemovals },
     identity: {
       watch: hashOf([info.name, info.rowsIdentity ?? info.identity]),
@@ -104,7 +107,6 @@ export function watch<T>(source: PageSource<T>, options: WatchOptions<T>): Sourc
       sameProject: options.sameProject ?? false,
     },
   };
-  const watched = changeInfo(info, options);
   return new Source(watched, (walk) => {
     const run = new WatchRun(source, settings, { startAt: generationAt(walk.startAt), newHistory: walk.newHistory });
     return cancellable(
@@ -126,7 +128,7 @@ function changeInfo<T>(
   info: SourceInfo<T>,
   { ignore = [], project, state }: Pick<WatchOptions<T>, 'ignore' | 'project' | 'state'>,
 ): SourceInfo<Change<T>> {
-  const { name, isUnversioned, keyFingerprint, observe, schema: rows } = info;
+  const { name, isUnversioned, keyFingerprint, observe, isObserved, schema: rows } = info;
   const picked = project && typeof project !== 'function' ? [...project].sort() : null;
   const watched: Json = { of: info.rowsIdentity ?? info.identity, ignore: [...ignore].sort(), project: picked };
   const schema: RowSchema<Change<T>> = {
@@ -139,6 +141,7 @@ function changeInfo<T>(
     ...(isUnversioned && { isUnversioned }),
     ...(keyFingerprint && { keyFingerprint }),
     ...(observe && { observe }),
+    ...(isObserved && { isObserved }),
     ...(state && { checkRestart: (signal: AbortSignal) => checkRestart(state, signal) }),
   };
 }

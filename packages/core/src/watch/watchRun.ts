@@ -13,6 +13,7 @@ import type { PageSource } from '../source/pageSource.js';
 import { done } from '../source/cancellable.js';
 import { changesOf, type Delta } from './acceptedSnapshot.js';
 import type { Change } from './change.js';
+import type { ChangeEvents } from './changeEvents.js';
 import { checkStorable } from './checkStorable.js';
 import type { FieldsBetween } from './rowComparison.js';
 import { rowKey, SnapshotRows } from './snapshotRows.js';
@@ -34,6 +35,7 @@ export interface WatchSettings<T> {
   readonly clock: Clock;
   readonly every: number;
   readonly newTicks: () => Ticks;
+  readonly events: ChangeEvents<T>;
   readonly onHealth: ((health: PageHealth) => void) | undefined;
   readonly newId: (() => string) | undefined;
   readonly conditional: boolean | PageCacheLimits;
@@ -128,6 +130,8 @@ export class WatchRun<T> {
       await log.commit(startAt);
     }
     this.#staged = [...log.uncommitted];
+    // Otherwise the first delta has all rows.
+    if (log.committed > 0) this.#settings.events.known(log.snapshot.rows, this.#settings.clock.now());
     return log;
   }
 
@@ -240,7 +244,10 @@ export class WatchRun<T> {
   ): IteratorResult<Page<Change<T>>, undefined> {
     const { generation = 0, rows } = this.#log?.snapshot ?? {};
     const whole: PageHealth = { ...health, rows: rows?.size ?? 0, generation: delta?.generation ?? generation };
-    if (delta) this.#emitted = delta.generation;
+    if (delta) {
+      this.#emitted = delta.generation;
+      this.#settings.events.changed(delta);
+    }
     const index = this.#pages;
     this.#pages += 1;
     this.#reportHealth(whole);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bottleneckLimiter } from '../../src/http/bottleneckLimiter.js';
 import { unlimited } from '../../src/http/unlimited.js';
-import { ConfigError, type Limit, type Limiter, type Permit } from '../../src/index.js';
+import { ConfigError, type Limit, type Limiter, type LimiterState, type Permit } from '../../src/index.js';
 import { FakeClock } from '../fakeClock.js';
 
 // Bottleneck's own timers and its clock are turned by vitest, those of ours by hand.
@@ -243,17 +243,39 @@ describe('a limiter', () => {
 
   test('L4 shows who waits, who runs, and how long it is paused', async () => {
     const trial = new Trial({ requests: 5, per: 987, concurrency: 2 });
-    expect(trial.limiter.state).toEqual({ queued: 0, running: 0, pausedFor: 0 });
+    const rate = (used: number): LimiterState['rate'] => ({ used, limit: 5, per: 987 });
+    expect(trial.limiter.state).toEqual({ queued: 0, running: 0, pausedFor: 0, rate: rate(0) });
     asks(trial, 4);
-    expect(trial.limiter.state).toEqual({ queued: 4, running: 0, pausedFor: 0 });
+    expect(trial.limiter.state).toEqual({ queued: 4, running: 0, pausedFor: 0, rate: rate(0) });
     await trial.clock.advance(0);
-    expect(trial.limiter.state).toEqual({ queued: 2, running: 2, pausedFor: 0 });
+    expect(trial.limiter.state).toEqual({ queued: 2, running: 2, pausedFor: 0, rate: rate(2) });
     trial.limiter.pause(500);
     trial.release(1);
     await trial.clock.advance(100);
-    expect(trial.limiter.state).toEqual({ queued: 2, running: 1, pausedFor: 400 });
+    expect(trial.limiter.state).toEqual({ queued: 2, running: 1, pausedFor: 400, rate: rate(2) });
     await trial.clock.advance(400);
-    expect(trial.limiter.state).toEqual({ queued: 1, running: 2, pausedFor: 0 });
+    expect(trial.limiter.state).toEqual({ queued: 1, running: 2, pausedFor: 0, rate: rate(3) });
+  });
+
+  test('L4 shows of several limits the one that is used most, in its own cost units', async () => {
+    const clock = turnedByHand();
+    const limiter = bottleneckLimiter(
+      [
+        { requests: 10, per: 1_000, burst: 8 },
+        { requests: 20, per: 60_000, costs: { dear: 6 } },
+      ],
+      clock,
+    );
+    for (let nth = 0; nth < 3; nth += 1) void limiter.acquire({ route: 'a' });
+    await clock.advance(0);
+    expect(limiter.state.rate).toEqual({ used: 3, limit: 10, per: 1_000 });
+    void limiter.acquire({ route: 'dear' });
+    await clock.advance(0);
+    expect(limiter.state.rate).toEqual({ used: 9, limit: 20, per: 60_000 });
+    await clock.advance(2_000);
+    expect(limiter.state.rate).toEqual({ used: 9, limit: 20, per: 60_000 });
+    await clock.advance(60_000);
+    expect(limiter.state.rate).toMatchObject({ used: 0 });
   });
 
   test('L4 counts a place once, however often it is given back', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { addressOf, checkBaseUrl, isLoopback } from '../../src/http/origin.js';
 import { ConfigError, createClient, type Link, type TransportRequest } from '../../src/index.js';
+import { isRecord } from '../../src/values.js';
 import { canary, expectNoKey } from './canary.js';
 import { testApi } from './children/testApi.js';
 import { ok, startServer } from './scriptedServer.js';
@@ -142,7 +143,8 @@ describe('the key', () => {
     expect(server.requests).toHaveLength(1);
     expect(server.requests[0]?.headers['x-api-key']).toBe(canary);
     expectNoKey(server.requests[0]?.url, { ...server.requests[0]?.headers, 'x-api-key': 'as it should be' });
-    expect(seen).toHaveLength(7);
+    // Limiters are reported as often as the clock allows.
+    expect(seen.filter((each) => !(isRecord(each) && each['type'] === 'limiter'))).toHaveLength(7);
     expectNoKey(...seen, client, client.api, client.events);
   });
 

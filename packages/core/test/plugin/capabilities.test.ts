@@ -118,14 +118,17 @@ describe('what a plugin is handed', () => {
     const error = { name: canary, message: canary, details: { [canary]: canary, deep: { canary } }, extra: { canary } };
     const nested = { headers: { key: canary } };
     const counts = { rows: 1, pages: 1, isSealed: true };
+    const statuses = { before: canary, after: null, observedAt: '2026-01-02T03:04:05.000Z' };
     for (const event of [
       { type: 'error', of: 'walk', name: `a ${canary}`, error, nested },
       { type: 'error', of: 'watch', name: 'test.few', error: new Error(canary) },
       { type: 'page', source: canary, partition: 0, page: 1, rows: 1, total: canary, nested },
       { type: 'commit', source: canary, sink: canary, ...counts, nested },
+      { type: 'change', source: canary, key: canary, kind: 'changed', ...statuses, nested },
     ])
       observe(event as never);
-    expect(events.map(({ type }) => type)).toEqual(['error', 'error', 'page', 'commit']);
+    expect(events.map(({ type }) => type)).toEqual(['error', 'error', 'page', 'commit', 'change']);
+    expect(events[4]).toMatchObject({ kind: 'changed', before: '[hidden]', after: null });
     expect(Object.keys(events[2]!).sort()).toEqual(['page', 'partition', 'rows', 'source', 'type']);
     expect(events.filter((event) => 'nested' in event)).toEqual([]);
     for (const event of events) expectFrozen(event);
@@ -146,12 +149,18 @@ describe('what a plugin is handed', () => {
     await client.close();
   });
 
+  const unchanged = { before: null, after: null, observedAt: '2026-01-02T03:04:05.000Z' };
   test.each<[string, unknown]>([
     ['of no type', { type: canary }],
     ["of a type that is not a source's", { type: 'plugin-fault', plugin: 'open', hook: 'page', error: {} }],
     ['of a request, which only the client tells', { type: 'error', of: 'request', name: 'a', error: {} }],
     ['with a name that is no text', { type: 'error', of: 'walk', name: { canary }, error: {} }],
     ['with counts that are none', { type: 'page', source: 'a', partition: 0, page: 1, rows: canary }],
+    ['with a kind of change that is none', { type: 'change', source: 'a', key: 'b', kind: canary, ...unchanged }],
+    [
+      'with a status that is no text',
+      { type: 'change', source: 'a', key: 'b', kind: 'added', ...unchanged, after: {} },
+    ],
     ['without its sink', { type: 'commit', source: 'a', rows: 1, pages: 1, isSealed: true }],
     ['that is nothing', undefined],
     [
@@ -230,6 +239,7 @@ describe('events', () => {
       'attempt',
       'close',
       'error',
+      'limiter',
       'plugin-fault',
       'request',
       'response',

@@ -1,4 +1,4 @@
-import { lastValueFrom, map, take, toArray } from 'rxjs';
+import { filter, lastValueFrom, map, take, toArray } from 'rxjs';
 import { describe, expect, test, vi } from 'vitest';
 import {
   createClient,
@@ -38,9 +38,10 @@ async function open(answers: readonly Answer[], overrides: Partial<ClientOptions
   return { server, client, ask: client.api.request, events: eventsOf(client) };
 }
 
+/** Without those of limiters, whose moments depend on the clock. */
 function eventsOf(client: { readonly events: ReturnType<typeof createClient>['events'] }): ClientEvent[] {
   const events: ClientEvent[] = [];
-  client.events.subscribe((event) => events.push(event));
+  client.events.pipe(filter(({ type }) => type !== 'limiter')).subscribe((event) => events.push(event));
   return events;
 }
 

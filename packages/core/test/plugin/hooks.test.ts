@@ -3,8 +3,10 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   createClient,
   exportTo,
+  systemClock,
   type ClientEvent,
   type ClientOptions,
+  type Clock,
   type Hooks,
   type Link,
   type Plugin,
@@ -19,6 +21,9 @@ import { recordingSink } from '../sink/recordingSink.js';
 
 const options: ClientOptions = { apiKey: canary, rateLimit: false };
 const question = { route: 'test.route', path: '/things', query: {} };
+
+/** A clock that stands still: a limiter is reported once. */
+const standing: Clock = { ...systemClock, monotonic: () => 0 };
 
 /** A hook for every event that there is. */
 function forAll(hook: (event: ClientEvent) => unknown): Hooks {
@@ -43,7 +48,7 @@ describe('hooks', () => {
     const server = await startServer(answer(503), ok());
     const [a, b, events]: ClientEvent[][] = [[], [], []];
     const order: string[] = [];
-    const client = createClient({ ...options, retry: { baseDelay: 1 } })
+    const client = createClient({ ...options, retry: { baseDelay: 1 }, clock: standing })
       .use(testApi(server.url))
       .use(
         hooking(
@@ -60,7 +65,7 @@ describe('hooks', () => {
     client.events.subscribe((event) => (order.push('events'), events!.push(event)));
     await client.api.request(question);
     await client.close();
-    const types = ['request', 'attempt', 'response', 'retry', 'attempt', 'response', 'settled', 'close'];
+    const types = ['request', 'limiter', 'attempt', 'response', 'retry', 'attempt', 'response', 'settled', 'close'];
     expect(events!.map(({ type }) => type)).toEqual(types);
     for (const [nth, event] of events!.entries()) {
       expect(a![nth]).toBe(event);
@@ -155,7 +160,9 @@ describe('hooks', () => {
     expect(faults).toHaveLength(called);
     expect(called).toBeGreaterThan(20);
     const hooks = new Set(faults.map((fault) => fault.type === 'plugin-fault' && fault.hook));
-    expect([...hooks].sort()).toEqual(['attempt', 'commit', 'page', 'request', 'response', 'retry', 'settled']);
+    expect([...hooks].sort()).toEqual([
+      ...['attempt', 'commit', 'limiter', 'page', 'request', 'response', 'retry', 'settled'],
+    ]);
     for (const fault of faults)
       expect(fault).toMatchObject({ plugin: 'failing', error: { message: expect.any(String) } });
   });

@@ -26,8 +26,8 @@ function sourceOf(pages: readonly (readonly unknown[])[], happened: string[] = [
     schema: { columns: ['id'] },
     endpoint: {
       observe(event: SourceEvent) {
-        if (event.type !== 'commit')
-          happened.push(event.type === 'page' ? `page ${event.page}` : `error ${event.name}`);
+        if (event.type === 'page') happened.push(`page ${event.page}`);
+        if (event.type === 'error') happened.push(`error ${event.name}`);
       },
     },
     fetch({ at }): Promise<UndecodedPage<Row>> {

@@ -6,6 +6,13 @@ const of = { route: 'testing.rows', request: 1 };
 /** At least one event of each type, as a client emits them. */
 export const sampleEvents: { readonly [Name in HookName]: readonly Extract<ClientEvent, { readonly type: Name }>[] } = {
   request: [{ type: 'request', ...of, method: 'GET', url: 'https://api.example.com/rows' }],
+  limiter: [
+    { type: 'limiter', apis: ['testing'], used: 3, limit: 5, per: 1_000, queued: 2, running: 1, paused: 0 },
+    {
+      ...{ type: 'limiter', apis: ['testing'], used: 0, limit: Infinity, per: 1_000, queued: 1, running: 0 },
+      ...{ paused: 1_500, cause: 'retry-after' },
+    },
+  ],
   attempt: [{ type: 'attempt', ...of, attempt: 1, waited: 0 }],
   response: [{ type: 'response', ...of, attempt: 1, status: 500, took: 12.5 }],
   retry: [{ type: 'retry', ...of, attempt: 1, delay: 250, reason: 'http', error, left: 60_000 }],
@@ -20,6 +27,19 @@ export const sampleEvents: { readonly [Name in HookName]: readonly Extract<Clien
     { type: 'page', source: 'testing.rows', partition: 1, page: 1, rows: 0 },
   ],
   commit: [{ type: 'commit', source: 'testing.rows', sink: 'csv', rows: 100, pages: 1, isSealed: false }],
+  change: [
+    {
+      ...{
+        type: 'change',
+        source: 'testing.rows.changes',
+        key: 'a',
+        kind: 'changed',
+        before: 'active',
+        after: 'error',
+      },
+      observedAt: '2026-01-02T03:04:05.000Z',
+    },
+  ],
   error: [
     { type: 'error', of: 'request', name: 'testing.rows', error },
     { type: 'error', of: 'export', name: 'testing.rows', error: { name: 'Error', message: '' } },

@@ -1,0 +1,81 @@
+import { rename, rm, writeFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import type { Environment } from '../environment/environment.js';
+import { refuseClosed } from '../environment/output.js';
+import { exitCodes, Failure } from '../errors/errors.js';
+import { standardOutput } from '../options/checkTarget.js';
+import type { CommandOptions } from '../options/commandOptions.js';
+import { formatCount } from '../terminal/format.js';
+import { visibleText } from '../terminal/text.js';
+import { type Figures, figuresOf, type ReportRow, subjectOf, subjects } from './report/figures.js';
+import { reportPage } from './report/page.js';
+import { openRows } from './report/readRows.js';
+
+/**
+ * `sluice report FILE`: reads the rows of a file once, and writes one HTML file with their counts, the largest
+ * collections, their times and the empty columns.
+ *
+ * @throws UsageError, or Failure if the file can't be read, its columns are not those of a known source, or the report
+ * exists.
+ */
+export async function report(
+  { file, to, ifExists = 'fail' }: CommandOptions<'report'> & { readonly file: string },
+  environment: Environment,
+): Promise<number> {
+  const { folder, stdout, stderr, signal } = environment;
+  const target = to ?? `${basename(file.replace(/#.*$/, '')).replace(/(\.[^.]*?)(\.gz)?$/i, '')}.html`;
+  if (target === standardOutput) refuseClosed(stdout);
+  const figures = await read(file, (path) => resolve(folder, path), signal);
+  const page = reportPage(figures, { file: basename(file), madeAt: new Date() });
+  if (target === standardOutput) await stdout.write(page);
+  else await write(resolve(folder, target), page, { isReplaced: ifExists === 'overwrite', shown: target });
+  const { subject, rows } = figures;
+  if (target !== standardOutput)
+    stderr.print(`${formatCount(rows, ...subject.noun)} of ${visibleText(file)} -> ${visibleText(target)}\n`);
+  return exitCodes.done;
+}
+
+async function read(name: string, resolved: (path: string) => string, signal: AbortSignal): Promise<Figures> {
+  const { columns, rows, close } = await openRows(name, resolved);
+  try {
+    const subject = subjectOf(columns);
+    if (!subject) {
+      const known = subjects.map(({ source }) => source).join(' and ');
+      const has = columns.length === 0 ? 'no columns' : `the columns ${columns.slice(0, 12).join(', ')}`;
+      throw new Failure(
+        `${name} has ${has}. A report needs those of a source whose columns are declared: ${known}. Export one of these, without --extra.`,
+      );
+    }
+    return await figuresOf(subject, columns, stoppable(rows, signal));
+  } finally {
+    await close();
+  }
+}
+
+async function* stoppable(rows: AsyncIterable<ReportRow>, signal: AbortSignal): AsyncGenerator<ReportRow> {
+  for await (const row of rows) {
+    signal.throwIfAborted();
+    yield row;
+  }
+}
+
+/** Under a temporary name first, so that a report is complete or absent. */
+async function write(
+  path: string,
+  page: string,
+  { isReplaced, shown }: { readonly isReplaced: boolean; readonly shown: string },
+): Promise<void> {
+  const part = `${path}.part`;
+  try {
+    if (!isReplaced) await writeFile(path, '', { flag: 'wx' });
+    await writeFile(part, page);
+    await rename(part, path);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault';
+    if (code === 'EEXIST')
+      throw new Failure(`${shown} exists already. Give --to another name, or --if-exists overwrite.`);
+    await rm(part, { force: true });
+    if (!isReplaced) await rm(path, { force: true });
+    throw new Failure(`${shown} can't be written (${code}). Look at where it goes, then run it again.`);
+  }
+}

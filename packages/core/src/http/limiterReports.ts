@@ -1,0 +1,102 @@
+import type { Clock } from '../clock.js';
+import type { Emit } from './events.js';
+import type { Limiter, RateUse } from './limiter.js';
+
+/**
+ * Why a limiter is paused. `retry-after`: the API said how long to wait. `back-off`: it refused a request and did not
+ * say. `quota`: a quota of the API is used up. `unknown`: the client did not cause it, e.g. another process did.
+ */
+export type PauseCause = 'retry-after' | 'back-off' | 'quota' | 'unknown';
+
+/** The state of a limiter. It is emitted when a request queues, starts or ends, at most four times a second. */
+export interface LimiterEvent extends RateUse {
+  readonly type: 'limiter';
+  /** The APIs that use it, by their names on the client. */
+  readonly apis: readonly string[];
+  /** Starts, or cost units, within the last `per` ms; 0 without a limit. */
+  readonly used: number;
+  /** How many may start within `per` ms. `Infinity` means no limit, or that the limiter does not know it. */
+  readonly limit: number;
+  /** Requests that wait for a permit. */
+  readonly queued: number;
+  /** Requests in progress. */
+  readonly running: number;
+  /** Ms until its pause ends; 0 without one. */
+  readonly paused: number;
+  /** Absent without a pause. */
+  readonly cause?: PauseCause;
+}
+
+/** Ms between two events of a limiter. */
+const interval = 250;
+
+interface Reported {
+  /** When it was last reported, by the monotonic clock. */
+  at: number;
+  cause: PauseCause;
+  isPaused: boolean;
+  /** Set while another report is due. */
+  cancel: (() => void) | undefined;
+}
+
+interface LimiterReportsOptions {
+  readonly clock: Clock;
+  readonly emit: Emit<LimiterEvent>;
+  /** Whether anybody receives the events. */
+  readonly isObserved: () => boolean;
+  readonly apisOf: (limiter: Limiter) => readonly string[];
+}
+
+/** Reports limiters to the observers of a client. Without an observer, it reads no state and sets no timer. */
+export class LimiterReports {
+  readonly #options: LimiterReportsOptions;
+  readonly #reported = new Map<Limiter, Reported>();
+  #isClosed = false;
+
+  constructor(options: LimiterReportsOptions) {
+    this.#options = options;
+  }
+
+  /** Says that the state of a limiter has changed, and why it is paused, if that is new. */
+  readonly changed = (limiter: Limiter, cause?: PauseCause): void => {
+    const { clock, isObserved } = this.#options;
+    if (this.#isClosed || !isObserved()) return;
+    const last = this.#reported.get(limiter) ?? newlyReported();
+    this.#reported.set(limiter, last);
+    if (cause) last.cause = cause;
+    if (last.cancel) return;
+    const wait = last.at + interval - clock.monotonic();
+    if (wait > 0)
+      last.cancel = clock.after(wait, () => {
+        last.cancel = undefined;
+        // A timer may fire early.
+        this.changed(limiter);
+      });
+    else this.#report(limiter, last);
+  };
+
+  /** Leaves no timer behind. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { cancel } of this.#reported.values()) cancel?.();
+  }
+
+  #report(limiter: Limiter, last: Reported): void {
+    const { clock, emit, apisOf } = this.#options;
+    const { queued, running, pausedFor, rate } = limiter.state;
+    const { used, limit, per } = rate ?? { used: 0, limit: Infinity, per: 1_000 };
+    const { cause } = last;
+    last.at = clock.monotonic();
+    // A quota that is used up pauses nothing until the next request queues.
+    if (last.isPaused && pausedFor === 0) last.cause = 'unknown';
+    last.isPaused = pausedFor > 0;
+    emit(() => ({
+      ...{ type: 'limiter', apis: apisOf(limiter), used, limit, per, queued, running, paused: pausedFor },
+      ...(pausedFor > 0 && { cause }),
+    }));
+  }
+}
+
+function newlyReported(): Reported {
+  return { at: -Infinity, cause: 'unknown', isPaused: false, cancel: undefined };
+}

@@ -1,0 +1,50 @@
+import type { RowSchema } from '../source/definition.js';
+import type { SourceInfo } from '../source/source.js';
+import { tell, type ChangeEvent } from '../source/sourceEvent.js';
+import type { Delta } from './acceptedSnapshot.js';
+
+/** Reports the changes of a watch to the observers of its client. */
+export interface ChangeEvents<T> {
+  /** The rows that the watch resumes with, and when, in ms. */
+  known(rows: Iterable<readonly [key: string, row: T]>, now: number): void;
+  changed(delta: Delta<T>): void;
+}
+
+/** A poll may find a hundred thousand changes, so their events are only created if somebody receives them. */
+export function changeEvents<T>(
+  { name: source, observe, isObserved }: Pick<SourceInfo<never>, 'name' | 'observe' | 'isObserved'>,
+  schema: RowSchema<T> | undefined,
+): ChangeEvents<T> {
+  const isHooked = (): boolean => observe !== undefined && (isObserved?.('change') ?? true);
+  const report = (event: Pick<ChangeEvent, 'key' | 'kind' | 'before' | 'after' | 'observedAt'>): void =>
+    tell(observe, { type: 'change', source, ...event });
+  return {
+    known(rows, now) {
+      if (!isHooked()) return;
+      const observedAt = new Date(now).toISOString();
+      for (const [key, row] of rows) {
+        const status = statusOf(schema, row);
+        report({ key, kind: 'known', before: status, after: status, observedAt });
+      }
+    },
+    changed({ differences, observedAt }) {
+      if (!isHooked()) return;
+      for (const { key, type, before, after } of differences)
+        report({ key, kind: type, before: statusOf(schema, before), after: statusOf(schema, after), observedAt });
+    },
+  };
+}
+
+/** A longer text is not a status. It is not cut, because it could end with half a secret then. */
+const maxLength = 200;
+
+/** An observer must not fail the watch, so neither does an odd row. */
+function statusOf<T>(schema: RowSchema<T> | undefined, row: T | null): string | null {
+  if (row === null) return null;
+  try {
+    const status = schema?.statusOf?.(row);
+    return typeof status === 'string' && status.length <= maxLength ? status : null;
+  } catch {
+    return null;
+  }
+}

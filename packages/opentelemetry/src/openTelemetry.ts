@@ -1,0 +1,74 @@
+import { metrics, trace, type Meter, type Tracer } from '@opentelemetry/api';
+import { definePlugin, systemClock, type Plugin, type Sink } from '@sluice/core';
+import { instrumentsOf } from './instruments.js';
+import { observedSink } from './observedSink.js';
+import { requestHooks } from './requestSpans.js';
+import { changeHook } from './watchedRows.js';
+
+/** Options of {@link openTelemetry}. */
+export interface OpenTelemetryOptions {
+  /** Default: that of the provider which the program registered. */
+  readonly tracer?: Tracer;
+  /** Default: that of the provider which the program registered. */
+  readonly meter?: Meter;
+}
+
+/** The namespace of {@link openTelemetry}. */
+export interface OpenTelemetryApi {
+  /**
+   * The sink, with a span per export, the duration of its calls, and of its transactions if it is a table. One export
+   * may run at a time.
+   *
+   * @example await exportTo(source, client.openTelemetry.sink(sqlite({ path: 'nfts.sqlite', table: 'nfts' }))).run();
+   */
+  sink<T>(sink: Sink<T>): Sink<T>;
+}
+
+const scope = '@sluice/opentelemetry';
+
+/**
+ * Spans and metrics for a client, by the stable conventions for HTTP and databases. The README lists all of them.
+ * Create one plugin per client. Without a registered provider nothing is recorded, at almost no cost.
+ *
+ * @example
+ * const client = createClient({ apiKey }).use(openTelemetry()).use(aptos({ baseUrl }));
+ * await exportTo(client.aptos.walletNfts({ ownerAddresses }), client.openTelemetry.sink(csv({ path }))).run();
+ */
+export function openTelemetry({
+  tracer = trace.getTracer(scope),
+  meter = metrics.getMeter(scope),
+}: OpenTelemetryOptions = {}): Plugin<'openTelemetry', OpenTelemetryApi> {
+  const instruments = instrumentsOf(meter);
+  const now = (): number => systemClock.monotonic();
+  return definePlugin({
+    name: 'openTelemetry',
+    setup: () => ({ sink: (sink) => observedSink(sink, { tracer, instruments, now }) }),
+    hooks: {
+      ...requestHooks(tracer, instruments, now),
+      limiter({ apis, used, limit, queued, running, paused }) {
+        const attributes = { 'sluice.apis': apis.join(',') };
+        instruments.limiterQueued.record(queued, attributes);
+        instruments.limiterRunning.record(running, attributes);
+        instruments.limiterPaused.record(paused / 1000, attributes);
+        // Without a limit there is nothing to use up.
+        if (limit === Infinity) return;
+        instruments.limiterUsed.record(used, attributes);
+        instruments.limiterLimit.record(limit, attributes);
+      },
+      page({ source, rows }) {
+        instruments.sourceRows.add(rows, { 'sluice.source': source });
+        instruments.sourcePages.add(1, { 'sluice.source': source });
+      },
+      commit({ source, sink, rows }) {
+        const attributes = { 'sluice.source': source, 'sluice.sink': sink };
+        instruments.exportRows.record(rows, attributes);
+        instruments.exportCommits.add(1, attributes);
+      },
+      change: changeHook(instruments),
+      error({ of, name, error }) {
+        const type = error.code ?? error.name;
+        instruments.errors.add(1, { 'sluice.level': of, 'sluice.name': name, 'error.type': type });
+      },
+    },
+  });
+}
