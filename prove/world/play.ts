@@ -47,7 +47,7 @@ const prefetch = 1;
 /** Runs beyond the kills, in which faults go on; and then as many without any, in which the work must come to its end. */
 const spareRuns = 6;
 
-/** Ms after which what a process has is committed, if nothing else says when: a second, and more if its disk is slow. */
+/** Ms after which what a process has is committed, if nothing else says when: a second, and more if its disk is slow. Without a database that is away. */
 const longestToCommit = 25_000;
 
 /** Ms that an attempt may take, its body included (T3). */
@@ -360,7 +360,8 @@ class World {
     // Another export requests the pages again.
     if (job.kind === 'table' && job.exports > 1) return;
     if (this.#isWalkedAgain || disk.io + disk.full > 0) return;
-    if (job.commitEvery === undefined) this.violations.push(...this.#fetched.judgeTime(longestToCommit));
+    const longestAway = (this.#scenario.store?.crashes ?? []).reduce((sum, [, during]) => sum + during, 0);
+    if (job.commitEvery === undefined) this.violations.push(...this.#fetched.judgeTime(longestToCommit + longestAway));
     else this.violations.push(...this.#fetched.judge(job.commitEvery + job.concurrency * (prefetch + 1)));
   }
 
