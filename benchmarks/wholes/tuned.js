@@ -20,7 +20,8 @@ let columns;
 for (let fetching = fetchPage(); fetching;) {
   const bytes = await fetching;
   // The end of a page has the cursor of the next one.
-  const [, cursor, more] = /"cursor":"?([^"]*)"?,"hasNextPage":\s*(true|false)\}$/.exec(bytes.subarray(-200).latin1Slice()) ?? [];
+  const [, cursor, more] =
+    /"cursor":"?([^"]*)"?,"hasNextPage":\s*(true|false)\}$/.exec(bytes.subarray(-200).latin1Slice()) ?? [];
   fetching = more === 'true' ? fetchPage(cursor) : undefined;
   const { result } = JSON.parse(bytes.utf8Slice());
   const header = columns === undefined;
