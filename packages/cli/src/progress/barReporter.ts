@@ -37,7 +37,7 @@ export function barReporter({ output, clock, header, read }: ReporterContext): R
     },
     ended: () => {
       stop();
-      output.showLine('');
+      // The error takes the place of the bar, and of another "^C" until then.
       return false;
     },
   };
