@@ -20,6 +20,8 @@ const { metafile } = await build({
   bundle: true,
   minify: true,
   format: 'esm',
+  // Served beside the page.
+  external: ['/icon.svg'],
   target: ['chrome111', 'firefox115', 'safari16.4'],
   jsx: 'automatic',
   jsxImportSource: 'preact',

@@ -225,8 +225,10 @@ export class RunState {
     const retries = this.#series.recent('retries', now, late);
     if (retries > 0 && this.#series.recent('rows', now, late) === 0)
       return { kind: 'retries', reason: this.#lastReason };
-    const full = limiters.find(({ used, limit, queued }) => queued > 0 && limit !== null && used >= 0.8 * limit);
-    if (full) return { kind: 'limit', used: full.used, limit: full.limit ?? 0, queued: full.queued };
+    // A single walk waits for a permit, then for its response, and so on: it is the last seconds that tell.
+    const queued = this.#series.peak('queued', now, 3);
+    const full = limiters.find(({ used, limit }) => queued > 0 && limit !== null && used >= 0.8 * limit);
+    if (full) return { kind: 'limit', used: full.used, limit: full.limit ?? 0, queued };
     if (this.#running > 0) return { kind: 'responses', running: this.#running, took: Math.round(this.#took) };
     return { kind: this.#about.kind === 'watch' ? 'poll' : 'target' };
   }
@@ -241,7 +243,10 @@ export class RunState {
     const expected = kind === 'watch' ? undefined : lower(expectedRows, this.#total);
     const { rows, committedRows } = this.#totals;
     const there = Math.max(resumedRows + rows, committedRows);
-    if (this.#end) return { pace, expectedRows: expected ?? null, left: null };
+    if (this.#end) {
+      const seconds = Math.max(1, (this.#end.at - this.#startedAt) / 1_000);
+      return { pace: rows / seconds, expectedRows: expected ?? null, left: null };
+    }
     if (expected !== undefined && pace > 0)
       return { pace, expectedRows: expected, left: (1_000 * Math.max(0, expected - there)) / pace };
     const isCountable = expected === undefined && partitions !== undefined && this.#begun > 1 && kind !== 'watch';

@@ -50,6 +50,11 @@ export class Series {
     return this.#since(now / 1_000 - seconds).reduce((sum, bucket) => sum + bucket[count], 0);
   }
 
+  /** The highest level in the `seconds` before now. */
+  peak(level: 'used' | 'queued', now: number, seconds: number): number {
+    return Math.max(0, ...this.#since(now / 1_000 - seconds).map((bucket) => bucket[level]));
+  }
+
   /** At most 300 points of the last `span` seconds; `Infinity` means all that is kept. */
   view(now: number, span: number): SeriesView {
     const end = Math.floor(now / 1_000) + 1;

@@ -52,7 +52,9 @@ function Hero({ snapshot, state }: { readonly snapshot: Snapshot | undefined; re
   const { tone, title, text } = headline(snapshot, state);
   const { cluster = null, totals, end, expectedRows = null, left = null, about } = snapshot ?? {};
   const isWatch = about?.kind === 'watch';
-  const rows = cluster?.rows ?? Math.max(totals?.committedRows ?? 0, 0);
+  // Not every target commits before its end.
+  const isCommitted = (totals?.committedRows ?? 0) > 0;
+  const rows = cluster?.rows ?? (isCommitted ? totals?.committedRows : totals?.rows) ?? 0;
   const share = shareOf(snapshot);
   return (
     <section class={`hero tone-${tone}`} aria-labelledby="headline">
@@ -81,7 +83,7 @@ function Hero({ snapshot, state }: { readonly snapshot: Snapshot | undefined; re
           />
         ) : (
           <Figure
-            name={cluster ? 'Rows done' : 'Rows committed'}
+            name={cluster ? 'Rows done' : isCommitted || end ? 'Rows committed' : 'Rows fetched'}
             value={snapshot ? count(rows) : '–'}
             note={rowsNote(snapshot)}
             id="rows"
@@ -153,8 +155,8 @@ function rowsNote(snapshot: Snapshot | undefined): string {
   if (!snapshot) return 'not known yet';
   const { expectedRows, totals, cluster } = snapshot;
   if (cluster) return `${count(cluster.done)} of ${counted(cluster.partitions, 'partition')}`;
-  if (expectedRows !== null) return `of ${count(expectedRows)}, in ${counted(totals.committedPages, 'page')}`;
-  return `in ${counted(totals.committedPages, 'page')}; ${count(totals.rows)} fetched`;
+  const pages = counted(totals.committedRows > 0 ? totals.committedPages : totals.pages, 'page');
+  return expectedRows === null ? `in ${pages}` : `of ${count(expectedRows)}, in ${pages}`;
 }
 
 function timeValue(snapshot: Snapshot | undefined): string {
@@ -264,8 +266,9 @@ const spans = [
 function Throughput({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
   const series = snapshot?.series;
   const step = series?.step ?? 1;
+  const isWatch = snapshot?.about.kind === 'watch';
   return (
-    <Panel title="Rows per second" class="two-thirds tall">
+    <Panel title={isWatch ? 'Changes' : 'Rows per second'} class="two-thirds tall">
       <div class="choice" role="group" aria-label="Time shown">
         {spans.map(([value, name]) => (
           <button key={value} type="button" aria-pressed={span.value === value} onClick={() => (span.value = value)}>
@@ -276,9 +279,13 @@ function Throughput({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
       {series ? (
         <Chart
           series={series}
-          lines={[{ label: 'rows', values: series.rows.map((rows) => rows / step), color: '--flow', isFilled: true }]}
-          height={190}
-          label={`Rows per second over time; ${rate(snapshot.pace)} now.`}
+          lines={[
+            isWatch
+              ? { label: 'changes', values: series.changes, color: '--flow', isFilled: true }
+              : { label: 'rows', values: series.rows.map((rows) => rows / step), color: '--flow', isFilled: true },
+          ]}
+          height={250}
+          label={isWatch ? 'Changes over time.' : `Rows per second over time; ${rate(snapshot.pace)} now.`}
         />
       ) : (
         <div class="chart blank" />

@@ -17,18 +17,28 @@ export function LimiterPanel({ snapshot }: { readonly snapshot: Snapshot | undef
       ))}
       {limiters.length > 2 ? <p class="muted">and {counted(limiters.length - 2, 'more limiter')}</p> : null}
       {series && limiters.length > 0 ? (
-        <Chart
-          series={series}
-          lines={[
-            { label: 'used', values: series.used, color: '--flow', isFilled: true },
-            { label: 'waiting', values: series.queued, color: '--bad' },
-          ]}
-          level={limit}
-          height={limiters.length > 1 ? 70 : 96}
-          label={`Starts used, and requests waiting, over time${limit === null ? '' : `, against the limit of ${limit}`}.`}
-        />
+        <>
+          <p class="keys" aria-hidden="true">
+            <i class="key-used" /> starts <i class="key-waiting" /> waiting{' '}
+            {limit === null ? null : (
+              <>
+                <i class="key-limit" /> limit
+              </>
+            )}
+          </p>
+          <Chart
+            series={series}
+            lines={[
+              { label: 'used', values: series.used, color: '--flow', isFilled: true },
+              { label: 'waiting', values: series.queued, color: '--bad' },
+            ]}
+            level={limit}
+            height={limiters.length > 1 ? 70 : 96}
+            label={`Starts used, and requests waiting, over time${limit === null ? '' : `, against the limit of ${limit}`}.`}
+          />
+        </>
       ) : null}
-      <Pauses snapshot={snapshot} />
+      {limiters.length === 0 ? null : <Pauses snapshot={snapshot} />}
     </Panel>
   );
 }

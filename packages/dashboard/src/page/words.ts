@@ -5,7 +5,7 @@ import type { Link } from './connection.js';
 /** How something is meant: each tone has a sign and a colour. */
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet';
 
-export const signs: Readonly<Record<Tone, string>> = { good: '✓', busy: '▸', warn: '!', bad: '✕', quiet: '·' };
+export const signs: Readonly<Record<Tone, string>> = { good: '✓', busy: '▸', warn: '!', bad: '✕', quiet: '○' };
 
 export interface Headline {
   readonly tone: Tone;
@@ -43,7 +43,9 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
           }
         : { tone: 'good', title: 'Watching', text: holdText(hold) };
     case 'running':
-      return { tone: 'busy', title: about.kind === 'watch' ? 'Polling' : 'Running', text: holdText(hold) };
+      return about.kind === 'watch'
+        ? { tone: 'good', title: 'Watching', text: holdText(hold) }
+        : { tone: 'busy', title: 'Running', text: holdText(hold) };
     case 'finished':
       return {
         tone: 'good',
