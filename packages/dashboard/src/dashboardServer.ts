@@ -114,18 +114,30 @@ export class DashboardServer {
     const { method, url = '/', headers: received } = request;
     for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     // A page of another name that resolves to this machine must not read what we show (DNS rebinding).
-    if (!isLocal(received.host)) return refuse(response, 421, 'This server only answers to localhost.');
-    if (method !== 'GET') return refuse(response, 405, 'Only GET is allowed.', { Allow: 'GET' });
+    if (!isLocal(received.host)) {
+      refuse(response, 421, 'This server only answers to localhost.');
+      return;
+    }
+    if (method !== 'GET') {
+      refuse(response, 405, 'Only GET is allowed.', { Allow: 'GET' });
+      return;
+    }
     const { pathname, searchParams } = new URL(url, 'http://localhost');
     if (pathname === '/snapshots') {
-      if (!this.#isAuthorized(received.authorization))
-        return refuse(response, 401, 'The token is missing or wrong. Open the address that the command printed.', {
+      if (!this.#isAuthorized(received.authorization)) {
+        refuse(response, 401, 'The token is missing or wrong. Open the address that the command printed.', {
           'WWW-Authenticate': 'Bearer',
         });
-      return this.#stream(response, spanOf(searchParams.get('span')));
+        return;
+      }
+      this.#stream(response, spanOf(searchParams.get('span')));
+      return;
     }
     const [name, type] = files.get(pathname) ?? [];
-    if (name === undefined || type === undefined) return refuse(response, 404, 'There is nothing here.');
+    if (name === undefined || type === undefined) {
+      refuse(response, 404, 'There is nothing here.');
+      return;
+    }
     const body = await readFile(join(this.#options.folder, name));
     response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length });
     response.end(body);

@@ -76,7 +76,7 @@ function optionsOf(parent: HTMLElement, lines: readonly Line[], level: number | 
     height,
     legend: { show: false },
     cursor: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 24, 0, 0],
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.08)] } },
     axes: [
       { ...axis, size: 24, space: 70, values: (_, times) => times.map((at) => timeLabel(at)) },

@@ -79,10 +79,8 @@ function Pauses({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
   return (
     <ul class="list short" tabIndex={0} aria-label="Pauses">
       {pauses.map(({ at, ms, cause, route }, nth) => (
-        <li key={nth}>
-          <span class="grow">
-            {causeText(cause)} <span class="muted">{route}</span>
-          </span>
+        <li key={nth} title={route}>
+          <span class="grow">{causeText(cause)}</span>
           <span class="muted">{clock(at)}</span>
           <b>{duration(ms)}</b>
         </li>

@@ -95,7 +95,7 @@ export function causeText(cause: string): string {
 }
 
 const tones: readonly (readonly [Tone, RegExp])[] = [
-  ['bad', /^(error|errored|failed|failing|terminated|dead|broken)$/i],
+  ['bad', /^(error|errored|failed|failing|dead|broken)$/i],
   ['warn', /^(paused|pausing|warning|degraded|pending|suspended|inactive)$/i],
   ['good', /^(active|ok|running|healthy|ready|live|enabled|done)$/i],
 ];
