@@ -55,10 +55,9 @@ export class Board {
     if (this.#changes.length > 2 * maxChanges) this.#changes.splice(0, this.#changes.length - maxChanges);
   }
 
-  /** @param maxBytes of JSON for rows, and for changes. */
-  view(maxBytes: { readonly rows: number; readonly changes: number }): BoardView {
+  /** All but the changes. @param maxBytes of JSON for the rows */
+  view(maxBytes: number): BoardView {
     const rows = [...this.#rows.values()].reverse();
-    const changes = this.#changes.slice(-maxChanges).reverse();
     return {
       since: this.#since,
       names: [...this.#names],
@@ -67,10 +66,15 @@ export class Board {
       total: this.#total,
       rows: fitted(
         rows.map(({ key, strip }): RowView => [key, ...strip]),
-        maxBytes.rows,
+        maxBytes,
       ),
-      changes: fitted(changes, maxBytes.changes),
+      changes: [],
     };
+  }
+
+  /** The last changes, the newest first. */
+  changes(maxBytes: number): ChangeView[] {
+    return fitted(this.#changes.slice(-maxChanges).reverse(), maxBytes);
   }
 
   #indexOf(status: string | null): number {

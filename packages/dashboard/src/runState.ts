@@ -203,9 +203,10 @@ export class RunState {
       cluster: this.#cluster ? fittedCluster(this.#cluster) : null,
     };
     if (!this.#board) return { ...rest, board: null };
-    // What the others leave is for the changes. A kilobyte is for the numbers around them.
-    const used = Buffer.byteLength(JSON.stringify(rest)) + share.board + 4_000;
-    return { ...rest, board: this.#board.view({ rows: share.board, changes: Math.max(0, maxBytes - used) }) };
+    const board = this.#board.view(share.board);
+    // What all others leave is for the changes.
+    const used = Buffer.byteLength(JSON.stringify({ ...rest, board }));
+    return { ...rest, board: { ...board, changes: this.#board.changes(maxBytes - used) } };
   }
 
   #phase(hold: Hold, now: number): Phase {
