@@ -105,7 +105,7 @@ describe('the state of a run', () => {
       const now = start + 1_000 * nth;
       const after = `${nth % 40} ${long.slice(0, 40)}`;
       state.fold({ type: 'change', source: 'a', key, kind: 'added', before: null, after, observedAt }, now);
-      state.fold({ ...retry, reason: `${nth} ${long}` } as ClientEvent, now);
+      state.fold({ ...retry, reason: `${nth} ${long}` }, now);
       state.fold({ type: 'warning', message: long, plugin: long }, now);
       state.fold({ ...response(nth), route: long } as ClientEvent, now);
       state.fold({ type: 'paused', route: long, request: 1, for: 5 }, now);
