@@ -28,6 +28,8 @@ export class RunState {
   #about: About;
   #board: Board | undefined;
   #cluster: ClusterView | undefined;
+  /** Partitions that were done at the first look. */
+  #doneBefore = 0;
   #end: Snapshot['end'] = null;
   #nth = 0;
   #version = 0;
@@ -79,6 +81,7 @@ export class RunState {
     this.#version += 1;
     const bucket = this.#series.bucket(now);
     if (this.#cluster) bucket.rows += Math.max(0, cluster.rows - this.#cluster.rows);
+    else this.#doneBefore = cluster.done;
     this.#cluster = cluster;
   }
 
@@ -212,7 +215,8 @@ export class RunState {
   #phase(hold: Hold, now: number): Phase {
     if (this.#end) return this.#end.outcome;
     if (this.#cluster) return this.#cluster.active > 0 ? 'running' : 'waiting';
-    if (this.#totals.requests === 0) return this.#running > 0 && hold.kind === 'pause' ? 'paused' : 'starting';
+    if (this.#totals.requests + this.#totals.pages === 0)
+      return this.#running > 0 && hold.kind === 'pause' ? 'paused' : 'starting';
     if (hold.kind === 'pause') return 'paused';
     const retries = this.#series.recent('retries', now, late);
     if (retries > 0 && this.#series.recent('rows', now, late) === 0) return 'failing';
@@ -237,7 +241,9 @@ export class RunState {
   #estimate(pace: number, now: number): Pick<Snapshot, 'pace' | 'expectedRows' | 'left'> {
     if (this.#cluster) {
       const { done, partitions } = this.#cluster;
-      const left = done === 0 || done >= partitions ? null : ((now - this.#startedAt) / done) * (partitions - done);
+      // What was done before we looked says nothing about how fast it is.
+      const since = done - this.#doneBefore;
+      const left = since <= 0 || this.#end ? null : ((now - this.#startedAt) / since) * Math.max(0, partitions - done);
       return { pace, expectedRows: null, left };
     }
     const { expectedRows, resumedRows = 0, partitions, kind } = this.#about;

@@ -88,6 +88,17 @@ describe('the state of a run', () => {
     expect(state.snapshot(start + 10_000, 300)).toMatchObject({ end: { ...ending, at: start + 2_000 }, left: null });
   });
 
+  test('shows a run on several machines, and estimates its end from what was done since the first look', () => {
+    const state = new RunState({ kind: 'cluster', title: 'holdings' }, start);
+    const cluster = { partitions: 100, done: 40, rows: 4_000, active: 2, waiting: 58, delayed: 0, failed: 0 };
+    state.showCluster({ ...cluster, failures: [], workers: [] }, start);
+    expect(state.snapshot(start, 300)).toMatchObject({ phase: 'running', left: null });
+    state.showCluster({ ...cluster, done: 50, rows: 5_000, failures: [], workers: [] }, start + 10_000);
+    expect(state.snapshot(start + 10_000, 300)).toMatchObject({ left: 50_000, pace: 100 });
+    state.showCluster({ ...cluster, active: 0, failures: [], workers: [] }, start + 11_000);
+    expect(state.snapshot(start + 11_000, 300).phase).toBe('waiting');
+  });
+
   test('another task counts its rows from 0 and keeps the requests', () => {
     const state = folded([...sent, [1, page(100)], [2, commit(100, true)]]);
     state.show({ title: 'test.others' });

@@ -105,9 +105,7 @@ function Hero({ snapshot, state }: { readonly snapshot: Snapshot | undefined; re
           name={cluster ? 'Given up' : 'Retries'}
           value={snapshot ? count(cluster?.failed ?? totals?.retries ?? 0) : '–'}
           note={
-            cluster
-              ? `${counted(cluster.delayed, 'partition')} to be tried again`
-              : `of ${counted(totals?.requests ?? 0, 'request')}`
+            cluster ? `${count(cluster.delayed)} to be tried again` : `of ${counted(totals?.requests ?? 0, 'request')}`
           }
           id="retries"
         />
@@ -147,8 +145,9 @@ function shareOf(snapshot: Snapshot | undefined): number | undefined {
 
 function paceNote(snapshot: Snapshot | undefined): string {
   if (!snapshot) return 'not known yet';
+  if (snapshot.cluster) return counted(snapshot.cluster.workers.length, 'worker');
   const seconds = Math.max(1, ((snapshot.end?.at ?? snapshot.now) - snapshot.startedAt) / 1_000);
-  return `${rate((snapshot.cluster?.rows ?? snapshot.totals.rows) / seconds)} on average`;
+  return `${rate(snapshot.totals.rows / seconds)} on average`;
 }
 
 function rowsNote(snapshot: Snapshot | undefined): string {
@@ -180,6 +179,16 @@ function Panels({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
       ) : null}
       {snapshot?.cluster ? <ClusterPanel cluster={snapshot.cluster} /> : null}
       <Throughput snapshot={snapshot} />
+      {snapshot?.cluster ? null : <Details snapshot={snapshot} />}
+      {isWatch ? null : <CommandLine command={snapshot?.about.command} />}
+    </div>
+  );
+}
+
+/** What the events of a client tell; those of a cluster's workers stay with them. */
+function Details({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
+  return (
+    <>
       <LimiterPanel snapshot={snapshot} />
       <Panel title="Retries by reason" class="third">
         <List empty="No request had to be repeated." items={snapshot?.retries}>
@@ -237,15 +246,14 @@ function Panels({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
                 {signs[levelTones[level]]} {level}
               </span>
               <span class="grow">
-                <b>{from}</b> {message}
+                <b>{from}</b> <bdi>{message}</bdi>
               </span>
               <span class="muted">{clock(at)}</span>
             </li>
           )}
         </List>
       </Panel>
-      {isWatch ? null : <CommandLine command={snapshot?.about.command} />}
-    </div>
+    </>
   );
 }
 
@@ -268,7 +276,7 @@ function Throughput({ snapshot }: { readonly snapshot: Snapshot | undefined }) {
   const step = series?.step ?? 1;
   const isWatch = snapshot?.about.kind === 'watch';
   return (
-    <Panel title={isWatch ? 'Changes' : 'Rows per second'} class="two-thirds tall">
+    <Panel title={isWatch ? 'Changes' : 'Rows per second'} class={snapshot?.cluster ? 'whole tall' : 'two-thirds tall'}>
       <div class="choice" role="group" aria-label="Time shown">
         {spans.map(([value, name]) => (
           <button key={value} type="button" aria-pressed={span.value === value} onClick={() => (span.value = value)}>

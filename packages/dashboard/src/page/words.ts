@@ -43,6 +43,12 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
           }
         : { tone: 'good', title: 'Watching', text: holdText(hold) };
     case 'running':
+      if (cluster)
+        return {
+          tone: 'busy',
+          title: 'Running',
+          text: `${counted(cluster.active, 'partition')} in progress, ${counted(cluster.workers.length, 'worker')}.`,
+        };
       return about.kind === 'watch'
         ? { tone: 'good', title: 'Watching', text: holdText(hold) }
         : { tone: 'busy', title: 'Running', text: holdText(hold) };
