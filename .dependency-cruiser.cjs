@@ -60,7 +60,7 @@ const rootFile = { path: `${core}[^/]+\\.ts$`, pathNot: `${core}(client|index)\\
 /** The files through which a package may be entered from another. */
 const doors = [
   `${core}(index|node/index)\\.ts$`,
-  `${src('(streams|aptos|cluster|testing|sandbox)')}index\\.ts$`,
+  `${src('(streams|aptos|cluster|dashboard|testing|sandbox)')}index\\.ts$`,
   `${src('cluster')}postgres\\.ts$`,
   `${src('exporters')}[^/]+\\.ts$`,
 ];
@@ -116,6 +116,13 @@ module.exports = {
       severity: 'error',
       from: { path: `${src('cluster')}index\\.ts$` },
       to: { path: src('exporters'), reachable: true },
+    },
+    {
+      name: 'dashboard-knows-core-only',
+      comment: 'The page shows what a client emits, whatever API and format it uses. Nothing of core reaches for it.',
+      severity: 'error',
+      from: { path: src('dashboard') },
+      to: { path: '^packages/', pathNot: [src('dashboard'), `${core}index\\.ts$`] },
     },
     {
       name: 'testing-knows-core-only',
