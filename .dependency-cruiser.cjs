@@ -230,9 +230,9 @@ module.exports = {
     {
       name: 'declared-dependencies',
       comment:
-        'What a package ships may import only what its package.json promises to install. The command has all that inside.',
+        'What a package ships may import only what its package.json promises to install. The command has all that inside, and so has the page.',
       severity: 'error',
-      from: { path: '^packages/[^/]+/src/', pathNot: src('cli') },
+      from: { path: '^packages/[^/]+/src/', pathNot: [src('cli'), `${src('dashboard')}page/`] },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
     {
@@ -251,7 +251,7 @@ module.exports = {
     enhancedResolveOptions: {
       conditionNames: ['@sluice/source', 'types', 'import', 'node', 'default'],
       exportsFields: ['exports'],
-      extensions: ['.ts', '.d.ts', '.js'],
+      extensions: ['.ts', '.tsx', '.d.ts', '.js'],
     },
   },
 };

@@ -67,7 +67,7 @@ export function headline(snapshot: Snapshot | undefined, link: Link): Headline {
 }
 
 /** The answer to: what holds it up? */
-export function holdText(hold: Hold): string {
+function holdText(hold: Hold): string {
   switch (hold.kind) {
     case 'nothing':
       return 'Nothing holds it up.';
