@@ -1,4 +1,6 @@
 // A process with a dashboard: 100,000 events on demand. It reports its memory as lines of JSON, and ends when its stdin does.
+import { setImmediate as tick } from 'node:timers/promises';
+
 import { createClient, definePlugin, noAuth } from '@sluice/core';
 import { dashboard } from '@sluice/dashboard';
 
@@ -19,7 +21,7 @@ async function emit(events) {
     client.api.observe({ type: 'change', source: 'test.many', key: `stream ${count % 20_000}`, observedAt, ...change });
     client.api.observe({ type: 'page', source: 'test.many', partition: count, page: 1, rows: 10 });
     // Snapshots are sent meanwhile.
-    if (count % 1_000 === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (count % 1_000 === 0) await tick();
   }
   globalThis.gc();
   return process.memoryUsage().heapUsed;
